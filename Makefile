@@ -1,0 +1,56 @@
+# Everything a newcomer runs. Needs Python >= 3.11 and make; the rest is fetched into .venv.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PRODUCT := $(VENV)/product.stamp
+DEVELOPMENT := $(VENV)/development.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench dashboards check clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+
+demo: $(PRODUCT) ## Start everything on this machine, with traffic to look at
+	$(BIN)/python manage.py demo
+
+test: lint ## Lint, then run every test
+	tests/system_packages.sh
+	$(BIN)/python -m pytest
+
+lint: $(DEVELOPMENT) ## Style, types, import directions, templates
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	git ls-files -z 'templates/*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2 --check
+
+format: $(DEVELOPMENT) ## Rewrite Python and templates in the house style
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	git ls-files -z 'templates/*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2 || true
+
+bench: $(PRODUCT) ## Measure the engine beside a textbook queue and write the report
+	$(BIN)/python -m bench
+
+dashboards: $(PRODUCT) ## Rebuild the Grafana dashboards from their sources
+	$(BIN)/python manage.py dashboards
+
+check: ## What continuous integration runs: a missing tool is a failure
+	CI=true $(MAKE) test
+
+clean: ## Remove the virtual environment and caches; data in .signalbox stays
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Signalbox needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(PRODUCT): requirements.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-deps -r requirements.lock
+	touch $@
+
+$(DEVELOPMENT): requirements-dev.lock $(PRODUCT)
+	$(BIN)/python -m pip install --quiet --no-deps -r requirements-dev.lock
+	touch $@

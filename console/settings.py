@@ -1,0 +1,213 @@
+"""Every setting of the project, taken from the environment; docs/configuration.md describes each.
+
+A value that cannot be understood stops the process at once and names its variable.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from queues.database_url import DatabaseUrlError, parse_database_url
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def env_text(name: str, default: str) -> str:
+    return os.environ.get(name, "").strip() or default
+
+
+def env_flag(name: str, default: bool) -> bool:
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    text = env_text(name, str(default)).lower()
+    if text not in words:
+        raise ImproperlyConfigured(f"{name} must be true or false, not {text!r}")
+    return words[text]
+
+
+def env_number(name: str, default: int, low: int, high: int) -> int:
+    text = env_text(name, str(default))
+    if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+        raise ImproperlyConfigured(f"{name} must be a whole number from {low} to {high}, not {text!r}")
+    return int(text)
+
+
+def env_list(name: str, default: str) -> list[str]:
+    return [item.strip() for item in env_text(name, default).split(",") if item.strip()]
+
+
+def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    text = env_text(name, default)
+    if text not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {text!r}")
+    return text
+
+
+def private_directory(path: Path) -> Path:
+    """Create `path` for this user alone; a folder that already exists keeps its mode."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def secret_key() -> str:
+    """SECRET_KEY, or a key generated once and kept in SIGNALBOX_HOME."""
+    if given := env_text("SECRET_KEY", ""):
+        return given
+    path = private_directory(SIGNALBOX_HOME) / "secret_key"
+    if not path.exists():
+        draft = path.with_name(f"secret_key.{secrets.token_hex(8)}")
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(50))
+        try:
+            os.link(draft, path)  # of several first processes exactly one names its key
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    if not (key := path.read_text().strip()):
+        raise ImproperlyConfigured(f"{path} is empty: delete it, or set SECRET_KEY")
+    return key
+
+
+# Where things live
+SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(BASE_DIR / ".signalbox"))).expanduser().absolute()
+DATABASE_URL = env_text("DATABASE_URL", "")
+PORT = env_number("PORT", 8000, low=1, high=65535)
+
+# Security
+DEBUG = env_flag("DEBUG", default=False)
+HTTPS_ONLY = env_flag("HTTPS_ONLY", default=True)
+SECRET_KEY = secret_key()
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
+
+SECURE_SSL_REDIRECT = HTTPS_ONLY
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS_ONLY else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS_ONLY
+SECURE_HSTS_PRELOAD = HTTPS_ONLY
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
+# The __Host- prefix makes browsers refuse such a cookie from any other host or without TLS.
+SESSION_COOKIE_NAME = "__Host-signalbox-session" if HTTPS_ONLY else "signalbox-session"
+CSRF_COOKIE_NAME = "__Host-signalbox-csrf" if HTTPS_ONLY else "signalbox-csrf"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Strict"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = LOGIN_URL
+
+# The application
+INSTALLED_APPS = [
+    "console",
+    "metrics",
+    "dlq",
+    "queues",
+    "django_htmx",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",  # deny by default
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "console.urls"
+ASGI_APPLICATION = "console.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# The database
+try:
+    DATABASES = {"default": parse_database_url(DATABASE_URL)}
+except DatabaseUrlError as error:
+    raise ImproperlyConfigured(str(error)) from error
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Time and language
+TIME_ZONE = "UTC"
+USE_TZ = True
+LANGUAGE_CODE = "en"
+USE_I18N = False
+
+# Static files are served from the apps' own folders: a clone runs without a build step.
+STATIC_URL = "static/"
+WHITENOISE_USE_FINDERS = True
+
+# Logs go to standard error; the process manager keeps them.
+LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {"django": {"handlers": ["stderr"], "level": LOG_LEVEL, "propagate": False}},
+}
+
+# Celery: a task is a kick, the database holds the truth, so nothing is kept in the broker.
+CELERY_BROKER_URL = env_text("CELERY_BROKER_URL", "filesystem://")
+if CELERY_BROKER_URL.startswith("filesystem:"):
+    BROKER_DIRECTORY = private_directory(SIGNALBOX_HOME / "broker")
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(private_directory(BROKER_DIRECTORY / "messages")),
+        "data_folder_out": str(BROKER_DIRECTORY / "messages"),
+        "control_folder": str(private_directory(BROKER_DIRECTORY / "control")),
+        "store_processed": False,
+    }
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
+CELERY_TASK_DEFAULT_QUEUE = "signalbox"
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BEAT_SCHEDULE_FILENAME = str(SIGNALBOX_HOME / "beat-schedule")
+CELERY_TIMEZONE = TIME_ZONE

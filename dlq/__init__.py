@@ -1,0 +1,1 @@
+"""Dead letters: finding, grouping, redriving and purging what failed for good."""

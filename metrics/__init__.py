@@ -1,0 +1,1 @@
+"""What the queues' counters say: metrics, history, diagnosis and alerts."""

@@ -1,0 +1,1 @@
+"""The engine: durable queues inside PostgreSQL. It knows no web."""

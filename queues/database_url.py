@@ -1,0 +1,44 @@
+"""Turns DATABASE_URL into Django's database settings.
+
+libpq's own parser reads the URL, so whatever `psql` accepts works here: TCP, a socket folder
+(`postgresql:///name?host=/run/postgresql`), several hosts, and every connection parameter.
+"""
+
+from typing import Any
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+# Tables of the engine and of Django live in our schema; ours comes last in `options` and so wins.
+SEARCH_PATH_OPTION = "-c search_path=signalbox,public"
+
+DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+
+
+class DatabaseUrlError(ValueError):
+    """DATABASE_URL cannot be used."""
+
+
+def parse_database_url(url: str) -> dict[str, Any]:
+    """Django's settings for `url`; raises DatabaseUrlError, whose text never shows the password."""
+    parameters = {name: str(value) for name, value in _read(url).items() if value is not None}
+    if "dbname" not in parameters and "service" not in parameters:
+        raise DatabaseUrlError("DATABASE_URL names no database: expected postgresql://user@host/name")
+    options = parameters.get("options", "")
+    parameters["options"] = f"{options} {SEARCH_PATH_OPTION}".strip()
+    named = {django: parameters.pop(libpq, "") for libpq, django in DJANGO_NAMES.items()}
+    return {"ENGINE": "django.db.backends.postgresql", **named, "OPTIONS": parameters}
+
+
+def _read(url: str) -> dict[str, Any]:
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise DatabaseUrlError("DATABASE_URL must start with postgresql://")
+    try:
+        return dict(conninfo_to_dict(url))
+    except ProgrammingError as error:
+        raise DatabaseUrlError(f"DATABASE_URL cannot be read: {_without_values(str(error))}") from None
+
+
+def _without_values(message: str) -> str:
+    """libpq quotes the offending part of the URL, which may hold the password: keep its words only."""
+    return message.split(":", maxsplit=1)[0].split('"', maxsplit=1)[0].strip()
