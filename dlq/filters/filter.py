@@ -1,0 +1,99 @@
+"""A filter: what a person typed, and what pages do with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from dlq.filters.compile import admits, compile_terms
+from dlq.filters.grammar import parse_terms
+from dlq.filters.keys import KEYS
+from dlq.filters.predicates import Predicate
+from dlq.filters.scanner import MAX_CHARACTERS
+from dlq.filters.syntax import Comparison, Literal, Present, Range, Term, Value, quote, render_value
+from dlq.filters.targets import Target
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Terms that must all match; `str()` gives canonical text, which parses to an equal filter."""
+
+    terms: tuple[Term, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join(str(term) for term in self.terms)
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def compile(self, target: Target | str, now: datetime) -> Predicate:
+        """The condition on the rows of `target`, ages counted up to `now`.
+
+        Raises `FilterError` for a key that the target cannot answer.
+        """
+        return compile_terms(self.terms, Target(target), now)
+
+    def admits(self, target: Target | str) -> bool:
+        """Whether the `state:` terms, if any, leave rows of `target` to look at."""
+        return all(admits(term, Target(target)) for term in self.terms if term.key == "state")
+
+    def values(self, key: str, path: tuple[str, ...] = (), negated: bool = False) -> tuple[str, ...]:
+        """The single values that terms of this key ask for, in order, each once; no bounds, no ranges."""
+        terms = (term for term in self._of(key, path) if term.negated is negated)
+        return tuple(dict.fromkeys(text for term in terms for text in term.literals))
+
+    def without(self, key: str, path: tuple[str, ...] = ()) -> Filter:
+        """This filter less every term of the key; an empty path stands for any."""
+        gone = self._of(key, path)
+        return _filter_of(term for term in self.terms if term not in gone)
+
+    def without_term(self, term: Term) -> Filter:
+        """This filter less one term: where the cross of a chip leads."""
+        return _filter_of(other for other in self.terms if other != term)
+
+    def with_term(
+        self, key: str, *values: Operand, path: tuple[str, ...] = (), negated: bool = False
+    ) -> Filter:
+        """This filter and one more term, unless it is there already; of several values one must match.
+
+        Text means itself whatever it holds, except for the keys that compare: there it is written as in a
+        filter, `">3"` or `"1h..2h"`. Numbers, true, false and None are for paths into documents. Raises
+        `FilterError` when the key does not take such a value or the filter would grow beyond its bounds.
+        """
+        minus = "-" if negated else ""
+        written = ",".join(_written(key, value) for value in values)
+        [term, *more] = parse_terms(f"{minus}{Term(key, (), path).name}:{written}")
+        if more:
+            raise more[0].error("One term is added at a time.", "a single term")
+        return self if term in self.terms else _filter_of([*self.terms, term])
+
+    def _of(self, key: str, path: tuple[str, ...]) -> list[Term]:
+        return [term for term in self.terms if term.key == key and (not path or term.path == path)]
+
+
+Operand = str | int | float | None | Value
+
+
+def parse(text: str) -> Filter:
+    """Read a filter; raises `FilterError` at the first mistake."""
+    read = Filter(parse_terms(text))
+    if len(str(read)) > MAX_CHARACTERS:
+        message = f"Written out in full the filter is {len(str(read)):,} characters long."
+        raise read.terms[-1].error(message, f"at most {MAX_CHARACTERS:,}")
+    return read
+
+
+def _filter_of(terms: Iterable[Term]) -> Filter:
+    """Read anew, so that bounds hold and positions are those in the text of the new filter."""
+    return parse(" ".join(str(term) for term in terms))
+
+
+def _written(key: str, value: Operand) -> str:
+    if isinstance(value, Literal | Comparison | Range | Present):
+        return render_value(key, value)
+    if not isinstance(value, str):
+        return json.dumps(value)
+    compares = key in KEYS and KEYS[key].kind.ordered and not KEYS[key].takes_path
+    return value if compares else quote(value)

@@ -1,0 +1,112 @@
+r"""The grammar: text to terms, or the first mistake.
+
+    filter  = [ term { spaces term } ]
+    term    = [ "-" ] [ key { "." segment } ":" ] value { "," value }
+
+A term without a key searches the error text. Values are the business of `values`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from dlq.filters.keys import KEYS, Key
+from dlq.filters.scanner import Scanner
+from dlq.filters.suggest import closest_key
+from dlq.filters.syntax import Term
+from dlq.filters.values import read_values
+
+MAX_TERMS = 50
+MAX_PATH_SEGMENTS = 16
+
+_HEAD = re.compile(r'[^\s":,.]++(?:\.(?:"(?:[^"\\]|\\.)*+"|[^\s":,.]*+))*+(?=:)', re.DOTALL)
+_NAME = re.compile(r'[^\s":,.]+')
+_WORD = re.compile(r"\S+")
+_CONJUNCTIONS = {
+    "AND": "only a space between terms that must all match",
+    "OR": "a comma between values of which one must match",
+    "NOT": "a - right before the term",
+}
+
+
+def parse_terms(text: str) -> tuple[Term, ...]:
+    """Read the terms of a filter; raises `FilterError` at the first mistake."""
+    scanner = Scanner(text)
+    terms: list[Term] = []
+    scanner.skip_spaces()
+    while not scanner.at_end:
+        start = scanner.position
+        term = _term(scanner)
+        if len(terms) == MAX_TERMS:
+            raise scanner.error(start, f"The filter has more than {MAX_TERMS} terms.", f"at most {MAX_TERMS}")
+        terms.append(replace(term, position=start, source=text[start : scanner.position]))
+        scanner.skip_spaces()
+    return tuple(terms)
+
+
+def _term(scanner: Scanner) -> Term:
+    start = scanner.position
+    negated = scanner.take("-")
+    if scanner.at_term_end:
+        raise scanner.error(start, "This minus negates nothing.", "a term right after it")
+    head = scanner.position
+    if not scanner.match(_HEAD):
+        _refuse_conjunction(scanner)
+        return Term("error", read_values(scanner, KEYS["error"], worded=True), negated=negated)
+    key = _key(scanner, head)
+    path = _path(scanner, head, key)
+    scanner.take(":")
+    if scanner.at_term_end:
+        raise scanner.error(
+            start, f"{scanner.text[head : scanner.position]} has no value.", f"one, as in {key.example}"
+        )
+    return Term(key.name, read_values(scanner, key), path, negated)
+
+
+def _refuse_conjunction(scanner: Scanner) -> None:
+    start = scanner.position
+    word = scanner.match(_WORD)
+    if word in _CONJUNCTIONS:
+        raise scanner.error(
+            start, f"{word} is no part of the language.", f'{_CONJUNCTIONS[word]}, or "{word}" in quotes'
+        )
+    scanner.position = start
+
+
+def _key(scanner: Scanner, head: int) -> Key:
+    """The key of the head that was just read; the cursor returns to behind its name."""
+    end = scanner.position
+    scanner.position = head
+    name = scanner.match(_NAME)
+    key = KEYS.get(name.lower())
+    if key is None:
+        meant = closest_key(name)
+        question = f"; did you mean {meant}:?" if meant else "."
+        expected = f"one of {', '.join(KEYS)}, or quotes around text that holds a colon"
+        raise scanner.error(head, f"There is no key {name[:40]}:{question}", expected, end)
+    if key.takes_path and scanner.position == end:
+        raise scanner.error(head, f"{key.name}: needs a path.", f"one, as in {key.example}")
+    if not key.takes_path and scanner.position < end:
+        raise scanner.error(
+            head, f"{key.name}: takes no path.", f"{key.name}: alone, as in {key.example}", end
+        )
+    return key
+
+
+def _path(scanner: Scanner, head: int, key: Key) -> tuple[str, ...]:
+    segments: list[str] = []
+    while scanner.take("."):
+        start = scanner.position
+        if scanner.at_quote():
+            segments.append(scanner.quoted())
+        elif segment := scanner.match(_NAME):
+            segments.append(segment)
+        else:
+            raise scanner.error(
+                head, "The path has an empty segment.", f"a name after each dot, as in {key.example}"
+            )
+        if len(segments) > MAX_PATH_SEGMENTS:
+            message = f"The path is more than {MAX_PATH_SEGMENTS} segments deep."
+            raise scanner.error(start, message, f"at most {MAX_PATH_SEGMENTS}")
+    return tuple(segments)

@@ -1,0 +1,228 @@
+"""The whitelist: every key that a filter may use, what its values look like and where it can be asked.
+
+SQL identifiers come from this table and from nowhere else. A target answers a key when the table gives it
+columns there, under the aliases that `targets` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import LiteralString
+
+from dlq.filters.targets import Target
+
+
+class Kind(StrEnum):
+    """How a key's values read and compare."""
+
+    QUEUE = "queue"  # the name of a queue
+    TENANT = "tenant"  # the name of a tenant
+    STATE = "state"  # one of a few words, each a condition of its own
+    CHOICE = "choice"  # one of a few words
+    NAME = "name"  # exactly this text
+    SUBSTRING = "substring"  # text that contains this one, in either case
+    WHOLE = "whole"  # a whole number
+    AGE = "age"  # a duration up to now
+    TIME = "time"  # a date or time
+    JSON = "json"  # a scalar at a path of a document
+
+    @property
+    def ordered(self) -> bool:
+        """Whether values compare by < and > and make ranges."""
+        return self in {Kind.WHOLE, Kind.AGE, Kind.TIME, Kind.JSON}
+
+
+Columns = tuple[LiteralString, ...]
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key. Of several columns one has to match; `optional` values may be missing, so `key:*` asks."""
+
+    name: str
+    kind: Kind
+    help: str
+    example: str
+    columns: Mapping[Target, Columns]
+    optional: bool = False
+    choices: tuple[str, ...] = field(default=())
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Where this key can be asked, in the order of `Target`."""
+        return tuple(target for target in Target if target in self.columns)
+
+    @property
+    def takes_path(self) -> bool:
+        """Whether a path follows the key, as in `payload.order.id`."""
+        return self.kind is Kind.JSON
+
+
+_TICKETS = (Target.READY, Target.SCHEDULED, Target.LEASE, Target.SETTLED)
+_MESSAGES = (*_TICKETS, Target.MESSAGE)
+
+
+def _dead(*columns: LiteralString) -> dict[Target, Columns]:
+    return {Target.DEAD_LETTER: columns}
+
+
+def _message(column: LiteralString) -> dict[Target, Columns]:
+    return dict.fromkeys(_MESSAGES, (column,))
+
+
+# Each word of `state:` on each target that can hold it; a word that is missing there matches nothing there.
+STATES: Mapping[Target, Mapping[str, LiteralString]] = {
+    Target.DEAD_LETTER: {"dead": "true"},
+    Target.READY: {"ready": "true", "pending": "true"},
+    Target.SCHEDULED: {
+        "scheduled": "true",
+        "pending": "t.receive_count = 0",
+        "failed": "t.receive_count > 0",
+    },
+    Target.LEASE: {"leased": "true", "processing": "true"},
+    Target.SETTLED: {"completed": "true"},
+}
+STATE_WORDS = ("ready", "scheduled", "leased", "dead", "completed", "pending", "processing", "failed")
+REASONS = ("rejected", "runtime_error", "lock_expired")
+
+_KEYS = (
+    Key(
+        "queue",
+        Kind.QUEUE,
+        "Name of the queue; for a dead letter the queue it died in or the dead-letter queue that holds it.",
+        "queue:orders,invoices",
+        _dead("d.source_queue_id", "d.queue_id") | _message("m.queue_id"),
+    ),
+    Key(
+        "tenant",
+        Kind.TENANT,
+        "Name of the tenant that owns the queue; for a dead letter the queue it died in.",
+        "tenant:acme",
+        _dead("d.source_queue_id") | _message("m.queue_id"),
+    ),
+    Key(
+        "state",
+        Kind.STATE,
+        "Where the message stands.",
+        "state:ready,scheduled",
+        dict.fromkeys(STATES, ()),
+        choices=STATE_WORDS,
+    ),
+    Key(
+        "error",
+        Kind.SUBSTRING,
+        "Text within the error, in either case; words without a key search here too.",
+        'error:"timed out"',
+        _dead("d.error"),
+        optional=True,
+    ),
+    Key(
+        "class",
+        Kind.NAME,
+        "Class of the error.",
+        "-class:TimeoutError",
+        _dead("d.error_class"),
+        optional=True,
+    ),
+    Key(
+        "reason", Kind.CHOICE, "Why the message died.", "reason:rejected", _dead("d.reason"), choices=REASONS
+    ),
+    Key(
+        "fp",
+        Kind.NAME,
+        "Fingerprint of the failure: the cluster.",
+        "fp:9f86d081884c7d65",
+        _dead("d.fingerprint"),
+    ),
+    Key(
+        "group",
+        Kind.NAME,
+        "Group id, the key within which order is kept.",
+        "group:customer-17",
+        _dead("d.group_id") | _message("m.group_id"),
+        optional=True,
+    ),
+    Key(
+        "attempts",
+        Kind.WHOLE,
+        "How often the message was delivered.",
+        "attempts:>3",
+        _dead("d.receive_count") | dict.fromkeys(_TICKETS, ("t.receive_count",)),
+    ),
+    Key(
+        "redrives",
+        Kind.WHOLE,
+        "How often the message was redriven.",
+        "redrives:1..3",
+        _dead("d.redrive_count"),
+    ),
+    Key(
+        "priority",
+        Kind.WHOLE,
+        "Priority, 0 to 9; 9 goes first.",
+        "priority:>=5",
+        _dead("d.priority") | _message("m.priority"),
+    ),
+    Key(
+        "age",
+        Kind.AGE,
+        "Time since a dead letter died, or since a message was sent.",
+        "age:>1h",
+        _dead("d.died_at") | _message("m.sent_at"),
+    ),
+    Key("dead", Kind.TIME, "When the message died.", "dead:2026-01-01..2026-01-02", _dead("d.died_at")),
+    Key(
+        "sent",
+        Kind.TIME,
+        "When the message was sent.",
+        "sent:>=2026-01-01T10:30",
+        _dead("d.sent_at") | _message("m.sent_at"),
+    ),
+    Key(
+        "failed", Kind.TIME, "When the message last failed.", "failed:<2026-01-02", _dead("d.last_failed_at")
+    ),
+    Key(
+        "trace",
+        Kind.NAME,
+        "Trace id.",
+        "trace:4bf92f3577b34da6a3ce929d0e0e4736",
+        _dead("d.trace_id") | _message("m.trace_id"),
+        optional=True,
+    ),
+    Key(
+        "dedup",
+        Kind.NAME,
+        "Deduplication id.",
+        "dedup:order-1042",
+        _dead("d.deduplication_id") | _message("m.deduplication_id"),
+        optional=True,
+    ),
+    Key(
+        "consumer",
+        Kind.NAME,
+        "Consumer that holds, settled or last failed the message.",
+        "consumer:worker-3",
+        _dead("d.consumer") | dict.fromkeys((Target.LEASE, Target.SETTLED), ("t.consumer",)),
+        optional=True,
+    ),
+    Key("id", Kind.WHOLE, "Message id.", "id:1042,1043", _dead("d.message_id") | _message("m.message_id")),
+    Key(
+        "payload",
+        Kind.JSON,
+        "A value inside the payload, by its path.",
+        'payload.order.status:"paid"',
+        _dead("d.payload") | _message("m.payload"),
+        optional=True,
+    ),
+    Key(
+        "attr",
+        Kind.JSON,
+        "A value inside the attributes, by its path.",
+        "attr.region:eu",
+        _dead("d.attributes") | _message("m.attributes"),
+        optional=True,
+    ),
+)
+KEYS: Mapping[str, Key] = {key.name: key for key in _KEYS}

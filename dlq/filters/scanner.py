@@ -1,0 +1,93 @@
+"""A cursor over the text of a filter: it knows spaces and quotes, and points at what it could not read."""
+
+from __future__ import annotations
+
+import re
+
+from dlq.filters.errors import FilterError
+
+MAX_CHARACTERS = 2_000  # a filter travels in URLs
+
+_SPACES = re.compile(r"\s+")
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_PLAIN = re.compile(r'[^"\\]+')
+_ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+
+
+class Scanner:
+    """Reads from left to right; `position` is the next character."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        if len(text) > MAX_CHARACTERS:
+            message = f"The filter is {len(text):,} characters long."
+            raise self.error(MAX_CHARACTERS, message, f"at most {MAX_CHARACTERS:,}", len(text))
+        if unstorable := _UNSTORABLE.search(text):
+            message = "The filter holds a character that PostgreSQL cannot store."
+            raise self.error(
+                unstorable.start(), message, "text without NUL and lone surrogates", unstorable.end()
+            )
+
+    @property
+    def at_end(self) -> bool:
+        """Whether nothing is left."""
+        return self.position >= len(self.text)
+
+    @property
+    def at_term_end(self) -> bool:
+        """Whether the term is over: a space, or nothing more."""
+        return self.at_end or self.text[self.position].isspace()
+
+    def error(self, start: int, message: str, expected: str, end: int | None = None) -> FilterError:
+        """A mistake from `start` to `end`, or to the cursor; at least one character where there is one."""
+        end = max(self.position if end is None else end, start + 1)
+        token = self.text[start:end]
+        return FilterError(start, len(token), token, message, expected)
+
+    def skip_spaces(self) -> None:
+        """Move to the next term."""
+        self.match(_SPACES)
+
+    def take(self, literal: str) -> bool:
+        """Move over `literal` if it is next."""
+        if not self.text.startswith(literal, self.position):
+            return False
+        self.position += len(literal)
+        return True
+
+    def match(self, pattern: re.Pattern[str]) -> str:
+        """Move over what the pattern matches here; empty when it does not."""
+        found = pattern.match(self.text, self.position)
+        if found is None:
+            return ""
+        self.position = found.end()
+        return found.group()
+
+    def sees(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the pattern matches here."""
+        return pattern.match(self.text, self.position) is not None
+
+    def at_quote(self) -> bool:
+        """Whether quoted text is next."""
+        return self.text.startswith('"', self.position)
+
+    def quoted(self) -> str:
+        """Read quoted text; the cursor is at its opening quote."""
+        start = self.position
+        self.position += 1
+        parts: list[str] = []
+        while not self.take('"'):
+            parts.append(self.match(_PLAIN) or self._escape(start))
+        return "".join(parts)
+
+    def _escape(self, start: int) -> str:
+        if self.at_end or self.text[self.position :] == "\\":
+            message = "The quotes are not closed."
+            raise self.error(start, message, 'a closing "', len(self.text))
+        backslash = self.position
+        self.position += 2
+        character = _ESCAPED.get(self.text[backslash + 1])
+        if character is None:
+            raise self.error(backslash, "This is no escape.", r"\" \\ \n \r or \t; a backslash is written \\")
+        return character

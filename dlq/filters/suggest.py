@@ -1,0 +1,117 @@
+"""What was probably meant, and what could come next at the cursor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from dlq.filters.keys import KEYS
+from dlq.filters.targets import Target
+
+# Words of the API, of columns and of other consoles, and the key that says the same here.
+_SYNONYMS = {
+    "attribute": "attr",
+    "attributes": "attr",
+    "body": "payload",
+    "created": "sent",
+    "created_at": "sent",
+    "data": "payload",
+    "deduplication_id": "dedup",
+    "died": "dead",
+    "died_at": "dead",
+    "dlq": "queue",
+    "error_class": "class",
+    "exception": "class",
+    "failed_at": "failed",
+    "fingerprint": "fp",
+    "group_id": "group",
+    "message": "error",
+    "message_id": "id",
+    "older": "age",
+    "receive_count": "attempts",
+    "redrive_count": "redrives",
+    "retries": "attempts",
+    "sent_at": "sent",
+    "source": "queue",
+    "status": "state",
+    "text": "error",
+    "trace_id": "trace",
+    "worker": "consumer",
+}
+_QUOTED = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'  # a quote that is still open runs to the cursor
+_PIECE = re.compile(rf'\s+|(?:{_QUOTED}|[^\s"])++', re.DOTALL)
+_HEAD = re.compile(rf'(?P<name>[^\s":,.]++)(?:\.(?:{_QUOTED}|[^\s":,.]*+))*+:', re.DOTALL)
+_COMMA_OR_VALUE = re.compile(rf',|(?:{_QUOTED}|[^",])++', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing that may be put in at the cursor."""
+
+    text: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What is being typed, `prefix`, and where it starts; `key` is empty while it is the key itself.
+
+    `options` are those that this language knows; names of queues and tenants, paths and their values are for
+    the caller to find.
+    """
+
+    key: str
+    prefix: str
+    position: int
+    options: tuple[Option, ...]
+
+
+def complete(text: str, cursor: int, target: Target | None = None) -> Completion:
+    """What is being typed at the cursor, in text that need not parse yet; `target` narrows the keys."""
+    before = text[:cursor]
+    token = _last(_PIECE, before)
+    token = "" if token.isspace() else token.removeprefix("-")
+    head = _HEAD.match(token)
+    if head is None:
+        return Completion("", token, len(before) - len(token), _key_options(token.lower(), target))
+    last = _last(_COMMA_OR_VALUE, token[head.end() :])
+    prefix = "" if last == "," else last
+    return Completion(
+        head.group()[:-1],
+        prefix,
+        len(before) - len(prefix),
+        _value_options(head["name"].lower(), prefix.lower()),
+    )
+
+
+def closest_key(name: str) -> str | None:
+    """The key that was probably meant by an unknown one."""
+    lowered = name.lower().lstrip("-")
+    return _SYNONYMS.get(lowered) or closest(lowered, KEYS)
+
+
+def closest(word: str, candidates: Collection[str]) -> str | None:
+    """The candidate nearest in spelling, if one is near."""
+    return next(iter(get_close_matches(word.lower(), candidates, n=1, cutoff=0.6)), None)
+
+
+def _last(pattern: re.Pattern[str], text: str) -> str:
+    """The last match; the patterns used here leave no gap, so it ends where the text does."""
+    return next((found.group() for found in reversed(list(pattern.finditer(text)))), "")
+
+
+def _key_options(prefix: str, target: Target | None) -> tuple[Option, ...]:
+    return tuple(
+        Option(f"{key.name}." if key.takes_path else f"{key.name}:", key.help)
+        for key in KEYS.values()
+        if key.name.startswith(prefix) and (target is None or target in key.targets)
+    )
+
+
+def _value_options(name: str, prefix: str) -> tuple[Option, ...]:
+    key = KEYS.get(name)
+    if key is None:
+        return ()
+    return tuple(Option(choice, key.help) for choice in key.choices if choice.startswith(prefix))

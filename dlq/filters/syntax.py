@@ -1,0 +1,129 @@
+"""What a filter says once it is read: frozen terms of values, and canonical text that reads back the same.
+
+Operands stay as they were written (`90m` does not become `1h30m`); only needless quotes, spaces and upper
+case in keys go, so that a chip in the console shows what its reader typed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+
+from dlq.filters.errors import FilterError
+from dlq.filters.keys import KEYS, Kind
+from dlq.filters.readings import starts_json_range
+
+Operator = OneOf[">", ">=", "<", "<="]
+
+# They quote elsewhere; here they would silently be text: the apostrophe and the curly quotes.
+FALSE_QUOTES = "'\u2018\u2019\u201c\u201d"
+
+_SYNTAX_IN_VALUE = re.compile(r'[\s",]')
+_SYNTAX_IN_SEGMENT = re.compile(r'[\s":,.]')
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+@dataclass(frozen=True)
+class Literal:
+    """One value. `string_only`: a JSON string, though without its quotes it would read as something else."""
+
+    text: str
+    string_only: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A bound, as in `>3`."""
+
+    operator: Operator
+    text: str
+
+
+@dataclass(frozen=True)
+class Range:
+    """Both ends and all between, as in `3..5`."""
+
+    low: str
+    high: str
+
+
+@dataclass(frozen=True)
+class Present:
+    """Anything at all, as in `group:*`."""
+
+
+Value = Literal | Comparison | Range | Present
+
+
+@dataclass(frozen=True)
+class Term:
+    """One key and its values, of which one must match, or none when negated.
+
+    `position` and `source` say where in which text it was read; they are no part of what it means.
+    """
+
+    key: str
+    values: tuple[Value, ...]
+    path: tuple[str, ...] = ()
+    negated: bool = False
+    position: int = field(default=0, compare=False)
+    source: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        minus = "-" if self.negated else ""
+        values = ",".join(render_value(self.key, value) for value in self.values)
+        return f"{minus}{self.name}:{values}"
+
+    @property
+    def name(self) -> str:
+        """The key with its path, as it is written."""
+        return ".".join((self.key, *(_render_segment(segment) for segment in self.path)))
+
+    def error(self, message: str, expected: str) -> FilterError:
+        """A mistake that is this whole term."""
+        token = self.source or str(self)
+        return FilterError(self.position, len(token), token, message, expected)
+
+    @property
+    def literals(self) -> list[str]:
+        """The texts of the single values."""
+        return [value.text for value in self.values if isinstance(value, Literal)]
+
+    @property
+    def bounds(self) -> list[Comparison | Range]:
+        """The comparisons and ranges."""
+        return [value for value in self.values if isinstance(value, Comparison | Range)]
+
+
+def quote(text: str) -> str:
+    """Put text in quotes, whatever it holds."""
+    return '"' + "".join(_ESCAPES.get(character, character) for character in text) + '"'
+
+
+def render_value(key: str, value: Value) -> str:
+    """Write one value as it reads back under `key`."""
+    kind = KEYS[key].kind
+    match value:
+        case Present():
+            return "*"
+        case Comparison():
+            return value.operator + _render_operand(kind, value.text)
+        case Range():
+            return f"{_render_operand(kind, value.low)}..{_render_operand(kind, value.high)}"
+        case Literal():
+            return quote(value.text) if value.string_only else _render_operand(kind, value.text)
+
+
+def _render_operand(kind: Kind, text: str) -> str:
+    return quote(text) if _needs_quotes(kind, text) else text
+
+
+def _needs_quotes(kind: Kind, text: str) -> bool:
+    if not text or text == "*" or text[0] in "<>" + FALSE_QUOTES or _SYNTAX_IN_VALUE.search(text):
+        return True
+    return kind is Kind.JSON and starts_json_range(text)
+
+
+def _render_segment(segment: str) -> str:
+    return quote(segment) if not segment or _SYNTAX_IN_SEGMENT.search(segment) else segment

@@ -1,0 +1,142 @@
+r"""The values of a term, each read as its key wants it.
+
+value    = operator operand | operand ".." operand | "*" | operand
+operator = ">" | ">=" | "<" | "<="
+operand  = bare text | '"' text with \" \\ \n \r \t '"'
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from dlq.filters.keys import Key, Kind
+from dlq.filters.readings import JSON_NUMBER, READERS, MisreadError, is_json_scalar, is_reversed
+from dlq.filters.scanner import Scanner
+from dlq.filters.suggest import closest
+from dlq.filters.syntax import FALSE_QUOTES, Comparison, Literal, Operator, Present, Range, Value
+
+MAX_VALUES = 100  # in one term
+
+_OPERATOR = re.compile(r"[<>]=?")
+_BARE = re.compile(r'[^\s",]+')
+_BARE_TO_RANGE = re.compile(r'(?:(?!\.\.)[^\s",])+')
+_NUMBER_TO_RANGE = re.compile(JSON_NUMBER + r"(?=\.\.)")
+
+
+def read_values(scanner: Scanner, key: Key, worded: bool = False) -> tuple[Value, ...]:
+    """Read values up to the end of the term. `worded`: they are words without a key."""
+    values: list[Value] = []
+    while True:
+        start = scanner.position
+        if scanner.take(","):
+            raise scanner.error(start, "A value is missing before this comma.", f"one, as in {key.example}")
+        value = _value(scanner, key, worded)
+        _expect_end(scanner)
+        if len(values) == MAX_VALUES:
+            raise scanner.error(
+                start, f"The term has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}"
+            )
+        values.append(value)
+        comma = scanner.position
+        if not scanner.take(","):
+            return tuple(values)
+        if scanner.at_term_end:
+            raise scanner.error(comma, "A value is missing after this comma.", f"one, as in {key.example}")
+
+
+def _expect_end(scanner: Scanner) -> None:
+    if scanner.at_term_end or scanner.text[scanner.position] == ",":
+        return
+    start = scanner.position
+    if scanner.take('"'):
+        raise scanner.error(
+            start, "A quote opens within a value.", "quotes around the whole value, or a space"
+        )
+    scanner.match(_BARE)
+    raise scanner.error(start, "Text follows the closing quote.", "a space or a comma")
+
+
+def _value(scanner: Scanner, key: Key, worded: bool) -> Value:
+    start = scanner.position
+    if key.kind.ordered and (operator := scanner.match(_OPERATOR)):
+        return Comparison(cast("Operator", operator), _operand(scanner, key, start, _BARE))
+    if key.kind is Kind.JSON:
+        in_range = scanner.sees(_NUMBER_TO_RANGE)
+        return _range(scanner, key, _NUMBER_TO_RANGE) if in_range else _literal(scanner, key, worded)
+    return _range(scanner, key, _BARE_TO_RANGE) if key.kind.ordered else _literal(scanner, key, worded)
+
+
+def _range(scanner: Scanner, key: Key, bare: re.Pattern[str]) -> Range | Literal:
+    """A range, or one operand when no dots follow it."""
+    start = scanner.position
+    low = _operand(scanner, key, start, bare)
+    if not scanner.take(".."):
+        if key.kind is Kind.AGE:
+            raise scanner.error(
+                start, "age: compares durations.", "a bound such as >1h, or a range such as 1h..2h"
+            )
+        return Literal(low)
+    high = _operand(scanner, key, start, _BARE)
+    if is_reversed(key.kind, low, high):
+        raise scanner.error(start, "The range ends before it starts.", "the lower end first")
+    return Range(low, high)
+
+
+def _operand(scanner: Scanner, key: Key, value_start: int, bare: re.Pattern[str]) -> str:
+    """One operand of an ordered kind, checked; what is missing is marked at the value it belongs to."""
+    start = scanner.position
+    quoted = scanner.at_quote()
+    text = scanner.quoted() if quoted else scanner.match(bare)
+    if quoted and key.kind is Kind.JSON:
+        raise scanner.error(start, "Only numbers compare here.", "a number without quotes")
+    try:
+        READERS[key.kind](text)
+    except MisreadError as misread:
+        if text or quoted:
+            raise scanner.error(start, f"{key.name}: cannot read this.", str(misread)) from None
+        scanner.match(_BARE)
+        raise scanner.error(value_start, f"{key.name}: a bound is missing.", str(misread)) from None
+    return text
+
+
+def _literal(scanner: Scanner, key: Key, worded: bool) -> Literal | Present:
+    start = scanner.position
+    if scanner.at_quote():
+        text = scanner.quoted()
+        if not text and key.kind is Kind.SUBSTRING:
+            raise scanner.error(start, "Empty text is within every text.", "some text between the quotes")
+        literal = Literal(text, string_only=key.kind is Kind.JSON and is_json_scalar(text))
+        return _choice(scanner, key, start, text) if key.choices else literal
+    text = scanner.match(_BARE)
+    if text == "*" and key.optional and not worded:
+        return Present()
+    _refuse_unquoted(scanner, key, start, text, worded)
+    return _choice(scanner, key, start, text) if key.choices else Literal(text)
+
+
+def _refuse_unquoted(scanner: Scanner, key: Key, start: int, text: str, worded: bool) -> None:
+    """Refuse text that most likely means something else than itself."""
+    if text == "*":
+        message = "A * alone asks for any value, which is no condition here."
+        raise scanner.error(start, message, f'a value, as in {key.example}; or "*" in quotes')
+    if text[0] in "<>":
+        raise scanner.error(
+            start, f"{key.name}: does not compare.", "quotes around text that starts with < or >"
+        )
+    if text[0] in FALSE_QUOTES:
+        message = f"The character {text[0]} does not quote."
+        raise scanner.error(start, message, 'double quotes, as in error:"timed out"')
+    if worded and ":" in text:
+        raise scanner.error(
+            start, "Words without a key hold no colon.", "quotes around text that holds a colon"
+        )
+
+
+def _choice(scanner: Scanner, key: Key, start: int, text: str) -> Literal:
+    if text.lower() in key.choices:
+        return Literal(text.lower())
+    meant = closest(text, key.choices)
+    question = f"; did you mean {meant}?" if meant else "."
+    message = f"{key.name}: has no value {text[:40]}{question}"
+    raise scanner.error(start, message, f"one of {', '.join(key.choices)}")
