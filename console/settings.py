@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from queues.database_url import DatabaseUrlError, parse_database_url
+from queues.database_url import DatabaseUrlError, database_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -57,8 +57,8 @@ def secret_key() -> str:
     path = private_directory(SIGNALBOX_HOME) / "secret_key"
     if not path.exists():
         draft = path.with_name(f"secret_key.{secrets.token_hex(8)}")
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(50))
+        draft.touch(mode=0o600, exist_ok=False)
+        draft.write_text(secrets.token_urlsafe(50))
         try:
             os.link(draft, path)  # of several first processes exactly one names its key
         except FileExistsError:
@@ -164,7 +164,7 @@ TEMPLATES = [
 
 # The database
 try:
-    DATABASES = {"default": parse_database_url(DATABASE_URL)}
+    DATABASES = {"default": database_settings(DATABASE_URL, SIGNALBOX_HOME)}
 except DatabaseUrlError as error:
     raise ImproperlyConfigured(str(error)) from error
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

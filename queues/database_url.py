@@ -4,10 +4,13 @@ libpq's own parser reads the URL, so whatever `psql` accepts works here: TCP, a 
 (`postgresql:///name?host=/run/postgresql`), several hosts, and every connection parameter.
 """
 
+from pathlib import Path
 from typing import Any
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
+
+from queues.embedded import EmbeddedPostgres
 
 # Tables of the engine and of Django live in our schema; ours comes last in `options` and so wins.
 SEARCH_PATH_OPTION = "-c search_path=signalbox,public"
@@ -17,6 +20,14 @@ DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host"
 
 class DatabaseUrlError(ValueError):
     """DATABASE_URL cannot be used."""
+
+
+def database_settings(url: str, home: Path) -> dict[str, Any]:
+    """Django's settings for `url`, or without one for the embedded server in `home` (not started here)."""
+    if url:
+        return parse_database_url(url)
+    settings = parse_database_url(EmbeddedPostgres(home).url())
+    return {**settings, "ENGINE": "queues.embedded.backend", "EMBEDDED_HOME": home}
 
 
 def parse_database_url(url: str) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+"""Connects to the embedded server, starting it when it does not run (yet, or any more)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.backends.postgresql import base, client
+from psycopg import OperationalError
+
+from queues.embedded.binaries import binary
+from queues.embedded.users import EmbeddedPostgres
+
+
+class DatabaseClient(client.DatabaseClient):
+    executable_name = str(binary("psql"))
+
+    def runshell(self, parameters: Iterable[str]) -> None:
+        self.connection.ensure_connection()
+        super().runshell(parameters)
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    client_class = DatabaseClient
+
+    @property
+    def server(self) -> EmbeddedPostgres:
+        return EmbeddedPostgres(self.settings_dict["EMBEDDED_HOME"])
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Connect; only a failure costs a look at the server, so a running one is reached at full speed."""
+        self.server.join()
+        try:
+            return super().get_new_connection(conn_params)
+        except OperationalError:
+            if self.server.is_accepting():
+                raise  # it runs and refuses: no such database, too many connections
+        self.server.ensure_running()
+        return super().get_new_connection(conn_params)
