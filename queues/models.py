@@ -1,0 +1,340 @@
+"""The queue schema as Django models.
+
+The control plane (tenants, queues, audit) is managed here and written through `queues.control`. The data plane is
+unmanaged and read-only: its tables belong to the SQL verbs in `queues/sql/`, and a test compares these classes with
+`information_schema`. Status words of the view are those of the field: pending, processing, completed, failed, dead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Now
+
+from queues.settings import SETTINGS
+
+
+class Tenant(models.Model):
+    """Who a queue belongs to; each queue has one."""
+
+    tenant_id = models.AutoField(primary_key=True)
+    name = models.CharField(max_length=100, unique=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "tenant"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _number(name: str) -> models.FloatField[float, float]:
+    return models.FloatField(db_default=SETTINGS[name].default, help_text=SETTINGS[name].help)
+
+
+def _integer(name: str) -> models.IntegerField[int, int]:
+    return models.IntegerField(db_default=SETTINGS[name].default, help_text=SETTINGS[name].help)
+
+
+def _flag(name: str) -> models.BooleanField[bool, bool]:
+    return models.BooleanField(db_default=SETTINGS[name].default, help_text=SETTINGS[name].help)
+
+
+class Queue(models.Model):
+    """A queue and its settings; one field for each entry of `queues.settings.SETTINGS`."""
+
+    queue_id = models.AutoField(primary_key=True)
+    name = models.CharField(max_length=100, unique=True)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, db_default=1, related_name="queues")
+    is_dead_letter_queue = models.BooleanField(db_default=False)
+    created_at = models.DateTimeField(db_default=Now())
+
+    visibility_timeout_seconds = _number("visibility_timeout_seconds")
+    max_receives = _integer("max_receives")
+    dead_letter_queue = models.CharField(max_length=100, null=True, help_text=SETTINGS["dead_letter_queue"].help)
+    retention_seconds = _number("retention_seconds")
+    delay_seconds = _number("delay_seconds")
+    mode = models.CharField(max_length=20, db_default=SETTINGS["mode"].default, help_text=SETTINGS["mode"].help)
+    backoff_base_seconds = _number("backoff_base_seconds")
+    backoff_cap_seconds = _number("backoff_cap_seconds")
+    jitter = _number("jitter")
+    aging_seconds = _number("aging_seconds")
+    dedup_window_seconds = _number("dedup_window_seconds")
+    max_payload_bytes = _integer("max_payload_bytes")
+    paused = _flag("paused")
+    closed = _flag("closed")
+    alert_oldest_age_seconds = _number("alert_oldest_age_seconds")
+    alert_dead_letters = models.BigIntegerField(
+        db_default=SETTINGS["alert_dead_letters"].default, help_text=SETTINGS["alert_dead_letters"].help
+    )
+
+    paused_at = models.DateTimeField(null=True)
+    paused_by = models.CharField(max_length=150, null=True)
+    paused_reason = models.CharField(max_length=500, null=True)
+
+    class Meta:
+        db_table = "queue"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AuditEvent(models.Model):
+    """What somebody did, to what, and why. Rows are only ever added, by `queues.audit.record`."""
+
+    audit_event_id = models.BigAutoField(primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+    actor = models.CharField(max_length=150)
+    action = models.CharField(max_length=60)
+    queue = models.ForeignKey(Queue, on_delete=models.SET_NULL, null=True, related_name="audit_events")
+    queue_name = models.CharField(max_length=100, db_default="")
+    reason = models.CharField(max_length=500, db_default="")
+    details = models.JSONField(db_default={})
+
+    class Meta:
+        db_table = "audit_event"
+        indexes = [
+            models.Index(fields=["queue", "-audit_event_id"], name="audit_event_queue"),
+            models.Index(fields=["actor", "-audit_event_id"], name="audit_event_actor"),
+            models.Index(fields=["action", "-audit_event_id"], name="audit_event_action"),
+        ]
+
+
+class ReadOnlyError(TypeError):
+    """Data-plane rows change through the verbs only."""
+
+
+class DataPlaneModel(models.Model):
+    """Base of the unmanaged models: they can be read, never saved or deleted."""
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        raise ReadOnlyError(ReadOnlyError.__doc__)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        raise ReadOnlyError(ReadOnlyError.__doc__)
+
+
+def _queue_key(related_name: str) -> models.ForeignKey[Queue, Queue]:
+    return models.ForeignKey(Queue, on_delete=models.DO_NOTHING, db_constraint=False, related_name=related_name)
+
+
+class Message(DataPlaneModel):
+    """A message as it was sent: written once, never changed."""
+
+    pk = models.CompositePrimaryKey("queue_id", "message_id")
+    message_id = models.BigIntegerField()
+    queue = _queue_key("messages")
+    payload = models.JSONField()
+    attributes = models.JSONField(null=True)
+    group_id = models.TextField(null=True)
+    deduplication_id = models.TextField(null=True)
+    trace_id = models.TextField(null=True)
+    priority = models.SmallIntegerField()
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "message"
+
+
+class ReadyTicket(DataPlaneModel):
+    """A message that may be received now."""
+
+    pk = models.CompositePrimaryKey("queue_id", "priority", "ready_at", "message_id")
+    queue = _queue_key("ready_tickets")
+    priority = models.SmallIntegerField()
+    receive_count = models.SmallIntegerField()
+    ready_at = models.DateTimeField()
+    message_id = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "ready"
+
+
+class ScheduledTicket(DataPlaneModel):
+    """A message that rests until it is due: delayed by its sender, or backing off after a failure."""
+
+    message_id = models.BigIntegerField(primary_key=True)
+    queue = _queue_key("scheduled_tickets")
+    due_at = models.DateTimeField()
+    priority = models.SmallIntegerField()
+    receive_count = models.SmallIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "scheduled"
+
+
+class Lease(DataPlaneModel):
+    """A message in a consumer's hands, until its deadline."""
+
+    message_id = models.BigIntegerField(primary_key=True)
+    queue = _queue_key("leases")
+    nonce = models.UUIDField()
+    deadline = models.DateTimeField()
+    leased_at = models.DateTimeField()
+    receive_count = models.SmallIntegerField()
+    priority = models.SmallIntegerField()
+    consumer = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "lease"
+
+
+class Failure(DataPlaneModel):
+    """One delivery that failed; `retry_at` is null when it was the last."""
+
+    failure_id = models.BigIntegerField(primary_key=True)
+    queue = _queue_key("failures")
+    message_id = models.BigIntegerField()
+    receive_count = models.SmallIntegerField()
+    leased_at = models.DateTimeField(null=True)
+    failed_at = models.DateTimeField()
+    retry_at = models.DateTimeField(null=True)
+    reason = models.TextField()
+    error_class = models.TextField(null=True)
+    error = models.TextField(null=True)
+    details = models.TextField(null=True)
+    fingerprint = models.TextField()
+    consumer = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "failure"
+
+
+class DeadLetter(DataPlaneModel):
+    """A message that died, with all one needs to understand it and to send it again."""
+
+    dead_letter_id = models.BigIntegerField(primary_key=True)
+    message_id = models.BigIntegerField(unique=True)
+    queue = _queue_key("dead_letters")
+    source_queue = models.TextField()
+    source = models.ForeignKey(
+        Queue,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_column="source_queue_id",
+        related_name="deaths",
+    )
+    payload = models.JSONField()
+    attributes = models.JSONField(null=True)
+    group_id = models.TextField(null=True)
+    deduplication_id = models.TextField(null=True)
+    trace_id = models.TextField(null=True)
+    priority = models.SmallIntegerField()
+    sent_at = models.DateTimeField()
+    receive_count = models.SmallIntegerField()
+    first_failed_at = models.DateTimeField()
+    last_failed_at = models.DateTimeField()
+    reason = models.TextField()
+    error_class = models.TextField(null=True)
+    error = models.TextField(null=True)
+    details = models.TextField(null=True)
+    fingerprint = models.TextField()
+    consumer = models.TextField(null=True)
+    died_at = models.DateTimeField()
+    redrive_count = models.IntegerField()
+    redrive_history = models.JSONField()
+
+    class Meta:
+        managed = False
+        db_table = "dead_letter"
+
+
+class Redriven(DataPlaneModel):
+    """One dead letter sent again: by whom, when and to which queue."""
+
+    redriven_id = models.BigIntegerField(primary_key=True)
+    redrive_id = models.BigIntegerField(null=True)
+    dead_letter_id = models.BigIntegerField()
+    message_id = models.BigIntegerField()
+    queue = _queue_key("redriven")
+    redriven_at = models.DateTimeField()
+    actor = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "redriven"
+
+
+class Settled(DataPlaneModel):
+    """Messages that left their queue together: one row for each ack call and queue, or batch purged or expired."""
+
+    pk = models.CompositePrimaryKey("queue_id", "settled_at", "txid")
+    queue = _queue_key("settled")
+    txid = models.BigIntegerField()
+    settled_at = models.DateTimeField()
+    outcome = models.CharField(max_length=1)
+    consumer = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "settled"
+
+
+class Consumer(DataPlaneModel):
+    """Who has been receiving from a queue, and when it was last seen."""
+
+    pk = models.CompositePrimaryKey("queue_id", "consumer")
+    queue = _queue_key("consumers")
+    consumer = models.TextField()
+    last_seen_at = models.DateTimeField()
+    details = models.JSONField()
+
+    class Meta:
+        managed = False
+        db_table = "consumer"
+
+
+class QueueHistory(DataPlaneModel):
+    """A queue's numbers over one bucket of time: depths at its end, events within it."""
+
+    pk = models.CompositePrimaryKey("queue_id", "bucket_at")
+    queue = _queue_key("history")
+    bucket_at = models.DateTimeField()
+    seconds = models.IntegerField()
+    ready = models.BigIntegerField()
+    scheduled = models.BigIntegerField()
+    leased = models.BigIntegerField()
+    dead = models.BigIntegerField()
+    oldest_ready_age_seconds = models.FloatField(null=True)
+    published = models.BigIntegerField()
+    delivered = models.BigIntegerField()
+    acked = models.BigIntegerField()
+    nacked = models.BigIntegerField()
+    dead_lettered = models.BigIntegerField()
+    removed = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "queue_history"
+
+
+class MessageStatus(DataPlaneModel):
+    """Where a message stands, in the field's words. Always filter by queue or message id: it is a union of tables."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        PROCESSING = "processing"
+        COMPLETED = "completed"
+        FAILED = "failed"
+        DEAD = "dead"
+
+    pk = models.CompositePrimaryKey("queue_id", "message_id")
+    message_id = models.BigIntegerField()
+    queue = _queue_key("message_statuses")
+    status = models.TextField(choices=Status.choices)
+    attempts = models.SmallIntegerField()
+    since = models.DateTimeField()
+    last_error = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "message_status"

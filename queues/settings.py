@@ -1,0 +1,128 @@
+"""The settings of a queue, each declared once.
+
+Forms, the command line, the documentation and the SQL verbs all read this list: `sql_scripts.install` copies it into
+`signalbox.setting_definition`, against which `create_queue` and `configure_queue` check what they are given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["number", "integer", "boolean", "text", "choice"]
+
+MAX_SECONDS = 31_536_000.0  # one year: longer delays are calendar entries, not messages
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its type, what it is when nobody sets it, and what it may be."""
+
+    name: str
+    kind: Kind
+    default: float | int | bool | str | None
+    help: str
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name as people read it: without its unit, which stands beside the field."""
+        return self.name.removesuffix("_seconds").removesuffix("_bytes").replace("_", " ").capitalize()
+
+
+def _seconds(name: str, default: float, minimum: float, maximum: float, help: str) -> Setting:
+    return Setting(name, "number", default, help, unit="seconds", minimum=minimum, maximum=maximum)
+
+
+_ALL = (
+    _seconds(
+        "visibility_timeout_seconds",
+        30.0,
+        0.1,
+        43_200.0,
+        "How long a received message stays with its consumer before it is delivered again.",
+    ),
+    Setting(
+        "max_receives",
+        "integer",
+        5,
+        "Deliveries after which a message that fails again becomes a dead letter.",
+        unit="deliveries",
+        minimum=1,
+        maximum=1000,
+    ),
+    Setting(
+        "dead_letter_queue",
+        "text",
+        None,
+        "Where dead letters go; it is made when it does not exist. Empty: a queue of this name with -dlq appended.",
+    ),
+    _seconds(
+        "retention_seconds",
+        345_600.0,
+        60.0,
+        MAX_SECONDS,
+        "How long a message may wait to be received before it expires; every return to the queue starts it anew. "
+        "In a dead-letter queue: how long a dead letter is kept.",
+    ),
+    _seconds("delay_seconds", 0.0, 0.0, MAX_SECONDS, "How long a message rests after it is sent, unless its sender says otherwise."),
+    Setting(
+        "mode",
+        "choice",
+        "standard",
+        "How messages are handed out: standard means in about the order they were sent, to any consumer.",
+        choices=("standard",),
+    ),
+    _seconds("backoff_base_seconds", 5.0, 0.0, 86_400.0, "Pause before the first retry; it doubles with every further one."),
+    _seconds("backoff_cap_seconds", 3_600.0, 0.0, 604_800.0, "Longest pause between two retries."),
+    Setting(
+        "jitter",
+        "number",
+        0.2,
+        "Share of each pause that is drawn at random, so that retries do not arrive together.",
+        unit="0 to 1",
+        minimum=0.0,
+        maximum=1.0,
+    ),
+    _seconds(
+        "aging_seconds",
+        60.0,
+        0.0,
+        MAX_SECONDS,
+        "Waiting this long is worth one step of priority, so that nothing starves; 0 is strict priority.",
+    ),
+    _seconds("dedup_window_seconds", 300.0, 1.0, 86_400.0, "How long a deduplication id keeps later messages with the same id out."),
+    Setting(
+        "max_payload_bytes",
+        "integer",
+        262_144,
+        "Largest payload that send accepts, as JSON text.",
+        unit="bytes",
+        minimum=1,
+        maximum=262_144,
+    ),
+    Setting("paused", "boolean", False, "A paused queue accepts messages and hands out none."),
+    Setting("closed", "boolean", False, "A closed queue hands out what it has and accepts no more."),
+    _seconds(
+        "alert_oldest_age_seconds",
+        300.0,
+        1.0,
+        MAX_SECONDS,
+        "The queue counts as breaching when its oldest visible message waits longer.",
+    ),
+    Setting(
+        "alert_dead_letters",
+        "integer",
+        0,
+        "The queue counts as breaching when it has more dead letters than this.",
+        unit="messages",
+        minimum=0,
+        maximum=1_000_000_000,
+    ),
+)
+
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}
+"""Every queue setting by name, in the order in which forms and documents show them."""

@@ -1,0 +1,31 @@
+-- Of the priorities in use, the one whose head wins, and up to when its tickets keep winning against the next head.
+-- Aging is applied here, where heads are compared (priority + age / aging): within one priority it never changes the
+-- order, so no ticket is ever rewritten. No aging is strict priority. One probe of ready_claim for each priority.
+create or replace function signalbox._best_band(
+  p_queue_id integer, p_bands smallint[], p_floors timestamptz[], p_aging interval
+) returns table (priority smallint, floor timestamptz, until timestamptz)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  return query
+  with heads as (
+    select b.priority, b.floor, h.ready_at, h.ready_at - b.priority * p_aging as rank
+    from unnest(p_bands, p_floors) b(priority, floor), lateral (
+      select r.ready_at
+      from signalbox.ready r
+      where r.queue_id = p_queue_id and r.priority = b.priority and r.ready_at >= b.floor
+      order by r.ready_at, r.message_id
+      limit 1
+    ) h
+  ), ordered as (
+    select h.*, lead(h.rank) over (order by case when p_aging > interval '0' then h.rank end, h.priority desc) as next_rank
+    from heads h
+    order by case when p_aging > interval '0' then h.rank end, h.priority desc
+    limit 1
+  )
+  select o.priority, o.floor,
+    case when p_aging > interval '0' then coalesce(o.next_rank + o.priority * p_aging, 'infinity') else 'infinity' end
+  from ordered o;
+end $$;

@@ -1,0 +1,70 @@
+-- Has this deduplication id been used within the queue's window? Returns the first message's id, or null: send it.
+-- Takes a transaction-scoped advisory lock for (queue, id), then looks in a new statement, so that of two senders the
+-- second sees the first. The same id with another body is an error that names the first message. Index: dedup_key.
+create or replace function signalbox._request_hash(
+  p_payload jsonb, p_attributes jsonb, p_priority int, p_group_id text
+) returns bytea
+language sql immutable as $$
+  select sha256(convert_to(jsonb_build_array(p_payload, p_attributes, p_priority, p_group_id)::text, 'UTF8'))
+$$;
+
+create or replace function signalbox._deduplicate(
+  p_queue_id integer,
+  p_deduplication_id text,
+  p_payload jsonb,
+  p_attributes jsonb,
+  p_priority int,
+  p_group_id text
+) returns bigint
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+  v_first_id bigint;
+  v_hash bytea;
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform signalbox._refuse_isolation('send with a deduplication id');
+  end if;
+  perform pg_advisory_xact_lock(p_queue_id, hashtext(p_deduplication_id));
+  select d.message_id, d.request_hash
+  into v_first_id, v_hash
+  from signalbox.dedup d
+  where d.queue_id = p_queue_id
+    and d.deduplication_id = p_deduplication_id
+    and d.expires_at > clock_timestamp()
+  order by d.sent_at desc
+  limit 1;
+  if not found then
+    return null;
+  end if;
+  if v_hash <> signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id) then
+    raise exception using
+      errcode = 'SB409',
+      message = format('deduplication_id %s was sent with another body', quote_literal(p_deduplication_id)),
+      detail = v_first_id::text,
+      hint = 'The detail is the id of the first message. Use another deduplication id for another message.',
+      column = 'deduplication_id';
+  end if;
+  perform signalbox._count(p_queue_id, 21::smallint, 1);
+  return v_first_id;
+end $$;
+
+create or replace function signalbox._remember_deduplication(
+  p_queue_id integer,
+  p_deduplication_id text,
+  p_message_id bigint,
+  p_payload jsonb,
+  p_attributes jsonb,
+  p_priority int,
+  p_group_id text
+) returns void
+language sql as $$
+  insert into signalbox.dedup (queue_id, deduplication_id, message_id, request_hash, sent_at, expires_at)
+  select p_queue_id, p_deduplication_id, p_message_id,
+    signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id),
+    now.at, now.at + q.dedup_window_seconds * interval '1 second'
+  from signalbox.queue q, (select clock_timestamp() as at) now
+  where q.queue_id = p_queue_id
+$$;

@@ -1,0 +1,61 @@
+-- A consumer receives from a dead-letter queue: up to p_limit dead letters, oldest first, become messages of that queue
+-- (deleted there and sent here in one statement, so that no redrive can take what a consumer has). The new message says
+-- in its attributes where it comes from. Returns how many moved. Index: dead_letter_queue.
+create or replace function signalbox._receive_dead_letters(p_queue_id integer, p_limit integer) returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_moved integer;
+begin
+  if not exists (select from signalbox.dead_letter d where d.queue_id = p_queue_id) then
+    return 0;
+  end if;
+  perform signalbox._ensure_segment(coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0) + p_limit);
+  with picked as materialized (
+    select d.dead_letter_id
+    from signalbox.dead_letter d
+    where d.queue_id = p_queue_id
+    order by d.dead_letter_id
+    limit p_limit
+    for update skip locked
+  ), gone as (
+    delete from signalbox.dead_letter d
+    using picked p
+    where d.dead_letter_id = p.dead_letter_id
+    returning d.*
+  ), drawn as materialized (
+    select nextval('signalbox.message_id'::regclass) as new_id, g.*
+    from (select * from gone order by dead_letter_id) g
+  ), logged as (
+    insert into signalbox.message (
+      message_id, queue_id, payload, attributes, group_id, trace_id, priority, sent_at
+    )
+    select d.new_id, p_queue_id, d.payload, coalesce(d.attributes, '{}') || jsonb_build_object('dead_letter', jsonb_build_object(
+        'message_id', d.message_id, 'queue', d.source_queue, 'died_at', d.died_at,
+        'reason', d.reason, 'error_class', d.error_class, 'error', left(d.error, 1000)
+      )),
+      d.group_id, d.trace_id, 0::smallint, clock_timestamp()
+    from drawn d
+  ), noted as (
+    insert into signalbox.redriven (dead_letter_id, message_id, queue_id, redriven_at, actor)
+    select d.dead_letter_id, d.message_id, p_queue_id, clock_timestamp(), 'consumer of the dead-letter queue'
+    from drawn d
+  ), counted as (
+    insert into signalbox.counter_delta (queue_id, event, amount)
+    select d.source_queue_id, 24::smallint, count(*) from drawn d group by d.source_queue_id
+    union all
+    select p_queue_id, 23::smallint, count(*) from drawn having count(*) > 0
+    union all
+    select p_queue_id, 1::smallint, count(*) from drawn having count(*) > 0
+  )
+  insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
+  select p_queue_id, 0::smallint, 0::smallint, signalbox.clock_time(), d.new_id
+  from drawn d;
+  get diagnostics v_moved = row_count;
+  return v_moved;
+end $$;

@@ -1,0 +1,47 @@
+-- How verbs say no: one function for each kind of refusal, so that each has one SQLSTATE and one wording.
+-- The column of the error names the argument or setting at fault. No locks, no tables.
+create or replace function signalbox._refuse_unknown_queue(p_queue text) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = 'SB404',
+    message = format('queue %s does not exist', coalesce(quote_literal(left(p_queue, 120)), 'null')),
+    hint = 'Make it with signalbox.create_queue(name).',
+    column = 'queue';
+end $$;
+
+create or replace function signalbox._refuse(p_field text, p_problem text) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = 'SB400',
+    message = format('%s %s', p_field, p_problem),
+    column = p_field;
+end $$;
+
+create or replace function signalbox._refuse_too_large(p_bytes bigint, p_limit bigint) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = 'SB413',
+    message = format('payload is %s bytes of JSON, above the limit of %s', p_bytes, p_limit),
+    column = 'payload';
+end $$;
+
+create or replace function signalbox._refuse_closed(p_queue text) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = 'SB423',
+    message = format('queue %s is closed: it accepts no messages', quote_literal(p_queue)),
+    column = 'queue';
+end $$;
+
+create or replace function signalbox._refuse_isolation(p_verb text) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = 'SB425',
+    message = format('%s needs a READ COMMITTED transaction, this one is %s', p_verb, upper(current_setting('transaction_isolation'))),
+    hint = 'It must see what others have just committed. Call it in a transaction of its own.';
+end $$;

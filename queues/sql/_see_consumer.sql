@@ -1,0 +1,30 @@
+-- Note that a consumer is receiving, at most once in 10 s for each session and queue, so that a busy consumer costs
+-- nothing. A row that somebody else is writing is left alone: presence is not worth a wait.
+create or replace function signalbox._see_consumer(p_queue_id integer, p_consumer text) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_mark text := 'signalbox.seen_' || p_queue_id;
+  v_seen text := current_setting(v_mark, true);
+  v_now text := p_consumer || '@' || (date_part('epoch', clock_timestamp())::bigint / 10);
+begin
+  if v_seen is not distinct from v_now then
+    return;
+  end if;
+  perform set_config(v_mark, v_now, false);
+  perform from signalbox.consumer c where c.queue_id = p_queue_id and c.consumer = p_consumer;
+  if not found then
+    insert into signalbox.consumer (queue_id, consumer, last_seen_at)
+    values (p_queue_id, left(p_consumer, 200), clock_timestamp())
+    on conflict do nothing;
+    return;
+  end if;
+  with free as (
+    select c.ctid as tid
+    from signalbox.consumer c
+    where c.queue_id = p_queue_id and c.consumer = p_consumer
+    for update skip locked
+  )
+  update signalbox.consumer c set last_seen_at = clock_timestamp() from free where c.ctid = free.tid;
+end $$;

@@ -1,0 +1,32 @@
+-- announce(since): wake the receivers of every queue in which messages became claimable since a snapshot; returns the
+-- snapshot to pass next time. Called after the senders have committed, by upkeep: a NOTIFY inside their transactions would
+-- serialise every commit of the database. Channel signalbox_ready, payload: queue names separated by commas.
+create or replace function signalbox.announce(since pg_snapshot) returns pg_snapshot
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_snapshot pg_snapshot;
+  v_queue_ids integer[];
+begin
+  select pg_current_snapshot(), array(
+    select distinct d.queue_id
+    from signalbox.counter_delta d
+    where d.txid >= pg_snapshot_xmin(announce.since)::text::bigint
+      and (d.txid >= pg_snapshot_xmax(announce.since)::text::bigint
+        or d.txid = any(array(select x::text::bigint from pg_snapshot_xip(announce.since) x)))
+      and d.event in (1, 6, 11, 12, 14, 25)
+  )
+  into v_snapshot, v_queue_ids;
+  perform pg_notify('signalbox_ready', string_agg(chunk.name, ','))
+  from (
+    select q.name, (row_number() over ()) / 60 as part
+    from signalbox.queue q
+    where q.queue_id = any(v_queue_ids)
+  ) chunk
+  group by chunk.part;
+  return v_snapshot;
+end $$;

@@ -1,0 +1,91 @@
+-- clean_up(): rows of the engine's own that nobody reads any longer: folds and totals of ten minutes ago (never a queue's
+-- latest), history of two hours ago, consumers unseen for a day; and BRIN summaries brought up to date.
+create or replace function signalbox.clean_up() returns bigint
+language plpgsql
+as $$
+declare
+  v_deleted bigint := 0;
+  v_rows bigint;
+  v_index regclass;
+begin
+  delete from signalbox.queue_stat s
+  where s.folded_at < clock_timestamp() - interval '10 minutes'
+    and exists (select from signalbox.queue_stat n where n.queue_id = s.queue_id and n.fold_id > s.fold_id);
+  get diagnostics v_rows = row_count;
+  v_deleted := v_deleted + v_rows;
+  delete from signalbox.fold f
+  where f.folded_at < clock_timestamp() - interval '10 minutes'
+    and f.fold_id < (select max(n.fold_id) from signalbox.fold n where n.folded_at < clock_timestamp() - interval '5 minutes');
+  get diagnostics v_rows = row_count;
+  v_deleted := v_deleted + v_rows;
+  delete from signalbox.queue_history h
+  where h.bucket_at < clock_timestamp() - interval '2 hours'
+    and exists (select from signalbox.queue_history n where n.queue_id = h.queue_id and n.bucket_at > h.bucket_at);
+  get diagnostics v_rows = row_count;
+  v_deleted := v_deleted + v_rows;
+  delete from signalbox.consumer c where c.last_seen_at < clock_timestamp() - interval '1 day';
+  get diagnostics v_rows = row_count;
+  return v_deleted + v_rows;
+end $$;
+
+-- summarize_history(): keep the BRIN indexes over history and deltas narrow, so that folds and look-ups read little.
+create or replace function signalbox.summarize_history() returns bigint
+language plpgsql
+as $$
+declare
+  v_summarized bigint;
+begin
+  select sum(brin_summarize_new_values(i.indexrelid))
+  into v_summarized
+  from pg_index i
+  join pg_class c on c.oid = i.indexrelid
+  join pg_am a on a.oid = c.relam
+  join pg_class t on t.oid = i.indrelid
+  join pg_namespace n on n.oid = t.relnamespace
+  where n.nspname = 'signalbox' and a.amname = 'brin' and c.relkind = 'i' and pg_relation_size(t.oid) > 0;
+  return coalesce(v_summarized, 0);
+end $$;
+
+-- empty_deltas(): TRUNCATE the slots of the ring whose deltas were all folded at least a minute ago (so that no reader
+-- under way still counts on them). Takes the slot's lock first and never waits for it; the slot in use is left alone.
+create or replace function signalbox.empty_deltas() returns integer
+language plpgsql
+set lock_timeout = '50ms'
+set enable_seqscan = off
+as $$
+declare
+  v_slot integer;
+  v_current integer := date_part('epoch', clock_timestamp())::bigint / 60 % 4;
+  v_fold record;
+  v_uncovered boolean;
+  v_emptied integer := 0;
+begin
+  select pg_snapshot_xmin(f.snapshot)::text::bigint as xmin, pg_snapshot_xmax(f.snapshot)::text::bigint as xmax,
+    array(select x::text::bigint from pg_snapshot_xip(f.snapshot) x) as xip
+  into v_fold
+  from signalbox.fold f
+  where f.folded_at < clock_timestamp() - interval '60 seconds'
+  order by f.fold_id desc
+  limit 1;
+  if not found then
+    return 0;
+  end if;
+  for v_slot in 0..3 loop
+    continue when v_slot in (v_current, (v_current + 1) % 4);
+    continue when pg_relation_size(format('signalbox.counter_delta_%s', v_slot)::regclass) = 0;
+    begin
+      execute format('lock table signalbox.counter_delta_%s in access exclusive mode', v_slot);
+      execute format(
+        'select exists (select from signalbox.counter_delta_%s d where d.txid >= $1 and (d.txid >= $2 or d.txid = any($3)))', v_slot
+      ) into v_uncovered using v_fold.xmin, v_fold.xmax, v_fold.xip;
+      if not v_uncovered then
+        execute format('truncate signalbox.counter_delta_%s', v_slot);
+        v_emptied := v_emptied + 1;
+      end if;
+    exception
+      when lock_not_available then
+        null;
+    end;
+  end loop;
+  return v_emptied;
+end $$;

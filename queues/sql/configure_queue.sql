@@ -1,0 +1,87 @@
+-- configure_queue(name, settings): change the settings that are named, leave the others; returns the queue's id.
+-- Unknown names, wrong types and values out of range are errors that name the setting, and nothing is changed.
+-- A dead-letter queue that is named and does not exist is made. Locks the queue's row, which no other verb waits for.
+create or replace function signalbox.configure_queue(name text, settings jsonb) returns integer
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_settings jsonb := signalbox._check_settings(configure_queue.settings);
+  v_queue signalbox.queue;
+begin
+  select * into v_queue from signalbox.queue q where q.name = configure_queue.name for no key update;
+  if not found then
+    perform signalbox._refuse_unknown_queue(configure_queue.name);
+  end if;
+  if v_settings ->> 'dead_letter_queue' is not null then
+    if v_settings ->> 'dead_letter_queue' !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' then
+      perform signalbox._refuse('dead_letter_queue', format('%s is not a queue name', v_settings -> 'dead_letter_queue'));
+    end if;
+    if v_settings ->> 'dead_letter_queue' = configure_queue.name then
+      perform signalbox._refuse('dead_letter_queue', 'is the queue itself');
+    end if;
+    perform signalbox._make_dead_letter_queue(v_settings ->> 'dead_letter_queue', v_queue.tenant_id);
+  end if;
+  v_queue := jsonb_populate_record(v_queue, v_settings);
+  update signalbox.queue q
+  set visibility_timeout_seconds = v_queue.visibility_timeout_seconds,
+    max_receives = v_queue.max_receives,
+    dead_letter_queue = v_queue.dead_letter_queue,
+    retention_seconds = v_queue.retention_seconds,
+    delay_seconds = v_queue.delay_seconds,
+    mode = v_queue.mode,
+    backoff_base_seconds = v_queue.backoff_base_seconds,
+    backoff_cap_seconds = v_queue.backoff_cap_seconds,
+    jitter = v_queue.jitter,
+    aging_seconds = v_queue.aging_seconds,
+    dedup_window_seconds = v_queue.dedup_window_seconds,
+    max_payload_bytes = v_queue.max_payload_bytes,
+    paused = v_queue.paused,
+    closed = v_queue.closed,
+    alert_oldest_age_seconds = v_queue.alert_oldest_age_seconds,
+    alert_dead_letters = v_queue.alert_dead_letters
+  where q.queue_id = v_queue.queue_id;
+  return v_queue.queue_id;
+end $$;
+
+-- Settings as given, or an error that names the first that is wrong. Table: setting_definition.
+create or replace function signalbox._check_settings(p_settings jsonb) returns jsonb
+language plpgsql as $$
+declare
+  v_given record;
+  v_kind text;
+begin
+  if p_settings is null or jsonb_typeof(p_settings) <> 'object' then
+    perform signalbox._refuse('settings', 'must be a JSON object of setting names and values');
+  end if;
+  for v_given in
+    select s.key, s.value, d.kind, d.minimum, d.maximum, d.choices, jsonb_typeof(s.value) as given_kind, d.name is not null as known,
+      d.default_value
+    from jsonb_each(p_settings) s
+    left join signalbox.setting_definition d on d.name = s.key
+    order by s.key
+  loop
+    v_kind := v_given.kind;
+    if not v_given.known then
+      perform signalbox._refuse(left(v_given.key, 60), format('is not a setting; settings are %s',
+        (select string_agg(d.name, ', ' order by d.name) from signalbox.setting_definition d)));
+    elsif v_given.given_kind = 'null' and v_kind = 'text' then
+      continue;
+    elsif v_kind in ('number', 'integer') and v_given.given_kind <> 'number' then
+      perform signalbox._refuse(v_given.key, format('is %s: it must be a number', v_given.value));
+    elsif v_kind = 'integer' and (v_given.value #>> '{}')::numeric <> trunc((v_given.value #>> '{}')::numeric) then
+      perform signalbox._refuse(v_given.key, format('is %s: it must be a whole number', v_given.value));
+    elsif v_kind in ('number', 'integer')
+      and ((v_given.value #>> '{}')::numeric < v_given.minimum::numeric or (v_given.value #>> '{}')::numeric > v_given.maximum::numeric)
+    then
+      perform signalbox._refuse(v_given.key, format('is %s: it must be from %s to %s', v_given.value, v_given.minimum, v_given.maximum));
+    elsif v_kind = 'boolean' and v_given.given_kind <> 'boolean' then
+      perform signalbox._refuse(v_given.key, format('is %s: it must be true or false', v_given.value));
+    elsif v_kind in ('text', 'choice') and v_given.given_kind <> 'string' then
+      perform signalbox._refuse(v_given.key, format('is %s: it must be text', left(v_given.value::text, 80)));
+    elsif v_kind = 'choice' and not (v_given.value #>> '{}') = any(v_given.choices) then
+      perform signalbox._refuse(v_given.key, format('is %s: it must be one of %s', left(v_given.value::text, 80), array_to_string(v_given.choices, ', ')));
+    end if;
+  end loop;
+  return p_settings;
+end $$;

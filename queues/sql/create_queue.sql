@@ -1,0 +1,52 @@
+-- create_queue(name, settings): make a queue, or find it; returns its id. Idempotent for equal settings: a queue that
+-- exists with other settings is an error that names the first one that differs. Locks nothing but the new row.
+create or replace function signalbox.create_queue(name text, settings jsonb default '{}') returns integer
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_settings jsonb := signalbox._check_settings(create_queue.settings);
+  v_queue_id integer;
+  v_queue jsonb;
+  v_other text;
+begin
+  if create_queue.name is null or create_queue.name !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$' then
+    perform signalbox._refuse(
+      'name', format('%s: a queue name has 1 to 90 letters, digits, dots, dashes and underscores, and starts with a letter or digit',
+        coalesce(quote_literal(left(create_queue.name, 120)), 'null'))
+    );
+  end if;
+  perform from signalbox.queue q where q.name = create_queue.name;
+  if not found then
+    insert into signalbox.queue (name) values (create_queue.name) on conflict (name) do nothing returning queue_id into v_queue_id;
+  end if;
+  if v_queue_id is not null then
+    perform signalbox._make_heads(v_queue_id);
+    if v_settings <> '{}' then
+      perform signalbox.configure_queue(create_queue.name, v_settings);
+    end if;
+    return v_queue_id;
+  end if;
+  select q.queue_id, to_jsonb(q) into v_queue_id, v_queue from signalbox.queue q where q.name = create_queue.name;
+  select s.key
+  into v_other
+  from jsonb_each(v_settings) s
+  where v_queue -> s.key is distinct from s.value
+  limit 1;
+  if found then
+    perform signalbox._refuse(
+      v_other, format('is %s in the queue %s that exists, and %s here: use configure_queue to change it',
+        v_queue -> v_other, quote_literal(create_queue.name), v_settings -> v_other)
+    );
+  end if;
+  return v_queue_id;
+end $$;
+
+-- The index heads that every claim of a queue probes: priority 0, lease deadlines (10), due times (11).
+create or replace function signalbox._make_heads(p_queue_id integer) returns void
+language sql volatile as $$
+  insert into signalbox.head (queue_id, kind)
+  select p_queue_id, k.kind
+  from (values (0::smallint), (10::smallint), (11::smallint)) k(kind)
+  where not exists (select from signalbox.head h where h.queue_id = p_queue_id and h.kind = k.kind)
+$$;

@@ -1,0 +1,113 @@
+-- drop_history(): drop whole partitions that no retention needs any longer: days of settled and failed deliveries, hours
+-- of deduplication. Never waits long for a reader: what is in use is dropped at a later call. Returns what was dropped.
+create or replace function signalbox.drop_history() returns text[]
+language plpgsql
+set lock_timeout = '200ms'
+as $$
+declare
+  v_partition record;
+  v_dropped text[] := '{}';
+  v_keep interval := signalbox.history_kept();
+begin
+  for v_partition in
+    select c.relname,
+      case when c.relname ~ '^dedup_\d{10}$'
+        then to_timestamp(right(c.relname, 10), 'YYYYMMDDHH24') at time zone 'UTC' at time zone 'UTC' + interval '1 hour'
+        else to_timestamp(right(c.relname, 8), 'YYYYMMDD') + interval '1 day'
+      end as ends_at,
+      case when c.relname ~ '^dedup' then interval '25 hours' else v_keep end as keep
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+    where i.inhparent in ('signalbox.settled'::regclass, 'signalbox.failure'::regclass, 'signalbox.dedup'::regclass)
+      and c.relname ~ '_(\d{8}|\d{10})$'
+  loop
+    if v_partition.ends_at < clock_timestamp() - v_partition.keep then
+      begin
+        execute format('drop table signalbox.%I', v_partition.relname);
+        v_dropped := v_dropped || v_partition.relname::text;
+      exception
+        when lock_not_available then
+          null;
+      end;
+    end if;
+  end loop;
+  return v_dropped;
+end $$;
+
+-- How long history and bodies are kept: as long as the longest retention of any queue, and a day more.
+create or replace function signalbox.history_kept() returns interval
+language sql stable as $$
+  select coalesce(max(q.retention_seconds) filter (where not q.is_dead_letter_queue), 345600) * interval '1 second' + interval '1 day'
+  from signalbox.queue q
+$$;
+
+-- Segments of the log that nothing needs but, perhaps, a few live tickets: those sealed for longer than history is kept.
+create or replace function signalbox.expired_segments() returns setof bigint
+language sql stable as $$
+  select s.segment_number
+  from signalbox.segment s
+  where s.sealed_at < clock_timestamp() - signalbox.history_kept()
+  order by s.segment_number
+$$;
+
+-- keep_live_bodies(segment_number): copy the bodies that live tickets still need out of a segment that is about to go.
+-- Runs before and after the segment is detached, so that a ticket which moved meanwhile keeps its body too.
+create or replace function signalbox.keep_live_bodies(segment_number bigint) returns bigint
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_first bigint := keep_live_bodies.segment_number * 1000000 + 1;
+  v_last bigint := (keep_live_bodies.segment_number + 1) * 1000000;
+  v_kept bigint;
+begin
+  execute format($sql$
+    insert into signalbox.message_kept (
+      message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at, txid
+    )
+    select m.message_id, m.queue_id, m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at, m.txid
+    from signalbox.%I m
+    where exists (
+      select from (
+        select r.message_id from signalbox.ready r where r.message_id between $1 and $2
+        union all
+        select s.message_id from signalbox.scheduled s where s.message_id between $1 and $2
+        union all
+        select l.message_id from signalbox.lease l where l.message_id between $1 and $2
+      ) live
+      where live.message_id = m.message_id
+    )
+    on conflict (queue_id, message_id) do nothing
+  $sql$, 'message_' || keep_live_bodies.segment_number)
+  using v_first, v_last;
+  get diagnostics v_kept = row_count;
+  return v_kept;
+end $$;
+
+-- drop_segment(segment_number): the last step, after the segment was detached.
+create or replace function signalbox.drop_segment(segment_number bigint) returns void
+language plpgsql
+set lock_timeout = '200ms'
+as $$
+#variable_conflict use_column
+begin
+  perform signalbox.keep_live_bodies(drop_segment.segment_number);
+  execute format('drop table signalbox.%I', 'message_' || drop_segment.segment_number);
+  delete from signalbox.segment s where s.segment_number = drop_segment.segment_number;
+end $$;
+
+-- drop_kept(): bodies kept beyond their segment that no live ticket needs any longer.
+create or replace function signalbox.drop_kept() returns bigint
+language plpgsql
+as $$
+declare
+  v_dropped bigint;
+begin
+  delete from signalbox.message_kept k
+  where k.kept_at < clock_timestamp() - signalbox.history_kept()
+    and not exists (select from signalbox.lease l where l.message_id = k.message_id)
+    and not exists (select from signalbox.scheduled s where s.message_id = k.message_id)
+    and k.message_id not in (select r.message_id from signalbox.ready r);
+  get diagnostics v_dropped = row_count;
+  return v_dropped;
+end $$;

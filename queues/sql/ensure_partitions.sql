@@ -1,0 +1,86 @@
+-- ensure_partitions(): segments of the log for the next four million ids, days of history for a week, hours of
+-- deduplication for two days. Also closes segments that are full, and moves a segment that has been open for a day on to
+-- the next, so that quiet systems age out too. Returns what was made.
+create or replace function signalbox.ensure_partitions() returns text[]
+language plpgsql
+set lock_timeout = '200ms'
+as $$
+declare
+  c_segment_ids constant bigint := 1000000;
+  c_segments_ahead constant integer := 4;
+  v_last bigint;
+  v_number bigint;
+  v_made text[] := '{}';
+  v_at timestamptz;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('signalbox.partitions'), 0) then
+    return null;
+  end if;
+  v_last := coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0);
+  v_number := greatest(v_last - 1, 0) / c_segment_ids;
+  for n in v_number..v_number + c_segments_ahead loop
+    if signalbox._ensure_segment(n * c_segment_ids + 1) then
+      v_made := v_made || ('message_' || n);
+    end if;
+  end loop;
+  insert into signalbox.segment (segment_number, opened_at)
+  values (v_number, clock_timestamp())
+  on conflict (segment_number) do nothing;
+  update signalbox.segment s set sealed_at = clock_timestamp() where s.segment_number < v_number and s.sealed_at is null;
+  -- Two segments on, never near a boundary, so that no id drawn at this moment can be drawn again.
+  perform setval('signalbox.message_id', greatest(
+    (v_number + 2) * c_segment_ids, pg_sequence_last_value('signalbox.message_id'::regclass)
+  ))
+  from signalbox.segment s
+  where s.segment_number = v_number
+    and s.opened_at < clock_timestamp() - interval '1 day'
+    and v_last > v_number * c_segment_ids + 1;
+
+  for d in -1..7 loop
+    v_at := date_trunc('day', clock_timestamp(), 'UTC') + d * interval '1 day';
+    v_made := v_made || signalbox._ensure_period('settled', v_at, v_at + interval '1 day', 'YYYYMMDD');
+    v_made := v_made || signalbox._ensure_period('failure', v_at, v_at + interval '1 day', 'YYYYMMDD');
+  end loop;
+  for h in 0..48 loop
+    v_at := date_trunc('hour', clock_timestamp(), 'UTC') + h * interval '1 hour';
+    v_made := v_made || signalbox._ensure_period('dedup', v_at, v_at + interval '1 hour', 'YYYYMMDDHH24');
+  end loop;
+  return v_made;
+end $$;
+
+-- One period's partition, built apart and attached. Rows that came early into the default partition keep it there.
+create or replace function signalbox._ensure_period(p_parent text, p_from timestamptz, p_to timestamptz, p_format text)
+returns text[]
+language plpgsql
+as $$
+declare
+  v_name text := p_parent || '_' || to_char(p_from at time zone 'UTC', p_format);
+begin
+  if to_regclass('signalbox.' || v_name) is not null then
+    return '{}';
+  end if;
+  execute format('create table signalbox.%I (like signalbox.%I including defaults)', v_name, p_parent);
+  execute format('alter table signalbox.%I attach partition signalbox.%I for values from (%L) to (%L)', p_parent, v_name, p_from, p_to);
+  return array[v_name];
+exception
+  when check_violation or lock_not_available then
+    return '{}';
+end $$;
+
+-- publish_log_end(): tell senders up to which id the log has segments. A call of its own, after the segments committed.
+create or replace function signalbox.publish_log_end() returns bigint
+language plpgsql
+as $$
+declare
+  v_end bigint;
+begin
+  select max(substring(c.relname from '^message_(\d+)$')::bigint + 1) * 1000000
+  into v_end
+  from pg_inherits i
+  join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = 'signalbox.message'::regclass;
+  if v_end > coalesce(pg_sequence_last_value('signalbox.log_end'::regclass), 0) then
+    perform setval('signalbox.log_end', v_end);
+  end if;
+  return v_end;
+end $$;

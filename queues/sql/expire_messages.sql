@@ -1,0 +1,91 @@
+-- expire_messages(max_messages): messages that waited, claimable, for longer than their queue's retention expire, and so
+-- do dead letters kept for longer than their dead-letter queue's. Oldest first, bounded, SKIP LOCKED; counted, and noted
+-- in history. Returns how many. Indexes: ready_claim, dead_letter_queue.
+create or replace function signalbox.expire_messages(max_messages integer default 10000) returns bigint
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_head record;
+  v_ids bigint[];
+  v_counts smallint[];
+  v_expired bigint := 0;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('signalbox.expire'), 0) then
+    return null;
+  end if;
+  for v_head in
+    select q.queue_id, h.kind as priority, f.at as floor, clock_timestamp() - q.retention_seconds * interval '1 second' as bound
+    from signalbox.queue q
+    join signalbox.head h on h.queue_id = q.queue_id and h.kind < 10, lateral (select signalbox.floor_time(h.floor) as at) f
+    where exists (
+      select from signalbox.ready r
+      where r.queue_id = q.queue_id and r.priority = h.kind and r.ready_at >= f.at
+        and r.ready_at < clock_timestamp() - q.retention_seconds * interval '1 second'
+    )
+  loop
+    exit when v_expired >= expire_messages.max_messages;
+    with gone as (
+      delete from signalbox.ready r
+      where r.ctid = any(array(
+        select c.ctid
+        from signalbox.ready c
+        where c.queue_id = v_head.queue_id and c.priority = v_head.priority and c.ready_at >= v_head.floor and c.ready_at < v_head.bound
+        order by c.ready_at, c.message_id
+        limit expire_messages.max_messages - v_expired
+        for update skip locked
+      ))
+      returning r.message_id, r.receive_count
+    )
+    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
+    into v_ids, v_counts
+    from gone g;
+    perform signalbox._settle(v_head.queue_id, 'e', 19::smallint, v_ids, v_counts);
+    v_expired := v_expired + coalesce(cardinality(v_ids), 0);
+  end loop;
+  for v_head in
+    select q.queue_id, clock_timestamp() - q.retention_seconds * interval '1 second' as bound
+    from signalbox.queue q
+    where q.is_dead_letter_queue
+  loop
+    exit when v_expired >= expire_messages.max_messages;
+    v_expired := v_expired + signalbox._delete_dead_letters(array(
+      select d.dead_letter_id
+      from (
+        select d.dead_letter_id, d.died_at
+        from signalbox.dead_letter d
+        where d.queue_id = v_head.queue_id
+        order by d.dead_letter_id
+        limit expire_messages.max_messages - v_expired
+      ) d
+      where d.died_at < v_head.bound
+    ), 'e', 20::smallint, 27::smallint);
+  end loop;
+  return v_expired;
+end $$;
+
+-- return_and_promote(queue_ids, max_messages): what receive does first, for queues that nobody receives from just now.
+create or replace function signalbox.return_and_promote(queue_ids integer[], max_messages integer default 1000) returns bigint
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_queue record;
+  v_moved bigint := 0;
+begin
+  for v_queue in
+    select q.queue_id,
+      coalesce(max(f.at) filter (where h.kind = 10), '-infinity') as lease_floor,
+      coalesce(max(f.at) filter (where h.kind = 11), '-infinity') as due_floor
+    from signalbox.queue q
+    join signalbox.head h on h.queue_id = q.queue_id, lateral (select signalbox.floor_time(h.floor) as at) f
+    where return_and_promote.queue_ids is null or q.queue_id = any(return_and_promote.queue_ids)
+    group by q.queue_id
+  loop
+    v_moved := v_moved + signalbox._return_expired(v_queue.queue_id, v_queue.lease_floor, return_and_promote.max_messages)
+      + signalbox._promote_due(v_queue.queue_id, v_queue.due_floor, return_and_promote.max_messages);
+  end loop;
+  return v_moved;
+end $$;

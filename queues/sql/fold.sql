@@ -1,0 +1,80 @@
+-- fold(): add the counter deltas that became visible since the last fold to the totals; returns the queues that changed.
+-- A delta is folded exactly once: it is visible in this fold's snapshot and was not in the last one's. One statement reads
+-- the deltas and takes the snapshot; readers add what the stored snapshot does not cover. Only one fold at a time
+-- (try-lock). Indexes: counter_delta_txid and settled_ids (BRIN on the transaction id).
+create or replace function signalbox.fold() returns integer[]
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_last record;
+  v_changed integer[];
+begin
+  if not pg_try_advisory_xact_lock(hashtext('signalbox.fold'), 0) then
+    return null;
+  end if;
+  select * into v_last from signalbox._last_fold();
+  with fresh as materialized (
+    select u.queue_id, u.event, sum(u.amount)::bigint as amount, pg_current_snapshot() as snapshot
+    from signalbox._unfolded(v_last.xmin, v_last.xmax, v_last.xip) u
+    group by u.queue_id, u.event
+  ), noted as (
+    insert into signalbox.fold (folded_at, snapshot)
+    select clock_timestamp(), f.snapshot from fresh f limit 1
+    returning fold_id, folded_at
+  ), changed as materialized (
+    select distinct f.queue_id from fresh f
+  ), stored as (
+    insert into signalbox.queue_stat (queue_id, fold_id, folded_at, totals)
+    select c.queue_id, n.fold_id, n.folded_at, signalbox._add_totals(
+      (select s.totals from signalbox.queue_stat s where s.queue_id = c.queue_id order by s.fold_id desc limit 1),
+      array_agg(f.event), array_agg(f.amount)
+    )
+    from noted n, changed c
+    join fresh f on f.queue_id = c.queue_id
+    group by c.queue_id, n.fold_id, n.folded_at
+  )
+  select array_agg(c.queue_id) into v_changed from changed c;
+  if v_changed is not null then
+    perform pg_notify('signalbox_stat', string_agg(chunk.queue_id::text, ','))
+    from (select q.queue_id, (row_number() over ()) / 500 as part from unnest(v_changed) q(queue_id)) chunk
+    group by chunk.part;
+  end if;
+  return coalesce(v_changed, '{}');
+end $$;
+
+-- The last fold and the parts of its snapshot as plain numbers, so that index conditions can use them.
+create or replace function signalbox._last_fold()
+returns table (fold_id bigint, folded_at timestamptz, xmin bigint, xmax bigint, xip bigint[])
+language sql stable as $$
+  select f.fold_id, f.folded_at, pg_snapshot_xmin(f.snapshot)::text::bigint, pg_snapshot_xmax(f.snapshot)::text::bigint,
+    array(select x::text::bigint from pg_snapshot_xip(f.snapshot) x)
+  from signalbox.fold f
+  order by f.fold_id desc
+  limit 1
+$$;
+
+-- Deltas that the snapshot given does not cover. An acknowledgement's row of history is its own delta.
+create or replace function signalbox._unfolded(p_xmin bigint, p_xmax bigint, p_xip bigint[])
+returns table (queue_id integer, event smallint, amount bigint)
+language sql stable as $$
+  select d.queue_id, d.event, d.amount
+  from signalbox.counter_delta d
+  where d.txid >= p_xmin and (d.txid >= p_xmax or d.txid = any(p_xip))
+  union all
+  select s.queue_id, 5::smallint, cardinality(s.message_ids)::bigint
+  from signalbox.settled s
+  where s.txid >= p_xmin and (s.txid >= p_xmax or s.txid = any(p_xip)) and s.outcome = 'a'
+$$;
+
+-- Totals are indexed by event number; 32 leave room for events to come.
+create or replace function signalbox._add_totals(p_totals bigint[], p_events smallint[], p_amounts bigint[]) returns bigint[]
+language sql immutable as $$
+  select array_agg(coalesce(p_totals[e.event], 0) + coalesce(a.amount, 0) order by e.event)
+  from generate_series(1, 32) e(event)
+  left join (
+    select g.event, sum(g.amount)::bigint as amount from unnest(p_events, p_amounts) g(event, amount) group by g.event
+  ) a on a.event = e.event
+$$;

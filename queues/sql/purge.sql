@@ -1,0 +1,114 @@
+-- purge(queue, through_message_id, states, max_messages): remove messages with ids up to through_message_id (null: all
+-- that exist now) from the named states; at most max_messages a call, so that one call is one small transaction.
+-- Returns how many were removed: call it until it answers 0. What was sent after the bound is never touched; for dead
+-- letters the bound is through_dead_letter_id, so that one that dies later stays too.
+-- SKIP LOCKED: a message that a consumer is claiming at this moment is left to it.
+create or replace function signalbox.purge(
+  queue text,
+  through_message_id bigint default null,
+  states text[] default '{ready,scheduled}',
+  max_messages int default 10000,
+  through_dead_letter_id bigint default null
+) returns bigint
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue_id integer;
+  v_bound bigint := coalesce(purge.through_message_id, pg_sequence_last_value('signalbox.message_id'::regclass), 0);
+  v_dead_bound bigint := coalesce(purge.through_dead_letter_id, pg_sequence_last_value('signalbox.dead_letter_id'::regclass), 0);
+  v_left integer := purge.max_messages;
+  v_purged bigint := 0;
+  v_leases signalbox.lease[];
+  v_ids bigint[];
+  v_counts smallint[];
+begin
+  select q.queue_id into v_queue_id from signalbox.queue q where q.name = purge.queue;
+  if not found then
+    perform signalbox._refuse_unknown_queue(purge.queue);
+  end if;
+  if purge.max_messages is null or purge.max_messages not between 1 and 100000 then
+    perform signalbox._refuse('max_messages', format('is %s: it must be from 1 to 100000', coalesce(purge.max_messages::text, 'null')));
+  end if;
+  if purge.states is null or not purge.states <@ array['ready', 'scheduled', 'leased', 'dead'] then
+    perform signalbox._refuse('states', 'may have ready, scheduled, leased and dead only');
+  end if;
+
+  if 'ready' = any(purge.states) then
+    with gone as (
+      delete from signalbox.ready r
+      where r.ctid = any(array(
+        select c.ctid from signalbox.ready c
+        where c.queue_id = v_queue_id and c.message_id <= v_bound
+        limit v_left
+        for update skip locked
+      ))
+      returning r.message_id, r.receive_count
+    )
+    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
+    into v_ids, v_counts from gone g;
+    perform signalbox._settle(v_queue_id, 'p', 15::smallint, v_ids, v_counts);
+    v_purged := v_purged + coalesce(cardinality(v_ids), 0);
+    v_left := purge.max_messages - v_purged;
+  end if;
+  if 'scheduled' = any(purge.states) and v_left > 0 then
+    with gone as (
+      delete from signalbox.scheduled s
+      where s.ctid = any(array(
+        select c.ctid from signalbox.scheduled c
+        where c.queue_id = v_queue_id and c.message_id <= v_bound
+        limit v_left
+        for update skip locked
+      ))
+      returning s.message_id, s.receive_count
+    )
+    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
+    into v_ids, v_counts from gone g;
+    perform signalbox._settle(v_queue_id, 'p', 16::smallint, v_ids, v_counts);
+    v_purged := v_purged + coalesce(cardinality(v_ids), 0);
+    v_left := purge.max_messages - v_purged;
+  end if;
+  if 'leased' = any(purge.states) and v_left > 0 then
+    with gone as (
+      delete from signalbox.lease l
+      where l.ctid = any(array(
+        select c.ctid from signalbox.lease c
+        where c.queue_id = v_queue_id and c.message_id <= v_bound
+        limit v_left
+        for update skip locked
+      ))
+      returning l.message_id, l.receive_count
+    )
+    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
+    into v_ids, v_counts from gone g;
+    perform signalbox._settle(v_queue_id, 'p', 17::smallint, v_ids, v_counts);
+    v_purged := v_purged + coalesce(cardinality(v_ids), 0);
+    v_left := purge.max_messages - v_purged;
+  end if;
+  if 'dead' = any(purge.states) and v_left > 0 then
+    v_purged := v_purged + signalbox.delete_dead_letters(array(
+      select d.dead_letter_id from signalbox.dead_letter d
+      where d.queue_id = v_queue_id and d.dead_letter_id <= v_dead_bound
+      order by d.dead_letter_id
+      limit v_left
+    ));
+  end if;
+  return v_purged;
+end $$;
+
+-- Messages leave their queue without an ack: history says how ('p' purged, 'e' expired), counters say from where.
+create or replace function signalbox._settle(
+  p_queue_id integer, p_outcome "char", p_event smallint, p_ids bigint[], p_counts smallint[]
+) returns void
+language plpgsql as $$
+begin
+  if p_ids is null then
+    return;
+  end if;
+  insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
+  values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
+  insert into signalbox.counter_delta (queue_id, event, amount) values (p_queue_id, p_event, cardinality(p_ids));
+end $$;

@@ -1,0 +1,31 @@
+-- The events that counters count, and the state each takes a message from and to. Depth is the sum over both columns.
+-- 'dead' counts at the queue a message died in; 'held' counts at the dead-letter queue that keeps it.
+insert into signalbox.counter_event (event, name, from_state, to_state) values
+  (1, 'published', null, 'ready'),
+  (2, 'published_scheduled', null, 'scheduled'),
+  (3, 'delivered', 'ready', 'leased'),
+  (4, 'redelivered', null, null),
+  (5, 'acked', 'leased', null),
+  (6, 'nacked_ready', 'leased', 'ready'),
+  (7, 'nacked_scheduled', 'leased', 'scheduled'),
+  (8, 'dead_rejected', 'leased', 'dead'),
+  (9, 'dead_runtime_error', 'leased', 'dead'),
+  (10, 'dead_lock_expired', 'leased', 'dead'),
+  (11, 'lease_expired', 'leased', 'ready'),
+  (12, 'promoted', 'scheduled', 'ready'),
+  (13, 'redriven', 'dead', null),
+  (14, 'redriven_in', null, 'ready'),
+  (15, 'purged_ready', 'ready', null),
+  (16, 'purged_scheduled', 'scheduled', null),
+  (17, 'purged_leased', 'leased', null),
+  (18, 'purged_dead', 'dead', null),
+  (19, 'expired_ready', 'ready', null),
+  (20, 'expired_dead', 'dead', null),
+  (21, 'deduplicated', null, null),
+  (22, 'held', null, 'held'),
+  (23, 'released', 'held', null),
+  (24, 'dead_received', 'dead', null),
+  (25, 'returned', 'leased', 'ready'),
+  (26, 'purged_held', 'held', null),
+  (27, 'expired_held', 'held', null)
+on conflict (event) do update set name = excluded.name, from_state = excluded.from_state, to_state = excluded.to_state;

@@ -1,0 +1,76 @@
+-- redrive(dead_letter_ids, target_queue, redrive_id, actor): send these dead letters again, each once: those that are no
+-- longer dead are passed over. The message keeps its id, starts with no deliveries, and remembers by whom it was sent.
+-- Target: the queue it died in, or target_queue. Returns what moved. One small transaction is the caller's business.
+-- Locks the rows in order, SKIP LOCKED. Index: dead_letter_pkey.
+create or replace function signalbox.redrive(
+  dead_letter_ids bigint[],
+  target_queue text default null,
+  redrive_id bigint default null,
+  actor text default null
+) returns table (dead_letter_id bigint, message_id bigint, queue_id int)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_target_queue_id integer;
+  v_closed boolean;
+begin
+  if redrive.target_queue is not null then
+    select q.queue_id, q.closed into v_target_queue_id, v_closed from signalbox.queue q where q.name = redrive.target_queue;
+    if not found then
+      perform signalbox._refuse_unknown_queue(redrive.target_queue);
+    end if;
+    if v_closed then
+      perform signalbox._refuse_closed(redrive.target_queue);
+    end if;
+  end if;
+  perform signalbox._use_priority(u.queue_id, u.priority)
+  from (
+    select distinct coalesce(v_target_queue_id, d.source_queue_id) as queue_id, d.priority
+    from signalbox.dead_letter d
+    where d.dead_letter_id = any(redrive.dead_letter_ids)
+  ) u;
+  return query
+  with picked as materialized (
+    select d.dead_letter_id
+    from signalbox.dead_letter d
+    where d.dead_letter_id = any(redrive.dead_letter_ids)
+    order by d.dead_letter_id
+    for update skip locked
+  ), gone as (
+    delete from signalbox.dead_letter d
+    using picked p
+    where d.dead_letter_id = p.dead_letter_id
+    returning d.*, coalesce(v_target_queue_id, d.source_queue_id) as target_queue_id
+  ), kept as (
+    insert into signalbox.message_kept as k (
+      message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at
+    )
+    select g.message_id, g.target_queue_id, g.payload, g.attributes, g.group_id, g.deduplication_id, g.trace_id, g.priority, g.sent_at
+    from gone g
+    on conflict (queue_id, message_id) do update set kept_at = clock_timestamp()
+  ), noted as (
+    insert into signalbox.redriven (redrive_id, dead_letter_id, message_id, queue_id, redriven_at, actor)
+    select redrive.redrive_id, g.dead_letter_id, g.message_id, g.target_queue_id, clock_timestamp(), redrive.actor
+    from gone g
+  ), counted as (
+    insert into signalbox.counter_delta (queue_id, event, amount)
+    select g.source_queue_id, 13::smallint, count(*) from gone g group by g.source_queue_id
+    union all
+    select g.queue_id, 23::smallint, count(*) from gone g group by g.queue_id
+    union all
+    select g.target_queue_id, 14::smallint, count(*) from gone g group by g.target_queue_id
+  ), moment as materialized (
+    select signalbox.clock_time() as at
+  ), readied as (
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
+    select g.target_queue_id, g.priority, 0::smallint, m.at, g.message_id
+    from moment m, gone g
+  )
+  select g.dead_letter_id, g.message_id, g.target_queue_id from gone g order by g.dead_letter_id;
+end $$;

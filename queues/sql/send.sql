@@ -1,0 +1,101 @@
+-- send(queue, payload, ...): put one message into a queue, in the caller's transaction; returns the message id.
+-- Durable when that transaction is; a rollback leaves nothing. With a deduplication id that was used within the queue's
+-- window it sends nothing and returns the first message's id. Waits only for another sender of the same deduplication id.
+-- Touches no index but by insertion: message (queue_id, message_id), ready_claim or scheduled_due.
+create or replace function signalbox.send(
+  queue text,
+  payload jsonb,
+  attributes jsonb default null,
+  priority int default 0,
+  delay_seconds double precision default null,
+  group_id text default null,
+  deduplication_id text default null,
+  trace_id text default null
+) returns bigint
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue_id integer;
+  v_closed boolean;
+  v_delay_seconds double precision;
+  v_max_payload_bytes integer;
+  v_first_id bigint;
+  v_id bigint;
+begin
+  select q.queue_id, q.closed, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes
+  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes
+  from signalbox.queue q
+  where q.name = send.queue;
+  if not found then
+    perform signalbox._refuse_unknown_queue(send.queue);
+  end if;
+  if v_closed then
+    perform signalbox._refuse_closed(send.queue);
+  end if;
+  if send.payload is null or pg_column_size(send.payload) > 30000 or v_max_payload_bytes < 200000 then
+    perform signalbox._check_payload(send.payload, v_max_payload_bytes);
+  end if;
+  if v_delay_seconds <> 0 or send.priority is distinct from 0 or send.attributes is not null
+    or send.group_id is not null or send.trace_id is not null or send.deduplication_id is not null
+  then
+    perform signalbox._check_options(
+      send.attributes, send.priority, v_delay_seconds, send.group_id, send.deduplication_id, send.trace_id
+    );
+    if send.priority > 0 then
+      perform signalbox._use_priority(v_queue_id, send.priority::smallint);
+    end if;
+    if send.deduplication_id is not null then
+      v_first_id := signalbox._deduplicate(
+        v_queue_id, send.deduplication_id, send.payload, send.attributes, send.priority, send.group_id
+      );
+      if v_first_id is not null then
+        return v_first_id;
+      end if;
+    end if;
+  end if;
+
+  v_id := nextval('signalbox.message_id'::regclass);
+  if v_id > coalesce(pg_sequence_last_value('signalbox.log_end'::regclass), 0) then
+    perform signalbox._ensure_segment(v_id);
+  end if;
+  if v_delay_seconds > 0 then
+    with logged as (
+      insert into signalbox.message (
+        message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at
+      )
+      values (
+        v_id, v_queue_id, send.payload, send.attributes, send.group_id, send.deduplication_id, send.trace_id,
+        send.priority::smallint, clock_timestamp()
+      )
+    ), counted as (
+      insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 2::smallint, 1)
+    )
+    insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id)
+    select v_queue_id, send.priority::smallint, 0::smallint,
+      signalbox.clock_time() + v_delay_seconds * interval '1 second', v_id;
+  else
+    with logged as (
+      insert into signalbox.message (
+        message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at
+      )
+      values (
+        v_id, v_queue_id, send.payload, send.attributes, send.group_id, send.deduplication_id, send.trace_id,
+        send.priority::smallint, clock_timestamp()
+      )
+    ), counted as (
+      insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 1::smallint, 1)
+    )
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
+    select v_queue_id, send.priority::smallint, 0::smallint, signalbox.clock_time(), v_id;
+  end if;
+  if send.deduplication_id is not null then
+    perform signalbox._remember_deduplication(
+      v_queue_id, send.deduplication_id, v_id, send.payload, send.attributes, send.priority, send.group_id
+    );
+  end if;
+  return v_id;
+end $$;

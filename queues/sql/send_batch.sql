@@ -1,0 +1,104 @@
+-- send_batch(queue, payloads, ...): send many in one statement; returns their ids in the order of the payloads.
+-- Each option is null, or an array with one entry for each payload. All or nothing; the rest is as for send.
+create or replace function signalbox.send_batch(
+  queue text,
+  payloads jsonb[],
+  attributes jsonb[] default null,
+  priorities int[] default null,
+  delay_seconds double precision[] default null,
+  group_ids text[] default null,
+  deduplication_ids text[] default null,
+  trace_ids text[] default null
+) returns setof bigint
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue_id integer;
+  v_closed boolean;
+  v_delay_seconds double precision;
+  v_max_payload_bytes integer;
+  v_count integer := coalesce(cardinality(send_batch.payloads), 0);
+  v_ids bigint[];
+begin
+  select q.queue_id, q.closed, q.delay_seconds, q.max_payload_bytes
+  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes
+  from signalbox.queue q
+  where q.name = send_batch.queue;
+  if not found then
+    perform signalbox._refuse_unknown_queue(send_batch.queue);
+  end if;
+  if v_closed then
+    perform signalbox._refuse_closed(send_batch.queue);
+  end if;
+  if v_count = 0 then
+    return;
+  end if;
+  if v_count > 10000 then
+    perform signalbox._refuse('payloads', format('has %s entries: at most 10000 go in one batch', v_count));
+  end if;
+  perform signalbox._check_payload(p, v_max_payload_bytes)
+  from unnest(send_batch.payloads) p
+  where p is null or pg_column_size(p) > 30000 or v_max_payload_bytes < 200000;
+
+  if v_delay_seconds = 0
+    and num_nulls(send_batch.attributes, send_batch.priorities, send_batch.delay_seconds,
+      send_batch.group_ids, send_batch.deduplication_ids, send_batch.trace_ids) = 6
+  then
+    v_ids := array(select nextval('signalbox.message_id'::regclass) from generate_series(1, v_count));
+    if v_ids[v_count] > coalesce(pg_sequence_last_value('signalbox.log_end'::regclass), 0) then
+      perform signalbox._ensure_segment(v_ids[1]), signalbox._ensure_segment(v_ids[v_count]);
+    end if;
+    with logged as (
+      insert into signalbox.message (message_id, queue_id, payload, priority, sent_at)
+      select given.message_id, v_queue_id, given.payload, 0::smallint, moment.at
+      from (select clock_timestamp() as at) moment, unnest(v_ids, send_batch.payloads) given(message_id, payload)
+    ), counted as (
+      insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 1::smallint, v_count)
+    ), moment as materialized (
+      select signalbox.clock_time() as at
+    )
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
+    select v_queue_id, 0::smallint, 0::smallint, moment.at, given.message_id
+    from moment, unnest(v_ids) given(message_id);
+    return query select unnest(v_ids);
+    return;
+  end if;
+
+  perform signalbox._check_batch_length('attributes', cardinality(send_batch.attributes), v_count);
+  perform signalbox._check_batch_length('priorities', cardinality(send_batch.priorities), v_count);
+  perform signalbox._check_batch_length('delay_seconds', cardinality(send_batch.delay_seconds), v_count);
+  perform signalbox._check_batch_length('group_ids', cardinality(send_batch.group_ids), v_count);
+  perform signalbox._check_batch_length('deduplication_ids', cardinality(send_batch.deduplication_ids), v_count);
+  perform signalbox._check_batch_length('trace_ids', cardinality(send_batch.trace_ids), v_count);
+  -- Deduplication ids are locked in sorted order (two batches never wait for each other in a circle) while ids come
+  -- back in the order of the payloads.
+  if send_batch.deduplication_ids is not null then
+    perform pg_advisory_xact_lock(v_queue_id, k.lock)
+    from (select distinct hashtext(d) as lock from unnest(send_batch.deduplication_ids) d where d is not null order by 1) k;
+  end if;
+  for i in 1..v_count loop
+    v_ids[i] := signalbox.send(
+      send_batch.queue,
+      send_batch.payloads[i],
+      send_batch.attributes[i],
+      coalesce(send_batch.priorities[i], 0),
+      send_batch.delay_seconds[i],
+      send_batch.group_ids[i],
+      send_batch.deduplication_ids[i],
+      send_batch.trace_ids[i]
+    );
+  end loop;
+  return query select unnest(v_ids);
+end $$;
+
+create or replace function signalbox._check_batch_length(p_field text, p_length integer, p_expected integer) returns void
+language plpgsql as $$
+begin
+  if p_length <> p_expected then
+    perform signalbox._refuse(p_field, format('has %s entries for %s payloads', p_length, p_expected));
+  end if;
+end $$;

@@ -1,0 +1,40 @@
+-- sweep_floors(token): the alarm. Looks below every floor for a live ticket, of which there must be none; where it finds
+-- one it says so in the database's log, puts that floor back to its minimum (the ticket is delivered), and counts it.
+create or replace function signalbox.sweep_floors(token uuid) returns integer
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_head record;
+  v_below boolean;
+  v_found integer := 0;
+begin
+  if not signalbox._leads(sweep_floors.token) then
+    return null;
+  end if;
+  for v_head in
+    select h.queue_id, h.kind, h.floor,
+      timestamptz 'epoch' + pg_sequence_last_value(h.floor) * interval '1 microsecond' as at
+    from signalbox.head h
+    where h.floor is not null
+  loop
+    v_below := case
+      when v_head.kind = 10 then exists (
+        select from signalbox.lease l where l.queue_id = v_head.queue_id and l.deadline < v_head.at)
+      when v_head.kind = 11 then exists (
+        select from signalbox.scheduled s where s.queue_id = v_head.queue_id and s.due_at < v_head.at)
+      else exists (
+        select from signalbox.ready r
+        where r.queue_id = v_head.queue_id and r.priority = v_head.kind and r.ready_at < v_head.at)
+    end;
+    if v_below then
+      raise warning 'signalbox: a ticket of queue % lay below its claim floor (head %); the floor is reset',
+        v_head.queue_id, v_head.kind;
+      perform setval(v_head.floor, 0);
+      v_found := v_found + 1;
+    end if;
+  end loop;
+  return v_found;
+end $$;

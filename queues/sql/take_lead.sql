@@ -1,0 +1,43 @@
+-- take_lead(token): may this process move the claim floors? 'leading' when it does already, 'elected' when it has just taken
+-- over from one that is gone, 'following' when another leads. The new leader starts with every floor at its minimum, so
+-- that nothing its predecessor knew and lost with its life can strand a ticket.
+-- Takes a transaction-scoped try-lock that mark_floor and advance_floor take too: they never overlap an election.
+create or replace function signalbox.take_lead(token uuid, ttl_seconds double precision default 5) returns text
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  if not pg_try_advisory_xact_lock(hashtext('signalbox.floor'), 0) then
+    return 'following';
+  end if;
+  perform from signalbox.upkeep_leader l where l.token = take_lead.token and l.expires_at > v_now + take_lead.ttl_seconds * interval '0.5 second';
+  if found then
+    return 'leading';
+  end if;
+  update signalbox.upkeep_leader l
+  set expires_at = v_now + take_lead.ttl_seconds * interval '1 second'
+  where l.token = take_lead.token and l.expires_at > v_now;
+  if found then
+    return 'leading';
+  end if;
+  insert into signalbox.upkeep_leader as l (token, expires_at)
+  values (take_lead.token, v_now + take_lead.ttl_seconds * interval '1 second')
+  on conflict (only_row) do update
+  set token = excluded.token, expires_at = excluded.expires_at
+  where l.expires_at <= v_now;
+  if not found then
+    return 'following';
+  end if;
+  perform setval(h.floor, 0) from signalbox.head h where h.floor is not null;
+  return 'elected';
+end $$;
+
+-- Is this the leader's token, and is nobody else at the floors? Holds the lock until the transaction ends.
+create or replace function signalbox._leads(p_token uuid) returns boolean
+language plpgsql as $$
+begin
+  return pg_try_advisory_xact_lock(hashtext('signalbox.floor'), 0)
+    and exists (select from signalbox.upkeep_leader l where l.token = p_token and l.expires_at > clock_timestamp());
+end $$;

@@ -1,0 +1,36 @@
+-- upkeep(step): one call does one step and says what it did; null takes the next in turn, so that calling it from psql,
+-- cron or pg_cron keeps a system alive with no process of ours. One step is one small transaction. The claim floors are
+-- not here: only a process that stays (manage.py upkeep) may move them, and without it claims simply do not use them.
+create or replace function signalbox.upkeep(step text default null) returns text
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  c_steps constant text[] := array[
+    'fold', 'return_and_promote', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
+    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept'
+  ];
+  v_step text := coalesce(upkeep.step, c_steps[nextval('signalbox.upkeep_turn') % cardinality(c_steps) + 1]);
+begin
+  return v_step || ': ' || coalesce(case v_step
+    when 'fold' then cardinality(signalbox.fold()) || ' queues'
+    when 'return_and_promote' then signalbox.return_and_promote(null) || ' messages'
+    when 'ensure_partitions' then cardinality(signalbox.ensure_partitions()) || ' partitions'
+    when 'publish_log_end' then 'log up to ' || signalbox.publish_log_end()
+    when 'expire_messages' then signalbox.expire_messages() || ' messages'
+    when 'record_history' then signalbox.record_history() || ' rows'
+    when 'empty_deltas' then signalbox.empty_deltas() || ' slots'
+    when 'summarize_history' then signalbox.summarize_history() || ' ranges'
+    when 'clean_up' then signalbox.clean_up() || ' rows'
+    when 'drop_history' then cardinality(signalbox.drop_history()) || ' partitions'
+    when 'drop_kept' then signalbox.drop_kept() || ' bodies'
+    else signalbox._refuse_step(v_step, c_steps)
+  end, 'another process is at it');
+end $$;
+
+create or replace function signalbox._refuse_step(p_step text, p_steps text[]) returns text
+language plpgsql as $$
+begin
+  perform signalbox._refuse('step', format('is %s: it must be one of %s', quote_literal(left(p_step, 60)), array_to_string(p_steps, ', ')));
+  return null;
+end $$;

@@ -1,0 +1,73 @@
+"""Installs the SQL verbs: every file in `queues/sql/`, replaced whenever its text has changed.
+
+Tables belong to migrations; functions and views are repeatable scripts, so the file in the tree is what runs. They are
+replaced in place (`create or replace`), never dropped, so that prepared statements and grants survive an upgrade.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from queues.settings import SETTINGS
+
+SCRIPTS = Path(__file__).parent / "sql"
+
+# One installer at a time: two processes that migrate at once would both replace the same functions.
+INSTALL_LOCK = 0x5369676E  # "Sign"
+
+
+def install(connection: BaseDatabaseWrapper) -> list[str]:
+    """Run every script that is new or changed, in name order and in one transaction; return their names."""
+    with connection.cursor() as cursor:
+        cursor.execute("select to_regclass('signalbox.sql_script') is not null")
+        if not cursor.fetchone()[0]:
+            return []  # migrated back to before the data plane
+    from django.db import transaction
+
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s)", [INSTALL_LOCK])
+        _store_setting_definitions(cursor)
+        cursor.execute("select name, checksum from signalbox.sql_script")
+        installed = dict(cursor.fetchall())
+        changed = []
+        cursor.execute("set local check_function_bodies = off")
+        for script in sorted(SCRIPTS.glob("*.sql")):
+            text = script.read_text()
+            checksum = hashlib.sha256(text.encode()).hexdigest()
+            if installed.get(script.stem) == checksum:
+                continue
+            cursor.execute(text)
+            cursor.execute(
+                "insert into signalbox.sql_script (name, checksum, installed_at) values (%s, %s, clock_timestamp())"
+                " on conflict (name) do update set checksum = excluded.checksum, installed_at = excluded.installed_at",
+                [script.stem, checksum],
+            )
+            changed.append(script.stem)
+        return changed
+
+
+def _store_setting_definitions(cursor) -> None:  # type: ignore[no-untyped-def]
+    definitions = [
+        {
+            "name": setting.name,
+            "kind": setting.kind,
+            "default_value": setting.default,
+            "minimum": setting.minimum,
+            "maximum": setting.maximum,
+            "choices": list(setting.choices) or None,
+        }
+        for setting in SETTINGS.values()
+    ]
+    cursor.execute(
+        "with given as (select * from jsonb_to_recordset(%s::jsonb) as g(name text, kind text, default_value jsonb,"
+        " minimum double precision, maximum double precision, choices text[])),"
+        " gone as (delete from signalbox.setting_definition d where d.name not in (select name from given))"
+        " insert into signalbox.setting_definition select * from given"
+        " on conflict (name) do update set kind = excluded.kind, default_value = excluded.default_value,"
+        " minimum = excluded.minimum, maximum = excluded.maximum, choices = excluded.choices",
+        [json.dumps(definitions)],
+    )
