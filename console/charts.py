@@ -1,0 +1,276 @@
+"""Draws the console's pictures on the server: inline SVG made of attributes and classes, never of styles.
+
+Every picture says in words what it shows, and a time series also comes as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from console import wording
+
+SPARK_WIDTH, SPARK_HEIGHT = 120, 24
+SPARK_MARGIN = 2  # the line's own width must not be cut off
+
+PLOT_WIDTH, PLOT_HEIGHT = 600, 100  # stretched to its box; lines keep their width, text stays outside
+SECONDS_STEPS = (
+    1,
+    2,
+    5,
+    10,
+    30,
+    60,
+    120,
+    300,
+    600,
+    1_800,
+    3_600,
+    7_200,
+    14_400,
+    43_200,
+    86_400,
+    172_800,
+    604_800,
+)
+
+Point = tuple[float, float]
+
+
+# ---- sparklines and bars
+
+
+def sparkline(values: Sequence[float], *, tone: str = "", words: str = "") -> SafeString:
+    """A line from the oldest value to the newest, from zero up, with the newest marked."""
+    if len(values) < 2:
+        return format_html('<span class="quiet small">{}</span>', "no history yet")
+    points = _spark_points(values)
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    ground = SPARK_HEIGHT - SPARK_MARGIN
+    return format_html(
+        '<svg class="spark" data-tone="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">'
+        '<polygon class="area" points="0,{} {} {},{}"/><polyline class="line" points="{}"/>'
+        '<circle class="end" cx="{}" cy="{}" r="1.8"/></svg>',
+        tone,
+        SPARK_WIDTH,
+        SPARK_HEIGHT,
+        f"{words}: {wording.number(values[0])} at first, {wording.number(values[-1])} now, "
+        f"{wording.number(max(values))} at most",
+        ground,
+        line,
+        f"{points[-1][0]:.1f}",
+        ground,
+        line,
+        f"{points[-1][0]:.1f}",
+        f"{points[-1][1]:.1f}",
+    )
+
+
+def _spark_points(values: Sequence[float]) -> list[Point]:
+    top = max(*values, 1)
+    height = SPARK_HEIGHT - 2 * SPARK_MARGIN
+    step = (SPARK_WIDTH - SPARK_MARGIN) / (len(values) - 1)
+    return [
+        (index * step, SPARK_HEIGHT - SPARK_MARGIN - value / top * height)
+        for index, value in enumerate(values)
+    ]
+
+
+def share_bar(part: float, whole: float, *, tone: str = "") -> SafeString:
+    """A bar filled by part of whole; the numbers stand beside it."""
+    width = min(max(part / whole, 0.0), 1.0) * 100 if whole else 0.0
+    return format_html(
+        '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="track" width="100" height="10"/>'
+        '<rect class="fill" data-tone="{}" width="{}" height="10"/></svg>',
+        tone,
+        f"{width:.2f}",
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """One stretch of a state bar; `tone` names its colour."""
+
+    label: str
+    count: int
+    tone: str
+    url: str = ""
+
+
+def state_bar(parts: Sequence[Part]) -> SafeString:
+    """How a whole divides into states. A state that has any messages is at least a sliver."""
+    total = sum(part.count for part in parts)
+    words = ", ".join(f"{wording.number(part.count)} {part.label}" for part in parts)
+    return format_html(
+        '<svg viewBox="0 0 1000 12" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<rect class="track" width="1000" height="12"/>{}</svg>',
+        words,
+        format_html_join(
+            "", '<rect class="tone-{}" x="{}" width="{}" height="12"/>', _stretches(parts, total)
+        ),
+    )
+
+
+def _stretches(parts: Sequence[Part], total: int) -> list[tuple[str, str, str]]:
+    sliver, gap = 8.0, 2.0
+    shown = [part for part in parts if part.count]
+    room = 1000 - (sliver + gap) * len(shown)
+    stretches, x = [], 0.0
+    for part in shown:
+        width = sliver + room * part.count / total
+        stretches.append((part.tone, f"{x:.1f}", f"{width:.1f}"))
+        x += width + gap
+    return stretches
+
+
+# ---- time series
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a chart; None is a moment nothing is known of."""
+
+    label: str
+    tone: str
+    values: Sequence[float | None]
+    filled: bool = False
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A series as SVG paths."""
+
+    label: str
+    tone: str
+    line: str
+    area: str
+    latest: str
+
+
+@dataclass(frozen=True)
+class Hit:
+    """The stretch of the chart that belongs to one moment, and what it says when pointed at."""
+
+    x: float
+    width: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn time series; `components/_chart.html` shows it."""
+
+    title: str
+    summary: str
+    strokes: Sequence[Stroke]
+    hits: Sequence[Hit]
+    y_labels: Sequence[str]  # from top to bottom
+    times: Sequence[datetime]
+    threshold_y: float | None
+    rows: Sequence[tuple[datetime, Sequence[str]]]  # the newest first
+
+    @property
+    def empty(self) -> bool:
+        return len(self.times) < 2
+
+    @property
+    def first(self) -> datetime:
+        return self.times[0]
+
+    @property
+    def last(self) -> datetime:
+        return self.times[-1]
+
+
+def draw(
+    title: str,
+    times: Sequence[datetime],
+    series: Sequence[Series],
+    *,
+    say: Callable[[float | None], str] = wording.number,
+    threshold: float | None = None,
+) -> Chart:
+    """Draw `series` over `times`, which are evenly spaced; `say` words one value."""
+    known = [value for one in series for value in one.values if value is not None]
+    top = _ceiling(max([*known, threshold or 0.0]), in_seconds=say is wording.span)
+    words = [[say(one.values[index]) for one in series] for index in range(len(times))]
+    return Chart(
+        title=title,
+        summary=_summary(title, series, say),
+        strokes=[_stroke(one, top, say) for one in series],
+        hits=_hits(times, series, words),
+        y_labels=[say(top), say(top / 2), say(0.0)],
+        times=times,
+        threshold_y=None if threshold is None else _y(threshold, top),
+        rows=list(zip(reversed(times), reversed(words), strict=True)),
+    )
+
+
+def _stroke(series: Series, top: float, say: Callable[[float | None], str]) -> Stroke:
+    runs = _runs(series.values, top)
+    line = " ".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in run) for run in runs)
+    area = " ".join(_closed(run) for run in runs) if series.filled else ""
+    return Stroke(series.label, series.tone, line, area, say(series.values[-1]) if series.values else "")
+
+
+def _runs(values: Sequence[float | None], top: float) -> list[list[Point]]:
+    """The stretches without a gap, as points."""
+    runs: list[list[Point]] = [[]]
+    for index, value in enumerate(values):
+        if value is None:
+            runs.append([])
+        else:
+            runs[-1].append((_x(index, len(values)), _y(value, top)))
+    return [run for run in runs if run]
+
+
+def _closed(run: list[Point]) -> str:
+    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in run)
+    return f"M{run[0][0]:.1f} {PLOT_HEIGHT}L{path}L{run[-1][0]:.1f} {PLOT_HEIGHT}Z"
+
+
+def _x(index: int, count: int) -> float:
+    return index * PLOT_WIDTH / max(count - 1, 1)
+
+
+def _y(value: float, top: float) -> float:
+    return PLOT_HEIGHT - value / top * PLOT_HEIGHT
+
+
+def _hits(times: Sequence[datetime], series: Sequence[Series], words: list[list[str]]) -> list[Hit]:
+    width = PLOT_WIDTH / max(len(times) - 1, 1)
+    return [
+        Hit(
+            x=round(_x(index, len(times)) - width / 2, 1),
+            width=round(width, 1),
+            words=f"{moment.astimezone(UTC):%H:%M:%S} UTC · "
+            + " · ".join(f"{one.label} {said}" for one, said in zip(series, words[index], strict=True)),
+        )
+        for index, moment in enumerate(times)
+    ]
+
+
+def _summary(title: str, series: Sequence[Series], say: Callable[[float | None], str]) -> str:
+    said = []
+    for one in series:
+        known = [value for value in one.values if value is not None]
+        if known:
+            said.append(f"{one.label} {say(known[-1])} now, {say(min(known))} to {say(max(known))}")
+    return f"{title}: " + ("; ".join(said) or "nothing recorded")
+
+
+def _ceiling(highest: float, *, in_seconds: bool) -> float:
+    """The round value at or above `highest` at which the axis ends."""
+    if highest <= 0:
+        return 1.0
+    if in_seconds:
+        return next((float(step) for step in SECONDS_STEPS if step >= highest), highest)
+    magnitude = 1.0
+    while magnitude * 10 <= highest:
+        magnitude *= 10
+    return next(step * magnitude for step in (1, 2, 3, 4, 5, 6, 8, 10) if step * magnitude >= highest)

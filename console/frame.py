@@ -1,0 +1,107 @@
+"""What stands around every page: the rail with its counts, who is there, and how they like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+
+from console import fleet, preferences, roles, wording
+from dlq.models import Redrive
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the rail."""
+
+    label: str
+    url: str
+    current: bool
+    goto: str  # what the shortcut of one key asks for
+    count: str = ""
+    count_label: str = ""  # the count in words, for those who hear it
+    badge: str = ""  # "bad" is an alarm, "plain" wants notice, empty is a quiet number
+
+
+class Frame:
+    """The frame of one page; everything is read when a template first asks for it."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+        self.environment = getattr(settings, "ENVIRONMENT", "development")
+
+    @cached_property
+    def preferences(self) -> preferences.Preferences:
+        return preferences.read(self.request)
+
+    @cached_property
+    def preference_switches(self) -> list[tuple[str, str, list[tuple[str, str, bool]]]]:
+        """(cookie, label, [(value, label, chosen)]) for each switch at the foot of the rail."""
+        labels = {"theme": "Theme", "zone": "Times", "density": "Rows"}
+        words = {"utc": "UTC"}
+        return [
+            (
+                name,
+                label,
+                [
+                    (value, words.get(value, value.capitalize()), value == getattr(self.preferences, name))
+                    for value in preferences.CHOICES[name]
+                ],
+            )
+            for name, label in labels.items()
+        ]
+
+    @cached_property
+    def denied(self) -> roles.Denials:
+        return roles.Denials(self.request.user)
+
+    @cached_property
+    def role(self) -> str:
+        return roles.role_of(self.request.user)
+
+    @cached_property
+    def sees_metadata(self) -> bool:
+        return self.request.user.is_authenticated and roles.may(self.request.user, "see_metadata")
+
+    @cached_property
+    def breaching(self) -> int:
+        return fleet.snapshot().breaching if self.sees_metadata else 0
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        return list(self._entries()) if self.sees_metadata else []
+
+    def _entries(self) -> Iterator[Entry]:
+        now = fleet.snapshot()
+        breaching = wording.plural(now.breaching, "queue") + " breaching"
+        yield self._entry("Overview", "overview", ("queue",), now.breaching, breaching, "bad")
+        dead = wording.plural(now.dead, "dead letter")
+        tone = "bad" if now.dead_alarming else ""
+        yield self._entry("Dead letters", "dead_letters", ("dead_letter",), now.dead, dead, tone)
+        active = Redrive.objects.filter(state__in=Redrive.ACTIVE_STATES).count()
+        running = f"{wording.plural(active, 'redrive')} under way"
+        yield self._entry("Redrives", "redrives", ("redrive",), active, running, "plain")
+        consumers = wording.plural(now.consumers, "consumer") + " seen in the last minute"
+        yield self._entry("Consumers", "consumers", ("consumer",), now.consumers, consumers, "")
+        yield self._entry("Audit", "audit", ("audit",), 0, "", "")
+        if not self.denied["administer"]:
+            yield self._entry("People", "people", ("people", "person"), 0, "", "")
+
+    def _entry(
+        self, label: str, name: str, nouns: tuple[str, ...], count: int, words: str, badge: str
+    ) -> Entry:
+        match = self.request.resolver_match
+        here = (match.url_name or "") if match else ""
+        return Entry(
+            label=label,
+            url=reverse(name),
+            current=here == name or here.split("_")[0] in nouns,
+            goto=name,
+            count=wording.number(count) if count else "",
+            count_label=words,
+            badge=badge if count else "",
+        )

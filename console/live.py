@@ -1,0 +1,142 @@
+"""Tells open pages which queues changed, so that they fetch themselves again.
+
+One connection per process listens on `signalbox_stat` and fans the queue ids out to every open stream. A
+stream carries hints only, never data: what a person may see is decided by the page that is fetched. A lost
+hint costs nothing, since pages also ask now and then by themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import psycopg
+from django.core.exceptions import PermissionDenied
+from django.core.handlers.asgi import ASGIRequest
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+
+from console import roles
+
+CHANNEL = "signalbox_stat"
+HEARTBEAT_SECONDS = 15.0  # below the idle timeout of any proxy worth its name
+LIFETIME_SECONDS = 600.0  # then the browser connects again, and is checked again
+RECONNECT_SECONDS = 2.0
+MOST_STREAMS_PER_USER = 12
+MOST_STREAMS = 500
+
+logger = logging.getLogger(__name__)
+
+
+async def stream(request: HttpRequest) -> HttpResponseBase:
+    """GET /live: `stat` events with comma-separated queue ids. 204 tells a browser not to ask again."""
+    user = await request.auser()
+    if not user.is_authenticated:
+        return HttpResponse(status=204)
+    if reason := await asyncio.to_thread(roles.denial, user, "see_metadata"):
+        raise PermissionDenied(reason)
+    if not isinstance(request, ASGIRequest):
+        return HttpResponse(status=204)  # a synchronous server would give a whole thread to each stream
+    if not hub.has_room(user.pk):
+        return HttpResponse("Too many open pages.", status=429, headers={"Retry-After": "30"})
+    return StreamingHttpResponse(
+        _events(user.pk),
+        content_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _events(user_id: int) -> AsyncIterator[str]:
+    """The stream of one page: hints as they come, heartbeats in between, an end after LIFETIME_SECONDS."""
+    ends_at = time.monotonic() + LIFETIME_SECONDS
+    async with hub.subscription(user_id) as subscription:
+        yield "retry: 3000\n\n"
+        while time.monotonic() < ends_at:
+            queue_ids = await subscription.changed(HEARTBEAT_SECONDS)
+            yield f"event: stat\ndata: {','.join(sorted(queue_ids))}\n\n" if queue_ids else ": still here\n\n"
+
+
+class Subscription:
+    """What one open page has not been told yet. Hints pile up as a set: a slow page costs no memory."""
+
+    def __init__(self, user_id: int) -> None:
+        self.user_id = user_id
+        self._queue_ids: set[str] = set()
+        self._ready = asyncio.Event()
+
+    def tell(self, queue_ids: set[str]) -> None:
+        self._queue_ids |= queue_ids
+        self._ready.set()
+
+    async def changed(self, timeout_seconds: float) -> set[str]:
+        """The queues that changed since the last call, or nothing when the time is up."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._ready.wait()
+        except TimeoutError:
+            return set()
+        self._ready.clear()
+        queue_ids, self._queue_ids = self._queue_ids, set()
+        return queue_ids
+
+
+class Hub:
+    """All open streams of this process and the one connection that feeds them while there are any."""
+
+    def __init__(self) -> None:
+        self._subscriptions: set[Subscription] = set()
+        self._per_user: Counter[int] = Counter()
+        self._listener: asyncio.Task[None] | None = None
+
+    def has_room(self, user_id: int) -> bool:
+        return len(self._subscriptions) < MOST_STREAMS and self._per_user[user_id] < MOST_STREAMS_PER_USER
+
+    @asynccontextmanager
+    async def subscription(self, user_id: int) -> AsyncIterator[Subscription]:
+        subscription = Subscription(user_id)
+        self._subscriptions.add(subscription)
+        self._per_user[user_id] += 1
+        if self._listener is None or self._listener.done():
+            self._listener = asyncio.create_task(self._listen())
+        try:
+            yield subscription
+        finally:
+            self._subscriptions.discard(subscription)
+            self._per_user[user_id] -= 1
+            if not self._subscriptions:
+                self._listener.cancel()
+                self._listener = None
+
+    def publish(self, payload: str) -> None:
+        """Hand a notification's queue ids to every stream; anything that is not a number is dropped."""
+        queue_ids = {part for part in payload.split(",") if part.isascii() and part.isdigit()}
+        if queue_ids:
+            for subscription in self._subscriptions:
+                subscription.tell(queue_ids)
+
+    async def _listen(self) -> None:
+        """Listen until cancelled; a lost connection is opened again."""
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(
+                    **_parameters(), autocommit=True
+                ) as listening:
+                    await listening.execute(f"listen {CHANNEL}")
+                    async for notification in listening.notifies():
+                        self.publish(notification.payload)
+            except psycopg.Error as error:
+                logger.warning("live updates lost the database, trying again: %s", error)
+                await asyncio.sleep(RECONNECT_SECONDS)
+
+
+def _parameters() -> dict[str, object]:
+    """Where Django's own connection goes, without what only Django understands."""
+    parameters = connection.get_connection_params()
+    return {name: value for name, value in parameters.items() if name not in {"cursor_factory", "context"}}
+
+
+hub = Hub()

@@ -1,0 +1,19 @@
+"""No table: the anchor of the console's permissions."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from console.roles import PERMISSIONS
+
+
+class Access(models.Model):
+    """What a person may do here; `console.roles` bundles it into groups."""
+
+    class Meta:
+        managed = False
+        default_permissions = ()
+        permissions = tuple(PERMISSIONS.items())
+
+    def __str__(self) -> str:
+        return "access to the console"

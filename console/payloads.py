@@ -1,0 +1,90 @@
+"""Shows the JSON of messages: written by anybody, so always as text, and never more than a page can hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+EXCERPT_CHARACTERS = 240  # of the at most 2 KB that a list carries, what one line can show
+LIST_BYTES = 2048
+TREE_NODES = 2_000
+OPEN_DEPTH = 2
+DEEPEST = 40
+
+
+def excerpt(document: Any) -> str:
+    """The beginning of a document on one line. A string is taken for JSON text that the database cut."""
+    text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
+    return text if len(text) <= EXCERPT_CHARACTERS else text[: EXCERPT_CHARACTERS - 1] + "…"
+
+
+def pretty(document: Any) -> str:
+    """The whole document, indented."""
+    return json.dumps(document, ensure_ascii=False, indent=2)
+
+
+def tree(document: Any) -> SafeString:
+    """The document as nested lists that fold; what lies beyond TREE_NODES is named, not drawn."""
+    return format_html('<div class="tree">{}</div>', _Tree().node(None, document, 0))
+
+
+class _Tree:
+    """Draws one document and counts its nodes."""
+
+    def __init__(self) -> None:
+        self.left = TREE_NODES
+
+    def node(self, key: str | None, value: Any, depth: int) -> SafeString:
+        self.left -= 1
+        label = format_html('<span class="key">{}</span>: ', key) if key is not None else mark_safe("")
+        if isinstance(value, dict) and value:
+            return self._branch(label, value.items(), "{", "}", depth)
+        if isinstance(value, list) and value:
+            return self._branch(
+                label, ((str(index), one) for index, one in enumerate(value)), "[", "]", depth
+            )
+        return format_html('<div class="leaf">{}{}</div>', label, _scalar(value))
+
+    def _branch(self, label: SafeString, items: Any, opening: str, closing: str, depth: int) -> SafeString:
+        children = list(items)
+        return format_html(
+            '<details{}><summary>{}{} <span class="size">{}</span> {}</summary><ul>{}</ul></details>',
+            mark_safe(" open") if depth < OPEN_DEPTH else "",
+            label,
+            opening,
+            len(children),
+            closing,
+            self._children(children, depth),
+        )
+
+    def _children(self, children: list[tuple[str, Any]], depth: int) -> SafeString:
+        if depth >= DEEPEST:
+            return mark_safe('<li class="size">nested deeper than this page draws; see the text below</li>')
+        drawn = []
+        for key, value in children:
+            if self.left <= 0:
+                drawn.append(
+                    (
+                        format_html(
+                            '<span class="size">{} more, see the text below</span>',
+                            len(children) - len(drawn),
+                        ),
+                    )
+                )
+                break
+            drawn.append((self.node(key, value, depth + 1),))
+        return format_html_join("", "<li>{}</li>", drawn)
+
+
+def _scalar(value: Any) -> SafeString:
+    kind = (
+        "string"
+        if isinstance(value, str)
+        else "literal"
+        if value is None or isinstance(value, bool)
+        else "number"
+    )
+    return format_html('<span class="{}">{}</span>', kind, json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,9 @@
+// The console's entry: each module keeps one habit of the page. Without any of them every page still works.
+
+import "./times.js";
+import "./live.js";
+import "./filter.js";
+import "./shortcuts.js";
+import "./selection.js";
+import "./preferences.js";
+import "./charts.js";

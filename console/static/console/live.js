@@ -1,0 +1,151 @@
+// Keeps the living part of the page fresh, and keeps still while somebody reads.
+//
+// One EventSource carries hints: which queues changed. A hint makes htmx fetch the page's fragment again. When no hint
+// can be had, the page asks every few seconds. Nothing is fetched in a hidden tab, while updates are paused, or
+// while rows are selected, text is marked or a menu is open: then the status says so.
+
+const DEBOUNCE = 300;
+const EVERY_WITH_HINTS = 10_000; // ages grow without any change, and a hint may be lost
+const EVERY_WITHOUT_HINTS = 3_000;
+const LOST_AFTER_ERRORS = 3;
+const PAUSED_KEY = "signalbox-updates-paused";
+
+const root = document.documentElement;
+const status = document.getElementById("live-status");
+const button = document.getElementById("live-pause");
+const region = () => document.querySelector("[data-live-queues]");
+
+let source = null;
+let errors = 0;
+let refreshed = Date.now();
+let wanted = false;
+let timer = null;
+let paused = sessionStorage.getItem(PAUSED_KEY) === "yes";
+
+// ---- when to keep still
+
+function heldBecause() {
+  const living = region();
+  if (living.querySelector("input[data-pick]:checked")) return "rows are selected";
+  if (document.querySelector("details.menu[open], dialog[open]")) return "a menu is open";
+  const marked = getSelection();
+  if (marked && !marked.isCollapsed && living.contains(marked.anchorNode)) return "text is marked";
+  if (living.matches(":has(:is(input:not([data-pick]), textarea, select):focus)")) return "you are typing";
+  if (living.querySelector(".plot svg:focus")) return "a chart is read";
+  return "";
+}
+
+// ---- saying how live the page is
+
+function tell() {
+  const held = !paused && heldBecause();
+  const state = paused ? "paused" : held ? "held" : source ? "on" : "lost";
+  const age = Math.floor((Date.now() - refreshed) / 1000);
+  const since = age < 2 ? "now" : age < 90 ? `${age} s ago` : `${Math.floor(age / 60)} m ago`;
+  const text = {
+    on: `live · ${since}`,
+    held: `held while ${held}`,
+    paused: `paused · ${since}`,
+    lost: `asking every 3 s · ${since}`,
+  }[state];
+  if (root.dataset.live !== state) root.dataset.live = state;
+  if (status.textContent !== text) status.textContent = text;
+}
+
+// ---- fetching
+
+function refresh() {
+  timer = null;
+  if (document.hidden || paused || heldBecause()) return;
+  wanted = false;
+  window.htmx.trigger(region(), "live");
+}
+
+function want() {
+  wanted = true;
+  const every = Number(region().dataset.liveEvery || 1) * 1000;
+  timer ??= setTimeout(refresh, Math.max(DEBOUNCE, every - (Date.now() - refreshed)));
+}
+
+function onTick() {
+  tell();
+  const age = Date.now() - refreshed;
+  if (wanted || age > (source ? EVERY_WITH_HINTS : EVERY_WITHOUT_HINTS)) want();
+}
+
+// ---- hints
+
+function connect() {
+  if (source || document.hidden || paused || !root.dataset.liveUrl) return;
+  source = new EventSource(root.dataset.liveUrl);
+  source.addEventListener("open", () => (errors = 0));
+  source.addEventListener("stat", (event) => {
+    const mine = region().dataset.liveQueues;
+    if (mine === "all" || event.data.split(",").includes(mine)) want();
+  });
+  source.addEventListener("error", () => {
+    errors += 1;
+    if (source.readyState === EventSource.CLOSED || errors >= LOST_AFTER_ERRORS) disconnect();
+  });
+}
+
+function disconnect() {
+  source?.close();
+  source = null;
+}
+
+function setPaused(value) {
+  paused = value;
+  sessionStorage.setItem(PAUSED_KEY, value ? "yes" : "no");
+  button.textContent = value ? "Resume updates" : "Pause updates";
+  button.setAttribute("aria-pressed", String(value));
+  if (value) disconnect();
+  else {
+    errors = 0;
+    connect();
+    want();
+  }
+  tell();
+}
+
+// ---- the lamp, the favicon
+
+function showBreaches() {
+  const breaching = document.getElementById("rail-nav")?.dataset.breaching !== "0";
+  const icon = document.getElementById("favicon");
+  const href = breaching ? icon.dataset.alert : icon.dataset.calm;
+  if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
+  document.querySelector(".rail .lamp.red")?.classList.toggle("lit", breaching);
+  document.querySelector(".rail .lamp.green")?.classList.toggle("lit", !breaching);
+}
+
+if (region() && status) {
+  button.hidden = false;
+  button.addEventListener("click", () => setPaused(!paused));
+  document.addEventListener("htmx:afterSettle", () => {
+    refreshed = Date.now();
+    showBreaches();
+    tell();
+  });
+  // A view that moved or a session that ended answers with another page: go there instead of swapping it in.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return disconnect();
+    errors = 0;
+    connect();
+    want();
+  });
+  for (const happening of ["toggle", "change", "selectionchange", "focusin"]) {
+    document.addEventListener(happening, tell, true);
+  }
+  addEventListener("pagehide", disconnect);
+  addEventListener("pageshow", (event) => event.persisted && connect());
+  if (paused) setPaused(true);
+  else connect();
+  setInterval(onTick, 1000);
+  tell();
+} else if (status) {
+  status.textContent = "this page does not change";
+}

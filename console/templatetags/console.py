@@ -1,0 +1,76 @@
+"""Filters and tags of the templates: numbers, spans, moments, icons, sparklines."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console import charts, icons, payloads, wording
+from dlq.filters.syntax import quote
+
+register = template.Library()
+
+register.filter("number", wording.number)
+register.filter("rate", wording.rate)
+register.filter("span", wording.span)
+register.filter("byte_size", wording.byte_size)
+register.filter("quoted", quote)  # a value of the filter language, whatever it holds
+
+
+@register.simple_tag
+def ago(when: datetime | None) -> SafeString | str:
+    """`when` as a distance from now, the moment itself in the title; the page keeps it counting."""
+    if when is None:
+        return wording.NOTHING
+    return _time(when, wording.ago(when, datetime.now(UTC)), "ago")
+
+
+@register.simple_tag
+def at(when: datetime | None) -> SafeString | str:
+    """`when` as a moment, in UTC or in the clock of the person."""
+    return wording.NOTHING if when is None else _time(when, wording.clock(when.astimezone(UTC)), "at")
+
+
+def _time(when: datetime, text: str, kind: str) -> SafeString:
+    moment = when.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{}" data-time="{}">{}</time>',
+        moment.isoformat(timespec="milliseconds"),
+        wording.clock(moment),
+        kind,
+        text,
+    )
+
+
+@register.simple_tag
+def icon(name: str, tone: str = "") -> SafeString:
+    """A small picture that never stands alone: words beside it say the same."""
+    return icons.draw(name, tone)
+
+
+@register.simple_tag
+def sparkline(values: list[float], tone: str = "", words: str = "Ready") -> SafeString:
+    """Sixty points without axes; its label says first, last and highest."""
+    return charts.sparkline(values, tone=tone, words=words)
+
+
+@register.simple_tag
+def share(part: float, whole: float, tone: str = "") -> SafeString:
+    """A horizontal bar filled by part of whole."""
+    return charts.share_bar(part, whole, tone=tone)
+
+
+@register.filter
+def tree(document: Any) -> SafeString:
+    """A JSON document as a tree to fold."""
+    return payloads.tree(document)
+
+
+@register.filter
+def excerpt(document: Any) -> str:
+    """The beginning of a JSON document, on one line."""
+    return payloads.excerpt(document)

@@ -1,0 +1,156 @@
+"""What a queue's numbers mean: how bad it stands, and one honest sentence saying why.
+
+Every sentence follows from the numbers beside it on the page; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from console import wording
+from queues.counters import QueueNumbers
+
+# Rates below this are noise of the last folds: a sentence does not speak of growth or draining.
+MOVING_PER_SECOND = 0.05
+# A backlog that drains within this needs nobody's attention.
+SOON_SECONDS = 30.0
+
+
+class Health(StrEnum):
+    """How a queue stands; the value is what people read. Worst first."""
+
+    BREACHING = "breaching"
+    WATCH = "watch"
+    PAUSED = "paused"
+    HEALTHY = "healthy"
+
+    @property
+    def tone(self) -> str:
+        return {"breaching": "bad", "watch": "warn", "paused": "quiet", "healthy": "ok"}[self.value]
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Who paused a queue, when and why."""
+
+    by: str | None
+    at: datetime | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a queue stands. `order` sorts worst first; `drains_in_seconds` is None when nothing drains."""
+
+    health: Health
+    sentence: str
+    order: tuple[int, float, int, int, str]
+    age_breached: bool
+    dead_breached: bool
+    drains_in_seconds: float | None
+    stuck: bool
+
+    @property
+    def spark_tone(self) -> str:
+        """The colour of the queue's sparkline: quiet unless something hurts."""
+        return self.health.tone if self.health in (Health.BREACHING, Health.WATCH) else ""
+
+
+def judge(numbers: QueueNumbers, pause: Pause | None = None) -> Verdict:
+    """The verdict on one queue. `pause` makes the sentence of a paused queue say by whom and why."""
+    age = numbers.oldest_ready_age_seconds or 0.0
+    age_breached = age > numbers.alert_oldest_age_seconds
+    dead_breached = numbers.dead > numbers.alert_dead_letters
+    health = _health(numbers, age_breached, dead_breached)
+    excess = age / numbers.alert_oldest_age_seconds if age_breached else 0.0
+    return Verdict(
+        health=health,
+        sentence=_sentence(numbers, pause, age_breached, dead_breached),
+        order=(list(Health).index(health), -excess, -numbers.dead, -numbers.ready, numbers.name),
+        age_breached=age_breached,
+        dead_breached=dead_breached,
+        drains_in_seconds=_drains_in(numbers),
+        stuck=_stuck(numbers),
+    )
+
+
+def _health(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> Health:
+    if numbers.paused and not dead_breached:
+        return Health.PAUSED
+    if age_breached or dead_breached:
+        return Health.BREACHING
+    if numbers.ready and (not numbers.consumers or _stuck(numbers)):
+        return Health.WATCH
+    return Health.HEALTHY
+
+
+def _stuck(numbers: QueueNumbers) -> bool:
+    """Ready messages have waited noticeably, and the backlog does not drain soon."""
+    if (numbers.oldest_ready_age_seconds or 0.0) < SOON_SECONDS:
+        return False
+    drains_in = _drains_in(numbers)
+    return drains_in is None or drains_in > SOON_SECONDS
+
+
+def _drains_in(numbers: QueueNumbers) -> float | None:
+    surplus = numbers.out_per_second - numbers.in_per_second
+    return numbers.ready / surplus if numbers.ready and surplus >= MOVING_PER_SECOND else None
+
+
+def _sentence(numbers: QueueNumbers, pause: Pause | None, age_breached: bool, dead_breached: bool) -> str:
+    if numbers.paused:
+        return _paused(numbers, pause)
+    if numbers.ready and not numbers.consumers:
+        return _no_consumer(numbers)
+    if age_breached:
+        return _too_old(numbers)
+    if dead_breached:
+        return _too_many_dead(numbers)
+    if _stuck(numbers):
+        return f"{_motion(numbers)}."
+    if numbers.closed:
+        return "Closed: hands out what it has and accepts no more."
+    return ""
+
+
+def _paused(numbers: QueueNumbers, pause: Pause | None) -> str:
+    words = "Paused"
+    if pause and pause.by:
+        words += f" by {pause.by}"
+    if pause and pause.at:
+        words += f", {pause.at:%d %b %H:%M} UTC"
+    if pause and pause.reason:
+        words += f": “{pause.reason}”"
+    if numbers.ready:
+        words += f"; {wording.plural(numbers.ready, 'message')} held back"
+    return f"{words}."
+
+
+def _no_consumer(numbers: QueueNumbers) -> str:
+    if numbers.in_per_second >= MOVING_PER_SECOND:
+        return f"No consumer in the last minute, while {wording.rate(numbers.in_per_second)}/s keep arriving."
+    return f"No consumer in the last minute for {wording.plural(numbers.ready, 'ready message')}."
+
+
+def _too_old(numbers: QueueNumbers) -> str:
+    return (
+        f"The oldest has waited {wording.span(numbers.oldest_ready_age_seconds)}, "
+        f"{wording.span(numbers.alert_oldest_age_seconds)} is allowed. {_motion(numbers)}."
+    )
+
+
+def _too_many_dead(numbers: QueueNumbers) -> str:
+    allowed = wording.number(numbers.alert_dead_letters) if numbers.alert_dead_letters else "none"
+    return f"{wording.plural(numbers.dead, 'dead letter')}, {allowed} allowed."
+
+
+def _motion(numbers: QueueNumbers) -> str:
+    arriving, leaving = wording.rate(numbers.in_per_second), wording.rate(numbers.out_per_second)
+    drains_in = _drains_in(numbers)
+    if drains_in:
+        return f"Draining: out {leaving}/s, in {arriving}/s, empty in {wording.span(drains_in)}"
+    if numbers.in_per_second - numbers.out_per_second >= MOVING_PER_SECOND:
+        return f"Growing: in {arriving}/s, out {leaving}/s"
+    return f"Not draining: in {arriving}/s, out {leaving}/s"
