@@ -7,9 +7,10 @@ unmanaged and read-only: its tables belong to the SQL verbs in `queues/sql/`, an
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.db import models
+from django.db.models import Value
 from django.db.models.functions import Now
 
 from queues.settings import SETTINGS
@@ -30,15 +31,15 @@ class Tenant(models.Model):
 
 
 def _number(name: str) -> models.FloatField[float, float]:
-    return models.FloatField(db_default=SETTINGS[name].default, help_text=SETTINGS[name].help)
+    return models.FloatField(db_default=cast("float", SETTINGS[name].default))
 
 
-def _integer(name: str) -> models.IntegerField[int, int]:
-    return models.IntegerField(db_default=SETTINGS[name].default, help_text=SETTINGS[name].help)
+def _integer(name: str) -> models.BigIntegerField[int, int]:
+    return models.BigIntegerField(db_default=cast("int", SETTINGS[name].default))
 
 
 def _flag(name: str) -> models.BooleanField[bool, bool]:
-    return models.BooleanField(db_default=SETTINGS[name].default, help_text=SETTINGS[name].help)
+    return models.BooleanField(db_default=cast("bool", SETTINGS[name].default))
 
 
 class Queue(models.Model):
@@ -46,16 +47,16 @@ class Queue(models.Model):
 
     queue_id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=100, unique=True)
-    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, db_default=1, related_name="queues")
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, db_default=Value(1), related_name="queues")
     is_dead_letter_queue = models.BooleanField(db_default=False)
     created_at = models.DateTimeField(db_default=Now())
 
     visibility_timeout_seconds = _number("visibility_timeout_seconds")
     max_receives = _integer("max_receives")
-    dead_letter_queue = models.CharField(max_length=100, null=True, help_text=SETTINGS["dead_letter_queue"].help)
+    dead_letter_queue = models.CharField(max_length=100, null=True)
     retention_seconds = _number("retention_seconds")
     delay_seconds = _number("delay_seconds")
-    mode = models.CharField(max_length=20, db_default=SETTINGS["mode"].default, help_text=SETTINGS["mode"].help)
+    mode = models.CharField(max_length=20, db_default=str(SETTINGS["mode"].default))
     backoff_base_seconds = _number("backoff_base_seconds")
     backoff_cap_seconds = _number("backoff_cap_seconds")
     jitter = _number("jitter")
@@ -65,9 +66,7 @@ class Queue(models.Model):
     paused = _flag("paused")
     closed = _flag("closed")
     alert_oldest_age_seconds = _number("alert_oldest_age_seconds")
-    alert_dead_letters = models.BigIntegerField(
-        db_default=SETTINGS["alert_dead_letters"].default, help_text=SETTINGS["alert_dead_letters"].help
-    )
+    alert_dead_letters = _integer("alert_dead_letters")
 
     paused_at = models.DateTimeField(null=True)
     paused_by = models.CharField(max_length=150, null=True)

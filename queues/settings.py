@@ -33,8 +33,8 @@ class Setting:
         return self.name.removesuffix("_seconds").removesuffix("_bytes").replace("_", " ").capitalize()
 
 
-def _seconds(name: str, default: float, minimum: float, maximum: float, help: str) -> Setting:
-    return Setting(name, "number", default, help, unit="seconds", minimum=minimum, maximum=maximum)
+def _seconds(name: str, default: float, minimum: float, maximum: float, help_text: str) -> Setting:
+    return Setting(name, "number", default, help_text, unit="seconds", minimum=minimum, maximum=maximum)
 
 
 _ALL = (
@@ -68,7 +68,13 @@ _ALL = (
         "How long a message may wait to be received before it expires; every return to the queue starts it anew. "
         "In a dead-letter queue: how long a dead letter is kept.",
     ),
-    _seconds("delay_seconds", 0.0, 0.0, MAX_SECONDS, "How long a message rests after it is sent, unless its sender says otherwise."),
+    _seconds(
+        "delay_seconds",
+        0.0,
+        0.0,
+        MAX_SECONDS,
+        "How long a message rests after it is sent, unless its sender says.",
+    ),
     Setting(
         "mode",
         "choice",
@@ -76,7 +82,9 @@ _ALL = (
         "How messages are handed out: standard means in about the order they were sent, to any consumer.",
         choices=("standard",),
     ),
-    _seconds("backoff_base_seconds", 5.0, 0.0, 86_400.0, "Pause before the first retry; it doubles with every further one."),
+    _seconds(
+        "backoff_base_seconds", 5.0, 0.0, 86_400.0, "Pause before the first retry; it doubles with each further one."
+    ),
     _seconds("backoff_cap_seconds", 3_600.0, 0.0, 604_800.0, "Longest pause between two retries."),
     Setting(
         "jitter",
@@ -94,7 +102,13 @@ _ALL = (
         MAX_SECONDS,
         "Waiting this long is worth one step of priority, so that nothing starves; 0 is strict priority.",
     ),
-    _seconds("dedup_window_seconds", 300.0, 1.0, 86_400.0, "How long a deduplication id keeps later messages with the same id out."),
+    _seconds(
+        "dedup_window_seconds",
+        300.0,
+        1.0,
+        86_400.0,
+        "How long a deduplication id keeps later messages with it out.",
+    ),
     Setting(
         "max_payload_bytes",
         "integer",

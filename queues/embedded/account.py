@@ -40,9 +40,7 @@ class Account:
 
     def launch(self, command: list[str], directory: Path, inherited_lock: int) -> "subprocess.Popen[bytes]":
         """Start a program that goes on by itself, holding one lock of ours."""
-        return self._popen(
-            command, directory, stdin=subprocess.DEVNULL, stdout=None, inherit=[inherited_lock]
-        )
+        return self._popen(command, directory, stdin=subprocess.DEVNULL, stdout=None, inherit=[inherited_lock])
 
     @property
     def _is_other(self) -> bool:
@@ -98,9 +96,7 @@ def reachable_install(install: Path, account: Account, cache: Path = CACHE) -> P
     if not copy.exists():
         _copy(install, copy)
     if not _version(copy, account):
-        raise EmbeddedPostgresError(
-            f"user {account.uid} can execute PostgreSQL neither in {install} nor in {copy}"
-        )
+        raise EmbeddedPostgresError(f"user {account.uid} can execute PostgreSQL neither in {install} nor in {copy}")
     return copy
 
 

@@ -13,7 +13,7 @@ from queues.embedded import locks
 from queues.embedded.account import WORKING_DIRECTORY, Account, reachable_install, server_account
 from queues.embedded.binaries import install_directory
 from queues.embedded.errors import EmbeddedPostgresError
-from queues.embedded.folders import Folders, claim_folder
+from queues.embedded.folders import SOCKET_NAME, Folders, claim_folder
 
 DATABASE = USER = "signalbox"
 START_SECONDS = 60  # crash recovery included
@@ -33,9 +33,7 @@ SETTINGS = {
 }
 LOCALE = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
 # One statement a line. The search path is for people in psql: our own connections bring theirs.
-CREATE_DATABASE = (
-    f"create database {DATABASE}\nalter database {DATABASE} set search_path = signalbox, public\n"
-)
+CREATE_DATABASE = f"create database {DATABASE}\nalter database {DATABASE} set search_path = signalbox, public\n"
 
 
 def conninfo(folders: Folders, database: str = DATABASE) -> str:
@@ -59,8 +57,8 @@ class Server:
     def start(self) -> None:
         """Start the postmaster and wait until it accepts connections; for when no server process is left."""
         self._initialise()
-        self._remove_stale_pid_file()
         claim_folder(self.folders.socket, self.account.uid, self.account.gid)
+        self._remove_stale_pid_files()
         self._postmaster = self._launch()
         deadline = time.monotonic() + START_SECONDS
         while not is_accepting(self.folders):
@@ -103,22 +101,24 @@ class Server:
         self._run("postgres", "--single", "postgres", data=draft, feed=CREATE_DATABASE)
         draft.rename(self.folders.data)
 
-    def _remove_stale_pid_file(self) -> None:
-        """Remove the pid file of a dead server whose number another process carries by now.
+    def _remove_stale_pid_files(self) -> None:
+        """Remove what a dead server left if another process carries its number by now.
 
         PostgreSQL recognises a number that nobody carries; one that was given away again (after a reboot,
-        in a new container, or a zombie nobody reaped) would make it refuse to start.
+        in a new container), or that a zombie still holds, would make it refuse to start.
         """
-        pid_file = self.folders.data / "postmaster.pid"
-        if not pid_file.exists() or not WORKING_DIRECTORY.exists():
+        if not WORKING_DIRECTORY.exists():
             return
+        for path in (self.folders.data / "postmaster.pid", self.folders.socket / f"{SOCKET_NAME}.lock"):
+            if path.exists() and not self._names_a_server_on_our_data(path):
+                path.unlink(missing_ok=True)
+
+    def _names_a_server_on_our_data(self, pid_file: Path) -> bool:
         try:
             pid = int(pid_file.read_text().split("\n", 1)[0])
-            in_our_data = Path(f"/proc/{pid}/cwd").readlink() == self.folders.data.resolve()
+            return Path(f"/proc/{pid}/cwd").readlink() == self.folders.data.resolve()
         except (OSError, ValueError):
-            in_our_data = False
-        if not in_our_data:
-            pid_file.unlink(missing_ok=True)
+            return False  # not a process, or not one of ours
 
     def _launch(self) -> "subprocess.Popen[bytes]":
         """The postmaster inherits the server's lock, and so does every process it forks."""

@@ -62,9 +62,7 @@ class EmbeddedPostgres:
                 attempts += 1
                 self._spawn_keeper()
             if time.monotonic() > deadline:
-                raise EmbeddedPostgresError(
-                    f"PostgreSQL does not answer after {START_SECONDS} s; {self._last_words()}"
-                )
+                raise EmbeddedPostgresError(f"PostgreSQL does not answer after {START_SECONDS} s; {self._last_words()}")
             time.sleep(locks.POLL_SECONDS)
         return self.url()
 

@@ -279,7 +279,6 @@ insert into signalbox.fold (folded_at, snapshot) values (clock_timestamp(), '1:1
 TABLES = [TENANT, SCRIPTS, LOG, TICKETS, CLAIM_FLOOR, HISTORY, DEAD_LETTERS, DEDUPLICATION, COUNTERS]
 
 
-
 class Migration(migrations.Migration):
     dependencies = [("queues", "0001_control_plane")]
     operations = [migrations.RunSQL(statements) for statements in TABLES]

@@ -14,10 +14,9 @@ begin
     queue_id, bucket_at, seconds, ready, scheduled, leased, dead, oldest_ready_age_seconds,
     published, delivered, acked, nacked, dead_lettered, removed, totals
   )
-  select now.queue_id, v_bucket, case when last.bucket_at is null then 10 else least(date_part('epoch', v_bucket - last.bucket_at), 3600)::integer end,
+  select now.queue_id, v_bucket, 10,
     now.ready, now.scheduled, now.leased, now.dead,
-    case when now.ready + now.scheduled + now.leased > 0
-      then greatest(date_part('epoch', clock_timestamp() - signalbox.oldest_visible_at(now.queue_id)), 0) end,
+    case when oldest.at is not null then greatest(date_part('epoch', clock_timestamp() - oldest.at), 0) end,
     signalbox.event_total(now.totals, 'published', 'published_scheduled') - signalbox.event_total(last.totals, 'published', 'published_scheduled'),
     signalbox.event_total(now.totals, 'delivered') - signalbox.event_total(last.totals, 'delivered'),
     signalbox.event_total(now.totals, 'acked') - signalbox.event_total(last.totals, 'acked'),
@@ -37,6 +36,7 @@ begin
   left join lateral (
     select h.bucket_at, h.totals from signalbox.queue_history h where h.queue_id = now.queue_id order by h.bucket_at desc limit 1
   ) last on true
+  cross join lateral (select signalbox.oldest_visible_at(now.queue_id) as at) oldest
   cross join lateral (
     select
       signalbox.event_total(now.totals, 'acked', 'dead_rejected', 'dead_runtime_error', 'dead_lock_expired',

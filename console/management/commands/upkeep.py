@@ -1,0 +1,19 @@
+"""manage.py upkeep: the engine's housekeeping, until interrupted."""
+
+import signal
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from queues.upkeep import Upkeep
+
+
+class Command(BaseCommand):
+    help = "Keep the queues in order: counters, claim floors, partitions, history, retention, wake-ups."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        upkeep = Upkeep()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: upkeep.stop())
+        self.stdout.write("Upkeep is running; Ctrl-C stops it.")
+        upkeep.run()

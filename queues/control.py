@@ -1,0 +1,94 @@
+"""The control plane: making, configuring, pausing and resuming queues, each with its audit row in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from queues import audit
+from queues.errors import InvalidArgument, QueueNotFound, translated
+from queues.messages import client
+from queues.models import Queue, Tenant
+from queues.settings import SETTINGS
+
+
+def get_queue(name: str) -> Queue:
+    """The queue of this name; raises QueueNotFound."""
+    try:
+        return Queue.objects.select_related("tenant").get(name=name)
+    except Queue.DoesNotExist:
+        raise QueueNotFound(f"queue '{name}' does not exist") from None
+
+
+def create_queue(
+    name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str = "system"
+) -> Queue:
+    """Make a queue, or find the one that exists with equal settings; its dead-letter queue joins its tenant."""
+    with transaction.atomic(), translated():
+        known = Queue.objects.filter(name=name).exists()
+        client().create_queue(name, settings or {})
+        queue = get_queue(name)
+        if not known:
+            if tenant is not None:
+                queue.tenant = _tenant(tenant)
+                queue.save(update_fields=["tenant"])
+            audit.record(actor, "queue.create", queue, details={"settings": dict(settings or {})})
+        elif tenant is not None and queue.tenant.name != tenant:
+            raise InvalidArgument(f"tenant is {queue.tenant.name} for the queue '{name}' that exists", field="tenant")
+        return queue
+
+
+def configure_queue(name: str, settings: Mapping[str, Any], *, actor: str, reason: str = "") -> Queue:
+    """Change the settings that are named, and record the value of each before and after."""
+    with transaction.atomic(), translated():
+        before = _locked(name)
+        client().configure_queue(name, settings)
+        after = get_queue(name)
+        changes = {
+            setting: {"before": getattr(before, setting), "after": getattr(after, setting)}
+            for setting in settings
+            if setting in SETTINGS and getattr(before, setting) != getattr(after, setting)
+        }
+        if changes:
+            audit.record(actor, "queue.configure", after, reason, {"changes": changes})
+        return after
+
+
+def pause_queue(name: str, *, actor: str, reason: str = "") -> bool:
+    """Stop handing out messages. False when the queue was paused already: losing that race is no error."""
+    with transaction.atomic():
+        queue = _locked(name)
+        if queue.paused:
+            return False
+        queue.paused, queue.paused_at, queue.paused_by, queue.paused_reason = True, timezone.now(), actor, reason[:500]
+        queue.save(update_fields=["paused", "paused_at", "paused_by", "paused_reason"])
+        audit.record(actor, "queue.pause", queue, reason)
+        return True
+
+
+def resume_queue(name: str, *, actor: str, reason: str = "") -> bool:
+    """Hand out messages again. False when the queue was not paused."""
+    with transaction.atomic():
+        queue = _locked(name)
+        if not queue.paused:
+            return False
+        queue.paused, queue.paused_at, queue.paused_by, queue.paused_reason = False, None, None, None
+        queue.save(update_fields=["paused", "paused_at", "paused_by", "paused_reason"])
+        audit.record(actor, "queue.resume", queue, reason)
+        return True
+
+
+def _locked(name: str) -> Queue:
+    try:
+        return Queue.objects.select_for_update(no_key=True).get(name=name)
+    except Queue.DoesNotExist:
+        raise QueueNotFound(f"queue '{name}' does not exist") from None
+
+
+def _tenant(name: str) -> Tenant:
+    if not name or len(name) > 100:
+        raise InvalidArgument("tenant must have from 1 to 100 characters", field="tenant")
+    return Tenant.objects.get_or_create(name=name)[0]

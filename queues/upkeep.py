@@ -1,0 +1,153 @@
+"""The engine's housekeeping: one loop that any process may run; several may, and then they share or follow.
+
+Nothing depends on it for delivery. Without it claims look from the start, counters are read from more deltas, receivers
+poll instead of being woken, and history stands still. Each step is one small transaction on a connection of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from queues.connections import connect
+from queues.floors import FloorKeeper
+
+log = logging.getLogger(__name__)
+
+PULSE_SECONDS = 0.05  # how long a sleeping receiver may wait for the announcement of a message
+FLOOR_SECONDS = 0.1
+ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
+RECONNECT_SECONDS = 1.0
+
+
+@dataclass
+class Step:
+    """One thing done every so often; `due_at` is monotonic seconds."""
+
+    name: str
+    every_seconds: float
+    run: Callable[[], object]
+    due_at: float = 0.0
+
+
+@dataclass
+class Upkeep:
+    """One process's upkeep. `run` until `stop`; survives losing the database."""
+
+    stopping: threading.Event = field(default_factory=threading.Event)
+    _connection: psycopg.Connection[Any] | None = None
+
+    def stop(self) -> None:
+        """End the loop after the step under way."""
+        self.stopping.set()
+
+    def run(self) -> None:
+        """Do each step when it is due, until stopped."""
+        while not self.stopping.is_set():
+            try:
+                with connect("signalbox upkeep") as connection:
+                    self._loop(Rounds(connection))
+            except psycopg.OperationalError as error:
+                log.warning("upkeep lost the database, trying again: %s", str(error).strip().splitlines()[0])
+                self.stopping.wait(RECONNECT_SECONDS)
+
+    def _loop(self, rounds: Rounds) -> None:
+        while not self.stopping.is_set():
+            started = time.monotonic()
+            rounds.run_due(started)
+            self.stopping.wait(max(0.0, PULSE_SECONDS - (time.monotonic() - started)))
+
+
+class Rounds:
+    """The steps over one connection, and what they remember between runs."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.connection = connection
+        self.floors = FloorKeeper(connection)
+        self.active: dict[int, float] = {}
+        """Queue ids and when each last changed (monotonic seconds)."""
+        self._announced = self._value("select pg_current_snapshot()::text")
+        self.steps = [
+            Step("announce", PULSE_SECONDS, self.announce),
+            Step("floors", FLOOR_SECONDS, self.move_floors),
+            Step("fold", 1.0, self.fold),
+            Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
+            Step("ensure_partitions", 1.0, self.ensure_log),
+            Step("expire_messages", 10.0, self._call("expire_messages")),
+            Step("record_history", 10.0, self._call("record_history")),
+            Step("sweep_floors", 30.0, self.floors.sweep),
+            Step("empty_deltas", 15.0, self._call("empty_deltas")),
+            Step("summarize_history", 20.0, self._call("summarize_history")),
+            Step("clean_up", 60.0, self._call("clean_up")),
+            Step("drop_history", 600.0, self._call("drop_history")),
+            Step("drop_segments", 600.0, self.drop_segments),
+            Step("drop_kept", 3600.0, self._call("drop_kept")),
+        ]
+
+    def run_due(self, now: float) -> None:
+        """Run every step that is due. One that fails is logged and tried again when it is next due."""
+        for step in self.steps:
+            if step.due_at > now:
+                continue
+            step.due_at = now + step.every_seconds
+            try:
+                step.run()
+            except psycopg.OperationalError as error:
+                if self.connection.closed or self.connection.broken:
+                    raise
+                log.warning("upkeep step %s: %s", step.name, error)
+            except psycopg.Error as error:
+                log.error("upkeep step %s failed: %s", step.name, error)
+
+    def announce(self) -> None:
+        """Wake the receivers of queues that have something new since the last announcement."""
+        self._announced = self._value("select signalbox.announce(%s::pg_snapshot)::text", self._announced)
+
+    def fold(self) -> None:
+        """Add up the counter deltas; the queues that changed are the active ones."""
+        changed = self._value("select signalbox.fold()") or []
+        now = time.monotonic()
+        self.active.update(dict.fromkeys(changed, now))
+        self.active = {queue_id: at for queue_id, at in self.active.items() if now - at < ACTIVE_SECONDS}
+
+    def move_floors(self) -> None:
+        """One step of the claim floors for the active queues."""
+        self.floors.tick(time.monotonic(), list(self.active))
+
+    def ensure_log(self) -> None:
+        """Keep segments and days ahead of need, and only then tell senders how far the log reaches."""
+        self._value("select signalbox.ensure_partitions()")
+        self._value("select signalbox.publish_log_end()")
+
+    def drop_segments(self) -> None:
+        """Drop the segments of the log that no retention needs, keeping the bodies that live tickets still do."""
+        for (number,) in self.connection.execute("select signalbox.expired_segments()").fetchall():
+            segment = sql.Identifier("signalbox", f"message_{number}")
+            self._value("select signalbox.keep_live_bodies(%s)", number)
+            # CONCURRENTLY waits for open readers without making new ones wait behind it.
+            attached = self._value(
+                "select exists (select from pg_inherits where inhrelid = to_regclass(%s))",
+                f"signalbox.message_{number}",
+            )
+            if attached:
+                self.connection.execute(
+                    sql.SQL("alter table signalbox.message detach partition {} concurrently").format(segment)
+                )
+            self._value("select signalbox.drop_segment(%s)", number)
+            log.info("dropped segment %d of the log", number)
+
+    def _call(self, step: str, *parameters: Any) -> Callable[[], object]:
+        places = sql.SQL(", ").join([sql.Placeholder()] * len(parameters))
+        statement = sql.SQL("select signalbox.{}({})").format(sql.Identifier(step), places)
+        return lambda: self.connection.execute(statement, parameters).fetchone()
+
+    def _value(self, statement: str, *parameters: Any) -> Any:
+        row = self.connection.execute(statement, parameters).fetchone()
+        return row[0] if row else None
