@@ -82,7 +82,7 @@ STATES: Mapping[Target, Mapping[str, LiteralString]] = {
         "failed": "t.receive_count > 0",
     },
     Target.LEASE: {"leased": "true", "processing": "true"},
-    Target.SETTLED: {"completed": "true"},
+    Target.SETTLED: {"completed": "t.outcome = 'a'"},
 }
 STATE_WORDS = ("ready", "scheduled", "leased", "dead", "completed", "pending", "processing", "failed")
 REASONS = ("rejected", "runtime_error", "lock_expired")

@@ -16,7 +16,7 @@ class Target(StrEnum):
     READY = "ready"  # t: signalbox.ready, m
     SCHEDULED = "scheduled"  # t: signalbox.scheduled, m
     LEASE = "lease"  # t: signalbox.lease, m
-    SETTLED = "settled"  # t: receive_count and consumer of one settled message, m
+    SETTLED = "settled"  # t: outcome, receive_count, consumer of one settled message, m
     MESSAGE = "message"  # m alone
 
     @property
