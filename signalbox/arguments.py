@@ -1,0 +1,68 @@
+"""Checks of arguments before they reach the wire: each returns the value, or names the argument at fault.
+
+What depends on the queue (its limits, its settings) is left to the database, which knows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from signalbox.errors import InvalidArgument
+
+
+def text(field: str, value: object) -> str:
+    """Text that PostgreSQL can store: without the character NUL and without halves of surrogate pairs."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{field} must be text, not {type(value).__name__}", field=field)
+    if storable_text(value) != value:
+        raise InvalidArgument(f"{field} has characters that PostgreSQL cannot store: {value!r}", field=field)
+    return value
+
+
+def optional_text(field: str, value: object) -> str | None:
+    """Text, or None."""
+    return None if value is None else text(field, value)
+
+
+def storable_text(value: str | None) -> str | None:
+    """Text made storable, for what must be recorded rather than refused: the description of a failure."""
+    if value is None:
+        return None
+    return value.replace("\x00", "\\0").encode(errors="backslashreplace").decode()
+
+
+def seconds(field: str, value: object) -> float:
+    """A finite number of seconds, zero or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidArgument(f"{field} must be a number of seconds, not {type(value).__name__}", field=field)
+    if not math.isfinite(value) or value < 0:
+        raise InvalidArgument(f"{field} is {value}: it must be a finite number, zero or more", field=field)
+    return float(value)
+
+
+def optional_seconds(field: str, value: object) -> float | None:
+    """A finite number of seconds, zero or more, or None."""
+    return None if value is None else seconds(field, value)
+
+
+def priority(field: str, value: object) -> int:
+    """A whole number from 0 to 9."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 9:
+        raise InvalidArgument(f"{field} is {value!r}: it must be a whole number from 0 to 9", field=field)
+    return value
+
+
+def count(field: str, value: object) -> int:
+    """A whole number, one or more."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidArgument(f"{field} is {value!r}: it must be a whole number, one or more", field=field)
+    return value
+
+
+def column(field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any]) -> list[Any]:
+    """One checked value for each message of a batch."""
+    if isinstance(values, str) or len(values) != length:
+        raise InvalidArgument(f"{field} must have {length} entries, one for each payload", field=field)
+    return [check(f"{field}[{index}]", value) for index, value in enumerate(values)]

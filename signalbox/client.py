@@ -1,0 +1,127 @@
+"""The verbs over a psycopg connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Self, TypeVar, Unpack
+
+import psycopg
+from psycopg.rows import tuple_row
+
+from signalbox import statements
+from signalbox.connections import Source, check_claim, connections_of
+from signalbox.errors import translated
+from signalbox.messages import Message, NackOutcome, handle_of
+from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
+
+T = TypeVar("T")
+
+
+class Client:
+    """The verbs of Signalbox.
+
+    Given a DSN or a pool, each call is a short transaction of its own. Given a connection, calls join the
+    caller's transaction and never commit it. Further keywords go to `psycopg.connect` with the DSN: behind
+    PgBouncer in transaction mode pass `prepare_threshold=None`.
+
+    Refusals are raised as errors of `signalbox.errors`; a lost database as `psycopg.OperationalError`, and
+    then what was asked for may or may not have been done.
+    """
+
+    def __init__(self, source: Source, **connect_options: Any) -> None:
+        self._connections = connections_of(source, connect_options)
+
+    def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
+        """Send one message; its id. With a deduplication id already used, the id of the first message."""
+        return self._run(statements.send(queue, payload, options))
+
+    def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
+        """Send many messages, all or none; their ids in the order of the payloads."""
+        return self._run(statements.send_batch(queue, payloads, options))
+
+    def receive(
+        self,
+        queue: str,
+        max_messages: int = 1,
+        *,
+        visibility_timeout: float | None = None,
+        consumer: str | None = None,
+        durable: bool = True,
+        allow_open_transaction: bool = False,
+    ) -> list[Message]:
+        """Lease up to `max_messages` messages for `visibility_timeout` seconds (None: the queue's setting).
+
+        `durable=False` commits asynchronously, which is faster: a crash of the database may deliver the
+        messages again without having counted this delivery. On a connection whose transaction would stay
+        open, receive raises OpenTransaction unless `allow_open_transaction`.
+        """
+        statement = statements.receive(queue, max_messages, visibility_timeout, consumer, durable=durable)
+
+        def check(connection: psycopg.Connection[Any]) -> None:
+            check_claim(connection, durable=durable, allow_open_transaction=allow_open_transaction)
+
+        return self._run(statement, check)
+
+    def ack(self, receipt: Message | str) -> bool:
+        """The message is done with. False when its lease was no longer held: it will be delivered again."""
+        return self._run(statements.ack([receipt]))[handle_of(receipt)]
+
+    def ack_batch(self, receipts: Iterable[Message | str]) -> dict[str, bool]:
+        """Ack many messages in one statement; for each receipt handle what `ack` returns."""
+        return self._run(statements.ack(receipts))
+
+    def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
+        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held."""
+        return self._run(statements.nack(receipt, options))
+
+    def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
+        """Let the lease end `seconds` from now; its new deadline, or None when it was no longer held.
+
+        Zero gives the message back at once: claimable again, with no failure recorded.
+        """
+        return self._run(statements.change_visibility([receipt], seconds))[handle_of(receipt)]
+
+    def change_visibility_batch(self, receipts: Iterable[Message | str], seconds: float) -> dict[str, datetime | None]:
+        """Change many leases in one statement; for each receipt handle what `change_visibility` returns."""
+        return self._run(statements.change_visibility(receipts, seconds))
+
+    def purge(
+        self,
+        queue: str,
+        *,
+        through_message_id: int | None = None,
+        states: Sequence[str] = ("ready", "scheduled"),
+        max_messages: int = 10_000,
+    ) -> int:
+        """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""
+        return self._run(statements.purge(queue, through_message_id, states, max_messages))
+
+    def create_queue(self, name: str, settings: Mapping[str, object] | None = None) -> int:
+        """Create a queue; its id. Repeating it with equal settings changes nothing."""
+        return self._run(statements.create_queue(name, settings or {}))
+
+    def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
+        """Change the settings named and leave the others; the queue's id."""
+        return self._run(statements.configure_queue(name, settings))
+
+    def announce_consumer(self, queue: str, consumer: str, details: Mapping[str, object]) -> None:
+        """Tell the console that this consumer of the queue is alive, and what it is."""
+        self._run(statements.announce_consumer(queue, consumer, details))
+
+    def close(self) -> None:
+        """Close the client's own connection, if it has one. A later call opens another."""
+        self._connections.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self, statement: Statement[T], check: Callable[[psycopg.Connection[Any]], None] | None = None) -> T:
+        with translated(), self._connections.borrow() as connection:
+            if check and not self._connections.commits_each_call:
+                check(connection)
+            cursor = connection.cursor(row_factory=tuple_row)
+            return statement.read(cursor.execute(statement.sql, statement.parameters).fetchall())

@@ -1,0 +1,158 @@
+"""Where a client's connection comes from, and who ends its transaction: the caller, a pool, or the client."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import ConnStatus, TransactionStatus
+
+from signalbox.errors import InvalidArgument, OpenTransaction
+
+
+class Pool(Protocol):
+    """A pool as psycopg_pool makes them: leaving the block commits and gives the connection back."""
+
+    def connection(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
+
+
+Source = str | psycopg.Connection[Any] | Pool
+
+
+class Connections(Protocol):
+    """What a client needs of its source."""
+
+    #: True when every call is a transaction of its own, False when the caller decides.
+    commits_each_call: bool
+
+    def borrow(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
+
+    def close(self) -> None: ...
+
+
+class CallersConnection:
+    """The caller's own connection: calls join the caller's transaction and never commit it."""
+
+    commits_each_call = False
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    @contextmanager
+    def borrow(self) -> Iterator[psycopg.Connection[Any]]:
+        yield self._connection
+
+    def close(self) -> None:
+        """Nothing: the connection is the caller's."""
+
+
+class PooledConnections:
+    """A connection of the caller's pool for each call."""
+
+    commits_each_call = True
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def borrow(self) -> AbstractContextManager[psycopg.Connection[Any]]:
+        return self._pool.connection()
+
+    def close(self) -> None:
+        """Nothing: the pool is the caller's."""
+
+
+class OwnConnection:
+    """One autocommit connection, opened at the first call and again when it is lost; threads take turns.
+
+    A forked child opens its own: two processes on one socket would read each other's answers.
+    """
+
+    commits_each_call = True
+
+    def __init__(self, dsn: str, connect_options: dict[str, Any]) -> None:
+        self._dsn = dsn
+        self._connect_options = connect_options
+        self._forget()
+
+    def _forget(self) -> None:
+        self._owner = os.getpid()
+        self._turn = threading.Lock()
+        self._connection: psycopg.Connection[Any] | None = None
+
+    @contextmanager
+    def borrow(self) -> Iterator[psycopg.Connection[Any]]:
+        if self._owner != os.getpid():
+            self._forget()
+        with self._turn:
+            connection = self._usable()
+            try:
+                yield connection
+            finally:
+                if not is_idle(connection):
+                    connection.close()
+
+    def _usable(self) -> psycopg.Connection[Any]:
+        if self._connection is None or not is_alive(self._connection):
+            self.close()
+            self._connection = psycopg.connect(self._dsn, autocommit=True, **self._connect_options)
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def connections_of(source: Source, connect_options: dict[str, Any]) -> Connections:
+    """The kind of source that `source` is."""
+    if isinstance(source, str):
+        return OwnConnection(source, connect_options)
+    if isinstance(source, psycopg.Connection):
+        return CallersConnection(source)
+    return PooledConnections(source)
+
+
+def is_idle(connection: psycopg.BaseConnection[Any]) -> bool:
+    """Is the connection open and outside any transaction?"""
+    return connection.info.transaction_status == TransactionStatus.IDLE
+
+
+def is_alive(connection: psycopg.BaseConnection[Any]) -> bool:
+    """Has the server kept its end open, as far as this machine knows? Looks at the socket; asks nobody."""
+    if connection.closed:
+        return False
+    try:
+        connection.pgconn.consume_input()
+    except psycopg.OperationalError:
+        return False
+    return connection.pgconn.status == ConnStatus.OK
+
+
+def lasting_dsn(dsn: str, application_name: str) -> str:
+    """The DSN, with defaults for connections that stay open: a dead peer is noticed within a minute."""
+    defaults: dict[str, Any] = {
+        "application_name": application_name,
+        "connect_timeout": 10,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 30_000,  # milliseconds
+    }
+    return make_conninfo(**(defaults | conninfo_to_dict(dsn)))
+
+
+def check_claim(connection: psycopg.BaseConnection[Any], *, durable: bool, allow_open_transaction: bool) -> None:
+    """Refuse a claim on a caller's connection whose transaction would stay open behind it."""
+    if connection.autocommit and is_idle(connection):
+        return
+    if not allow_open_transaction:
+        raise OpenTransaction
+    if not durable:
+        raise InvalidArgument(
+            "durable=False would make all of the open transaction commit asynchronously", field="durable"
+        )

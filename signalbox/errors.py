@@ -1,0 +1,114 @@
+"""Every way a verb can refuse, as one tree; each class's docstring is its default message.
+
+The database names its refusals by SQLSTATE. Here is the only place that knows which is which.
+"""
+# ruff: noqa: N818 - each class names what happened, which "Error" after it would not make clearer
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+
+class SignalboxError(Exception):
+    """Signalbox refused the request."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or inspect.cleandoc(type(self).__doc__ or type(self).__name__))
+
+
+class QueueNotFound(SignalboxError):
+    """There is no queue of this name."""
+
+
+class InvalidArgument(SignalboxError):
+    """An argument or setting is invalid."""
+
+    def __init__(self, message: str = "", field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class PayloadTooLarge(SignalboxError):
+    """The payload is larger than the queue accepts."""
+
+
+class DeduplicationConflict(SignalboxError):
+    """Another message was sent with this deduplication id and a different body."""
+
+    def __init__(self, message: str = "", first_message_id: int | None = None) -> None:
+        super().__init__(message)
+        self.first_message_id = first_message_id
+
+
+class QueueClosed(SignalboxError):
+    """The queue is closed and accepts no messages."""
+
+
+class WrongIsolation(SignalboxError):
+    """This verb needs a transaction at isolation level READ COMMITTED."""
+
+
+class OpenTransaction(SignalboxError):
+    """A receive must be committed before the work starts, and this connection's transaction stays open.
+
+    Rolled back, the delivery would not be counted and a poisonous message would never die.
+    Give the client a DSN, a pool or an idle autocommit connection, or pass allow_open_transaction=True.
+    """
+
+
+def translate(error: psycopg.Error) -> SignalboxError | psycopg.Error:
+    """The error of this tree that `error` stands for, or `error` itself when it is none of ours."""
+    build = _BY_SQLSTATE.get(error.sqlstate or "")
+    return build(error) if build else error
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise the database's refusals inside the block as errors of this tree."""
+    try:
+        yield
+    except psycopg.Error as error:
+        known = translate(error)
+        if known is error:
+            raise
+        raise known from error
+
+
+def _message(error: psycopg.Error) -> str:
+    return error.diag.message_primary or ""
+
+
+def _invalid_argument(error: psycopg.Error) -> InvalidArgument:
+    return InvalidArgument(_message(error), field=error.diag.column_name)
+
+
+def _unstorable_payload(error: psycopg.Error) -> InvalidArgument:
+    detail = error.diag.message_detail or _message(error)
+    return InvalidArgument(f"The payload is not JSON that PostgreSQL can store: {detail}", field="payload")
+
+
+def _unstorable_text(error: psycopg.Error) -> InvalidArgument:
+    return InvalidArgument(f"PostgreSQL cannot store this text: {_message(error)}")
+
+
+def _deduplication_conflict(error: psycopg.Error) -> DeduplicationConflict:
+    named = re.search(r"\d+", error.diag.message_detail or "")
+    return DeduplicationConflict(_message(error), first_message_id=int(named[0]) if named else None)
+
+
+_BY_SQLSTATE: dict[str, Callable[[psycopg.Error], SignalboxError]] = {
+    "SB400": _invalid_argument,
+    "SB404": lambda error: QueueNotFound(_message(error)),
+    "SB409": _deduplication_conflict,
+    "SB413": lambda error: PayloadTooLarge(_message(error)),
+    "SB423": lambda error: QueueClosed(_message(error)),
+    "SB425": lambda error: WrongIsolation(_message(error)),
+    "22P02": _unstorable_payload,  # not JSON, or a lone surrogate
+    "22P05": _unstorable_payload,  # \u0000
+    "22021": _unstorable_text,  # NUL, or bytes that are not the database's encoding
+}

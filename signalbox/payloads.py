@@ -1,0 +1,88 @@
+"""Turning Python values into JSON that PostgreSQL can store, or saying exactly which part of them it cannot.
+
+The value is encoded once at the speed of the standard library's encoder; only a value that fails is walked.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+
+from signalbox.errors import InvalidArgument
+
+
+def encode(value: object, field: str = "payload") -> str:
+    """`value` as JSON text. Raises InvalidArgument that names the path of what is not JSON."""
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = _fault(value, "$", frozenset()) or f"is not JSON: {error}"
+        raise InvalidArgument(f"{field} {reason}", field=field) from error
+    if "\\u0000" in text and _NUL.search(text):
+        fault = _fault(value, "$", frozenset()) or "contains the character \\u0000"
+        raise InvalidArgument(f"{field} {fault}", field=field)
+    return text
+
+
+def encode_attributes(value: Mapping[str, object] | None, field: str = "attributes") -> str | None:
+    """Attributes as the text of a JSON object; None stays None."""
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(f"{field} must be a mapping, not {type(value).__name__}", field=field)
+    return encode(dict(value), field)
+
+
+def _fault(value: object, path: str, above: frozenset[int]) -> str | None:
+    """What is wrong with `value` or the first wrong part of it; None when nothing is."""
+    if value is None or isinstance(value, bool | int):
+        return None
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"at {path} is {value}, which JSON does not have"
+    if isinstance(value, str):
+        return _text_fault(value, path)
+    if not isinstance(value, dict | list | tuple):
+        return f"at {path} is of type {type(value).__qualname__}, which JSON does not have"
+    if id(value) in above:
+        return f"at {path} contains itself"
+    return _first_fault_inside(value, path, above | {id(value)})
+
+
+def _first_fault_inside(
+    value: dict[object, object] | list[object] | tuple[object, ...], path: str, above: frozenset[int]
+) -> str | None:
+    if len(above) > _MAX_DEPTH:
+        return f"at {path[:80]}... is nested too deeply"
+    if not isinstance(value, dict):
+        faults = (_fault(item, f"{path}[{index}]", above) for index, item in enumerate(value))
+        return next(filter(None, faults), None)
+    for key, item in value.items():
+        if fault := _key_fault(key, path) or _fault(item, f"{path}.{key}", above):
+            return fault
+    return None
+
+
+def _key_fault(key: object, path: str) -> str | None:
+    if isinstance(key, str):
+        return _text_fault(key, f"{path}.{key!r} (the key)")
+    if key is None or isinstance(key, int | float):
+        return None
+    return f"at {path} has a key of type {type(key).__qualname__}; keys must be text"
+
+
+def _text_fault(text: str, path: str) -> str | None:
+    if "\x00" in text:
+        return f"at {path} contains the character \\u0000, which PostgreSQL cannot store"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return f"at {path} contains half of a surrogate pair, which is not text"
+    return None
+
+
+#: The encoded NUL itself, not the text backslash u0000, in which the backslash is encoded as two.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+#: Levels the walk goes down: it takes three Python frames a level, of the 1000 there are.
+_MAX_DEPTH = 200

@@ -1,0 +1,290 @@
+"""Each verb as one SQL statement with its parameters and the reading of its answer.
+
+Both clients, and anything else with a psycopg connection, run these; nothing here touches a connection.
+JSON travels as text in both directions, so that a connection whose owner has replaced psycopg's adapters
+(Django does) gives the same messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, LiteralString, TypedDict, TypeVar, cast
+
+from signalbox import arguments
+from signalbox.messages import FailureReason, Message, NackOutcome, handle_of
+from signalbox.payloads import encode, encode_attributes
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Generic[T]):
+    """One statement; `read` turns its rows into what the verb returns."""
+
+    sql: LiteralString
+    parameters: Mapping[str, Any]
+    read: Callable[[list[Row]], T]
+
+
+class SendOptions(TypedDict, total=False):
+    """What may be said about a message besides its payload."""
+
+    attributes: Mapping[str, object] | None  # small facts about the payload, as a JSON object
+    priority: int  # 0 (the default) to 9, higher first
+    delay_seconds: float | None  # None: the queue's own delay
+    group_id: str | None
+    deduplication_id: str | None  # sent again within the queue's window, it returns the first message's id
+    trace_id: str | None
+
+
+class BatchOptions(TypedDict, total=False):
+    """What may be said about the messages of a batch: one entry for each payload, in the same order."""
+
+    attributes: Sequence[Mapping[str, object] | None] | None
+    priorities: Sequence[int] | None
+    delay_seconds: Sequence[float | None] | None
+    group_ids: Sequence[str | None] | None
+    deduplication_ids: Sequence[str | None] | None
+    trace_ids: Sequence[str | None] | None
+
+
+class NackOptions(TypedDict, total=False):
+    """What may be recorded of a failed delivery."""
+
+    delay_seconds: float | None  # until the retry; None: the queue's backoff
+    error_class: str | None
+    error: str | None
+    details: str | None  # the stack, usually
+    reason: FailureReason  # "runtime_error" unless said otherwise
+
+
+def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
+    """One message; its id."""
+    return Statement(
+        """
+        select signalbox.send(
+          queue => %(queue)s::text,
+          payload => %(payload)s::jsonb,
+          attributes => %(attributes)s::jsonb,
+          priority => %(priority)s::int,
+          delay_seconds => %(delay_seconds)s::double precision,
+          group_id => %(group_id)s::text,
+          deduplication_id => %(deduplication_id)s::text,
+          trace_id => %(trace_id)s::text
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "payload": encode(payload),
+            "attributes": encode_attributes(options.get("attributes")),
+            "priority": arguments.priority("priority", options.get("priority", 0)),
+            "delay_seconds": arguments.optional_seconds("delay_seconds", options.get("delay_seconds")),
+            "group_id": arguments.optional_text("group_id", options.get("group_id")),
+            "deduplication_id": arguments.optional_text("deduplication_id", options.get("deduplication_id")),
+            "trace_id": arguments.optional_text("trace_id", options.get("trace_id")),
+        },
+        _only_value,
+    )
+
+
+def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) -> Statement[list[int]]:
+    """Many messages, all or none; their ids in the order of the payloads."""
+
+    def column(name: str, check: Callable[[str, Any], Any]) -> list[Any] | None:
+        values = cast("Mapping[str, Sequence[object] | None]", options).get(name)
+        return None if values is None else arguments.column(name, values, len(payloads), check)
+
+    return Statement(
+        """
+        select signalbox.send_batch(
+          queue => %(queue)s::text,
+          payloads => %(payloads)s::jsonb[],
+          attributes => %(attributes)s::jsonb[],
+          priorities => %(priorities)s::int[],
+          delay_seconds => %(delay_seconds)s::double precision[],
+          group_ids => %(group_ids)s::text[],
+          deduplication_ids => %(deduplication_ids)s::text[],
+          trace_ids => %(trace_ids)s::text[]
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
+            "attributes": column("attributes", lambda field, value: encode_attributes(value, field)),
+            "priorities": column("priorities", arguments.priority),
+            "delay_seconds": column("delay_seconds", arguments.optional_seconds),
+            "group_ids": column("group_ids", arguments.optional_text),
+            "deduplication_ids": column("deduplication_ids", arguments.optional_text),
+            "trace_ids": column("trace_ids", arguments.optional_text),
+        },
+        lambda rows: [row[0] for row in rows],
+    )
+
+
+def receive(
+    queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None, *, durable: bool
+) -> Statement[list[Message]]:
+    """Up to `max_messages` messages, leased to the caller."""
+    return Statement(
+        """
+        select
+          message_id,
+          receipt_handle,
+          receive_count,
+          payload::text,
+          attributes::text,
+          group_id,
+          priority,
+          sent_at,
+          deadline,
+          extract(epoch from deadline - clock_timestamp())::double precision
+        from signalbox.receive(
+          queue => %(queue)s::text,
+          max_messages => %(max_messages)s::int,
+          visibility_timeout => %(visibility_timeout)s::double precision,
+          consumer => %(consumer)s::text,
+          durable => %(durable)s::boolean
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "max_messages": arguments.count("max_messages", max_messages),
+            "visibility_timeout": arguments.optional_seconds("visibility_timeout", visibility_timeout),
+            "consumer": arguments.optional_text("consumer", consumer),
+            "durable": durable,
+        },
+        lambda rows: [_message(row) for row in rows],
+    )
+
+
+def ack(receipts: Iterable[Message | str]) -> Statement[dict[str, bool]]:
+    """For each receipt handle: is the message done with (True), or was the lease no longer held (False)?"""
+    return Statement(
+        "select receipt_handle, acked from signalbox.ack(receipt_handles => %(handles)s::text[])",
+        {"handles": _handles(receipts)},
+        lambda rows: {row[0]: row[1] for row in rows},
+    )
+
+
+def nack(receipt: Message | str, options: NackOptions) -> Statement[NackOutcome | None]:
+    """One failed delivery; what becomes of the message, or None when the lease was no longer held."""
+    return Statement(
+        """
+        select signalbox.nack(
+          receipt_handle => %(receipt_handle)s::text,
+          delay_seconds => %(delay_seconds)s::double precision,
+          error_class => %(error_class)s::text,
+          error => %(error)s::text,
+          details => %(details)s::text,
+          reason => %(reason)s::text
+        )
+        """,
+        {
+            "receipt_handle": arguments.text("receipt_handle", handle_of(receipt)),
+            "delay_seconds": arguments.optional_seconds("delay_seconds", options.get("delay_seconds")),
+            "error_class": arguments.storable_text(options.get("error_class")),
+            "error": arguments.storable_text(options.get("error")),
+            "details": arguments.storable_text(options.get("details")),
+            "reason": arguments.text("reason", options.get("reason", "runtime_error")),
+        },
+        _only_value,
+    )
+
+
+def change_visibility(receipts: Iterable[Message | str], seconds: float) -> Statement[dict[str, datetime | None]]:
+    """For each receipt handle: when its lease now ends, or None if it was no longer held."""
+    return Statement(
+        """
+        select receipt_handle, deadline
+        from signalbox.change_visibility_batch(
+          receipt_handles => %(handles)s::text[], seconds => %(seconds)s::double precision
+        )
+        """,
+        {"handles": _handles(receipts), "seconds": arguments.seconds("seconds", seconds)},
+        lambda rows: {row[0]: row[1] for row in rows},
+    )
+
+
+def purge(queue: str, through_message_id: int | None, states: Sequence[str], max_messages: int) -> Statement[int]:
+    """One step of a purge; how many messages it took. Zero: there is nothing left to take."""
+    return Statement(
+        """
+        select signalbox.purge(
+          queue => %(queue)s::text,
+          through_message_id => %(through_message_id)s::bigint,
+          states => %(states)s::text[],
+          max_messages => %(max_messages)s::int
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "through_message_id": through_message_id,
+            "states": arguments.column("states", states, len(states), arguments.text),
+            "max_messages": arguments.count("max_messages", max_messages),
+        },
+        _only_value,
+    )
+
+
+def create_queue(name: str, settings: Mapping[str, object]) -> Statement[int]:
+    """A queue of this name with these settings; its id. Repeating it with equal settings changes nothing."""
+    return Statement(
+        "select signalbox.create_queue(name => %(name)s::text, settings => %(settings)s::jsonb)",
+        {"name": arguments.text("name", name), "settings": encode(dict(settings), "settings")},
+        _only_value,
+    )
+
+
+def configure_queue(name: str, settings: Mapping[str, object]) -> Statement[int]:
+    """The settings named become these, the others stay; the queue's id."""
+    return Statement(
+        "select signalbox.configure_queue(name => %(name)s::text, settings => %(settings)s::jsonb)",
+        {"name": arguments.text("name", name), "settings": encode(dict(settings), "settings")},
+        _only_value,
+    )
+
+
+def announce_consumer(queue: str, consumer: str, details: Mapping[str, object]) -> Statement[None]:
+    """Tell the console that this consumer is alive, and what it is."""
+    return Statement(
+        """
+        select signalbox.announce_consumer(
+          queue => %(queue)s::text, consumer => %(consumer)s::text, details => %(details)s::jsonb
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "consumer": arguments.text("consumer", consumer),
+            "details": encode(dict(details), "details"),
+        },
+        lambda _: None,
+    )
+
+
+def _handles(receipts: Iterable[Message | str]) -> list[str]:
+    handles = [receipts] if isinstance(receipts, str) else [handle_of(receipt) for receipt in receipts]
+    return arguments.column("receipt_handles", handles, len(handles), arguments.text)
+
+
+def _only_value(rows: list[Row]) -> Any:
+    return rows[0][0]
+
+
+def _message(row: Row) -> Message:
+    message_id, handle, receive_count, payload, attributes, group_id, priority, sent_at, deadline, left = row
+    return Message(
+        id=message_id,
+        receipt_handle=handle,
+        receive_count=receive_count,
+        payload=json.loads(payload),
+        attributes=json.loads(attributes) if attributes else {},
+        group_id=group_id,
+        priority=priority,
+        sent_at=sent_at.astimezone(UTC),
+        deadline=deadline.astimezone(UTC),
+        lease_seconds=left,
+    )

@@ -1,0 +1,81 @@
+"""A child process: it runs the handler and nothing else, so that it can be killed without harm to the rest.
+
+The worker holds the leases, talks to the database and decides; a child only receives messages over its
+socket and answers how each run ended. A thread of its own listens to the worker, so that a handler that
+blocks cannot hide that the worker is gone: then the child kills its own process group, for nobody would
+use what it still does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from signalbox.messages import Message
+from signalbox.worker.frames import pack, receive_frame
+from signalbox.worker.handlers import Handler, is_async, load
+from signalbox.worker.runners import Answer, AsyncRunner, Runner, ThreadRunner
+
+
+def main(descriptor: int) -> None:
+    """Run as a child over the socket of this file descriptor until the worker says to leave."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # The worker decides when a child ends; a handler, unlike SIG_IGN, is not inherited by programs we start.
+        signal.signal(number, lambda *_: None)
+    link = socket.socket(fileno=descriptor)
+    if (order := receive_frame(link)) is None:
+        return
+    logging.basicConfig(level=order["log_level"], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        handler = _prepare(order)
+    except BaseException as error:
+        link.sendall(pack({"unable": "".join(traceback.format_exception(error))}))
+        sys.exit(1)
+    runner = _runner(handler, order["threads"], _sender(link))
+    threading.Thread(target=_obey, args=(link, runner), name="signalbox-orders", daemon=True).start()
+    link.sendall(pack({"ready": True, "is_async": is_async(handler)}))
+    runner.run()
+
+
+def _prepare(order: Mapping[str, Any]) -> Handler:
+    if order["environment"]:
+        handler: Handler = load(order["environment"])(lambda: load(order["handler"]))
+    else:
+        handler = load(order["handler"])
+    if not callable(handler):
+        raise TypeError(f"{order['handler']} is not callable")
+    return handler
+
+
+def _runner(handler: Handler, threads: int, answer: Answer) -> Runner:
+    return AsyncRunner(handler, answer) if is_async(handler) else ThreadRunner(handler, answer, threads)
+
+
+def _sender(link: socket.socket) -> Answer:
+    turn = threading.Lock()
+
+    def answer(frame: Mapping[str, Any]) -> None:
+        with turn:
+            link.sendall(pack(frame))
+
+    return answer
+
+
+def _obey(link: socket.socket, runner: Runner) -> None:
+    """Pass the worker's orders on; when there is no worker any more, end everything at once."""
+    while (order := receive_frame(link)) is not None:
+        if "run" in order:
+            runner.begin(order["run"], Message.from_json(order["message"]))
+        elif "stop" in order:
+            runner.stop(order["stop"])
+        elif "leave" in order:
+            runner.leave()
+            return
+    os.killpg(0, signal.SIGKILL)

@@ -1,0 +1,52 @@
+"""The worker's command line, for `python -m signalbox.worker` and for whoever has a command line already."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from signalbox.errors import SignalboxError
+from signalbox.worker.options import Options
+from signalbox.worker.worker import Worker
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The queue, the handler and every option of a worker that makes sense on a command line."""
+    parser.add_argument("queue", help="the queue to receive from")
+    parser.add_argument("handler", help="what to run on each message, as module:function or path.py:function")
+    add = parser.add_argument
+    add("--concurrency", type=int, metavar="N", help="runs at a time (1)")
+    add("--prefetch", type=int, metavar="N", help="messages held beyond those running (0)")
+    add("--task-timeout", type=float, metavar="S", help="stop a run after so many seconds (never)")
+    add("--visibility-timeout", type=float, metavar="S", help="seconds of a lease (the queue's setting)")
+    add("--poll-interval", type=float, metavar="S", help="seconds between looks into an empty queue (2)")
+    add("--stop-grace", type=float, metavar="S", help="seconds that runs may finish in after a stop (30)")
+    add("--tasks-per-process", type=int, metavar="N", help="runs that share a child process (1; async: all)")
+    add("--consumer", metavar="NAME", help="the worker's name in the console (host:pid)")
+
+
+def worker_of(dsn: str, given: Mapping[str, Any], environment: str | None = None) -> Worker:
+    """The worker that parsed arguments describe; what was not given keeps its default."""
+    names = {field.name for field in fields(Options)} - {"dsn", "environment"}
+    options = {name: value for name, value in given.items() if name in names and value is not None}
+    return Worker(dsn, environment=environment, **options)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a worker until it is told to stop."""
+    parser = argparse.ArgumentParser(prog="python -m signalbox.worker", description=Worker.__doc__)
+    add_arguments(parser)
+    parser.add_argument("--dsn", default=os.environ.get("DATABASE_URL"), help="the database (DATABASE_URL)")
+    parser.add_argument("--log-level", default="INFO", help="DEBUG, INFO (the default), WARNING or ERROR")
+    given = parser.parse_args(arguments)
+    if not given.dsn:
+        parser.error("name the database with --dsn or DATABASE_URL")
+    logging.basicConfig(level=given.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        worker_of(given.dsn, vars(given)).run()
+    except SignalboxError as error:
+        parser.exit(1, f"{parser.prog}: {error}\n")

@@ -1,0 +1,103 @@
+"""What the worker holds, running or waiting to run, and the heartbeat that keeps it: one call for all leases."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from signalbox.async_client import AsyncClient
+from signalbox.messages import Message
+from signalbox.worker.outages import happens, persist
+
+#: Heartbeats in the time a lease lasts: two may fail before it is lost.
+BEATS_PER_LEASE = 3
+
+logger = logging.getLogger(__name__)
+
+
+def _future() -> asyncio.Future[None]:
+    return asyncio.get_running_loop().create_future()
+
+
+@dataclass(eq=False, slots=True)
+class Lease:
+    """A message the worker holds until it is settled or lost."""
+
+    message: Message
+    #: Resolved to stop the run: the lease was lost, or the worker ends.
+    interruption: asyncio.Future[None] = field(default_factory=_future)
+    #: The run is over; only the database has yet to be told.
+    finished: bool = False
+    lost: bool = False
+
+    @property
+    def handle(self) -> str:
+        return self.message.receipt_handle
+
+    def interrupt(self) -> None:
+        """Ask the run to stop."""
+        if not self.interruption.done():
+            self.interruption.set_result(None)
+
+
+class Leases:
+    """All leases held, extended together before a third of the shortest one has passed."""
+
+    def __init__(self, client: AsyncClient, heartbeat: float | None) -> None:
+        self._client = client
+        self._heartbeat = heartbeat
+        self._held: dict[str, Lease] = {}
+        self._next_beat = math.inf
+        self._changed = asyncio.Event()
+
+    def __iter__(self) -> Iterator[Lease]:
+        return iter(list(self._held.values()))
+
+    def add(self, messages: Iterable[Message]) -> list[Lease]:
+        """Hold what was received."""
+        leases = [Lease(message) for message in messages]
+        self._held.update((lease.handle, lease) for lease in leases)
+        if leases and (due := self._beat_after(leases)) < self._next_beat:
+            self._next_beat = due
+            self._changed.set()
+        return leases
+
+    def drop(self, leases: Iterable[Lease]) -> None:
+        """These are settled, or somebody else's."""
+        for lease in leases:
+            self._held.pop(lease.handle, None)
+
+    async def keep(self) -> None:
+        """Extend the leases whenever they are due, until cancelled."""
+        while True:
+            self._changed.clear()
+            pause = self._next_beat - asyncio.get_running_loop().time()
+            if pause > 0:
+                await happens(self._changed, within=None if pause == math.inf else pause)
+            else:
+                await persist("extend leases", self._extend, longest_pause=2.0)
+                self._next_beat = self._beat_after(self._held.values()) if self._held else math.inf
+
+    def _beat_after(self, leases: Iterable[Lease]) -> float:
+        shortest = min(lease.message.lease_seconds for lease in leases)
+        return asyncio.get_running_loop().time() + (self._heartbeat or shortest / BEATS_PER_LEASE)
+
+    async def _extend(self) -> None:
+        if not self._held:
+            return
+        seconds = max(lease.message.lease_seconds for lease in self._held.values())
+        deadlines = await self._client.change_visibility_batch(list(self._held), seconds)
+        for handle, deadline in deadlines.items():
+            lease = self._held.get(handle)
+            if lease is not None and deadline is None and not lease.finished:
+                self._lose(lease)
+
+    def _lose(self, lease: Lease) -> None:
+        """Somebody else may have the message by now: its run has no right to go on."""
+        logger.warning("Lost the lease of message %d: stopping its run", lease.message.id)
+        lease.lost = True
+        lease.interrupt()
+        self.drop([lease])

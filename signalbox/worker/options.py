@@ -1,0 +1,63 @@
+"""What a worker is told to do, checked when it is told."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+from signalbox import arguments
+from signalbox.errors import InvalidArgument
+from signalbox.worker.handlers import Handler, name_of
+
+
+@dataclass
+class Options:
+    """The settings of a worker; all times are in seconds."""
+
+    dsn: str
+    queue: str
+    #: A function at the top of a module, plain or async, or its name as `module:function`.
+    handler: Handler | str
+    _: KW_ONLY
+    #: Runs at a time.
+    concurrency: int = 1
+    #: Messages held beyond those running, so that no run waits for a claim: for short tasks.
+    prefetch: int = 0
+    #: Time after which a run is stopped and recorded as lock_expired; None: never.
+    task_timeout: float | None = None
+    #: How long a lease lasts without a heartbeat; None: as the queue says.
+    visibility_timeout: float | None = None
+    #: Time between two extensions of all leases; None: a third of the lease.
+    heartbeat: float | None = None
+    #: Longest time between two looks into an empty queue, when no wake-up comes before.
+    poll_interval: float = 2.0
+    #: Time that runs have to finish once the worker is told to stop.
+    stop_grace: float = 30.0
+    #: Time that a cancelled run of an async handler has to end.
+    cancel_grace: float = 5.0
+    #: Runs that share a child process; None: one, or all when the handler is async.
+    tasks_per_process: int | None = None
+    #: The worker's name in the console; None: host:pid.
+    consumer: str | None = None
+    #: `module:function` that prepares a child process and loads the handler in it.
+    environment: str | None = None
+    #: As for `psycopg.connect`; None behind PgBouncer in transaction mode.
+    prepare_threshold: int | None = 5
+
+    def __post_init__(self) -> None:
+        arguments.text("queue", self.queue)
+        arguments.optional_text("consumer", self.consumer)
+        arguments.count("concurrency", self.concurrency)
+        if self.prefetch != 0:
+            arguments.count("prefetch", self.prefetch)
+        if self.tasks_per_process is not None:
+            arguments.count("tasks_per_process", self.tasks_per_process)
+        for name in ("stop_grace", "cancel_grace"):
+            arguments.seconds(name, getattr(self, name))
+        for name in ("task_timeout", "visibility_timeout", "heartbeat", "poll_interval"):
+            if arguments.optional_seconds(name, getattr(self, name)) == 0:
+                raise InvalidArgument(f"{name} must be more than zero seconds", field=name)
+
+    @property
+    def handler_name(self) -> str:
+        """The handler's name, for another process to import."""
+        return name_of(self.handler)

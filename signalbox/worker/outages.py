@@ -1,0 +1,53 @@
+"""Surviving a database that is away: what the worker asks of it is asked again until it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import psycopg
+
+from signalbox.pauses import Backoff
+
+T = TypeVar("T")
+
+#: A call unanswered for so long counts as failed: the connection is given up and the call repeated, in seconds.
+CALL_SECONDS = 30.0
+
+logger = logging.getLogger(__name__)
+
+
+async def persist(
+    what: str, call: Callable[[], Awaitable[T]], unless: asyncio.Event | None = None, longest_pause: float = 10.0
+) -> T | None:
+    """What `call` returns, however often it must be repeated; None once `unless` is set.
+
+    Only for calls that may be repeated when their answer was lost, as everything fenced by a receipt may.
+    Refusals (SignalboxError) are raised: repeating them would not help.
+    """
+    backoff = Backoff(first=0.2, longest=longest_pause)
+    unless = unless or asyncio.Event()
+    failures = 0
+    while True:
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                result = await call()
+        except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
+            failures += 1
+            logger.warning("Could not %s (attempt %d): %s", what, failures, error or type(error).__name__)
+            if await happens(unless, within=backoff.pause()):
+                return None
+        else:
+            if failures:
+                logger.info("Could %s again after %d failures", what, failures)
+            return result
+
+
+async def happens(event: asyncio.Event, within: float | None) -> bool:
+    """Wait for the event, at most `within` seconds (None: for ever). Is it set?"""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), within)
+    return event.is_set()

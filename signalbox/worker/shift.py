@@ -1,0 +1,191 @@
+"""A worker at work, from the first claim to the last settlement.
+
+This process never runs a handler. It is one event loop that nothing blocks, so heartbeats go out in time
+whatever handlers do, and a run that must end is ended from outside, by killing the process it is in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from signalbox.async_client import AsyncClient
+from signalbox.connections import lasting_dsn
+from signalbox.listening import shared_listener
+from signalbox.messages import Message
+from signalbox.pauses import jittered
+from signalbox.worker.children import Launch
+from signalbox.worker.crew import STACK_SECONDS, Crew
+from signalbox.worker.leases import Lease, Leases
+from signalbox.worker.options import Options
+from signalbox.worker.outages import happens, persist
+from signalbox.worker.outcomes import Outcome
+from signalbox.worker.presence import Presence
+from signalbox.worker.settlement import Settlement
+
+#: Messages one claim may ask for.
+MAX_CLAIM = 1000
+#: Time to tell the database the last outcomes once every run has ended, and when stopping at once, in seconds.
+SETTLE_SECONDS = 10.0
+SETTLE_AT_ONCE_SECONDS = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+class Shift:
+    """Claims messages ahead of need, has the crew run them, and settles them."""
+
+    def __init__(self, options: Options) -> None:
+        dsn = lasting_dsn(options.dsn, f"signalbox worker {options.queue}")
+        # Separate connections: a slow ack delays no heartbeat, a slow claim no ack.
+        self._clients = [AsyncClient(dsn, prepare_threshold=options.prepare_threshold) for _ in range(3)]
+        self._claims, settlements, heartbeats = self._clients
+        self._options = options
+        self._leases = Leases(heartbeats, options.heartbeat)
+        self._settlement = Settlement(settlements, self._leases)
+        self._presence = Presence(heartbeats, options)
+        self._crew = Crew(
+            Launch(options.handler_name, options.environment, options.tasks_per_process or 1, options.queue),
+            async_capacity=options.tasks_per_process or options.concurrency,
+            cancel_grace=options.cancel_grace,
+        )
+        self._waiting: deque[Lease] = deque()
+        self._running: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()  # a slot became free, the queue was announced, or the worker stops
+        self._stopping = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    async def work(self) -> None:
+        """Work until stopped. Raises what made further work pointless: no such queue, no handler."""
+        background = [
+            self._spawn(self._leases.keep()),
+            self._spawn(self._settlement.work()),
+            self._spawn(self._presence.announce(self._stopping, lambda: len(self._running))),
+        ]
+        claiming = self._spawn(self._claim())
+        hastening = self._spawn(self._end_at_once(claiming))
+        try:
+            await asyncio.wait({claiming})
+        finally:
+            await self._wind_down()
+            await _cancel([claiming, hastening, *background])
+            for client in self._clients:
+                await client.close()
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Claim nothing more and finish what runs; called again, stop at once."""
+        if self._stopping.is_set():
+            self._at_once.set()
+        self._stopping.set()
+        self._changed.set()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task whose failure ends the shift."""
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failure = self._failure or error
+            if not self._stopping.is_set():
+                self.stop()
+
+    async def _claim(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def announced() -> None:
+            with suppress(RuntimeError):  # the loop has ended in the meantime
+                loop.call_soon_threadsafe(self._changed.set)
+
+        await self._crew.open()
+        with shared_listener(self._options.dsn).on_ready(self._options.queue, announced):
+            while not self._stopping.is_set():
+                self._changed.clear()
+                room = self._room()
+                if room and (messages := await self._receive(room)):
+                    self._waiting.extend(self._leases.add(messages))
+                    self._fill_slots()
+                elif not self._stopping.is_set():
+                    await happens(self._changed, within=jittered(self._options.poll_interval) if room else None)
+
+    def _room(self) -> int:
+        """How many messages to claim now: none before half of what was claimed ahead is used up."""
+        if len(self._waiting) > self._options.prefetch // 2:
+            return 0
+        held = len(self._waiting) + len(self._running)
+        return min(self._options.concurrency + self._options.prefetch - held, MAX_CLAIM)
+
+    async def _receive(self, room: int) -> list[Message] | None:
+        return await persist(
+            "claim messages",
+            lambda: self._claims.receive(
+                self._options.queue,
+                room,
+                visibility_timeout=self._options.visibility_timeout,
+                consumer=self._presence.consumer,
+                durable=False,
+            ),
+            self._stopping,
+        )
+
+    def _fill_slots(self) -> None:
+        while self._waiting and len(self._running) < self._options.concurrency:
+            lease = self._waiting.popleft()
+            if not lease.lost:
+                run = self._spawn(self._perform(lease))
+                self._running.add(run)
+                run.add_done_callback(self._free_slot)
+
+    def _free_slot(self, run: asyncio.Task[None]) -> None:
+        self._running.discard(run)
+        if not self._stopping.is_set():
+            self._fill_slots()
+        self._changed.set()
+
+    async def _perform(self, lease: Lease) -> None:
+        outcome = Outcome("stopped")  # should the crew fail or this be cancelled
+        try:
+            outcome = await self._crew.perform(lease.message, self._options.task_timeout, lease.interruption)
+        finally:
+            self._settlement.settle(lease, outcome)
+
+    async def _wind_down(self) -> None:
+        """Give back what waits, let what runs finish in its grace, stop and give back the rest."""
+        self._stopping.set()
+        for lease in self._waiting:
+            self._settlement.settle(lease, Outcome("stopped"))
+        if self._running:
+            logger.info("Stopping: %d runs may finish", len(self._running))
+            await asyncio.wait(self._running, timeout=self._options.stop_grace)
+        for lease in self._leases:
+            lease.interrupt()
+        if self._running:
+            await asyncio.wait(self._running, timeout=self._options.cancel_grace + 2 * STACK_SECONDS)
+        await _cancel(list(self._running))
+        await happens(
+            self._settlement.idle,
+            within=SETTLE_AT_ONCE_SECONDS if self._at_once.is_set() else SETTLE_SECONDS,
+        )
+        await self._crew.close()
+
+    async def _end_at_once(self, claiming: asyncio.Task[None]) -> None:
+        await self._at_once.wait()
+        logger.warning("Stopping at once: killing %d runs", len(self._running))
+        claiming.cancel()
+        for run in self._running:
+            run.cancel()
+        await self._crew.kill()
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
