@@ -71,6 +71,12 @@ class FloorKeeper:
             log.error("%d claim floors had passed a live ticket and were reset", found)
         return found
 
+    def resign(self) -> None:
+        """Let another process lead at once."""
+        if self.leading:
+            self._run("select signalbox.resign_lead(%s)", self.token)
+            self.leading = False
+
     def _lead(self) -> bool:
         answer = self._run("select signalbox.take_lead(%s)", self.token)
         if answer != "leading":

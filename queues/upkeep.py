@@ -63,6 +63,7 @@ class Upkeep:
             started = time.monotonic()
             rounds.run_due(started)
             self.stopping.wait(max(0.0, PULSE_SECONDS - (time.monotonic() - started)))
+        rounds.floors.resign()
 
 
 class Rounds:

@@ -7,11 +7,18 @@ before this file has said where home is.
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import django
 import pytest
+from django.db import connections
+from django.test.utils import setup_databases, teardown_databases
+from pytest_django import DjangoDbBlocker
 
 from queues.embedded import EmbeddedPostgres
+
+pytest_plugins = ["tests.engine"]
 
 HOME = Path(tempfile.mkdtemp(prefix="signalbox-tests-"))
 
@@ -19,9 +26,29 @@ os.environ["SIGNALBOX_HOME"] = str(HOME)
 os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
 os.environ.setdefault("HTTPS_ONLY", "false")  # the test client and the browser speak plain HTTP
 
+django.setup()
+
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     server = EmbeddedPostgres(HOME)
     if server.is_running():
         server.stop()
     shutil.rmtree(HOME)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The migrated test database, always: most tests reach it by connections that pytest-django knows nothing of."""
+    with django_db_blocker.unblock():
+        created = setup_databases(verbosity=0, interactive=False, aliases={"default"})
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(created, verbosity=0)
+
+
+@pytest.fixture
+def commits(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Django's own connection, outside any transaction: what the test does through it stays."""
+    with django_db_blocker.unblock():
+        yield
+        connections.close_all()

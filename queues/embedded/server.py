@@ -56,8 +56,8 @@ class Server:
 
     def start(self) -> None:
         """Start the postmaster and wait until it accepts connections; for when no server process is left."""
-        self._initialise()
         claim_folder(self.folders.socket, self.account.uid, self.account.gid)
+        self._initialise()
         self._remove_stale_pid_files()
         self._postmaster = self._launch()
         deadline = time.monotonic() + START_SECONDS

@@ -1,0 +1,135 @@
+"""Fixtures for tests of the engine: real connections that commit, and a queue of one's own: nothing needs cleaning.
+
+Tests that use these never wrap the database in a transaction: a queue's behaviour is what others see.
+"""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from queues.connections import dsn as django_dsn
+
+Row = tuple[Any, ...]
+
+
+@pytest.fixture(scope="session")
+def dsn(django_db_setup: None, django_db_blocker: Any) -> str:
+    """The libpq connection string of the migrated test database."""
+    with django_db_blocker.unblock():
+        return django_dsn()
+
+
+@pytest.fixture
+def connect(dsn: str) -> Iterator[Callable[..., psycopg.Connection[Any]]]:
+    """Opens connections (autocommit unless said otherwise) that the test need not close."""
+    opened: list[psycopg.Connection[Any]] = []
+
+    def _connect(*, autocommit: bool = True, **options: Any) -> psycopg.Connection[Any]:
+        connection = psycopg.connect(dsn, autocommit=autocommit, **options)
+        opened.append(connection)
+        return connection
+
+    yield _connect
+    for connection in opened:
+        connection.close()
+
+
+@dataclass
+class Engine:
+    """The verbs over one connection, for one queue, as short as a test wants them."""
+
+    connection: psycopg.Connection[Any]
+    queue: str
+    queue_id: int
+
+    def rows(self, statement: str, *parameters: Any) -> list[Row]:
+        return self.connection.execute(statement, parameters).fetchall()
+
+    def value(self, statement: str, *parameters: Any) -> Any:
+        row = self.connection.execute(statement, parameters).fetchone()
+        return row[0] if row else None
+
+    def on(self, connection: psycopg.Connection[Any]) -> Engine:
+        """The same queue seen from another connection."""
+        return Engine(connection, self.queue, self.queue_id)
+
+    def send(self, payload: Any = None, **options: Any) -> int:
+        names = "".join(f", {name} => %s" for name in options)
+        return int(self.value(f"select signalbox.send(%s, %s{names})", self.queue, Jsonb(payload), *_adapted(options)))
+
+    def receive(self, max_messages: int = 1, **options: Any) -> list[Row]:
+        """Rows of (message_id, receipt_handle, receive_count, payload)."""
+        names = "".join(f", {name} => %s" for name in options)
+        return self.rows(
+            f"select message_id, receipt_handle, receive_count, payload from signalbox.receive(%s, %s{names})",
+            self.queue,
+            max_messages,
+            *options.values(),
+        )
+
+    def receive_one(self, **options: Any) -> Row:
+        (row,) = self.receive(1, **options)
+        return row
+
+    def ack(self, *handles: str) -> list[bool]:
+        return [row[1] for row in self.rows("select * from signalbox.ack(%s)", list(handles))]
+
+    def nack(self, handle: str, **options: Any) -> str | None:
+        names = "".join(f", {name} => %s" for name in options)
+        return self.value(f"select signalbox.nack(%s{names})", handle, *options.values())  # type: ignore[no-any-return]
+
+    def die(self, payload: Any = None, **failure: Any) -> int:
+        """Send a message and reject it; returns its dead_letter_id."""
+        message_id = self.send(payload)
+        (handle,) = [row[1] for row in self.receive(100) if row[0] == message_id]
+        assert self.nack(handle, reason="rejected", **failure) == "dead"
+        return int(self.value("select dead_letter_id from signalbox.dead_letter where message_id = %s", message_id))
+
+    def counted(self) -> Row:
+        """Depths by the counters: ready, scheduled, leased, dead, held."""
+        return self.rows(
+            "select signalbox.depth(totals, 'ready'), signalbox.depth(totals, 'scheduled'),"
+            " signalbox.depth(totals, 'leased'), signalbox.depth(totals, 'dead'), signalbox.depth(totals, 'held')"
+            " from signalbox.queue_totals(array[%s::integer])",
+            self.queue_id,
+        )[0]
+
+    def recounted(self) -> Row:
+        """The same, counted row by row."""
+        return self.rows("select * from signalbox.recount(%s)", self.queue_id)[0]
+
+
+def _adapted(options: dict[str, Any]) -> list[Any]:
+    return [Jsonb(value) if name == "attributes" and value is not None else value for name, value in options.items()]
+
+
+_names = itertools.count(1)
+_run = uuid.uuid4().hex[:6]
+
+
+@pytest.fixture
+def make_engine(connect: Callable[..., psycopg.Connection[Any]]) -> Callable[..., Engine]:
+    """Makes a queue of a new name with these settings, on a connection of its own."""
+
+    def _make(**settings: Any) -> Engine:
+        connection = connect()
+        name = f"test-{_run}-{next(_names)}"
+        row = connection.execute("select signalbox.create_queue(%s, %s)", [name, Jsonb(settings)]).fetchone()
+        assert row is not None
+        return Engine(connection, name, row[0])
+
+    return _make
+
+
+@pytest.fixture
+def engine(make_engine: Callable[..., Engine]) -> Engine:
+    """A queue with default settings."""
+    return make_engine()
