@@ -1,0 +1,126 @@
+"""The demo's senders: a steady, slightly uneven stream into every queue. `python -m console.demo.producers`."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import django
+import psycopg
+
+KINDS_OF_EMAIL = (("receipt", 5), ("password-reset", 9), ("newsletter", 0), ("newsletter", 0), ("digest", 2))
+COMPANIES = ("acme-eu", "acme-us", "umbrella", "hooli", "stark", "wayne")
+
+
+def run() -> None:
+    """Send until the process is told to stop."""
+    django.setup()
+    from console.demo.scenery import QUEUES
+    from queues.connections import dsn
+
+    asyncio.run(_send_all([(queue.name, queue.sent_per_second) for queue in QUEUES], dsn()))
+
+
+async def _send_all(streams: list[tuple[str, float]], dsn: str) -> None:
+    await asyncio.gather(*(_send(queue, per_second, dsn) for queue, per_second in streams))
+
+
+async def _send(queue: str, per_second: float, dsn: str) -> None:
+    from signalbox import AsyncClient
+
+    client = AsyncClient(dsn)
+    while True:
+        await asyncio.sleep(random.expovariate(per_second))
+        payload, options = MESSAGES[queue]()
+        try:
+            await client.send(queue, payload, trace_id=uuid.uuid4().hex, **options)
+        except psycopg.OperationalError:
+            await asyncio.sleep(1)  # the database restarts; a real sender would retry too
+
+
+def order() -> tuple[Any, dict[str, Any]]:
+    total = round(random.uniform(5, 900), 2)
+    return {
+        "order_id": random.randint(10_000, 99_999),
+        "company": random.choice(COMPANIES),
+        "lines": [
+            {"sku": f"SKU-{random.randint(100, 999)}", "quantity": random.randint(1, 5)}
+            for _ in range(random.randint(1, 4))
+        ],
+        "total": {"amount": total, "currency": "EUR"},
+    }, {"group_id": random.choice(COMPANIES)}
+
+
+def payment() -> tuple[Any, dict[str, Any]]:
+    number = random.randint(10_000, 99_999)
+    return {
+        "payment_id": f"pay_{uuid.uuid4().hex[:12]}",
+        "order_id": number,
+        "card": f"{random.randint(0, 9999):04d}",
+        "amount": {"value": round(random.uniform(5, 900), 2), "currency": "EUR"},
+    }, {"deduplication_id": f"capture-{number}-{uuid.uuid4().hex[:6]}"}
+
+
+def email() -> tuple[Any, dict[str, Any]]:
+    kind, priority = random.choice(
+        (("receipt", 5), ("password-reset", 9), ("newsletter", 0), ("newsletter", 0), ("digest", 2))
+    )
+    address = f"user{random.randint(1, 500)}@example.org" if random.random() > 0.004 else "nobody-at-all"
+    return {"to": address, "template": kind, "subject": f"<{kind}> for you & yours"}, {"priority": priority}
+
+
+def image() -> tuple[Any, dict[str, Any]]:
+    poison = random.random() < 0.03
+    return {
+        "key": f"uploads/{uuid.uuid4().hex[:10]}.jpg",
+        "bytes": 0 if poison else random.randint(20_000, 4_000_000),
+        "sizes": [64, 256, 1024],
+    }, {"attributes": {"camera": random.choice(("phone", "scanner"))}}
+
+
+def webhook() -> tuple[Any, dict[str, Any]]:
+    region = random.choice(("eu", "us", "eu"))
+    return {
+        "endpoint": f"https://{region}.partner.example/hooks",
+        "event": random.choice(("order.paid", "order.shipped", "order.refunded")),
+        "partner": random.choice(COMPANIES),
+    }, {"attributes": {"region": region}}
+
+
+def document() -> tuple[Any, dict[str, Any]]:
+    fields: dict[str, Any] = {"title": f"Item {random.randint(1, 9999)}", "customer_id": f"c{random.randint(1, 999)}"}
+    if random.random() < 0.002:
+        del fields["customer_id"]
+    return {"index": "items", "document": fields}, {}
+
+
+def reminder() -> tuple[Any, dict[str, Any]]:
+    return {"cart_id": random.randint(1, 9999), "kind": "abandoned-cart"}, {"delay_seconds": random.uniform(20, 120)}
+
+
+def ledger_entry() -> tuple[Any, dict[str, Any]]:
+    return {"entry": random.randint(1, 10**6), "book": random.choice(("sales", "refunds"))}, {}
+
+
+def invoice() -> tuple[Any, dict[str, Any]]:
+    return {"invoice": f"INV-{random.randint(1000, 9999)}", "pages": random.randint(1, 6)}, {}
+
+
+MESSAGES: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {
+    "orders-created": order,
+    "payments-capture": payment,
+    "email-send": email,
+    "thumbnails": image,
+    "webhooks-out": webhook,
+    "search-index": document,
+    "reminders": reminder,
+    "ledger-export": ledger_entry,
+    "invoices-pdf": invoice,
+}
+"""What each queue receives: a payload, and options of send."""
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,112 @@
+"""The queues and people of the demo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.core.management.base import CommandError
+
+from console.roles import ROLES
+from queues.control import configure_queue, create_queue, pause_queue
+from queues.models import Queue
+
+PASSWORD = "signalbox"  # noqa: S105 - for the demo only, which listens on the loopback interface
+USERS = tuple(str(role) for role in ROLES)  # one person for each role, named like it
+
+
+@dataclass(frozen=True)
+class DemoQueue:
+    """One queue: whose it is, what arrives, and who works on it."""
+
+    name: str
+    tenant: str
+    sent_per_second: float
+    handler: str | None = None
+    concurrency: int = 4
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+QUEUES = (
+    DemoQueue("orders-created", "acme", 6.0, "orders_created"),
+    DemoQueue(
+        "payments-capture",
+        "acme",
+        3.0,
+        "payments_capture",
+        settings={"max_receives": 4, "backoff_base_seconds": 2, "alert_dead_letters": 25},
+    ),
+    DemoQueue("email-send", "acme", 5.0, "email_send", concurrency=3, settings={"aging_seconds": 30}),
+    DemoQueue(
+        "thumbnails",
+        "acme",
+        2.0,
+        "thumbnails",
+        concurrency=2,
+        settings={
+            "max_receives": 3,
+            "backoff_base_seconds": 2,
+            "visibility_timeout_seconds": 10,
+            "alert_dead_letters": 50,
+        },
+    ),
+    DemoQueue(
+        "webhooks-out",
+        "globex",
+        4.0,
+        "webhooks_out",
+        concurrency=8,
+        settings={
+            "max_receives": 4,
+            "backoff_base_seconds": 4,
+            "backoff_cap_seconds": 60,
+            "alert_oldest_age_seconds": 60,
+        },
+    ),
+    DemoQueue("search-index", "globex", 10.0, "search_index", concurrency=4, settings={"alert_dead_letters": 20}),
+    DemoQueue("reminders", "initech", 1.0, "reminders", concurrency=1),
+    DemoQueue("ledger-export", "initech", 0.5, settings={"alert_oldest_age_seconds": 30}),  # nobody receives from it
+    DemoQueue("invoices-pdf", "initech", 0.3, "invoices_pdf", concurrency=1),
+)
+
+PAUSED = "invoices-pdf"
+
+
+def build() -> None:
+    """Make the demo's queues and people, or find those of an earlier run."""
+    _refuse_foreign_database()
+    fresh = not Queue.objects.filter(name=QUEUES[0].name).exists()
+    for queue in QUEUES:
+        create_queue(queue.name, tenant=queue.tenant, actor="demo")
+        configure_queue(queue.name, queue.settings, actor="demo")
+    if fresh:
+        pause_queue(PAUSED, actor="operator", reason="printer vendor outage")
+    open_accounts()
+
+
+def open_accounts() -> None:
+    """Let the demo's people log in; `close_accounts` takes it back when the demo ends."""
+    for role in USERS:
+        user, _ = get_user_model().objects.get_or_create(username=role)
+        user.set_password(PASSWORD)
+        user.is_active = True
+        user.save()
+        user.groups.set(Group.objects.filter(name=role))
+
+
+def close_accounts() -> None:
+    """A password that everybody knows must not outlive the demo."""
+    for user in get_user_model().objects.filter(username__in=USERS):
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+
+
+def _refuse_foreign_database() -> None:
+    """The demo's people have a well-known password: never give it to a database that serves others."""
+    if get_user_model().objects.exclude(username__in=USERS).exists():
+        raise CommandError(
+            "This database is already in use by others, and the demo would add accounts with a well-known password. "
+            "Give the demo a database of its own: unset DATABASE_URL or set SIGNALBOX_HOME to a new folder."
+        )

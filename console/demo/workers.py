@@ -1,0 +1,47 @@
+"""The demo's workers: one for each queue that has a handler, in one process. `python -m console.demo.workers`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import django
+
+from signalbox.worker import Worker
+
+
+def run() -> None:
+    """Work until SIGTERM or SIGINT."""
+    django.setup()
+    from console.demo.scenery import QUEUES
+    from queues.connections import dsn
+
+    address = dsn()
+    workers = [
+        Worker(
+            address,
+            queue.name,
+            f"console.demo.handlers:{queue.handler}",
+            concurrency=queue.concurrency,
+            task_timeout=30,
+            stop_grace=3,
+        )
+        for queue in QUEUES
+        if queue.handler
+    ]
+    asyncio.run(_serve(workers))
+
+
+async def _serve(workers: list[Worker]) -> None:
+    def stop() -> None:
+        for worker in workers:
+            worker.stop()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    await asyncio.gather(*(worker.serve() for worker in workers))
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,111 @@
+"""manage.py demo: everything on this machine, with traffic to look at; Ctrl-C stops it all."""
+
+import os
+import signal
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from console.demo import history, scenery
+from console.demo.supervisor import Part, Supervisor
+
+HOST = "127.0.0.1"
+READY_SECONDS = 60.0
+
+
+class Command(BaseCommand):
+    help = "Run a whole system here with lively traffic, some of it failing, at http://127.0.0.1:PORT."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--messages", type=int, default=0, metavar="N", help="first load N messages of history")
+        parser.add_argument("--load-only", action="store_true", help="load the history and end")
+
+    def handle(self, *args: Any, messages: int, load_only: bool, **options: Any) -> None:
+        if not 0 <= messages <= 100_000_000:
+            raise CommandError("--messages must be from 0 to 100000000")
+        if not load_only:
+            _require_free_port()
+        self.stdout.write("Preparing the database ...")
+        call_command("migrate", verbosity=0)
+        scenery.build()
+        if messages:
+            history.load(messages, lambda line: self.stdout.write(f"  {line}"))
+        if load_only:
+            scenery.close_accounts()
+            return
+        supervisor = Supervisor(
+            _parts(),
+            _environment(),
+            logs=settings.SIGNALBOX_HOME / "logs",
+            say=self.stderr.write,
+            on_started=lambda: self._welcome(supervisor),
+        )
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: supervisor.stop())
+        try:
+            supervisor.run()
+        finally:
+            self.stdout.write("\nStopped. The data stays; `make demo` goes on with it.")
+            scenery.close_accounts()
+
+    def _welcome(self, supervisor: Supervisor) -> None:
+        if not _wait_until_ready(supervisor):
+            return
+        self.stdout.write(f"""
+Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
+
+  log in as    {", ".join(scenery.USERS)}
+  password     {scenery.PASSWORD}
+  logs         {settings.SIGNALBOX_HOME / "logs"}
+
+Ctrl-C stops everything; the data stays.""")
+
+
+def _parts() -> list[Part]:
+    python = sys.executable
+    console = [python, "-m", "uvicorn", "console.asgi:application", "--host", HOST, "--port", str(settings.PORT)]
+    return [
+        Part("console", [*console, "--log-level", "warning", "--timeout-graceful-shutdown", "2"]),
+        Part("upkeep", [python, "manage.py", "upkeep"]),
+        Part("jobs", [python, "-m", "celery", "-A", "console", "worker", "--pool", "threads", "--concurrency", "2"]),
+        Part("workers", [python, "-m", "console.demo.workers"]),
+        Part("producers", [python, "-m", "console.demo.producers"]),
+    ]
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
+
+
+def _require_free_port() -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, settings.PORT))
+        except OSError as error:
+            raise CommandError(
+                f"Port {settings.PORT} is in use; is the demo running already? PORT=8001 make demo takes another."
+            ) from error
+
+
+def _wait_until_ready(supervisor: Supervisor) -> bool:
+    deadline = time.monotonic() + READY_SECONDS
+    while not supervisor.stopping.is_set():
+        try:
+            urllib.request.urlopen(f"http://{HOST}:{settings.PORT}/login/", timeout=2).close()
+            return True
+        except urllib.error.HTTPError:
+            return True
+        except OSError:
+            if time.monotonic() > deadline:
+                raise CommandError(f"The console does not answer; see {settings.SIGNALBOX_HOME / 'logs'}") from None
+            supervisor.stopping.wait(0.2)
+    return False
