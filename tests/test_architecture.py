@@ -1,0 +1,41 @@
+import subprocess
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+TOOLS = Path(sys.executable).parent
+
+
+def test_imports_run_downward_only() -> None:
+    result = subprocess.run([TOOLS / "lint-imports", "--no-cache"], cwd=PROJECT, capture_output=True, text=True)
+
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_only_the_console_knows_the_web(tmp_path: Path) -> None:
+    """Run on a file that breaks the rule as well, to see that the rule bites."""
+    banned = "--select=TID251"
+    offender = PROJECT / "queues/offender.py"
+
+    rooms = ["queues", "dlq", "metrics", "signalbox"]
+    clean = subprocess.run([TOOLS / "ruff", "check", banned, *rooms], cwd=PROJECT, capture_output=True, text=True)
+    bitten = subprocess.run(
+        [TOOLS / "ruff", "check", banned, f"--stdin-filename={offender}", "-"],
+        cwd=PROJECT,
+        input="from django.http import HttpResponse\nimport console.settings\n",
+        capture_output=True,
+        text=True,
+    )
+
+    assert clean.returncode == 0, clean.stdout
+    assert bitten.stdout.count("TID251") == 2
+
+
+def test_the_client_needs_neither_django_nor_the_apps() -> None:
+    loading = (
+        "import sys, pkgutil, importlib, signalbox\nprint(*sorted({name.split('.')[0] for name in sys.modules}))\n"
+    )
+
+    result = subprocess.run([sys.executable, "-c", loading], cwd=PROJECT, capture_output=True, text=True, check=True)
+
+    assert not {"django", "celery", "console", "metrics", "dlq", "queues"} & set(result.stdout.split())

@@ -1,0 +1,175 @@
+import ast
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+PROJECT = Path(__file__).resolve().parents[1]
+DOCUMENTATION = PROJECT / "docs/configuration.md"
+
+
+def run_python(home: Path, code: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    return run([sys.executable, "-c", code], home, **variables)
+
+
+def run(command: list[str], home: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run with no setting but the home and what is given."""
+    environment = {"PATH": os.environ["PATH"], "SIGNALBOX_HOME": str(home), **variables}
+    return subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+
+
+def read_settings(home: Path, *names: str, **variables: str) -> dict[str, object]:
+    code = f"import json; from console import settings; print(json.dumps({{n: getattr(settings, n) for n in {names}}}))"
+    result = run_python(home, code, **variables)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_the_defaults_pass_djangos_deployment_check(tmp_path: Path) -> None:
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+
+    result = run(command, tmp_path)
+
+    assert result.returncode == 0, result.stderr
+    assert "no issues (0 silenced)" in result.stdout
+
+
+def test_by_default_nothing_is_open(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, "DEBUG", "HTTPS_ONLY", "ALLOWED_HOSTS", "SESSION_COOKIE_NAME")
+
+    assert settings == {
+        "DEBUG": False,
+        "HTTPS_ONLY": True,
+        "ALLOWED_HOSTS": ["localhost", "127.0.0.1", "[::1]"],
+        "SESSION_COOKIE_NAME": "__Host-signalbox-session",
+    }
+
+
+def test_one_setting_allows_plain_http_on_this_machine(tmp_path: Path) -> None:
+    names = ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_HSTS_SECONDS")
+
+    settings = read_settings(tmp_path, *names, HTTPS_ONLY="false")
+
+    assert not any(settings.values())
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("DEBUG", "perhaps", "true or false"),
+        ("HTTPS_ONLY", "2", "true or false"),
+        ("PORT", "http", "a whole number from 1 to 65535"),
+        ("PORT", "0", "a whole number from 1 to 65535"),
+        ("PORT", "-1", "a whole number from 1 to 65535"),
+        ("LOG_LEVEL", "loud", "one of DEBUG, INFO"),
+        ("DATABASE_URL", "mysql://db/orders", "postgresql://"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_by_name(
+    tmp_path: Path, variable: str, value: str, expected: str
+) -> None:
+    result = run_python(tmp_path, "import console.settings", **{variable: value})
+
+    last_line = result.stderr.strip().splitlines()[-1]
+    assert result.returncode == 1
+    assert variable in last_line
+    assert expected in last_line
+
+
+def test_an_empty_value_is_no_value(tmp_path: Path) -> None:
+    assert read_settings(tmp_path, "PORT", "DATABASE_URL", PORT="", DATABASE_URL=" ") == {
+        "PORT": 8000,
+        "DATABASE_URL": "",
+    }
+
+
+def test_the_secret_key_is_generated_once_for_all_who_start_at_once(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    code = "from console import settings; print(settings.SECRET_KEY)"
+    environment = {"PATH": os.environ["PATH"], "SIGNALBOX_HOME": str(home)}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+
+    keys = {process.communicate()[0].strip() for process in processes}
+
+    (key,) = keys
+    assert len(key) >= 50
+    assert (home / "secret_key").read_text() == key
+    assert stat.S_IMODE((home / "secret_key").stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    assert [path.name for path in home.glob("secret_key*")] == ["secret_key"]
+
+
+def test_a_given_secret_key_is_not_written_down(tmp_path: Path) -> None:
+    assert read_settings(tmp_path, "SECRET_KEY", SECRET_KEY="given") == {"SECRET_KEY": "given"}
+    assert not (tmp_path / "secret_key").exists()
+
+
+def test_a_task_passes_through_the_default_broker_as_json_and_leaves_nothing(tmp_path: Path) -> None:
+    passing = """
+import json
+from console.celery import app
+with app.connection_for_write() as connection:
+    queue = connection.SimpleQueue("passing")
+    queue.put({"job": 7}, serializer=app.conf.task_serializer)
+    message = queue.get(timeout=10)
+    message.ack()
+    print(json.dumps([message.content_type, message.payload]))
+"""
+
+    result = run_python(tmp_path, passing)
+
+    assert json.loads(result.stdout) == ["application/json", {"job": 7}], result.stderr
+    assert list((tmp_path / "broker/messages").iterdir()) == []
+
+
+def test_every_answer_carries_the_strict_policy() -> None:
+    answer = Client().get("/no-such-page")
+
+    assert set(answer["Content-Security-Policy"].split("; ")) == {
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    }
+    assert answer["X-Frame-Options"] == "DENY"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_every_variable_is_documented_and_nothing_else() -> None:
+    source = ast.parse((PROJECT / "console/settings.py").read_text())
+    read = {
+        call.args[0].value
+        for call in ast.walk(source)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "").startswith("env_")
+        if call.args and isinstance(call.args[0], ast.Constant)
+    }
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", DOCUMENTATION.read_text(), flags=re.MULTILINE))
+
+    assert read == documented
+
+
+def test_only_the_settings_file_reads_variables() -> None:
+    reading = re.compile(r"environ\[|environ\.get|getenv")
+
+    readers = {
+        str(path.relative_to(PROJECT))
+        for room in ("console", "dlq", "metrics", "queues")
+        for path in (PROJECT / room).rglob("*.py")
+        if reading.search(path.read_text())
+    }
+
+    assert readers == {"console/settings.py"}
