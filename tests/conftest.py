@@ -40,7 +40,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """The migrated test database, always: most tests reach it by connections that pytest-django knows nothing of."""
     with django_db_blocker.unblock():
-        created = setup_databases(verbosity=0, interactive=False, aliases={"default"})
+        created = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
     yield
     with django_db_blocker.unblock():
         teardown_databases(created, verbosity=0)
