@@ -51,7 +51,9 @@ language plpgsql as $$
 declare
   v_malformed text;
 begin
-  if array_to_string(p_handles, ' ') ~ '^(\d{1,9}\.\d{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}( |$))*$' then
+  if cardinality(p_handles) = 0 or E'\n' || array_to_string(p_handles, E'\n')
+    ~ '^(\n\d{1,9}\.\d{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})+$'
+  then
     return;
   end if;
   if p_handles is null then

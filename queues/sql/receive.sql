@@ -30,6 +30,7 @@ as $$
 #variable_conflict use_column
 declare
   v_queue_id integer;
+  v_visibility_seconds double precision;
   v_visibility interval;
   v_aging interval;
   v_paused boolean;
@@ -51,10 +52,10 @@ declare
   v_deadline timestamptz;
   v_fetched integer;
 begin
-  select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds) * interval '1 second',
+  select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds),
     q.aging_seconds * interval '1 second', q.paused, q.is_dead_letter_queue,
     heads.bands, heads.floors, heads.lease_floor, heads.due_floor
-  into v_queue_id, v_visibility, v_aging, v_paused, v_holds_dead_letters,
+  into v_queue_id, v_visibility_seconds, v_aging, v_paused, v_holds_dead_letters,
     v_bands, v_floors, v_lease_floor, v_due_floor
   from signalbox.queue q, lateral (
     select array_agg(h.kind) filter (where h.kind < 10) as bands,
@@ -71,7 +72,7 @@ begin
   if receive.max_messages is null or receive.max_messages not between 1 and 1000 then
     perform signalbox._refuse('max_messages', format('is %s: it must be from 1 to 1000', receive.max_messages));
   end if;
-  if v_visibility not between interval '0' and interval '43200 seconds' then
+  if not v_visibility_seconds between 0 and 43200 then
     perform signalbox._refuse('visibility_timeout', format('is %s: it must be from 0 to 43200 seconds', receive.visibility_timeout));
   end if;
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -83,6 +84,7 @@ begin
   if v_paused then
     return;
   end if;
+  v_visibility := v_visibility_seconds * interval '1 second';
   if not receive.durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
