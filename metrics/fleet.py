@@ -1,0 +1,51 @@
+"""One reading of the whole installation: every queue's numbers, and the signs of life of upkeep and consumers.
+
+Four SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import connection
+
+from queues.counters import QueueNumbers, read_numbers
+
+UPKEEP_STALE_SECONDS = 30.0  # it folds every second and moves the clock ten times as often; restarts are shorter
+
+_SIGNS = (Path(__file__).parent / "sql" / "upkeep_signs.sql").read_text()
+
+
+@dataclass(frozen=True)
+class Signs:
+    """When upkeep and consumers last gave a sign of life, in seconds ago; None: never."""
+
+    clock_age_seconds: float | None
+    """Since `manage.py upkeep` last moved the engine's clock; None where upkeep only ever runs from SQL."""
+    last_fold_age_seconds: float
+    """Since counters were last folded, which happens only when there are any."""
+    unfolded: bool
+    """Counters are waiting although upkeep has been silent for UPKEEP_STALE_SECONDS."""
+    newest_consumer_age_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The installation at one moment. `read_at` is Unix time, `read_seconds` what the reading took."""
+
+    queues: list[QueueNumbers]
+    signs: Signs
+    read_at: float
+    read_seconds: float
+
+
+def read_fleet() -> Fleet:
+    """Read everything; raises django.db.Error when the database cannot be asked."""
+    started = time.monotonic()
+    with connection.cursor() as cursor:
+        cursor.execute(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS})
+        signs = Signs(*cursor.fetchone())
+    queues = read_numbers()
+    return Fleet(queues=queues, signs=signs, read_at=time.time(), read_seconds=time.monotonic() - started)

@@ -1,0 +1,141 @@
+"""What counts as healthy, and what does not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs, read_fleet
+from metrics.health import Report, judge, report
+from metrics.snapshot import STALE_SECONDS, State
+from queues.counters import QueueNumbers
+from queues.upkeep import Rounds
+from tests.engine import Engine
+
+ALIVE = Signs(clock_age_seconds=0.1, last_fold_age_seconds=1.0, unfolded=False, newest_consumer_age_seconds=3.0)
+
+
+@pytest.fixture
+def numbers(engine: Engine, commits: None) -> QueueNumbers:
+    """Of one queue that is empty and that nobody consumes."""
+    (numbers,) = [numbers for numbers in read_fleet().queues if numbers.name == engine.queue]
+    return numbers
+
+
+def state(*queues: QueueNumbers, signs: Signs = ALIVE, age_seconds: float = 0.0, failing: bool = False) -> State:
+    return State(Fleet(list(queues), signs, read_at=0.0, read_seconds=0.0), b"", age_seconds, failing)
+
+
+def problems(report: Report) -> set[str]:
+    return {name for name, check in report.checks.items() if not check.ok}
+
+
+def test_an_idle_installation_is_well(numbers: QueueNumbers) -> None:
+    assert judge(state(numbers)).ok
+    assert judge(state()).ok
+
+
+def test_a_reading_that_failed_is_the_database_away(numbers: QueueNumbers) -> None:
+    assert problems(judge(state(numbers, failing=True))) == {"database"}
+
+
+def test_numbers_that_nobody_could_renew_are_the_database_away(numbers: QueueNumbers) -> None:
+    assert judge(state(numbers, age_seconds=STALE_SECONDS)).ok
+    assert problems(judge(state(numbers, age_seconds=STALE_SECONDS + 1))) == {"database"}
+
+
+def test_a_process_that_has_never_reached_the_database_is_not_well() -> None:
+    never = judge(State(None, b"", float("inf"), failing=True))
+
+    assert problems(never) == {"database"}
+    assert never.as_dict()["checks"]["database"]["numbers_age_seconds"] is None
+
+
+def test_what_depends_on_the_database_is_not_judged_without_it(numbers: QueueNumbers) -> None:
+    assert set(judge(state(numbers, failing=True)).checks) == {"database"}
+
+
+SILENT = UPKEEP_STALE_SECONDS + 1
+
+
+@pytest.mark.parametrize(
+    ("clock", "fold", "unfolded", "ok"),
+    [
+        (0.1, 86_400.0, False, True),  # nothing to fold for a day
+        (SILENT, 1.0, False, True),  # another process folds from SQL
+        (SILENT, SILENT, False, False),  # manage.py upkeep has died
+        (SILENT, SILENT, True, False),
+        (None, SILENT, False, True),  # upkeep runs from SQL only, and all is folded
+        (None, SILENT, True, False),  # nobody runs upkeep at all
+    ],
+)
+def test_upkeep_is_fresh_when_it_moves_the_clock_or_folds(
+    numbers: QueueNumbers, clock: float | None, fold: float, unfolded: bool, ok: bool
+) -> None:
+    signs = replace(ALIVE, clock_age_seconds=clock, last_fold_age_seconds=fold, unfolded=unfolded)
+
+    assert problems(judge(state(numbers, signs=signs))) == (set() if ok else {"upkeep"})
+
+
+def test_a_running_upkeep_gives_signs(
+    engine: Engine, commits: None, connect: Callable[..., psycopg.Connection[Any]]
+) -> None:
+    engine.send()
+    rounds = Rounds(connect())
+    rounds.run_due(time.monotonic())
+    rounds.floors.resign()
+
+    signs = read_fleet().signs
+
+    assert signs.clock_age_seconds is not None
+    assert signs.clock_age_seconds < UPKEEP_STALE_SECONDS
+    assert signs.last_fold_age_seconds < UPKEEP_STALE_SECONDS
+    assert not signs.unfolded
+
+
+def test_the_newest_consumer_is_a_sign(engine: Engine, commits: None) -> None:
+    engine.receive(consumer="worker-1")
+
+    age = read_fleet().signs.newest_consumer_age_seconds
+
+    assert age is not None
+    assert age < 60
+
+
+def test_messages_that_nobody_receives_are_not_well(numbers: QueueNumbers) -> None:
+    waiting = replace(numbers, ready=5, oldest_ready_age_seconds=61.0)
+
+    found = judge(state(waiting))
+
+    assert problems(found) == {"workers"}
+    assert found.as_dict()["checks"]["workers"]["waiting_messages"] == 5
+
+
+def test_messages_may_wait_as_long_as_a_consumer_may_be_silent(numbers: QueueNumbers) -> None:
+    assert judge(state(replace(numbers, ready=5, oldest_ready_age_seconds=59.0))).ok
+
+
+def test_one_queue_without_consumers_is_an_alert_and_not_ill_health(numbers: QueueNumbers) -> None:
+    waiting = replace(numbers, ready=5, oldest_ready_age_seconds=3600.0)
+
+    assert judge(state(waiting, replace(numbers, consumers=1))).ok
+    assert judge(state(waiting, replace(numbers, leased=1))).ok  # a consumer that gives no name
+
+
+def test_nobody_need_receive_from_paused_and_dead_letter_queues(numbers: QueueNumbers) -> None:
+    waiting = replace(numbers, ready=5, oldest_ready_age_seconds=3600.0)
+
+    assert judge(state(replace(waiting, paused=True), replace(waiting, is_dead_letter_queue=True))).ok
+
+
+def test_the_report_says_what_was_looked_at(commits: None) -> None:
+    answer = report().as_dict()
+
+    assert set(answer) == {"ok", "checks"}
+    assert set(answer["checks"]) == {"database", "upkeep", "workers"}
+    assert answer["checks"]["database"]["ok"] is True
