@@ -212,3 +212,6 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(SIGNALBOX_HOME / "beat-schedule")
 CELERY_TIMEZONE = TIME_ZONE
+
+METRICS_TOKEN = env_text("METRICS_TOKEN", "")
+SECURE_REDIRECT_EXEMPT = [r"^metrics$", r"^healthz$"]  # scrapers and probes come from inside, past the proxy with TLS
