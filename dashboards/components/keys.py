@@ -1,0 +1,19 @@
+"""Refuses keys that a component does not know: the builder would ignore them, and a typo would lose a setting."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+
+class UnknownKeyError(ValueError):
+    """A component has a key that its type does not know."""
+
+
+def refuse_unknown(component: str, data: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise UnknownKeyError when `data` has a key outside `known`."""
+    if unknown := sorted(set(data) - set(known)):
+        title = data.get("title") or data.get("name") or ""
+        raise UnknownKeyError(
+            f"{component} {title!r}: unknown {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+        )

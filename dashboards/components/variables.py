@@ -1,0 +1,62 @@
+"""What a viewer chooses at the top of a dashboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grafana_dashboards.components.templates import TemplatesItemBase
+
+from dashboards.components.keys import refuse_unknown
+from dashboards.components.queries import DATASOURCE
+
+SHOWN, HIDDEN = 0, 2
+ON_TIME_RANGE_CHANGE = 2
+ALPHABETICAL = 5  # without regard to case
+
+
+class DatasourceVariable(TemplatesItemBase):  # type: ignore[misc]
+    """Which Prometheus to ask."""
+
+    def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
+        refuse_unknown("datasource-variable", data, ("label",))
+        return {
+            "current": {},
+            "hide": SHOWN,
+            "includeAll": False,
+            "label": data["label"],
+            "multi": False,
+            "name": "datasource",
+            "options": [],
+            "query": "prometheus",
+            "refresh": 1,
+            "regex": "",
+            "type": "datasource",
+        }
+
+
+class QueryVariable(TemplatesItemBase):  # type: ignore[misc]
+    """The values of a label: `query` is label_values(series, label). `hidden` ones only help other queries."""
+
+    def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
+        refuse_unknown("query-variable", data, ("name", "label", "query", "all", "hidden"))
+        choose_all = bool(data.get("all", False))
+        variable = {
+            "current": {"text": "All", "value": "$__all"} if choose_all else {},
+            "datasource": DATASOURCE,
+            "definition": data["query"],
+            "hide": HIDDEN if data.get("hidden", False) else SHOWN,
+            "includeAll": choose_all,
+            "multi": choose_all,
+            "name": data["name"],
+            "options": [],
+            "query": {"query": data["query"], "refId": f"variable-{data['name']}"},
+            "refresh": ON_TIME_RANGE_CHANGE,
+            "regex": "",
+            "sort": ALPHABETICAL,
+            "type": "query",
+        }
+        if "label" in data:
+            variable["label"] = data["label"]
+        if choose_all:
+            variable["allValue"] = ".*"
+        return variable
