@@ -1,0 +1,64 @@
+"""Documentation that cannot fall behind: what the product has is what the documents name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from queues.settings import SETTINGS
+
+ROOT = Path(__file__).parents[2]
+ROOMS = "queues|dlq|metrics|console|signalbox|tests|docs|bench|dashboards|templates"
+DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+
+
+def text_of(*paths: Path) -> str:
+    return "\n".join(path.read_text() for path in paths)
+
+
+def test_every_queue_setting_is_documented_with_its_default() -> None:
+    page = text_of(ROOT / "docs" / "queue-settings.md")
+
+    for setting in SETTINGS.values():
+        row = next((line for line in page.splitlines() if line.startswith(f"| `{setting.name}`")), "")
+        assert row, f"{setting.name} is not in docs/queue-settings.md"
+        assert f"| {_shown(setting.default)} |" in row, row
+
+
+def _shown(default: float | bool | str | None) -> str:
+    if default is None or isinstance(default, bool):
+        return {None: "none", True: "true", False: "false"}[default]
+    return default if isinstance(default, str) else f"{default:g}"
+
+
+def test_every_command_is_documented() -> None:
+    commands = ROOT / "console" / "management" / "commands"
+    names = {path.stem for path in commands.glob("*.py") if not path.stem.startswith("_")}
+    documents = text_of(*DOCUMENTS)
+
+    assert {name for name in names if f"manage.py {name}" not in documents} == set()
+
+
+def test_every_verb_is_documented() -> None:
+    page = text_of(ROOT / "docs" / "sql-verbs.md")
+    verbs = {path.stem for path in (ROOT / "queues" / "sql").glob("*.sql") if not path.stem.startswith("_")}
+
+    assert {verb for verb in verbs if f"### {verb}\n" not in page} == set()
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = []
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#\s]+)", document.read_text()):
+            if "://" not in target and not (document.parent / target).exists():
+                broken.append(f"{document.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
+def test_files_that_documents_name_exist() -> None:
+    missing = []
+    for document in DOCUMENTS:
+        for name in re.findall(rf"`((?:{ROOMS})/[\w./-]+)`", document.read_text()):
+            if not (ROOT / name).exists():
+                missing.append(f"{document.relative_to(ROOT)}: {name}")
+    assert missing == []
