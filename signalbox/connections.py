@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.pq import TransactionStatus
 
 from signalbox.errors import InvalidArgument, OpenTransaction
 
@@ -20,6 +21,9 @@ class Pool(Protocol):
 
     def connection(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
 
+
+#: Reads after which a connection must have shown its end: a notice, the reason why it is closed, the end.
+_GOODBYES = 3
 
 Source = str | psycopg.Connection[Any] | Pool
 
@@ -124,13 +128,20 @@ def is_idle(connection: psycopg.BaseConnection[Any]) -> bool:
 
 def is_alive(connection: psycopg.BaseConnection[Any]) -> bool:
     """Has the server kept its end open, as far as this machine knows? Looks at the socket; asks nobody."""
-    if connection.closed:
-        return False
     try:
-        connection.pgconn.consume_input()
+        for _ in range(_GOODBYES):
+            if connection.closed or not _has_input(connection.fileno()):
+                break
+            connection.pgconn.consume_input()
     except psycopg.OperationalError:
         return False
-    return connection.pgconn.status == ConnStatus.OK
+    return not connection.closed
+
+
+def _has_input(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def lasting_dsn(dsn: str, application_name: str) -> str:

@@ -18,21 +18,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The queue, the handler and every option of a worker that makes sense on a command line."""
     parser.add_argument("queue", help="the queue to receive from")
     parser.add_argument("handler", help="what to run on each message, as module:function or path.py:function")
-    add = parser.add_argument
+
+    def add(name: str, **details: Any) -> None:
+        parser.add_argument(name, default=argparse.SUPPRESS, **details)
+
     add("--concurrency", type=int, metavar="N", help="runs at a time (1)")
     add("--prefetch", type=int, metavar="N", help="messages held beyond those running (0)")
     add("--task-timeout", type=float, metavar="S", help="stop a run after so many seconds (never)")
     add("--visibility-timeout", type=float, metavar="S", help="seconds of a lease (the queue's setting)")
+    add("--heartbeat", type=float, metavar="S", help="seconds between extensions (a third of the lease)")
     add("--poll-interval", type=float, metavar="S", help="seconds between looks into an empty queue (2)")
     add("--stop-grace", type=float, metavar="S", help="seconds that runs may finish in after a stop (30)")
+    add("--cancel-grace", type=float, metavar="S", help="seconds a cancelled async run may take to end (5)")
     add("--tasks-per-process", type=int, metavar="N", help="runs that share a child process (1; async: all)")
     add("--consumer", metavar="NAME", help="the worker's name in the console (host:pid)")
+    add(
+        "--no-prepare",
+        action="store_const",
+        const=None,
+        dest="prepare_threshold",
+        help="no prepared statements, for PgBouncer in transaction mode",
+    )
 
 
 def worker_of(dsn: str, given: Mapping[str, Any], environment: str | None = None) -> Worker:
     """The worker that parsed arguments describe; what was not given keeps its default."""
     names = {field.name for field in fields(Options)} - {"dsn", "environment"}
-    options = {name: value for name, value in given.items() if name in names and value is not None}
+    options = {name: value for name, value in given.items() if name in names}
     return Worker(dsn, environment=environment, **options)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
 from signalbox import Client
+from tests.signalbox.workers import Notes, WorkerProcess, worker_starter
 
 _numbers = itertools.count(1)
 
@@ -43,3 +45,14 @@ def make_queue(client: Client) -> Callable[..., str]:
 @pytest.fixture
 def queue(make_queue: Callable[..., str]) -> str:
     return make_queue()
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Notes:
+    return Notes(tmp_path / "notes")
+
+
+@pytest.fixture
+def start_worker(dsn: str, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
+    with worker_starter(dsn, tmp_path) as start:
+        yield start

@@ -1,0 +1,63 @@
+"""manage.py worker: run a handler on the messages of a queue, with Django set up around it."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import django
+from asgiref.sync import sync_to_async
+from django.core.management.base import BaseCommand, CommandError
+from django.db import close_old_connections, connections, reset_queries
+
+from queues.connections import dsn
+from signalbox import SignalboxError
+from signalbox.worker.command import add_arguments, worker_of
+from signalbox.worker.handlers import Handler, is_async
+
+
+class Command(BaseCommand):
+    help = "Receive from a queue and run a handler on each message, until interrupted."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add_arguments(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            worker = worker_of(dsn(), options, environment=f"{__name__}:in_django")
+            connections.close_all()  # the worker has its own, and its children have theirs
+            worker.run()
+        except SignalboxError as error:
+            raise CommandError(str(error)) from error
+
+
+def in_django(load_handler: Callable[[], Handler]) -> Handler:
+    """Set Django up in a child process; around each message, treat connections as Django does around a request."""
+    django.setup()
+    handler = load_handler()
+
+    @functools.wraps(handler)
+    def run(message: Any) -> Any:
+        _refresh()
+        try:
+            return handler(message)
+        finally:
+            _refresh()
+
+    @functools.wraps(handler)
+    async def run_async(message: Any) -> Any:
+        await sync_to_async(_refresh)()
+        try:
+            return await handler(message)
+        finally:
+            await sync_to_async(_refresh)()
+
+    return run_async if is_async(handler) else run
+
+
+def _refresh() -> None:
+    """Drop connections that are broken or too old, and the queries that DEBUG remembers."""
+    close_old_connections()
+    reset_queries()

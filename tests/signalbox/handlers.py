@@ -1,0 +1,108 @@
+"""Handlers that the workers under test run in their child processes; each writes what it does to files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from signalbox import Message
+from signalbox.worker import Reject, Retry
+
+
+def note(message: Message, word: str) -> None:
+    """Append a line to the message's file, whole even when processes write together."""
+    line = f"{word} {message.id} {message.receive_count} {os.getpid()}\n"
+    descriptor = os.open(message.payload["notes"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(descriptor, line.encode())
+    os.close(descriptor)
+
+
+def record(message):
+    note(message, "ran")
+
+
+def spin(message):
+    note(message, "began")
+    while True:
+        pass
+
+
+def spin_with_child(message):
+    program = subprocess.Popen(["sleep", "600"])
+    Path(message.payload["notes"]).with_suffix(".program").write_text(str(program.pid))
+    spin(message)
+
+
+def wait_for_gate(message):
+    """Run until the test opens the gate."""
+    note(message, "began")
+    while not Path(message.payload["gate"]).exists():
+        time.sleep(0.01)
+    note(message, "ended")
+
+
+def poison(message):
+    note(message, "ran")
+    cause = {"customer": message.payload.get("customer")}
+    raise KeyError(f"no such customer: {cause}")
+
+
+def reject(message):
+    try:
+        poison(message)
+    except KeyError as error:
+        raise Reject("cannot ever succeed") from error
+
+
+def retry_once(message):
+    note(message, "ran")
+    if message.receive_count == 1:
+        raise Retry("not yet", delay=0)
+
+
+def leave(message):
+    note(message, "ran")
+    os._exit(3)
+
+
+def die(message):
+    note(message, "ran")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def coroutine_by_mistake(message):
+    return wait_async(message)
+
+
+async def record_async(message):
+    note(message, "ran")
+
+
+async def wait_async(message):
+    """Run until the test opens the gate, or until cancelled."""
+    note(message, "began")
+    try:
+        while not Path(message.payload["gate"]).exists():
+            await asyncio.sleep(0.01)
+    except asyncio.CancelledError:
+        note(message, "cancelled")
+        raise
+    note(message, "ended")
+
+
+async def stubborn_or_not(message):
+    """Refuse to be cancelled, block the loop, or wait to be cancelled: as the message says."""
+    note(message, "began")
+    if message.payload["mood"] == "blocking":
+        while True:
+            pass
+    while True:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            if message.payload["mood"] == "obedient":
+                raise

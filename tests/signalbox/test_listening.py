@@ -1,0 +1,112 @@
+"""Waiters are woken by what the database announces, over one connection, and survive losing it."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import psycopg
+import pytest
+
+from signalbox.listening import Listener, shared_listener
+from tests.signalbox.workers import PATIENCE, eventually
+
+
+@pytest.fixture
+def listener(dsn):
+    return Listener(dsn)
+
+
+@pytest.fixture
+def backends(connection):
+    """The processes that serve listeners."""
+
+    def look():
+        rows = connection.execute(
+            "select pid from pg_stat_activity where application_name = 'signalbox listener'"
+        ).fetchall()
+        connection.commit()  # pg_stat_activity is looked at once in a transaction
+        return [pid for (pid,) in rows]
+
+    return look
+
+
+def announce(connection, names):
+    connection.execute("select pg_notify('signalbox_ready', %s)", [names])
+    connection.commit()
+
+
+def test_an_announcement_wakes_the_waiters_of_its_queues_only(listener, connection):
+    with listener.waiter("a") as first, listener.waiter("b") as second, listener.waiter("c") as third:
+        assert listener.connected.wait(PATIENCE)
+        assert third.wait(PATIENCE)  # connecting wakes everybody: something may have been missed
+        for waiter in (first, second, third):
+            waiter.clear()
+        announce(connection, "a,b")
+        assert first.wait(PATIENCE)
+        assert second.wait(PATIENCE)
+        announce(connection, "c")
+        assert third.wait(PATIENCE)
+
+
+def test_waiting_ends_in_time_without_an_announcement(listener):
+    with listener.waiter("quiet") as waiter:
+        assert waiter.wait(PATIENCE)
+        waiter.clear()
+        assert waiter.wait(0.05) is False
+
+
+def test_one_connection_serves_all_waiters_and_ends_with_the_last(listener, backends):
+    eventually(lambda: backends() == [])
+    with listener.waiter("a"), listener.waiter("a"), listener.waiter("b"):
+        assert listener.connected.wait(PATIENCE)
+        assert len(backends()) == 1
+    eventually(lambda: backends() == [])
+    with listener.waiter("a"):
+        eventually(lambda: len(backends()) == 1)
+
+
+def test_a_lost_connection_is_opened_again_and_wakes_everybody(listener, connection, backends):
+    with listener.waiter("a") as waiter:
+        assert waiter.wait(PATIENCE)
+        (pid,) = backends()
+        waiter.clear()
+        connection.execute("select pg_terminate_backend(%s, 5000)", [pid])
+        connection.commit()
+        assert waiter.wait(PATIENCE)
+        eventually(lambda: backends() not in ([], [pid]))
+
+
+def test_a_callback_that_fails_does_not_stop_the_others(listener, connection, caplog):
+    woken = threading.Event()
+
+    def fail():
+        raise ZeroDivisionError
+
+    with listener.on_ready("a", fail), listener.on_ready("a", woken.set):
+        assert listener.connected.wait(PATIENCE)
+        eventually(woken.is_set)
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_without_a_database_waiting_still_ends(caplog):
+    with Listener("host=127.0.0.1 port=1 dbname=nowhere").waiter("a") as waiter:
+        assert waiter.wait(0.05) is False
+        eventually(lambda: "receivers poll instead" in caplog.text)
+
+
+def test_a_process_has_one_listener_for_a_database_and_a_fork_its_own(dsn):
+    listener = shared_listener(dsn)
+    assert shared_listener(dsn) is listener
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if shared_listener(dsn) is not listener else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_connecting_keeps_what_the_dsn_says(dsn):
+    listener = Listener(f"{dsn} application_name='my own'")
+    with listener.waiter("a"), psycopg.connect(dsn) as connection:
+        assert listener.connected.wait(PATIENCE)
+        names = connection.execute("select application_name from pg_stat_activity").fetchall()
+        assert ("my own",) in names
