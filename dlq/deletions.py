@@ -1,0 +1,51 @@
+"""Deletions: dead letters that a filter selects, removed for good. The same walk as a redrive's, with another end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dlq import jobs, runner, selecting, verbs
+from dlq.models import Deletion
+from queues.errors import InvalidArgument
+
+BATCH_DEAD_LETTERS = 1_000
+
+
+def create(filter_text: str, upper_bound: int, *, actor: str, reason: str, as_of: datetime | None = None) -> Deletion:
+    """Start deleting what the filter selects up to a dead-letter id; look first with `plans.preview`.
+
+    An empty filter is refused: whoever means everything of a queue names the queue. Raises `FilterError` and
+    `InvalidArgument`.
+    """
+    job = Deletion(created_by=actor, reason=reason)
+    selecting.freeze(job, filter_text, upper_bound, as_of)
+    if not job.filter_text:
+        raise InvalidArgument("filter is empty: say which dead letters to delete", "filter_text")
+    return jobs.start(job)
+
+
+def cancel(deletion_id: int, *, actor: str, reason: str = "") -> bool:
+    """Stop after the batch under way; what is gone stays gone. False when it was over already."""
+    return jobs.cancel(Deletion, deletion_id, actor=actor, reason=reason)
+
+
+def run_slice(deletion_id: int, seconds: float = runner.SLICE_SECONDS) -> runner.Ending:
+    """What one Celery task does."""
+    return runner.run_slice(WORK, deletion_id, seconds)
+
+
+def run_in_foreground(deletion_id: int) -> Deletion:
+    """Run it here, without Celery, until it is over."""
+    return runner.run_to_the_end(WORK, deletion_id)
+
+
+def _batch(job: Deletion, now: datetime) -> float | None:
+    chosen = selecting.next_ids(job, BATCH_DEAD_LETTERS)
+    deleted = verbs.delete_dead_letters(chosen.ids) if chosen.ids else 0
+    job.cursor = chosen.cursor
+    job.deleted += deleted
+    job.skipped += len(chosen.ids) - deleted
+    return None if job.cursor >= job.upper_bound else 0.0
+
+
+WORK = runner.Work(Deletion, _batch)

@@ -1,0 +1,24 @@
+"""Telling a worker that there is something to run. A kick is a hint: lost or doubled, nothing goes wrong.
+
+Lost ones are made good by the sweep that every worker runs now and then; doubled ones find the job taken.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from celery import current_app
+from kombu.exceptions import OperationalError
+
+log = logging.getLogger(__name__)
+
+# A kick that nobody took by then is stale: the sweep has sent another.
+EXPIRES_SECONDS = 60
+
+
+def kick(noun: str, job_id: int) -> None:
+    """Ask for one slice of a job; a broker out of reach is no reason to fail, since the sweep comes round."""
+    try:
+        current_app.send_task(f"dlq.{noun}", args=[job_id], expires=EXPIRES_SECONDS, retry=False)
+    except (OperationalError, OSError) as error:
+        log.warning("%s #%s was not announced, a sweep will find it: %s", noun, job_id, error)

@@ -1,0 +1,106 @@
+"""Runs a job: batch after batch, each one transaction, under a lease that the job's row keeps.
+
+A slice is what one Celery task does. It ends by itself after some seconds, so that no job keeps a worker from the
+others, and so that a deployment never waits for a job. Whatever dies in between, the row says how far it came.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+import psycopg
+from django import db
+from django.db import transaction
+
+from dlq import jobs
+from dlq.models import Job
+
+log = logging.getLogger(__name__)
+
+SLICE_SECONDS = 20.0
+POLL_SECONDS = 0.2
+
+J = TypeVar("J", bound=Job)
+
+# Such an error passes: the connection was lost, the server restarted, two transactions met.
+PASSING = (db.OperationalError, db.InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+
+
+class Ending(StrEnum):
+    """Why a slice ended."""
+
+    OVER = "over"  # the job is done
+    MORE = "more"  # the time was up
+    STOPPED = "stopped"  # somebody paused or cancelled the job, or it failed
+    TAKEN = "taken"  # somebody else runs it, or nobody is to
+
+
+@dataclass(frozen=True)
+class Work(Generic[J]):
+    """A kind of job. `batch` does the next one at a given time and notes in the job, which is saved, how far it came.
+
+    It returns the seconds after that time at which the next batch may start, or None when nothing is left.
+    """
+
+    model: type[J]
+    batch: Callable[[J, datetime], float | None]
+
+
+def run_slice(work: Work[J], job_id: int, seconds: float = SLICE_SECONDS) -> Ending:
+    """Run the job for at most so long. Several at once are harmless: one runs, the others return `TAKEN`."""
+    runner = uuid.uuid4()
+    if not jobs.claim(work.model, job_id, runner):
+        return Ending.TAKEN
+    ends_at = time.monotonic() + seconds
+    try:
+        while True:
+            began = time.monotonic()
+            wait_seconds = _batch(work, job_id, runner)
+            if isinstance(wait_seconds, Ending):
+                return wait_seconds
+            next_at = max(time.monotonic(), began + wait_seconds)
+            if next_at >= ends_at:
+                return Ending.MORE
+            time.sleep(max(0.0, next_at - time.monotonic()))
+    finally:
+        with contextlib.suppress(*PASSING):  # then the lease ends by itself
+            jobs.release(work.model, job_id, runner)
+
+
+def run_to_the_end(work: Work[J], job_id: int) -> J:
+    """Run the job here until it is over or paused, also while somebody else runs it; returns it as it is then."""
+    while run_slice(work, job_id) is not Ending.STOPPED:
+        job = work.model._default_manager.get(pk=job_id)
+        if job.state not in Job.RUNNABLE_STATES:
+            return job
+        if job.runner is not None:
+            time.sleep(POLL_SECONDS)
+    return work.model._default_manager.get(pk=job_id)
+
+
+def _batch(work: Work[J], job_id: int, runner: uuid.UUID) -> float | Ending:
+    try:
+        with transaction.atomic():
+            held = jobs.hold(work.model, job_id, runner)
+            if held is None:
+                return Ending.STOPPED
+            job, now = held
+            wait_seconds = work.batch(job, now)
+            if wait_seconds is None:
+                jobs.finish(job)
+            job.save()
+            return Ending.OVER if wait_seconds is None else wait_seconds
+    except PASSING:
+        raise
+    except Exception as error:  # what retrying cannot heal: the job says so
+        log.exception("%s #%s failed", work.model.NOUN, job_id)
+        jobs.fail(work.model, job_id, str(error))
+        return Ending.STOPPED

@@ -1,0 +1,72 @@
+"""What the jobs over a filter share: freezing what it selects, and walking through it in bounded steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dlq.counting import survey
+from dlq.filters import parse
+from dlq.finding import Query, Search, Span, database_now
+from dlq.models import Selection
+from dlq.time_limits import local_settings
+from queues.errors import InvalidArgument
+
+# One look covers so many ids, found or not: a filter that matches nothing for long must not hold a transaction.
+WINDOW_IDS = 5_000
+# After this many seconds without a match a batch ends with an empty hand, and the job shows how far it came.
+SEARCH_SECONDS = 0.2
+SOURCES_NAMED = 20
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The next dead letters of a job, oldest first, and the cursor behind them."""
+
+    ids: Sequence[int]
+    cursor: int
+
+
+def newest_id() -> int:
+    """The bound that leaves out whatever dies from now on; 0 when there are no dead letters."""
+    [(newest,)] = Query("select coalesce(max(dead_letter_id), 0) from signalbox.dead_letter", []).rows()
+    return int(newest)
+
+
+def freeze(job: Selection, filter_text: str, upper_bound: int, as_of: datetime | None) -> None:
+    """Fill in what a new job selects: the filter in canonical text, its bounds, and what it would find now."""
+    if upper_bound < 0:
+        raise InvalidArgument("upper_bound must be the id of a dead letter", "upper_bound")
+    chosen, now = parse(filter_text), database_now()
+    job.filter_text, job.as_of = str(chosen), min(as_of or now, now)
+    job.upper_bound = upper_bound
+    job.lower_bound = job.cursor = (_first_after(0, upper_bound) or upper_bound + 1) - 1
+    seen = survey(Search(chosen, job.as_of, Span(through=upper_bound)))
+    job.total_estimate, job.total_is_exact = seen.count.number, seen.count.exact
+    job.source_queues = [name for name, _ in seen.sources.most_common(SOURCES_NAMED)]
+
+
+def next_ids(job: Selection, limit: int) -> Chosen:
+    """The next dead letters that the job is to take, and no more than `limit` of them."""
+    search = Search(parse(job.filter_text), job.as_of)
+    cursor, ends_at = job.cursor, time.monotonic() + SEARCH_SECONDS
+    # A bitmap would collect what matches anywhere; every window has to be read from an index in its own order.
+    with local_settings(enable_bitmapscan="off"):
+        while (first := _first_after(cursor, job.upper_bound)) is not None:
+            last = min(first + WINDOW_IDS - 1, job.upper_bound)
+            ids = [row[0] for row in search.within(Span(cursor, last)).ids_within(limit).rows()]
+            cursor = ids[-1] if len(ids) == limit else last
+            if ids or time.monotonic() > ends_at:
+                return Chosen(ids, cursor)
+    return Chosen([], job.upper_bound)
+
+
+def _first_after(cursor: int, upper_bound: int) -> int | None:
+    """Ids have gaps as wide as what was sent again before; this jumps over them."""
+    [(first,)] = Query(
+        "select min(dead_letter_id) from signalbox.dead_letter where dead_letter_id > %s and dead_letter_id <= %s",
+        [cursor, upper_bound],
+    ).rows()
+    return first if first is None else int(first)

@@ -1,0 +1,61 @@
+"""How long a page may make the database think: a statement timeout that ends with its block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from django.db import OperationalError, connection, transaction
+
+COUNT_MILLISECONDS = 300
+LIST_MILLISECONDS = 300
+
+
+class OutOfTime(Exception):  # noqa: N818 - it names what happened, which "Error" after it would not make clearer
+    """The database did not answer within the time it was given."""
+
+
+@contextmanager
+def time_limit(milliseconds: float, **settings: str) -> Iterator[None]:
+    """Cancel any statement of the block that runs longer, as `OutOfTime`; the transaction around it goes on.
+
+    `settings` are other settings of PostgreSQL that hold within the block.
+    """
+    try:
+        with transaction.atomic(), local_settings(**settings, statement_timeout=_text(milliseconds)):
+            yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, psycopg.errors.QueryCanceled):
+            raise OutOfTime(OutOfTime.__doc__) from error
+        raise
+
+
+@contextmanager
+def local_settings(**settings: str) -> Iterator[None]:
+    """Settings of PostgreSQL for a block within a transaction; what failed leaves its rollback to undo them."""
+    before = {name: _change(name, value) for name, value in settings.items()}
+    yield
+    for name, value in before.items():
+        _change(name, value)
+
+
+def limit_statements(milliseconds: float) -> None:
+    """Within `time_limit`: from here on, so long."""
+    _change("statement_timeout", _text(milliseconds))
+
+
+def _text(milliseconds: float) -> str:
+    return f"{max(1, round(milliseconds))}ms"  # zero would be no limit at all
+
+
+def _change(name: str, value: str) -> str:
+    """Set for this transaction; returns what it was before."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "with before as materialized (select current_setting(%s) as value)"
+            " select value, set_config(%s, %s, true) from before",
+            [name, name, value],
+        )
+        row: tuple[str, str] = cursor.fetchone()
+        return row[0]
