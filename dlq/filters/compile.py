@@ -39,9 +39,7 @@ def _term(term: Term, target: Target, now: datetime) -> Predicate:
     key = KEYS[term.key]
     if target not in key.columns:
         places = ", ".join(place.phrase for place in key.targets)
-        raise term.error(
-            f"{key.name}: cannot be asked of {target.phrase}.", f"{key.name}: only with {places}"
-        )
+        raise term.error(f"{key.name}: cannot be asked of {target.phrase}.", f"{key.name}: only with {places}")
     if key.kind is Kind.STATE:
         matching = _state(term, target)
     else:

@@ -53,9 +53,7 @@ class Filter:
         """This filter less one term: where the cross of a chip leads."""
         return _filter_of(other for other in self.terms if other != term)
 
-    def with_term(
-        self, key: str, *values: Operand, path: tuple[str, ...] = (), negated: bool = False
-    ) -> Filter:
+    def with_term(self, key: str, *values: Operand, path: tuple[str, ...] = (), negated: bool = False) -> Filter:
         """This filter and one more term, unless it is there already; of several values one must match.
 
         Text means itself whatever it holds, except for the keys that compare: there it is written as in a

@@ -88,9 +88,7 @@ def _key(scanner: Scanner, head: int) -> Key:
     if key.takes_path and scanner.position == end:
         raise scanner.error(head, f"{key.name}: needs a path.", f"one, as in {key.example}")
     if not key.takes_path and scanner.position < end:
-        raise scanner.error(
-            head, f"{key.name}: takes no path.", f"{key.name}: alone, as in {key.example}", end
-        )
+        raise scanner.error(head, f"{key.name}: takes no path.", f"{key.name}: alone, as in {key.example}", end)
     return key
 
 
@@ -103,9 +101,7 @@ def _path(scanner: Scanner, head: int, key: Key) -> tuple[str, ...]:
         elif segment := scanner.match(_NAME):
             segments.append(segment)
         else:
-            raise scanner.error(
-                head, "The path has an empty segment.", f"a name after each dot, as in {key.example}"
-            )
+            raise scanner.error(head, "The path has an empty segment.", f"a name after each dot, as in {key.example}")
         if len(segments) > MAX_PATH_SEGMENTS:
             message = f"The path is more than {MAX_PATH_SEGMENTS} segments deep."
             raise scanner.error(start, message, f"at most {MAX_PATH_SEGMENTS}")

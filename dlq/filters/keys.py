@@ -126,9 +126,7 @@ _KEYS = (
         _dead("d.error_class"),
         optional=True,
     ),
-    Key(
-        "reason", Kind.CHOICE, "Why the message died.", "reason:rejected", _dead("d.reason"), choices=REASONS
-    ),
+    Key("reason", Kind.CHOICE, "Why the message died.", "reason:rejected", _dead("d.reason"), choices=REASONS),
     Key(
         "fp",
         Kind.NAME,
@@ -180,9 +178,7 @@ _KEYS = (
         "sent:>=2026-01-01T10:30",
         _dead("d.sent_at") | _message("m.sent_at"),
     ),
-    Key(
-        "failed", Kind.TIME, "When the message last failed.", "failed:<2026-01-02", _dead("d.last_failed_at")
-    ),
+    Key("failed", Kind.TIME, "When the message last failed.", "failed:<2026-01-02", _dead("d.last_failed_at")),
     Key(
         "trace",
         Kind.NAME,

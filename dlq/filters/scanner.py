@@ -25,9 +25,7 @@ class Scanner:
             raise self.error(MAX_CHARACTERS, message, f"at most {MAX_CHARACTERS:,}", len(text))
         if unstorable := _UNSTORABLE.search(text):
             message = "The filter holds a character that PostgreSQL cannot store."
-            raise self.error(
-                unstorable.start(), message, "text without NUL and lone surrogates", unstorable.end()
-            )
+            raise self.error(unstorable.start(), message, "text without NUL and lone surrogates", unstorable.end())
 
     @property
     def at_end(self) -> bool:

@@ -34,9 +34,7 @@ def read_values(scanner: Scanner, key: Key, worded: bool = False) -> tuple[Value
         value = _value(scanner, key, worded)
         _expect_end(scanner)
         if len(values) == MAX_VALUES:
-            raise scanner.error(
-                start, f"The term has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}"
-            )
+            raise scanner.error(start, f"The term has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}")
         values.append(value)
         comma = scanner.position
         if not scanner.take(","):
@@ -50,9 +48,7 @@ def _expect_end(scanner: Scanner) -> None:
         return
     start = scanner.position
     if scanner.take('"'):
-        raise scanner.error(
-            start, "A quote opens within a value.", "quotes around the whole value, or a space"
-        )
+        raise scanner.error(start, "A quote opens within a value.", "quotes around the whole value, or a space")
     scanner.match(_BARE)
     raise scanner.error(start, "Text follows the closing quote.", "a space or a comma")
 
@@ -73,9 +69,7 @@ def _range(scanner: Scanner, key: Key, bare: re.Pattern[str]) -> Range | Literal
     low = _operand(scanner, key, start, bare)
     if not scanner.take(".."):
         if key.kind is Kind.AGE:
-            raise scanner.error(
-                start, "age: compares durations.", "a bound such as >1h, or a range such as 1h..2h"
-            )
+            raise scanner.error(start, "age: compares durations.", "a bound such as >1h, or a range such as 1h..2h")
         return Literal(low)
     high = _operand(scanner, key, start, _BARE)
     if is_reversed(key.kind, low, high):
@@ -121,16 +115,12 @@ def _refuse_unquoted(scanner: Scanner, key: Key, start: int, text: str, worded: 
         message = "A * alone asks for any value, which is no condition here."
         raise scanner.error(start, message, f'a value, as in {key.example}; or "*" in quotes')
     if text[0] in "<>":
-        raise scanner.error(
-            start, f"{key.name}: does not compare.", "quotes around text that starts with < or >"
-        )
+        raise scanner.error(start, f"{key.name}: does not compare.", "quotes around text that starts with < or >")
     if text[0] in FALSE_QUOTES:
         message = f"The character {text[0]} does not quote."
         raise scanner.error(start, message, 'double quotes, as in error:"timed out"')
     if worded and ":" in text:
-        raise scanner.error(
-            start, "Words without a key hold no colon.", "quotes around text that holds a colon"
-        )
+        raise scanner.error(start, "Words without a key hold no colon.", "quotes around text that holds a colon")
 
 
 def _choice(scanner: Scanner, key: Key, start: int, text: str) -> Literal:

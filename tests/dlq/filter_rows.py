@@ -25,8 +25,11 @@ ERRORS = [
 CLASSES = ["TimeoutError", "KeyError", "App\\Error", "Foo::Bar", "timeouterror", ""]
 WORDS = ["a", "b", "A", "a,b", "x y", "5", ""]
 REASONS = ["rejected", "runtime_error", "lock_expired"]
+# Times fall on a coarse grid, or a microsecond beside it, so that bounds drawn from the grid are really met.
+STEPS = [timedelta(hours=6 * step) for step in range(1, 13)]
+NUDGES = [timedelta(0), timedelta(0), timedelta(microseconds=1), timedelta(microseconds=-1)]
 SEGMENTS = ["a", "b", "0", "a.b", "", 'q"q']
-NOW = datetime(2026, 1, 10, 12, 30, 15, tzinfo=UTC)
+NOW = datetime(2026, 1, 10, 12, tzinfo=UTC)
 LEAVES: Sequence[Any] = [
     "x",
     "5",
@@ -60,7 +63,7 @@ def insert_dead_letters(connection: psycopg.Connection) -> list[dict[str, Any]]:
     for row in rows:
         columns = {key: value for key, value in row.items() if key not in {"queue", "tenant"}}
         columns |= {"queue_id": queue_ids[row["queue"]], "source_queue_id": queue_ids[row["source_queue"]]}
-        columns |= {name: Jsonb(row[name]) for name in ("payload", "attributes") if row[name] is not None}
+        columns |= {"payload": Jsonb(row["payload"]), "attributes": row["attributes"] and Jsonb(row["attributes"])}
         names = ", ".join(columns)
         marks = ", ".join(["%s"] * len(columns))
         connection.execute(f"insert into signalbox.dead_letter ({names}) values ({marks})", list(columns.values()))
@@ -80,21 +83,21 @@ def _insert_queues(connection: psycopg.Connection) -> dict[str, int]:
 
 def _dead_letter(draw: random.Random, number: int) -> dict[str, Any]:
     source = draw.choice(list(SOURCES))
-    died_at = NOW - timedelta(seconds=draw.randrange(30 * 86_400))
-    failed_at = died_at - timedelta(minutes=draw.randrange(60))
+    died_at = NOW - draw.choice(STEPS) + draw.choice(NUDGES)
+    failed_at = died_at - draw.choice(STEPS)
     return {
         "dead_letter_id": -number,
         "message_id": FIRST_MESSAGE_ID + number,
         "queue": draw.choice(HOLDERS),
         "source_queue": source,
         "tenant": SOURCES[source],
-        "payload": _document(draw, 3),
-        "attributes": draw.choice([None, _document(draw, 2)]),
+        "payload": _document(draw, 3) if draw.random() < 0.7 else {"a": draw.choice(LEAVES), "b": draw.choice(LEAVES)},
+        "attributes": draw.choice([None, {"a": draw.choice(LEAVES), "b": draw.choice(LEAVES)}]),
         "group_id": draw.choice([None, *WORDS]),
         "deduplication_id": draw.choice([None, *WORDS]),
         "trace_id": draw.choice([None, *WORDS]),
         "priority": draw.randrange(10),
-        "sent_at": failed_at - timedelta(hours=draw.randrange(48)),
+        "sent_at": failed_at - draw.choice(STEPS),
         "receive_count": draw.randrange(1, 8),
         "first_failed_at": failed_at,
         "last_failed_at": failed_at,
@@ -109,6 +112,6 @@ def _dead_letter(draw: random.Random, number: int) -> dict[str, Any]:
 
 
 def _document(draw: random.Random, depth: int) -> Any:
-    if depth == 0 or draw.random() < 0.15:
+    if depth == 0 or draw.random() < 0.4:
         return draw.choice(LEAVES)
     return {segment: _document(draw, depth - 1) for segment in draw.sample(SEGMENTS, draw.randrange(1, 5))}

@@ -50,21 +50,26 @@ NUMBERS = ["-2", "0", "0.5", "5", "5.0", "1e1", "10", "1234567890123456789012345
 SHAPES = st.sampled_from(
     ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M+00:00"]
 )
+STEPS_AGO = st.integers(0, 36).map(lambda step: timedelta(hours=6 * step))
 _POOLS = {"queue": QUEUES, "tenant": TENANTS, "class": CLASSES, "error": ERRORS}
 
 
-def filters(target: Target | None = None, nasty: bool = True, max_terms: int = 4) -> st.SearchStrategy[Filter]:
-    """Filters of keys that `target` answers."""
+def filters(target: Target | None = None, nasty: bool = True) -> st.SearchStrategy[Filter]:
+    """Filters of some keys that `target` answers."""
     keys = [key for key in KEYS.values() if target is None or target in key.targets]
-    terms = st.sampled_from(keys).flatmap(lambda key: _terms(key, nasty))
-    return st.lists(terms, max_size=max_terms).map(lambda drawn: Filter(tuple(drawn)))
+    drawn = st.sampled_from(keys).flatmap(lambda key: terms(key, nasty))
+    return st.lists(drawn, max_size=4).map(lambda chosen: Filter(tuple(chosen)))
 
 
-def _terms(key: Key, nasty: bool) -> st.SearchStrategy[Term]:
+def terms(key: Key, nasty: bool = True) -> st.SearchStrategy[Term]:
+    """Terms of one key; `nasty` ones hold any text, others what rows may hold."""
     values = st.lists(_VALUES[key.kind](key, nasty), min_size=1, max_size=3).map(tuple)
+    return st.builds(Term, st.just(key.name), values, _paths(nasty) if key.takes_path else st.just(()), st.booleans())
+
+
+def _paths(nasty: bool) -> st.SearchStrategy[tuple[str, ...]]:
     segments = st.sampled_from(SEGMENTS) | NASTY if nasty else st.sampled_from(SEGMENTS)
-    paths = st.lists(segments, min_size=1, max_size=3).map(tuple) if key.takes_path else st.just(())
-    return st.builds(Term, st.just(key.name), values, paths, st.booleans())
+    return st.sampled_from([("a",), ("b",), ("a", "b")]) | st.lists(segments, min_size=1, max_size=3).map(tuple)
 
 
 def _texts(pool: list[str], nasty: bool) -> st.SearchStrategy[str]:
@@ -77,7 +82,7 @@ def _names(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
 
 
 def _substrings(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
-    pieces = st.sampled_from(ERRORS).flatmap(_pieces)
+    pieces = st.sampled_from(ERRORS).flatmap(_pieces) | st.sampled_from(["such_", "%", "d%A", "\\"])
     return (pieces | NASTY if nasty else pieces).filter(bool).map(Literal) | st.just(Present())
 
 
@@ -98,26 +103,25 @@ def _wholes(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
 
 
 def _ages(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
-    return _bounds(st.integers(0, 40 * 24 * 60), _duration)
+    return _bounds(STEPS_AGO, _duration)
 
 
-def _duration(minutes: int) -> str:
-    hours, rest = divmod(minutes, 60)
-    return f"{minutes}m" if minutes % 2 else f"{hours}h{rest}m"
+def _duration(ago: timedelta) -> str:
+    hours = int(ago.total_seconds()) // 3_600
+    return f"{hours}h" if hours % 24 else f"{hours // 24}d"
 
 
 def _times(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
-    minutes = st.integers(0, 40 * 24 * 60)
-    moments = st.builds(_moment, minutes, SHAPES)
-    ends = st.tuples(minutes, minutes).map(lambda drawn: sorted(drawn, reverse=True))
+    moments = st.builds(_moment, STEPS_AGO, SHAPES)
+    ends = st.tuples(STEPS_AGO, STEPS_AGO).map(lambda drawn: sorted(drawn, reverse=True))
     ranges = st.builds(
         lambda drawn, low, high: Range(_moment(drawn[0], low), _moment(drawn[1], high)), ends, SHAPES, SHAPES
     )
     return moments.map(Literal) | st.builds(Comparison, OPERATORS, moments) | ranges
 
 
-def _moment(minutes_ago: int, shape: str) -> str:
-    return (NOW - timedelta(minutes=minutes_ago)).strftime(shape)
+def _moment(ago: timedelta, shape: str) -> str:
+    return (NOW - ago).strftime(shape)
 
 
 def _documents(key: Key, nasty: bool) -> st.SearchStrategy[Value]:

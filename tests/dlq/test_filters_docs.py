@@ -1,0 +1,67 @@
+"""The language's page for users says what the code does."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from dlq.filters import KEYS, MAX_CHARACTERS, FilterError, Target, parse
+from dlq.filters.grammar import MAX_PATH_SEGMENTS, MAX_TERMS
+from dlq.filters.keys import REASONS, STATE_WORDS
+from dlq.filters.values import MAX_VALUES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "filters.md").read_text()
+NOW = datetime(2026, 1, 10, tzinfo=UTC)
+EXAMPLES = [line for block in re.findall(r"^```filter\n(.*?)^```", PAGE, re.S | re.M) for line in block.splitlines()]
+KEY_ROWS = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \| `", PAGE, re.M))
+MISTAKES = re.findall(r"^\| `([^`]+)` \| ((?:There|Expected|The character|OR|class:)[^|]+) \|$", PAGE, re.M)
+PLACES = {
+    "all": set(Target),
+    "all but the log": set(Target) - {Target.MESSAGE},
+    "dead letters": {Target.DEAD_LETTER},
+    "dead letters, leased, completed": {Target.DEAD_LETTER, Target.LEASE, Target.SETTLED},
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_compiles(example):
+    assert parse(example).compile(Target.DEAD_LETTER, NOW).sql != "true"
+
+
+def test_examples_and_mistakes_are_found_on_the_page():
+    assert len(EXAMPLES) > 15
+    assert len(MISTAKES) == 6
+
+
+def test_every_key_is_described_with_its_example_and_its_places():
+    assert set(KEY_ROWS) == set(KEYS)
+    for name, key in KEYS.items():
+        assert f"`{key.example}` |" in PAGE
+        assert PLACES[KEY_ROWS[name]] == set(key.targets), name
+
+
+@pytest.mark.parametrize("word", [*STATE_WORDS, *REASONS])
+def test_every_word_is_described(word):
+    assert f"`{word}`" in PAGE
+
+
+@pytest.mark.parametrize("written", re.findall(r"`((?:payload|attr|age|dead|group|-class)[.:][^`]+)`", PAGE))
+def test_every_term_in_the_text_reads_unless_it_is_told_as_a_mistake(written):
+    if written in {"age:1h", "dead:>2h"}:
+        with pytest.raises(FilterError):
+            parse(written)
+    else:
+        assert str(parse(written))
+
+
+@pytest.mark.parametrize(("written", "answer"), MISTAKES)
+def test_mistakes_are_answered_as_the_page_says(written, answer):
+    with pytest.raises(FilterError) as caught:
+        parse(written)
+    assert answer in str(caught.value)
+
+
+def test_the_bounds_are_those_of_the_code():
+    assert f"at most {MAX_CHARACTERS:,} characters and {MAX_TERMS} terms, a term at most {MAX_VALUES} values" in PAGE
+    assert f"up to {MAX_PATH_SEGMENTS} deep" in PAGE
