@@ -2,8 +2,13 @@ import traceback
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.db.backends.postgresql.base import DatabaseWrapper
+from django.db.utils import ConnectionHandler
+from pytest_django import DjangoDbBlocker
 
 from queues.database_url import DatabaseUrlError, database_settings, parse_database_url
+from queues.embedded import EmbeddedPostgres
 
 OURS = "-c search_path=signalbox,public"
 
@@ -100,3 +105,15 @@ def test_without_a_url_the_embedded_server_of_the_home_is_used() -> None:
 
 def test_a_url_is_used_instead_of_the_embedded_server() -> None:
     assert database_settings("postgresql://db/orders", Path("/srv/signalbox"))["HOST"] == "db"
+
+
+def test_a_url_of_several_hosts_reaches_the_one_that_answers(django_db_blocker: DjangoDbBlocker) -> None:
+    server = EmbeddedPostgres(settings.SIGNALBOX_HOME)
+    server.ensure_running()
+    url = f"postgresql://signalbox@/signalbox?host=/absent,{server.folders.socket}&port=5432,5432"
+    several = DatabaseWrapper(ConnectionHandler({"default": parse_database_url(url)})["default"].settings_dict)
+
+    with django_db_blocker.unblock(), several.cursor() as cursor:
+        cursor.execute("show search_path")
+        assert cursor.fetchone() == ("signalbox,public",)
+    several.close()
