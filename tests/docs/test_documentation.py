@@ -47,18 +47,19 @@ def test_every_verb_is_documented() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    broken = []
-    for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#\s]+)", document.read_text()):
-            if "://" not in target and not (document.parent / target).exists():
-                broken.append(f"{document.relative_to(ROOT)}: {target}")
-    assert broken == []
+    targets = [
+        (document, target)
+        for document in DOCUMENTS
+        for target in re.findall(r"\]\(([^)#\s]+)", document.read_text())
+        if "://" not in target
+    ]
+    assert [f"{page}: {target}" for page, target in targets if not (page.parent / target).exists()] == []
 
 
 def test_files_that_documents_name_exist() -> None:
-    missing = []
-    for document in DOCUMENTS:
-        for name in re.findall(rf"`((?:{ROOMS})/[\w./-]+)`", document.read_text()):
-            if not (ROOT / name).exists():
-                missing.append(f"{document.relative_to(ROOT)}: {name}")
-    assert missing == []
+    named = [
+        (document, name)
+        for document in DOCUMENTS
+        for name in re.findall(rf"`((?:{ROOMS})/[\w./-]+)`", document.read_text())
+    ]
+    assert [f"{page}: {name}" for page, name in named if not (ROOT / name).exists()] == []
