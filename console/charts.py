@@ -74,10 +74,7 @@ def _spark_points(values: Sequence[float]) -> list[Point]:
     top = max(*values, 1)
     height = SPARK_HEIGHT - 2 * SPARK_MARGIN
     step = (SPARK_WIDTH - SPARK_MARGIN) / (len(values) - 1)
-    return [
-        (index * step, SPARK_HEIGHT - SPARK_MARGIN - value / top * height)
-        for index, value in enumerate(values)
-    ]
+    return [(index * step, SPARK_HEIGHT - SPARK_MARGIN - value / top * height) for index, value in enumerate(values)]
 
 
 def share_bar(part: float, whole: float, *, tone: str = "") -> SafeString:
@@ -110,9 +107,7 @@ def state_bar(parts: Sequence[Part]) -> SafeString:
         '<svg viewBox="0 0 1000 12" preserveAspectRatio="none" role="img" aria-label="{}">'
         '<rect class="track" width="1000" height="12"/>{}</svg>',
         words,
-        format_html_join(
-            "", '<rect class="tone-{}" x="{}" width="{}" height="12"/>', _stretches(parts, total)
-        ),
+        format_html_join("", '<rect class="tone-{}" x="{}" width="{}" height="12"/>', _stretches(parts, total)),
     )
 
 
@@ -204,7 +199,7 @@ def draw(
         summary=_summary(title, series, say),
         strokes=[_stroke(one, top, say) for one in series],
         hits=_hits(times, series, words),
-        y_labels=[say(top), say(top / 2), say(0.0)],
+        y_labels=[_tick(value, say) for value in (top, top / 2, 0.0)],
         times=times,
         threshold_y=None if threshold is None else _y(threshold, top),
         rows=list(zip(reversed(times), reversed(words), strict=True)),
@@ -255,6 +250,11 @@ def _hits(times: Sequence[datetime], series: Sequence[Series], words: list[list[
     ]
 
 
+def _tick(value: float, say: Callable[[float | None], str]) -> str:
+    """A label of the axis: zero and whole rates need no decimals."""
+    return wording.number(value) if value == 0 or (say is wording.rate and value == int(value)) else say(value)
+
+
 def _summary(title: str, series: Sequence[Series], say: Callable[[float | None], str]) -> str:
     said = []
     for one in series:
@@ -273,4 +273,4 @@ def _ceiling(highest: float, *, in_seconds: bool) -> float:
     magnitude = 1.0
     while magnitude * 10 <= highest:
         magnitude *= 10
-    return next(step * magnitude for step in (1, 2, 3, 4, 5, 6, 8, 10) if step * magnitude >= highest)
+    return next(step * magnitude for step in (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10) if step * magnitude >= highest)

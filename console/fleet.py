@@ -59,7 +59,7 @@ class Fleet:
 
     @cached_property
     def oldest_seconds(self) -> float | None:
-        ages = [standing.numbers.oldest_ready_age_seconds for standing in self.standings]
+        ages = [standing.verdict.oldest_seconds for standing in self.standings]
         return max((age for age in ages if age is not None), default=None)
 
     @cached_property

@@ -91,9 +91,7 @@ class Frame:
         if not self.denied["administer"]:
             yield self._entry("People", "people", ("people", "person"), 0, "", "")
 
-    def _entry(
-        self, label: str, name: str, nouns: tuple[str, ...], count: int, words: str, badge: str
-    ) -> Entry:
+    def _entry(self, label: str, name: str, nouns: tuple[str, ...], count: int, words: str, badge: str) -> Entry:
         match = self.request.resolver_match
         here = (match.url_name or "") if match else ""
         return Entry(

@@ -30,9 +30,7 @@ def render_page(
     """
     everything = {**context, "frame": Frame(request), "fragment": fragment}
     if wants_fragment(request):
-        html = render_to_string(fragment, everything, request) + render_to_string(
-            SURROUNDINGS, everything, request
-        )
+        html = render_to_string(fragment, everything, request) + render_to_string(SURROUNDINGS, everything, request)
     else:
         html = render_to_string(page, everything, request)
     response = HttpResponse(html, status=status, headers={"Cache-Control": "no-store"})

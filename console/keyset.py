@@ -1,56 +1,48 @@
-"""Pages that never count: each begins where the one before ended, so the deepest is as fast as the first."""
+"""The feet of lists that never count: each page begins where the one before it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-PAGE_ROWS = 50
-
-Row = TypeVar("Row")
-
-
-@dataclass(frozen=True)
-class Page(Generic[Row]):
-    """Some rows in the order shown; a cursor where there are more before or after them."""
-
-    rows: Sequence[Row]
-    before: str = ""
-    after: str = ""
+from dlq.browse import PAGE_ROWS, Page, Place
+from dlq.browse.pages import page_of
 
 
 @dataclass(frozen=True)
 class Pager:
-    """The foot of a list."""
+    """The foot of a list; an empty address means that there is nothing more that way."""
 
     words: str
     before_url: str
     after_url: str
 
 
-def by_id(query: QuerySet[Any], field: str, request: HttpRequest, rows: int = PAGE_ROWS) -> Page[Any]:
-    """A page of `query` with the newest first, by the unique integer `field`. One query."""
-    newer_than = whole(request.GET.get("before", ""))
-    older_than = whole(request.GET.get("after", ""))
+def place(request: HttpRequest) -> Place:
+    """Where in its list the address is."""
+    return Place(request.GET.get("before", "")[:100], request.GET.get("after", "")[:100])
+
+
+def by_id(query: QuerySet[Any], field: str, request: HttpRequest) -> Page[Any]:
+    """A page of `query` with the newest first, by the unique positive integer `field`. One query."""
+    at = place(request)
+    newer_than, older_than = _id(at.before), _id(at.after)
     if newer_than is not None:
-        found = list(query.filter(**{f"{field}__gt": newer_than}).order_by(field)[: rows + 1])
-        return _page(found[:rows][::-1], field, more_before=len(found) > rows, more_after=True)
-    if older_than is not None:
-        query = query.filter(**{f"{field}__lt": older_than})
-    found = list(query.order_by(f"-{field}")[: rows + 1])
-    return _page(found[:rows], field, more_before=older_than is not None, more_after=len(found) > rows)
+        found = query.filter(**{f"{field}__gt": newer_than}).order_by(field)
+    elif older_than is not None:
+        found = query.filter(**{f"{field}__lt": older_than}).order_by(f"-{field}")
+    else:
+        found, at = query.order_by(f"-{field}"), Place()
+    rows = list(found[: PAGE_ROWS + 1])
+    return page_of(rows, PAGE_ROWS, at, [str(getattr(row, field)) for row in rows])
 
 
-def _page(rows: list[Any], field: str, *, more_before: bool, more_after: bool) -> Page[Any]:
-    return Page(
-        rows,
-        before=str(getattr(rows[0], field)) if rows and more_before else "",
-        after=str(getattr(rows[-1], field)) if rows and more_after else "",
-    )
+def _id(cursor: str) -> int | None:
+    """The id in a cursor; an address that somebody edited leads to the first page."""
+    return int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
 
 
 def pager(request: HttpRequest, page: Page[Any], words: str) -> Pager:
@@ -69,8 +61,3 @@ def _url(request: HttpRequest, **cursor: str) -> str:
     for name, value in cursor.items():
         parameters[name] = value
     return f"{request.path}?{parameters.urlencode()}"
-
-
-def whole(text: str) -> int | None:
-    """A cursor from an address, or None when it is not a whole number that a bigint holds."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

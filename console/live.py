@@ -122,9 +122,7 @@ class Hub:
         """Listen until cancelled; a lost connection is opened again."""
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(
-                    **_parameters(), autocommit=True
-                ) as listening:
+                async with await psycopg.AsyncConnection.connect(**_parameters(), autocommit=True) as listening:
                     await listening.execute(f"listen {CHANNEL}")
                     async for notification in listening.notifies():
                         self.publish(notification.payload)

@@ -43,9 +43,7 @@ class _Tree:
         if isinstance(value, dict) and value:
             return self._branch(label, value.items(), "{", "}", depth)
         if isinstance(value, list) and value:
-            return self._branch(
-                label, ((str(index), one) for index, one in enumerate(value)), "[", "]", depth
-            )
+            return self._branch(label, ((str(index), one) for index, one in enumerate(value)), "[", "]", depth)
         return format_html('<div class="leaf">{}{}</div>', label, _scalar(value))
 
     def _branch(self, label: SafeString, items: Any, opening: str, closing: str, depth: int) -> SafeString:
@@ -80,11 +78,5 @@ class _Tree:
 
 
 def _scalar(value: Any) -> SafeString:
-    kind = (
-        "string"
-        if isinstance(value, str)
-        else "literal"
-        if value is None or isinstance(value, bool)
-        else "number"
-    )
+    kind = "string" if isinstance(value, str) else "literal" if value is None or isinstance(value, bool) else "number"
     return format_html('<span class="{}">{}</span>', kind, json.dumps(value, ensure_ascii=False))

@@ -103,6 +103,4 @@ def create_groups(app_config: AppConfig, using: str, **_: Any) -> None:
     kind = ContentType.objects.db_manager(using).get_for_model(Access)
     for role, permissions in ROLES.items():
         group, _created = Group.objects.using(using).get_or_create(name=role)
-        group.permissions.set(
-            Permission.objects.using(using).filter(content_type=kind, codename__in=permissions)
-        )
+        group.permissions.set(Permission.objects.using(using).filter(content_type=kind, codename__in=permissions))

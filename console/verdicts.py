@@ -6,7 +6,6 @@ Every sentence follows from the numbers beside it on the page; nothing is guesse
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from console import wording
@@ -32,23 +31,18 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True)
-class Pause:
-    """Who paused a queue, when and why."""
-
-    by: str | None
-    at: datetime | None
-    reason: str | None
-
-
-@dataclass(frozen=True)
 class Verdict:
-    """How a queue stands. `order` sorts worst first; `drains_in_seconds` is None when nothing drains."""
+    """How a queue stands. `order` sorts worst first.
+
+    `oldest_seconds` is None when nothing is visible, `drains_in_seconds` when nothing drains.
+    """
 
     health: Health
     sentence: str
     order: tuple[int, float, int, int, str]
     age_breached: bool
     dead_breached: bool
+    oldest_seconds: float | None
     drains_in_seconds: float | None
     stuck: bool
 
@@ -58,8 +52,8 @@ class Verdict:
         return self.health.tone if self.health in (Health.BREACHING, Health.WATCH) else ""
 
 
-def judge(numbers: QueueNumbers, pause: Pause | None = None) -> Verdict:
-    """The verdict on one queue. `pause` makes the sentence of a paused queue say by whom and why."""
+def judge(numbers: QueueNumbers) -> Verdict:
+    """The verdict on one queue, from its numbers and settings alone."""
     age = numbers.oldest_ready_age_seconds or 0.0
     age_breached = age > numbers.alert_oldest_age_seconds
     dead_breached = numbers.dead > numbers.alert_dead_letters
@@ -67,10 +61,11 @@ def judge(numbers: QueueNumbers, pause: Pause | None = None) -> Verdict:
     excess = age / numbers.alert_oldest_age_seconds if age_breached else 0.0
     return Verdict(
         health=health,
-        sentence=_sentence(numbers, pause, age_breached, dead_breached),
+        sentence=_sentence(numbers, age_breached, dead_breached),
         order=(list(Health).index(health), -excess, -numbers.dead, -numbers.ready, numbers.name),
         age_breached=age_breached,
         dead_breached=dead_breached,
+        oldest_seconds=(age or None) if not numbers.ready else age,
         drains_in_seconds=_drains_in(numbers),
         stuck=_stuck(numbers),
     )
@@ -99,9 +94,9 @@ def _drains_in(numbers: QueueNumbers) -> float | None:
     return numbers.ready / surplus if numbers.ready and surplus >= MOVING_PER_SECOND else None
 
 
-def _sentence(numbers: QueueNumbers, pause: Pause | None, age_breached: bool, dead_breached: bool) -> str:
+def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> str:
     if numbers.paused:
-        return _paused(numbers, pause)
+        return _paused(numbers)
     if numbers.ready and not numbers.consumers:
         return _no_consumer(numbers)
     if age_breached:
@@ -115,14 +110,15 @@ def _sentence(numbers: QueueNumbers, pause: Pause | None, age_breached: bool, de
     return ""
 
 
-def _paused(numbers: QueueNumbers, pause: Pause | None) -> str:
+def _paused(numbers: QueueNumbers) -> str:
+    queue = numbers.queue
     words = "Paused"
-    if pause and pause.by:
-        words += f" by {pause.by}"
-    if pause and pause.at:
-        words += f", {pause.at:%d %b %H:%M} UTC"
-    if pause and pause.reason:
-        words += f": “{pause.reason}”"
+    if queue.paused_by:
+        words += f" by {queue.paused_by}"
+    if queue.paused_at:
+        words += f", {queue.paused_at:%d %b %H:%M} UTC"
+    if queue.paused_reason:
+        words += f": “{queue.paused_reason}”"
     if numbers.ready:
         words += f"; {wording.plural(numbers.ready, 'message')} held back"
     return f"{words}."

@@ -16,12 +16,11 @@ from console.fleet import Standing
 from console.htmx import render_page
 from console.keyset import Pager
 from console.roles import requires
-from console.verdicts import Pause, Verdict, judge
+from console.verdicts import Verdict
 from console.wording import plural
 from dlq.filters import FilterError
 from queues.counters import QueueNumbers
 from queues.history import sparklines
-from queues.models import Queue
 
 PAGE_QUEUES = 50
 
@@ -75,22 +74,11 @@ def _bar(text: str, mistake: FilterError | None) -> FilterBar:
 
 
 def _rows(standings: Sequence[Standing]) -> list[Row]:
-    """The rows of one page: history for all, and for paused queues by whom and why. Two queries."""
-    ids = [standing.numbers.queue_id for standing in standings]
-    histories = sparklines(ids)
-    pauses = _pauses([standing.numbers.queue_id for standing in standings if standing.numbers.paused])
-    rows = []
-    for standing in standings:
-        numbers = standing.numbers
-        pause = pauses.get(numbers.queue_id)
-        verdict = judge(numbers, pause) if pause else standing.verdict
-        rows.append(Row(numbers, verdict, [point.ready for point in histories.get(numbers.queue_id, [])]))
-    return rows
-
-
-def _pauses(queue_ids: list[int]) -> dict[int, Pause]:
-    paused = Queue.objects.filter(queue_id__in=queue_ids).only("paused_by", "paused_at", "paused_reason")
-    return {queue.queue_id: Pause(queue.paused_by, queue.paused_at, queue.paused_reason) for queue in paused}
+    """The rows of one page; their histories are one query."""
+    histories = sparklines([standing.numbers.queue_id for standing in standings])
+    return [
+        Row(one.numbers, one.verdict, [point.ready for point in histories[one.numbers.queue_id]]) for one in standings
+    ]
 
 
 def _start(request: HttpRequest, count: int) -> int:

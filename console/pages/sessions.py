@@ -42,6 +42,4 @@ def logout(request: HttpRequest) -> HttpResponse:
 
 def _destination(request: HttpRequest) -> str:
     wanted = request.POST.get("next", "")
-    return (
-        wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()) else "/"
-    )
+    return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()) else "/"

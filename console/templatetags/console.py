@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import template
+from django.forms import BoundField
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -62,6 +63,36 @@ def sparkline(values: list[float], tone: str = "", words: str = "Ready") -> Safe
 def share(part: float, whole: float, tone: str = "") -> SafeString:
     """A horizontal bar filled by part of whole."""
     return charts.share_bar(part, whole, tone=tone)
+
+
+@register.filter
+def milliseconds(value: int | None) -> str:
+    """A length of time given in milliseconds."""
+    return wording.span(None if value is None else value / 1000)
+
+
+@register.filter
+def in_words(field: BoundField) -> str:
+    """A long number of seconds as people say it: 345600 is 4 d."""
+    value = field.value()
+    long = field.field.unit == "seconds" and isinstance(value, int | float) and value >= 2 * wording.MINUTE
+    return f", {wording.span(value)}" if long else ""
+
+
+@register.filter
+def reason(value: str) -> str:
+    """Why a delivery failed, in words."""
+    return {"lock_expired": "timed out", "runtime_error": "failed"}.get(value, value)
+
+
+@register.filter
+def detail_lines(details: dict[str, Any]) -> list[str]:
+    """What the audit keeps beside an action, a line for each fact."""
+    changes = details.get("changes", {})
+    lines = [f"{name}: {change['before']} → {change['after']}" for name, change in changes.items()]
+    facts = details.get("settings", {}) | details
+    rest = {name: value for name, value in facts.items() if name not in ("changes", "settings")}
+    return lines + [f"{name}: {value}" for name, value in rest.items() if value not in (None, "", {}, [])]
 
 
 @register.filter

@@ -119,9 +119,25 @@ function showBreaches() {
   document.querySelector(".rail .lamp.green")?.classList.toggle("lit", !breaching);
 }
 
+// ---- what is unfolded stays unfolded
+
+let unfolded = [];
+const folds = () => [...region().querySelectorAll("details:not(.menu)")];
+
+function keepFolds() {
+  unfolded = folds().map((details) => details.open);
+}
+
+function restoreFolds() {
+  const now = folds();
+  if (now.length === unfolded.length) now.forEach((details, index) => (details.open = unfolded[index]));
+}
+
 if (region() && status) {
   button.hidden = false;
   button.addEventListener("click", () => setPaused(!paused));
+  document.addEventListener("htmx:beforeSwap", keepFolds);
+  document.addEventListener("htmx:afterSwap", restoreFolds);
   document.addEventListener("htmx:afterSettle", () => {
     refreshed = Date.now();
     showBreaches();

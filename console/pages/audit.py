@@ -1,0 +1,82 @@
+"""The audit: every action, who took it, and why. Rows are only ever added."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from console import keyset, queue_head
+from console.filterbar import FilterBar, Suggestion, typed
+from console.htmx import render_page
+from console.roles import requires
+from console.terms import Key, Term, parse
+from console.wording import plural
+from dlq.filters import FilterError
+from queues.models import AuditEvent
+
+KEYS = {
+    "actor": Key("Who did it."),
+    "action": Key("What was done, such as queue.pause; the beginning is enough."),
+    "queue": Key("The queue it was done to."),
+    "reason": Key("Part of the reason; words without a key search here too."),
+}
+
+
+@require_safe
+@requires("see_metadata")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /audit: every action that the filter selects, newest first."""
+    events, mistake = _select(AuditEvent.objects.all(), typed(request))
+    page = keyset.by_id(events, "audit_event_id", request)
+    context = {
+        "title": "Audit",
+        "page": page,
+        "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'action')} shown"),
+        "bar": FilterBar(
+            text=typed(request),
+            label="Filter actions",
+            action=reverse("audit"),
+            placeholder="actor: action: queue: reason:",
+            keys=[Suggestion(f"{name}:", key.help) for name, key in KEYS.items()],
+            example="actor:ana action:queue.pause",
+            mistake=mistake,
+        ),
+    }
+    return render_page(request, "audit/browse.html", "audit/_list.html", context)
+
+
+@require_safe
+@requires("see_metadata")
+def of_queue(request: HttpRequest, name: str) -> HttpResponse:
+    """GET /queues/<name>/audit: what was done to one queue."""
+    head = queue_head.find(name)
+    page = keyset.by_id(AuditEvent.objects.filter(queue_id=head.numbers.queue_id), "audit_event_id", request)
+    context = {
+        "title": f"Audit · {name}",
+        "head": head,
+        "tab": "audit",
+        "page": page,
+        "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'action')} shown"),
+    }
+    return render_page(request, "queues/audit.html", "audit/_list.html", context)
+
+
+def _select(events: QuerySet[AuditEvent], text: str) -> tuple[QuerySet[AuditEvent], FilterError | None]:
+    try:
+        terms = parse(text, KEYS, wordless="reason")
+    except FilterError as error:
+        return events, error
+    for term in terms:
+        events = events.exclude(_any(term)) if term.negated else events.filter(_any(term))
+    return events, None
+
+
+def _any(term: Term) -> Q:
+    """Rows that match one of the term's values."""
+    lookup = {"actor": "actor", "action": "action__startswith", "queue": "queue_name", "reason": "reason__icontains"}
+    matching = Q()
+    for value in term.values:
+        matching |= Q(**{lookup[term.key]: value})
+    return matching

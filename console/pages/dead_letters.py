@@ -1,0 +1,74 @@
+"""Dead letters: what the newest died of, and the list, for any filter."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from console import causes, fleet, keyset, roles, wording
+from console.filterbar import FilterBar, Suggestion, typed
+from console.htmx import render_page
+from console.roles import requires
+from dlq import browse
+from dlq.counting import BoundedCount, count_rows
+from dlq.filters import KEYS, Filter, FilterError, Target, parse
+from dlq.finding import FEW, Order, Search
+
+
+@require_safe
+@requires("see_metadata")
+def show(request: HttpRequest) -> HttpResponse:
+    """GET /dead-letters: the causes of the newest that the filter selects, and the list, newest first."""
+    chosen, mistake = read_filter(typed(request))
+    place, see = keyset.place(request), roles.may(request.user, "see_payloads")
+    page = browse.dead_letters(chosen, place, with_payloads=see)
+    count = _count(chosen)
+    shown = f"{wording.number(len(page.rows))} shown of {count}"
+    context = {
+        "title": "Dead letters",
+        "bar": filter_bar(request, mistake),
+        "chosen": chosen,
+        "canonical": str(chosen),
+        "causes": causes.Causes() if place.before or place.after else causes.read(chosen),
+        "count": count,
+        "page": page,
+        "pager": keyset.pager(request, page, shown),
+    }
+    return render_page(request, "dead_letters/show.html", "dead_letters/_list.html", context)
+
+
+def read_filter(text: str) -> tuple[Filter, FilterError | None]:
+    """The filter that `text` holds, or the one that selects all beside the mistake."""
+    try:
+        chosen = parse(text)
+        chosen.compile(Target.DEAD_LETTER, datetime.now(UTC))
+    except FilterError as error:
+        return Filter(), error
+    return chosen, None
+
+
+def filter_bar(request: HttpRequest, mistake: FilterError | None) -> FilterBar:
+    """The bar above dead letters."""
+    return FilterBar(
+        text=typed(request),
+        label="Filter dead letters",
+        action=reverse("dead_letters"),
+        placeholder="queue: class: error: age: payload.path:",
+        keys=[
+            Suggestion(f"{key.name}." if key.takes_path else f"{key.name}:", key.help)
+            for key in KEYS.values()
+            if Target.DEAD_LETTER in key.targets and key.name != "state"
+        ],
+        example='class:TimeoutError payload.partner:"acme-eu" age:<1d',
+        mistake=mistake,
+    )
+
+
+def _count(chosen: Filter) -> BoundedCount:
+    """How many the filter selects; without one the counters know."""
+    if not chosen:
+        return BoundedCount(fleet.snapshot().dead, exact=True)
+    return count_rows(Search(chosen, datetime.now(UTC)).ids(FEW + 1, Order.ANY))

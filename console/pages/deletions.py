@@ -1,0 +1,83 @@
+"""Deleting dead letters for good: the review, the start, and watching it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console import causes, jobs, roles
+from console.forms import DeletionForm
+from console.frame import Frame
+from console.htmx import render_page
+from console.pages.selections import chosen_text
+from console.roles import requires
+from dlq import deletions, plans
+from dlq.filters import FilterError, parse
+from dlq.models import Deletion
+from queues.errors import SignalboxError
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("purge")
+def new(request: HttpRequest) -> HttpResponse:
+    """GET /deletions/new?q= or ?id=: the review, frozen now. POST: the deletion of what the review showed."""
+    form = DeletionForm(request.POST) if request.method == "POST" else None
+    if form is not None and form.is_valid():
+        options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
+        try:
+            job = deletions.create(actor=request.user.get_username(), **options)
+        except (SignalboxError, FilterError) as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"Deletion {job.deletion_id} is on its way.")
+            return redirect("deletion", job.deletion_id)
+    return _review(request, form)
+
+
+def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
+    mistake, preview = None, None
+    text = (form["filter_text"].value() or "") if form else chosen_text(request)
+    try:
+        preview = plans.preview(text, with_payloads=roles.may(request.user, "see_payloads")) if text else None
+    except FilterError as error:
+        mistake = error
+    context = {
+        "title": "Review of a deletion",
+        "frame": Frame(request),
+        "filter_text": text,
+        "mistake": mistake,
+        "preview": preview,
+        "causes": causes.read(parse(text)) if preview else None,
+        "form": form or DeletionForm(),
+    }
+    return render(request, "deletions/review.html", context, status=422 if mistake or (form and form.errors) else 200)
+
+
+@require_safe
+@requires("see_metadata")
+def show(request: HttpRequest, deletion_id: int) -> HttpResponse:
+    """GET /deletions/<id>: how far it is."""
+    job = _find(deletion_id)
+    context = {"title": f"Deletion {deletion_id}", "job": job, "progress": jobs.progress_of(job)}
+    return render_page(request, "deletions/show.html", "deletions/_job.html", context)
+
+
+@require_POST
+@requires("purge")
+def cancel(request: HttpRequest, deletion_id: int) -> HttpResponse:
+    """POST /deletions/<id>/cancel: it stops after the batch under way; what is gone stays gone."""
+    _find(deletion_id)
+    if deletions.cancel(deletion_id, actor=request.user.get_username()):
+        messages.success(request, f"Deletion {deletion_id} is cancelled. What it deleted stays deleted.")
+    else:
+        messages.warning(request, f"Nothing was changed: deletion {deletion_id} was over already.")
+    return redirect("deletion", deletion_id)
+
+
+def _find(deletion_id: int) -> Deletion:
+    job = Deletion.objects.filter(deletion_id=deletion_id).first()
+    if job is None:
+        raise Http404(f"There is no deletion {deletion_id}.")
+    return job
