@@ -14,6 +14,5 @@ def refuse_unknown(component: str, data: Mapping[str, Any], known: Collection[st
     """Raise UnknownKeyError when `data` has a key outside `known`."""
     if unknown := sorted(set(data) - set(known)):
         title = data.get("title") or data.get("name") or ""
-        raise UnknownKeyError(
-            f"{component} {title!r}: unknown {', '.join(unknown)}; known are {', '.join(sorted(known))}"
-        )
+        names, others = ", ".join(unknown), ", ".join(sorted(known))
+        raise UnknownKeyError(f"{component} {title!r} does not know {names}, only {others}")
