@@ -31,9 +31,9 @@ def load(count: int, say: Callable[[str], object]) -> None:
         sent += size
         if sent % 100_000 < BATCH:
             say(f"{sent:,} sent")
-    done = 0
-    while done < count * (1 - WAITING_SHARE):
-        messages = client().receive(QUEUE, BATCH, consumer="history loader")
+    done, wanted = 0, int(count * (1 - WAITING_SHARE))
+    while done < wanted:
+        messages = client().receive(QUEUE, min(BATCH, wanted - done), consumer="history loader")
         if not messages:
             break
         _work(messages)

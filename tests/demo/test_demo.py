@@ -1,0 +1,207 @@
+"""`make demo`, run for real: it comes up, shows true numbers, fails where it should, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from queues.embedded import EmbeddedPostgres
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.timeout(300)
+
+
+class Demo:
+    """One run of the demo in a home of its own."""
+
+    def __init__(self, home: Path, *arguments: str) -> None:
+        self.home = home
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "HTTPS_ONLY")}
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "demo", *arguments],
+            cwd=ROOT,
+            env=environment | {"SIGNALBOX_HOME": str(home), "PORT": str(self.port), "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def wait_until_up(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if "Ctrl-C stops everything" in line:
+                return
+        pytest.fail(f"the demo ended with {self.process.wait()}")
+
+    def get(self, path: str) -> tuple[int, str]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+            return response.status, response.read().decode()
+
+    def interrupt(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(60)
+
+    def processes(self) -> list[int]:
+        """Every process that was given this home, the demo's own and its server's."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                environment = (entry / "environ").read_bytes()
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(self.home).encode() in environment + command and int(entry.name) != os.getpid():
+                found.append(int(entry.name))
+        return found
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def demo(home: Path) -> Iterator[Demo]:
+    running = Demo(home)
+    try:
+        running.wait_until_up()
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+            running.process.wait()
+
+
+@pytest.fixture
+def database(demo: Demo) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(EmbeddedPostgres(demo.home).url(), autocommit=True) as connection:
+        yield connection
+
+
+def eventually(check: Callable[[], bool], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.2)
+
+
+def value(database: psycopg.Connection[Any], statement: str) -> Any:
+    row = database.execute(statement).fetchone()  # type: ignore[call-overload]
+    return row[0] if row else None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+class TestDemo:
+    """In the order in which a newcomer meets it."""
+
+    def test_every_queue_has_traffic_and_some_of_it_dies(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
+        eventually(lambda: value(database, "select count(*) from signalbox.dead_letter") > 0, 90, "a dead letter")
+        assert (
+            value(database, "select count(distinct tenant_id) from signalbox.queue where not is_dead_letter_queue") == 3
+        )
+        assert value(database, "select count(distinct queue_id) from signalbox.message") >= 8
+        causes = database.execute(
+            "select count(*) filter (where f.details like '%%Traceback%%') = count(*) from signalbox.dead_letter d"
+            " join signalbox.failure f using (message_id)"
+        ).fetchone()
+        assert causes == (True,), "every dead letter comes from a handler that raised"
+
+    def test_health_and_metrics_answer(self, demo: Demo) -> None:
+        assert demo.get("/healthz")[0] == 200
+        status, text = demo.get("/metrics")
+        assert status == 200
+        assert "signalbox_messages_published_total{" in text
+
+    def test_counters_equal_a_recount_in_the_midst_of_traffic(
+        self, demo: Demo, database: psycopg.Connection[Any]
+    ) -> None:
+        for _ in range(10):
+            with database.transaction():  # one snapshot for both ways of counting
+                database.execute("set transaction isolation level repeatable read")
+                rows = database.execute(
+                    "select q.name, signalbox.depth(t.totals, 'ready'), signalbox.depth(t.totals, 'scheduled'),"
+                    " signalbox.depth(t.totals, 'leased'), signalbox.depth(t.totals, 'dead'),"
+                    " signalbox.depth(t.totals, 'held'), r.*"
+                    " from signalbox.queue_totals() t join signalbox.queue q using (queue_id),"
+                    " lateral signalbox.recount(q.queue_id) r"
+                ).fetchall()
+            assert [row[0] for row in rows if row[1:6] != row[6:]] == []
+            time.sleep(0.2)
+
+    def test_nothing_ever_lies_below_a_claim_floor(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
+        assert "below its claim floor" not in (demo.home / "logs" / "upkeep.log").read_text()
+        assert value(database, "select count(*) from signalbox.head where floor is not null") > 0
+
+    def test_a_second_demo_says_that_the_first_is_running(self, demo: Demo) -> None:
+        environment = os.environ | {"SIGNALBOX_HOME": str(demo.home), "PORT": str(demo.port)}
+        second = subprocess.run(
+            [sys.executable, "manage.py", "demo"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert second.returncode != 0
+        assert f"Port {demo.port} is in use" in second.stderr
+
+    def test_a_part_that_is_killed_is_started_again(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
+        time.sleep(2.0)  # a part that dies at once after its start is given a moment first
+        (victim,) = [
+            pid for pid in demo.processes() if b"console.demo.producers" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]
+        os.kill(victim, signal.SIGKILL)
+        before = value(database, "select last_value from signalbox.message_id")
+        eventually(
+            lambda: value(database, "select last_value from signalbox.message_id") > before + 50, 30, "traffic again"
+        )
+
+    def test_ctrl_c_leaves_no_process_and_no_login(self, demo: Demo, home: Path) -> None:
+        assert demo.interrupt() == 0
+        eventually(lambda: demo.processes() == [], 20, f"every process of {home} gone")
+        # A password that everybody knows must not outlive the demo.
+        server = EmbeddedPostgres(home)
+        with psycopg.connect(server.ensure_running(), autocommit=True) as database:
+            assert value(database, "select count(*) from signalbox.auth_user") == 3
+            assert value(database, "select count(*) from signalbox.auth_user where password not like '!%'") == 0
+        server.leave()
+
+    def test_it_goes_on_with_its_data(self, demo: Demo, home: Path) -> None:
+        again = Demo(home)
+        try:
+            again.wait_until_up()
+            with psycopg.connect(EmbeddedPostgres(home).url(), autocommit=True) as database:
+                assert value(database, "select count(*) from signalbox.dead_letter") > 0
+            assert again.interrupt() == 0
+            eventually(lambda: again.processes() == [], 20, "every process gone")
+        finally:
+            if again.process.poll() is None:
+                again.process.kill()
+
+
+def test_history_is_loaded_for_looking_at_scale(tmp_path: Path) -> None:
+    demo = Demo(tmp_path, "--messages", "3000", "--load-only")
+    output, _ = demo.process.communicate(timeout=120)
+
+    assert demo.process.returncode == 0, output
+    server = EmbeddedPostgres(tmp_path)
+    try:
+        with psycopg.connect(server.ensure_running(), autocommit=True) as database:
+            assert value(database, "select count(*) from signalbox.message") == 3000
+            assert value(database, "select count(*) from signalbox.ready") == 750
+            assert value(database, "select count(*) from signalbox.dead_letter") > 0
+            assert value(database, "select count(*) from signalbox.auth_user where password not like '!%'") == 0
+    finally:
+        server.leave()
