@@ -1,0 +1,189 @@
+"""Upkeep: what happens without anybody asking, and that several of them get along."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from queues.connections import connect as connect_to_django
+from queues.upkeep import Rounds, Upkeep
+from tests.engine import Engine
+
+pytestmark = pytest.mark.usefixtures("commits")
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+
+def eventually(check: Callable[[], bool], seconds: float = 15.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def upkeep() -> Iterator[Upkeep]:
+    """A running upkeep."""
+    running = Upkeep()
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    yield running
+    running.stop()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def rounds() -> Iterator[Rounds]:
+    """Upkeep's steps, to be called one by one."""
+    with connect_to_django("upkeep under test") as connection:
+        made = Rounds(connection)
+        yield made
+        made.floors.resign()
+
+
+def test_a_listener_is_woken_after_the_commit(engine: Engine, connect: Connect, upkeep: Upkeep) -> None:
+    listener, sender = connect(), connect(autocommit=False)
+    listener.execute("listen signalbox_ready")
+    engine.on(sender).send("x")
+    sender.commit()
+
+    woken = {name for notice in listener.notifies(timeout=10, stop_after=1) for name in notice.payload.split(",")}
+    assert engine.queue in woken
+
+
+def test_an_uncommitted_send_wakes_nobody(engine: Engine, connect: Connect, rounds: Rounds) -> None:
+    listener, sender = connect(), connect(autocommit=False)
+    listener.execute("listen signalbox_ready")
+    engine.on(sender).send("x")
+
+    rounds.announce()
+    assert [n for n in listener.notifies(timeout=0.2) if engine.queue in n.payload.split(",")] == []
+    sender.commit()
+    rounds.announce()
+    assert engine.queue in next(listener.notifies(timeout=5, stop_after=1)).payload.split(",")
+
+
+def test_queues_without_consumers_are_kept_in_order(make_engine: Callable[..., Engine], upkeep: Upkeep) -> None:
+    engine = make_engine(max_receives=1)
+    engine.send("due soon", delay_seconds=0.05)
+    engine.send("leased")
+    engine.receive(1, visibility_timeout=0.05)
+
+    eventually(lambda: engine.recounted() == (1, 0, 0, 1, 0))
+    assert engine.counted() == (1, 0, 0, 1, 0)
+
+
+def test_floors_rise_over_what_was_consumed(engine: Engine, upkeep: Upkeep) -> None:
+    def floor() -> int:
+        return int(
+            engine.value(
+                "select coalesce(max(pg_sequence_last_value(floor)), 0) from signalbox.head"
+                " where queue_id = %s and kind = 0",
+                engine.queue_id,
+            )
+        )
+
+    for number in range(20):
+        engine.send(number)
+    engine.ack(*(row[1] for row in engine.receive(20)))
+    sent_until = engine.value("select (extract(epoch from clock_timestamp()) * 1000000)::bigint")
+
+    eventually(lambda: floor() > sent_until)
+    engine.send("after")
+    assert engine.receive_one()[3] == "after"
+
+
+def test_a_second_upkeep_follows_and_takes_over(engine: Engine, connect: Connect) -> None:
+    from queues.floors import FloorKeeper
+
+    first, second = FloorKeeper(connect()), FloorKeeper(connect())
+    eventually(lambda: first.tick(time.monotonic(), [engine.queue_id]))
+
+    assert second.tick(time.monotonic(), [engine.queue_id]) is False
+    first.resign()
+    assert second.tick(time.monotonic(), [engine.queue_id]) is True
+    assert first.tick(time.monotonic(), [engine.queue_id]) is False
+    second.resign()
+
+
+def test_what_waited_beyond_its_retention_expires(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(retention_seconds=60)
+    old, new = engine.send("old"), engine.send("new")
+    engine.rows(
+        "update signalbox.ready set ready_at = ready_at - interval '61 seconds' where message_id = %s returning 1", old
+    )
+
+    assert engine.value("select signalbox.expire_messages()") == 1
+    assert engine.value("select signalbox.expire_messages()") == 0
+    assert engine.counted() == engine.recounted() == (1, 0, 0, 0, 0)
+    assert engine.receive_one()[0] == new
+    assert engine.rows(
+        "select outcome from signalbox.settled where queue_id = %s and message_ids = %s::bigint[]",
+        engine.queue_id,
+        [old],
+    ) == [("e",)]
+
+
+def test_dead_letters_are_kept_for_their_own_retention(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine()
+    old = engine.die("old")
+    engine.die("new")
+    assert (
+        engine.value("select retention_seconds from signalbox.queue where name = %s", f"{engine.queue}-dlq") == 1209600
+    )
+    engine.rows(
+        "update signalbox.dead_letter set died_at = died_at - interval '15 days' where dead_letter_id = %s returning 1",
+        old,
+    )
+
+    assert engine.value("select signalbox.expire_messages()") == 1
+    assert engine.counted() == engine.recounted() == (0, 0, 0, 1, 0)
+
+
+def test_whole_days_of_history_are_dropped(engine: Engine) -> None:
+    engine.value("select signalbox._ensure_period('settled', '2020-02-01Z', '2020-02-02Z', 'YYYYMMDD')")
+    engine.value("select signalbox._ensure_period('dedup', '2020-02-01 10:00Z', '2020-02-01 11:00Z', 'YYYYMMDDHH24')")
+
+    dropped = engine.value("select signalbox.drop_history()")
+
+    assert {"settled_20200201", "dedup_2020020110"} <= set(dropped)
+    assert engine.value("select to_regclass('signalbox.settled_20200201')") is None
+
+
+def test_a_partition_in_use_is_left_for_later(engine: Engine, connect: Connect) -> None:
+    engine.value("select signalbox._ensure_period('failure', '2020-02-01Z', '2020-02-02Z', 'YYYYMMDD')")
+    reader = connect(autocommit=False)
+    reader.execute("select count(*) from signalbox.failure_20200201")
+
+    assert "failure_20200201" not in engine.value("select signalbox.drop_history()")
+    reader.rollback()
+    assert "failure_20200201" in engine.value("select signalbox.drop_history()")
+
+
+def test_every_step_runs(rounds: Rounds) -> None:
+    for step in rounds.steps:
+        step.run()
+
+
+def test_a_step_that_fails_does_not_stop_the_others(rounds: Rounds, caplog: pytest.LogCaptureFixture) -> None:
+    done = []
+    rounds.steps[0].run = lambda: rounds.connection.execute("select 1/0")
+    rounds.steps[1].run = lambda: done.append("second")
+
+    rounds.run_due(time.monotonic())
+
+    assert done == ["second"]
+    assert "announce failed" in caplog.text
+
+
+def test_one_call_of_the_verb_does_one_step_in_turn(engine: Engine) -> None:
+    said = {engine.value("select signalbox.upkeep()").split(":")[0] for _ in range(11)}
+
+    assert {"fold", "record_history", "ensure_partitions", "drop_kept"} <= said
+    assert len(said) == 11
