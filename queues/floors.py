@@ -46,7 +46,6 @@ class FloorKeeper:
     """Writers passed while still open, each with a time below all it may have written."""
     _mark: _Mark | None = None
     _previous_time: int = 0
-    _known: set[int] = field(default_factory=set)
 
     def tick(self, now: float, active_queue_ids: Sequence[int]) -> bool:
         """One step, about ten times a second; `now` is monotonic seconds. True when this process leads."""
@@ -79,9 +78,10 @@ class FloorKeeper:
 
     def _lead(self) -> bool:
         answer = self._run("select signalbox.take_lead(%s)", self.token)
-        if answer != "leading":
+        # "following" forgets nothing: it may only mean that a rival was asking at that instant. Whoever really lost the
+        # lead has to be elected again, and then every floor is at its minimum.
+        if answer == "elected":
             self._mark, self._previous_time, self.passed = None, 0, {}
-            self._known.clear()
         self.leading = answer != "following"
         return self.leading
 

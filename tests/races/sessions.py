@@ -1,0 +1,62 @@
+"""Several sessions in a chosen order: calls in threads of their own, and a look at who waits for whom.
+
+No test sleeps to let something happen: it waits until PostgreSQL says that it has, and a deadline turns a hang into a
+failure that names what never came.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import psycopg
+
+DEADLINE_SECONDS = 20.0
+POLL_SECONDS = 0.002
+
+T = TypeVar("T")
+
+
+def start(call: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
+    """Make the call in a thread of its own; `finish` gives its result."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call(*arguments, **options))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+def finish(future: Future[T]) -> T:
+    """The result of a call that was started, or its error."""
+    return future.result(DEADLINE_SECONDS)
+
+
+def until(condition: Callable[[], T], what: str) -> T:
+    """Ask again and again until the answer is true."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"never came: {what}"
+        time.sleep(POLL_SECONDS)
+    return answer
+
+
+def until_waiting(observer: psycopg.Connection[Any], *sessions: psycopg.Connection[Any]) -> None:
+    """Return when each of these sessions waits for a lock that another holds."""
+    for session in sessions:
+        pid = session.info.backend_pid
+        until(lambda pid=pid: blockers(observer, pid), f"session {pid} waiting for a lock")
+
+
+def blockers(observer: psycopg.Connection[Any], pid: int) -> list[int]:
+    """The processes that this one waits for."""
+    row = observer.execute("select pg_blocking_pids(%s)", [pid]).fetchone()
+    assert row is not None
+    return list(row[0])
