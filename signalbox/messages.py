@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
 
@@ -35,7 +35,8 @@ class Message:
 
     def to_json(self) -> dict[str, Any]:
         """The message as a JSON object, for another process."""
-        return asdict(self) | {"sent_at": self.sent_at.isoformat(), "deadline": self.deadline.isoformat()}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {"sent_at": self.sent_at.isoformat(), "deadline": self.deadline.isoformat()}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:

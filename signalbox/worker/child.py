@@ -30,6 +30,7 @@ def main(descriptor: int) -> None:
         # The worker decides when a child ends; a handler, unlike SIG_IGN, is not inherited by programs we start.
         signal.signal(number, lambda *_: None)
     link = socket.socket(fileno=descriptor)
+    link.set_inheritable(False)  # programs the handler starts must not keep it open
     if (order := receive_frame(link)) is None:
         return
     logging.basicConfig(level=order["log_level"], format="%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -83,8 +83,7 @@ class Child:
             )
         child = cls(process, *await asyncio.open_unix_connection(sock=ours))
         try:
-            async with asyncio.timeout(START_SECONDS):
-                await child._greet(launch)
+            await child._greet(launch)
         except BaseException:
             await child.kill()
             raise
@@ -140,7 +139,10 @@ class Child:
                 "log_level": logging.getLogger().getEffectiveLevel(),
             }
         )
-        greeting = await read_frame(self._reader)
+        try:
+            greeting = await asyncio.wait_for(read_frame(self._reader), START_SECONDS)
+        except TimeoutError:
+            greeting = {"unable": f"not within {START_SECONDS:g} seconds"}
         if greeting is None or "ready" not in greeting:
             reason = greeting["unable"] if greeting else "the process ended before it was ready"
             raise HandlerNotLoaded(f"{launch.handler} cannot be loaded: {reason}")
@@ -156,6 +158,7 @@ class Child:
             if "outcome" in frame and not run.outcome.done():
                 run.outcome.set_result(Outcome(**frame["outcome"]))
         self.gone = True
+        self._writer.close()
         self._kill()
         outcome = _death(await self._process.wait())
         for run in self.runs.values():

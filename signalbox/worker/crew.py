@@ -7,7 +7,6 @@ service: other runs in it may finish, then the process is killed. Nothing outliv
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import Any
 
 from signalbox.messages import Message
@@ -16,8 +15,6 @@ from signalbox.worker.outcomes import DONE, Outcome
 
 #: How long a child may take to tell where a run is before it is killed, in seconds.
 STACK_SECONDS = 1.0
-
-logger = logging.getLogger(__name__)
 
 
 class Crew:
@@ -33,7 +30,7 @@ class Crew:
 
     async def open(self) -> None:
         """Start the first child. Raises HandlerNotLoaded if the handler cannot be loaded."""
-        self._children.add(await Child.start(self._launch))
+        await self._grow()
 
     async def perform(
         self, message: Message, task_timeout: float | None, interruption: asyncio.Future[None]
@@ -49,11 +46,11 @@ class Crew:
             del child.runs[run.number]
             await self._tidy(child)
         outcome = run.outcome.result() if run.outcome.done() else None
-        if outcome == DONE:
+        if outcome is not None and (run.outcome in ended or outcome == DONE):
             return outcome
         if interruption.done():
             return Outcome("stopped")
-        return outcome if outcome and run.outcome in ended else _timed_out(run, outcome, task_timeout)
+        return _timed_out(run, outcome, task_timeout)
 
     async def close(self) -> None:
         """Let idle children leave, and kill the others."""
@@ -66,12 +63,16 @@ class Crew:
         await asyncio.gather(*(child.kill() for child in self._children | self._retired))
 
     async def _begin(self, message: Message) -> tuple[Child, Run]:
-        async with self._starting:
-            child = self._with_room()
-            if child is None:
-                child = await Child.start(self._launch)
-                self._children.add(child)
-            return child, child.begin(message)
+        child = self._with_room()
+        if child is None:
+            async with self._starting:
+                child = self._with_room() or await self._grow()
+        return child, child.begin(message)
+
+    async def _grow(self) -> Child:
+        child = await Child.start(self._launch)
+        self._children.add(child)
+        return child
 
     def _with_room(self) -> Child | None:
         self._children = {child for child in self._children if not child.gone}

@@ -14,6 +14,9 @@ from signalbox.worker.outages import happens, persist
 
 #: Heartbeats in the time a lease lasts: two may fail before it is lost.
 BEATS_PER_LEASE = 3
+#: Shorter extensions would be over before their answer is here; more frequent beats would do nothing else.
+MIN_EXTENSION_SECONDS = 1.0
+MIN_BEAT_SECONDS = 0.02
 
 logger = logging.getLogger(__name__)
 
@@ -83,13 +86,14 @@ class Leases:
 
     def _beat_after(self, leases: Iterable[Lease]) -> float:
         shortest = min(lease.message.lease_seconds for lease in leases)
-        return asyncio.get_running_loop().time() + (self._heartbeat or shortest / BEATS_PER_LEASE)
+        pause = self._heartbeat or max(shortest / BEATS_PER_LEASE, MIN_BEAT_SECONDS)
+        return asyncio.get_running_loop().time() + pause
 
     async def _extend(self) -> None:
         if not self._held:
             return
-        seconds = max(lease.message.lease_seconds for lease in self._held.values())
-        deadlines = await self._client.change_visibility_batch(list(self._held), seconds)
+        longest = max(lease.message.lease_seconds for lease in self._held.values())
+        deadlines = await self._client.change_visibility_batch(list(self._held), max(longest, MIN_EXTENSION_SECONDS))
         for handle, deadline in deadlines.items():
             lease = self._held.get(handle)
             if lease is not None and deadline is None and not lease.finished:

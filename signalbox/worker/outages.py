@@ -37,7 +37,8 @@ async def persist(
                 result = await call()
         except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
             failures += 1
-            logger.warning("Could not %s (attempt %d): %s", what, failures, error or type(error).__name__)
+            level = logging.DEBUG if failures & (failures - 1) else logging.WARNING  # 1, 2, 4, 8, ... are told
+            logger.log(level, "Could not %s (attempt %d): %s", what, failures, error or type(error).__name__)
             if await happens(unless, within=backoff.pause()):
                 return None
         else:

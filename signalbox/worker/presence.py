@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import signalbox
 from signalbox.async_client import AsyncClient
 from signalbox.worker.options import Options
-from signalbox.worker.outages import happens, persist
+from signalbox.worker.outages import persist
 
 #: Well within the minute after which a silent consumer no longer counts, in seconds.
 ANNOUNCE_SECONDS = 10.0
@@ -34,11 +34,11 @@ class Presence:
             "started_at": datetime.now(UTC).isoformat(),
         }
 
-    async def announce(self, stopping: asyncio.Event, running: Callable[[], int]) -> None:
-        """Announce the worker now and every ten seconds until it stops."""
-        while not stopping.is_set():
-            await persist("announce this worker", lambda: self._say(running()), stopping)
-            await happens(stopping, within=ANNOUNCE_SECONDS)
+    async def announce(self, running: Callable[[], int]) -> None:
+        """Announce the worker now and every ten seconds, until cancelled."""
+        while True:
+            await persist("announce this worker", lambda: self._say(running()))
+            await asyncio.sleep(ANNOUNCE_SECONDS)
 
     async def _say(self, running: int) -> None:
         details = self._details | {"running": running}

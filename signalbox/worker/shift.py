@@ -65,15 +65,17 @@ class Shift:
         background = [
             self._spawn(self._leases.keep()),
             self._spawn(self._settlement.work()),
-            self._spawn(self._presence.announce(self._stopping, lambda: len(self._running))),
+            self._spawn(self._presence.announce(lambda: len(self._running))),
         ]
         claiming = self._spawn(self._claim())
         hastening = self._spawn(self._end_at_once(claiming))
         try:
             await asyncio.wait({claiming})
         finally:
+            self._finish_claiming()
+            await asyncio.wait({claiming})
             await self._wind_down()
-            await _cancel([claiming, hastening, *background])
+            await _cancel([hastening, *background])
             for client in self._clients:
                 await client.close()
         if self._failure is not None:
@@ -83,6 +85,9 @@ class Shift:
         """Claim nothing more and finish what runs; called again, stop at once."""
         if self._stopping.is_set():
             self._at_once.set()
+        self._finish_claiming()
+
+    def _finish_claiming(self) -> None:
         self._stopping.set()
         self._changed.set()
 
@@ -112,7 +117,7 @@ class Shift:
                 room = self._room()
                 if room and (messages := await self._receive(room)):
                     self._waiting.extend(self._leases.add(messages))
-                    self._fill_slots()
+                    self._fill_slots()  # none when the worker was told to stop meanwhile
                 elif not self._stopping.is_set():
                     await happens(self._changed, within=jittered(self._options.poll_interval) if room else None)
 
@@ -137,17 +142,19 @@ class Shift:
         )
 
     def _fill_slots(self) -> None:
-        while self._waiting and len(self._running) < self._options.concurrency:
+        while self._has_slot() and self._waiting:
             lease = self._waiting.popleft()
             if not lease.lost:
                 run = self._spawn(self._perform(lease))
                 self._running.add(run)
                 run.add_done_callback(self._free_slot)
 
+    def _has_slot(self) -> bool:
+        return len(self._running) < self._options.concurrency and not self._stopping.is_set()
+
     def _free_slot(self, run: asyncio.Task[None]) -> None:
         self._running.discard(run)
-        if not self._stopping.is_set():
-            self._fill_slots()
+        self._fill_slots()
         self._changed.set()
 
     async def _perform(self, lease: Lease) -> None:
@@ -159,7 +166,6 @@ class Shift:
 
     async def _wind_down(self) -> None:
         """Give back what waits, let what runs finish in its grace, stop and give back the rest."""
-        self._stopping.set()
         for lease in self._waiting:
             self._settlement.settle(lease, Outcome("stopped"))
         if self._running:

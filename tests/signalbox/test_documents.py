@@ -1,0 +1,58 @@
+"""What docs/client.md and docs/worker.md show is run, and what they list is compared with what there is."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from signalbox import Client, Message, errors
+from signalbox.worker import Reject, Retry
+from signalbox.worker.command import add_arguments
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def examples(name):
+    return re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(), re.DOTALL)
+
+
+def test_the_clients_examples_run(dsn, client):
+    client.create_queue("orders")
+    given = {"dsn": dsn}
+    for example in examples("client.md"):
+        exec(compile(example, "docs/client.md", "exec"), given)
+    assert client.receive("orders") == []
+    given["client"].close()
+
+
+def test_the_workers_example_decides(queue, client):
+    (example,) = examples("worker.md")
+    given = {}
+    exec(compile(example, "docs/worker.md", "exec"), given)
+    client.send_batch(queue, [{"order_id": 1}, {}, {"order_id": 2, "not_before": 3}])
+    fine, without_id, early = client.receive(queue, 3)
+    assert isinstance(fine, Message)
+    assert given["handle"](fine) is None
+    with pytest.raises(Reject):
+        given["handle"](without_id)
+    with pytest.raises(Retry):
+        given["handle"](early)
+
+
+def test_every_option_of_the_command_line_is_documented():
+    parser = argparse.ArgumentParser(add_help=False)
+    add_arguments(parser)
+    given = {switch for action in parser._actions for switch in action.option_strings}
+    assert set(re.findall(r"^\| `(--[a-z-]+)` \|", (DOCS / "worker.md").read_text(), re.MULTILINE)) == given
+
+
+def test_every_verb_and_error_is_documented():
+    page = (DOCS / "client.md").read_text()
+    verbs = {name for name in vars(Client) if not name.startswith("_")} - {"close", "announce_consumer"}
+    assert {verb for verb in verbs if f"`{verb}(" not in page} == set()
+    assert {kind for kind in errors.SignalboxError.__subclasses__() if f"`{kind.__name__}`" not in page} <= {
+        kind for kind in errors.SignalboxError.__subclasses__() if kind.__module__ != errors.__name__
+    }
