@@ -14,7 +14,9 @@ _OF_DJANGO_ONLY = ("cursor_factory", "context", "client_encoding", "prepare_thre
 def dsn(using: str = DEFAULT_DB_ALIAS) -> str:
     """The libpq connection string of Django's database; starts the embedded server when that is where it lives."""
     wrapper = connections[using]
-    wrapper.ensure_connection()
+    if wrapper.connection is None:
+        wrapper.ensure_connection()  # starts the server
+        wrapper.close()  # and leaves no connection behind in a thread or process that has no other use for it
     parameters = {
         name: value
         for name, value in wrapper.get_connection_params().items()
