@@ -51,48 +51,48 @@ register_converter(QueueNameConverter, "queue")
 register_converter(RowIdConverter, "row")
 
 queue_urls = [
-    path("", queues.show, name="queue"),
-    path("/pause", queues.pause, name="queue_pause"),
-    path("/resume", queues.resume, name="queue_resume"),
-    path("/messages", messages.browse, name="queue_messages"),
-    path("/messages/<row:message_id>", messages.show, name="message"),
-    path("/purge", purges.new, name="queue_purge"),
-    path("/send", messages.send, name="queue_send"),
-    path("/consumers", consumers.of_queue, name="queue_consumers"),
-    path("/settings", queue_settings.edit, name="queue_settings"),
-    path("/audit", audit.of_queue, name="queue_audit"),
+    path("pause", queues.pause, name="queue_pause"),
+    path("resume", queues.resume, name="queue_resume"),
+    path("messages", messages.browse, name="queue_messages"),
+    path("messages/<row:message_id>", messages.show, name="message"),
+    path("purge", purges.new, name="queue_purge"),
+    path("send", messages.send, name="queue_send"),
+    path("consumers", consumers.of_queue, name="queue_consumers"),
+    path("settings", queue_settings.edit, name="queue_settings"),
+    path("audit", audit.of_queue, name="queue_audit"),
 ]
 
 redrive_urls = [
-    path("", redrives.browse, name="redrives"),
-    path("/new", redrive_reviews.new, name="redrive_new"),
-    path("/<row:redrive_id>", redrives.show, name="redrive"),
-    path("/<row:redrive_id>/pause", redrives.pause, name="redrive_pause"),
-    path("/<row:redrive_id>/resume", redrives.resume, name="redrive_resume"),
-    path("/<row:redrive_id>/cancel", redrives.cancel, name="redrive_cancel"),
-    path("/<row:redrive_id>/rate", redrives.set_rate, name="redrive_rate"),
+    path("new", redrive_reviews.new, name="redrive_new"),
+    path("<row:redrive_id>", redrives.show, name="redrive"),
+    path("<row:redrive_id>/pause", redrives.pause, name="redrive_pause"),
+    path("<row:redrive_id>/resume", redrives.resume, name="redrive_resume"),
+    path("<row:redrive_id>/cancel", redrives.cancel, name="redrive_cancel"),
+    path("<row:redrive_id>/rate", redrives.set_rate, name="redrive_rate"),
 ]
 
 deletion_urls = [
-    path("/new", deletions.new, name="deletion_new"),
-    path("/<row:deletion_id>", deletions.show, name="deletion"),
-    path("/<row:deletion_id>/cancel", deletions.cancel, name="deletion_cancel"),
+    path("new", deletions.new, name="deletion_new"),
+    path("<row:deletion_id>", deletions.show, name="deletion"),
+    path("<row:deletion_id>/cancel", deletions.cancel, name="deletion_cancel"),
 ]
 
 purge_urls = [
-    path("/<row:purge_id>", purges.show, name="purge"),
-    path("/<row:purge_id>/cancel", purges.cancel, name="purge_cancel"),
+    path("<row:purge_id>", purges.show, name="purge"),
+    path("<row:purge_id>/cancel", purges.cancel, name="purge_cancel"),
 ]
 
 urlpatterns = [
     path("", overview.show, name="overview"),
     path("new-queue", queue_settings.new, name="queue_new"),
-    path("queues/<queue:name>", include(queue_urls)),
+    path("queues/<queue:name>", queues.show, name="queue"),
+    path("queues/<queue:name>/", include(queue_urls)),
     path("messages/<row:message_id>", messages.find, name="message_find"),
     path("dead-letters", dead_letters.show, name="dead_letters"),
-    path("redrives", include(redrive_urls)),
-    path("deletions", include(deletion_urls)),
-    path("purges", include(purge_urls)),
+    path("redrives", redrives.browse, name="redrives"),
+    path("redrives/", include(redrive_urls)),
+    path("deletions/", include(deletion_urls)),
+    path("purges/", include(purge_urls)),
     path("consumers", consumers.browse, name="consumers"),
     path("audit", audit.browse, name="audit"),
     path("people", people.browse, name="people"),

@@ -1,21 +1,33 @@
-// The filter bar: shows the keys one can ask for, puts them in, and takes a mistake's underline away once edited.
+// The filter bar: shows the keys one can ask for, puts them in, and underlines a mistake where it stands.
 
-for (const form of document.querySelectorAll("form.filter")) {
+const form = document.querySelector("form.filter");
+
+if (form) {
   const input = form.querySelector("input[name=q]");
   const keys = form.querySelector(".filter-keys");
 
   input.addEventListener("input", () => form.classList.add("edited"));
-  input.addEventListener("scroll", () => {
-    const mirror = form.querySelector(".mirror");
-    if (mirror) mirror.scrollLeft = input.scrollLeft;
+  input.addEventListener("scroll", followText);
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault(); // a search field would clear itself
+    input.blur();
   });
-  if (!keys) continue;
+  // The field's own cross empties it: then show everything again. Enter submits by itself.
+  input.addEventListener("search", () => input.value || form.requestSubmit());
+  document.addEventListener("htmx:afterSettle", () => {
+    form.classList.remove("edited");
+    underline();
+  });
 
   keys.classList.add("ready");
   keys.addEventListener("mousedown", (event) => event.preventDefault()); // keep the focus in the field
   keys.addEventListener("click", (event) => {
     const text = event.target.closest("button")?.dataset.insert;
-    if (!text) return;
+    if (text) put(text);
+  });
+
+  function put(text) {
     const before = input.value.slice(0, input.selectionStart).trimEnd();
     const after = input.value.slice(input.selectionEnd).trimStart();
     const head = before ? `${before} ${text}` : text;
@@ -23,10 +35,28 @@ for (const form of document.querySelectorAll("form.filter")) {
     input.focus();
     input.setSelectionRange(head.length, head.length);
     form.classList.add("edited");
-  });
-  input.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    event.preventDefault(); // a search field would clear itself
-    input.blur();
-  });
+  }
+
+  function underline() {
+    form.querySelector(".mirror")?.remove();
+    const mistake = document.getElementById("q-mistake");
+    input.toggleAttribute("aria-invalid", false);
+    if (!mistake) return;
+    const start = Number(mistake.dataset.position);
+    const end = start + Number(mistake.dataset.length);
+    const mirror = document.createElement("div");
+    const mark = document.createElement("mark");
+    mirror.className = "mirror";
+    mirror.setAttribute("aria-hidden", "true");
+    mark.textContent = input.value.slice(start, end);
+    mirror.append(input.value.slice(0, start), mark, input.value.slice(end));
+    input.before(mirror);
+    input.setAttribute("aria-invalid", "true");
+    followText();
+  }
+
+  function followText() {
+    const mirror = form.querySelector(".mirror");
+    if (mirror) mirror.scrollLeft = input.scrollLeft;
+  }
 }
