@@ -56,3 +56,72 @@ def notes(tmp_path: Path) -> Notes:
 def start_worker(dsn: str, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
     with worker_starter(dsn, tmp_path) as start:
         yield start
+
+
+@pytest.fixture
+def failures(dsn):
+    """The failures recorded for a message: (reason, error_class, error, details), oldest first."""
+
+    def look(message_id):
+        with psycopg.connect(dsn) as connection:
+            return connection.execute(
+                "select reason, error_class, error, details from signalbox.failure"
+                " where message_id = %s order by failure_id",
+                [message_id],
+            ).fetchall()
+
+    return look
+
+
+@pytest.fixture
+def dead_letter(dsn):
+    def look(message_id):
+        with psycopg.connect(dsn) as connection:
+            return connection.execute(
+                "select reason, error_class, error, details, receive_count from signalbox.dead_letter"
+                " where message_id = %s",
+                [message_id],
+            ).fetchone()
+
+    return look
+
+
+@pytest.fixture
+def held(dsn):
+    """How many messages of a queue are anywhere in it."""
+
+    def look(queue):
+        with psycopg.connect(dsn) as connection:
+            (count,) = connection.execute(
+                "select count(*) from signalbox.message_status join signalbox.queue using (queue_id)"
+                " where name = %s and status <> 'completed'",
+                [queue],
+            ).fetchone()
+        return count
+
+    return look
+
+
+@pytest.fixture
+def lease(dsn):
+    """When a message was taken, and until when it is held."""
+
+    def look(message_id):
+        with psycopg.connect(dsn) as connection:
+            return connection.execute(
+                "select leased_at, deadline from signalbox.lease where message_id = %s", [message_id]
+            ).fetchone()
+
+    return look
+
+
+@pytest.fixture
+def listening(dsn):
+    def look():
+        with psycopg.connect(dsn) as connection:
+            return connection.execute(
+                "select pid from pg_stat_activity where state = 'idle'"
+                " and application_name = 'signalbox listener' and query like 'listen %'"
+            ).fetchone()
+
+    return look

@@ -30,6 +30,11 @@ def eventually(look: Callable[[], T], within: float = PATIENCE) -> T:
     return seen
 
 
+def gone(pid: int) -> bool:
+    """Has the process ended?"""
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
 @dataclass
 class Notes:
     """What handlers wrote about their runs: (word, message id, receive count, process id) for each line."""
