@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,12 +32,15 @@ class HistoryPoint:
 
 def sparklines(queue_ids: Sequence[int], points: int = 60) -> dict[int, list[HistoryPoint]]:
     """The last `points` buckets of each queue, oldest first, one query. A queue at rest repeats its last depth."""
-    now = datetime.now(UTC)
-    newest = datetime.fromtimestamp(int(now.timestamp()) // BUCKET_SECONDS * BUCKET_SECONDS, UTC)
-    buckets = [newest - timedelta(seconds=BUCKET_SECONDS * back) for back in reversed(range(points))]
+    current = datetime.fromtimestamp(int(time.time()) // BUCKET_SECONDS * BUCKET_SECONDS, UTC)
+    oldest = current - timedelta(seconds=BUCKET_SECONDS * points)
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS, {"queue_ids": list(queue_ids), "since": buckets[0]})
+        cursor.execute(_ROWS, {"queue_ids": list(queue_ids), "since": oldest})
         rows = cursor.fetchall()
+    # The current bucket counts only once it is recorded: until then it would look like a fall to zero.
+    recorded = any(bucket_at == current for _, _, bucket_at, *_ in rows)
+    newest = current if recorded else current - timedelta(seconds=BUCKET_SECONDS)
+    buckets = [newest - timedelta(seconds=BUCKET_SECONDS * back) for back in reversed(range(points))]
     found: dict[int, list[HistoryPoint]] = {queue_id: [] for queue_id in queue_ids}
     for queue_id, seconds, *values in rows:
         found[queue_id].append(_point(seconds, *values))

@@ -10,6 +10,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from queues.settings import SETTINGS
@@ -26,8 +27,6 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
         cursor.execute("select to_regclass('signalbox.sql_script') is not null")
         if not cursor.fetchone()[0]:
             return []  # migrated back to before the data plane
-    from django.db import transaction
-
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         cursor.execute("select pg_advisory_xact_lock(%s)", [INSTALL_LOCK])
         _store_setting_definitions(cursor)
@@ -47,7 +46,15 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
                 [script.stem, checksum],
             )
             changed.append(script.stem)
-        return changed
+    _prepare_log(connection)
+    return changed
+
+
+def _prepare_log(connection: BaseDatabaseWrapper) -> None:
+    """Segments for the first messages, so that nobody sends before there is a place; upkeep goes on from here."""
+    with connection.cursor() as cursor:
+        cursor.execute("select signalbox.ensure_partitions()")
+        cursor.execute("select signalbox.publish_log_end()")  # a statement of its own: it sees what is committed
 
 
 def _store_setting_definitions(cursor) -> None:  # type: ignore[no-untyped-def]

@@ -12,7 +12,9 @@ begin
     return false;
   end if;
   perform pg_advisory_xact_lock(hashtext('signalbox.segment'), 0);
-  if to_regclass('signalbox.' || v_name) is not null then
+  -- Asks the catalog anew: an advisory lock brings no invalidations, so to_regclass may still answer from before the wait.
+  perform from pg_class c where c.relname = v_name and c.relnamespace = 'signalbox'::regnamespace;
+  if found then
     return false;
   end if;
   execute format('create table signalbox.%I (like signalbox.message including defaults including constraints)', v_name);
