@@ -4,8 +4,8 @@ Each page is one query and as fast at the end of a list as at its beginning; a f
 the time it is given answers with what it has seen so far. Payloads come cut to 2 KB, as text.
 """
 
-from dlq.browse.dead_letters import DeadLetterRow, ErrorClass, dead_letters, top_error_classes
-from dlq.browse.messages import MessageRow, State, messages
+from dlq.browse.dead_letter_list import DeadLetterRow, ErrorClass, dead_letters, top_error_classes
+from dlq.browse.message_list import MessageRow, State, messages
 from dlq.browse.pages import PAGE_ROWS, Page, Place
 
 __all__ = [

@@ -16,7 +16,7 @@ from dlq.selecting import newest_id
 from queues.control import configure_queue
 from queues.errors import InvalidArgument, QueueClosed, QueueNotFound
 from queues.models import AuditEvent
-from tests.dlq.conftest import Graveyard
+from tests.dlq.graveyards import Graveyard
 
 
 def start(graveyard: Graveyard, filter_text: str | None = None, **options: object) -> Redrive:

@@ -1,0 +1,100 @@
+"""Redrives by real Celery workers over the filesystem broker, which are also killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from dlq import purge, redrives
+from dlq.models import Job, Redrive
+from dlq.selecting import newest_id
+from tests.dlq.graveyards import Graveyard
+from tests.dlq.processes import PROJECT, environment
+
+WAIT_SECONDS = 60
+
+StartWorker = Callable[[], AbstractContextManager["subprocess.Popen[bytes]"]]
+
+
+@pytest.fixture
+def start_worker(dsn: str, tmp_path: Path) -> StartWorker:
+    """A worker of the console's, ready; killed with all its children at the end of the block."""
+
+    @contextmanager
+    def start() -> Iterator[subprocess.Popen[bytes]]:
+        log = tmp_path / f"worker-{time.monotonic_ns()}.log"
+        command = [sys.executable, "-m", "celery", "-A", "console", "worker", "--concurrency=1", "--loglevel=INFO"]
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(
+                command, cwd=PROJECT, env=environment(dsn), stdout=output, stderr=output, start_new_session=True
+            ) as process,
+        ):
+            try:
+                wait_until(lambda: b"ready." in log.read_bytes(), log.read_text)
+                yield process
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
+
+    return start
+
+
+def wait_until(happened: Callable[[], bool], explain: Callable[[], str]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not happened():
+        assert time.monotonic() < deadline, explain()
+        time.sleep(0.05)
+
+
+def wait_for(job: Job, state: Job.State) -> None:
+    def arrived() -> bool:
+        job.refresh_from_db()
+        return job.state == state
+
+    wait_until(arrived, lambda: f"{job} is {job.state}, not {state}: {job.error}")
+
+
+def test_a_worker_runs_what_is_created_while_it_runs(graveyard: Graveyard, start_worker: StartWorker) -> None:
+    with start_worker():
+        buried = graveyard.bury(30)
+        redrive = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="")
+        wait_for(redrive, Job.State.DONE)
+        cleared = purge.create(
+            graveyard.queue,
+            ["ready"],
+            purge.preview(graveyard.queue, ["ready"]).bounds,
+            graveyard.queue,
+            actor="ann",
+            reason="",
+        )
+        wait_for(cleared, Job.State.DONE)
+
+    assert (redrive.moved, graveyard.redriven(redrive.pk)) == (30, buried)
+    assert (cleared.purged, graveyard.ready()) == (30, 0)
+
+
+def test_another_worker_goes_on_when_one_is_killed(graveyard: Graveyard, start_worker: StartWorker) -> None:
+    """Its kick dies with it, and what is left to tell of the redrive is its row."""
+    buried = graveyard.bury(300)
+    redrive = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="", rate_per_second=50)
+
+    with start_worker():
+        wait_until(lambda: len(graveyard.dead()) < 290, lambda: f"{redrive} did not start")
+    left = len(graveyard.dead())
+    assert left > 0
+    # As if the time of its lease had passed.
+    Redrive.objects.filter(pk=redrive.pk).update(lease_expires_at=None)
+    redrives.set_rate(redrive.pk, None, actor="ann")
+    with start_worker():
+        wait_for(redrive, Job.State.DONE)
+
+    assert (redrive.moved, redrive.skipped) == (300, 0)
+    assert graveyard.redriven(redrive.pk) == buried

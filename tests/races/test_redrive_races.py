@@ -1,0 +1,249 @@
+"""Two at a time, and deaths at any moment: each message is sent again once, and the counts tell the truth."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from dlq import jobs, redrives, verbs
+from dlq.models import Redrive
+from dlq.runner import Ending
+from dlq.selecting import newest_id
+from tests.dlq.graveyards import Graveyard, graveyard, make_graveyard
+from tests.dlq.processes import PROJECT, environment
+
+__all__ = ["graveyard", "make_graveyard"]
+
+SEED = 20260101
+KILLS = 40
+
+
+class Gate:
+    """Stops a runner in the middle of its first batch, moved but not committed, until the test lets it go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+        self._redrive = verbs.redrive
+        monkeypatch.setattr(verbs, "redrive", self._stop_once)
+
+    def _stop_once(self, *arguments: Any) -> int:
+        moved = self._redrive(*arguments)
+        if not self.reached.is_set():
+            self.reached.set()
+            assert self.open.wait(30)
+        return moved
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    return Gate(monkeypatch)
+
+
+@pytest.fixture
+def in_thread(commits: None) -> Iterator[Callable[..., Future[Any]]]:
+    """Runs a function on a thread, and so on a connection, of its own."""
+
+    def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor() as pool:
+        yield lambda *arguments, **named: pool.submit(call, *arguments, **named)
+
+
+def start(graveyard: Graveyard) -> Redrive:
+    return redrives.create(graveyard.filter, newest_id(), actor="ann", reason="")
+
+
+def await_waiter(graveyard: Graveyard, statement: str) -> None:
+    """Return once some connection waits for a lock to run such a statement."""
+    waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like %s"
+    deadline = time.monotonic() + 20
+    while not graveyard.engine.value(waiting, statement):
+        assert time.monotonic() < deadline, f"nobody waits with {statement}"
+        time.sleep(0.01)
+
+
+def test_a_doubled_kick_finds_the_job_taken(
+    graveyard: Graveyard, gate: Gate, in_thread: Callable[..., Future[Any]]
+) -> None:
+    buried = graveyard.bury(20)
+    redrive = start(graveyard)
+
+    first = in_thread(redrives.run_slice, redrive.pk)
+    assert gate.reached.wait(20)
+    assert redrives.run_slice(redrive.pk) is Ending.TAKEN
+    gate.open.set()
+
+    assert first.result(20) is Ending.OVER
+    redrive.refresh_from_db()
+    assert (redrive.moved, redrive.skipped, graveyard.redriven(redrive.pk)) == (20, 0, buried)
+
+
+def test_a_lease_that_a_batch_renews_is_not_taken(
+    graveyard: Graveyard, gate: Gate, in_thread: Callable[..., Future[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second runner saw it expired and waited for the row: what counts is what stands there afterwards."""
+    monkeypatch.setattr(jobs, "_lease_end", lambda: None)
+    monkeypatch.setattr(redrives, "BATCH_MESSAGES", 5)
+    graveyard.bury(20)
+    redrive = start(graveyard)
+
+    first = in_thread(redrives.run_slice, redrive.pk)
+    assert gate.reached.wait(20)
+    second = in_thread(redrives.run_slice, redrive.pk)
+    await_waiter(graveyard, 'UPDATE "redrive"%')
+    gate.open.set()
+
+    assert (first.result(20), second.result(20)) == (Ending.OVER, Ending.TAKEN)
+
+
+def test_a_runner_that_lost_its_lease_moves_nothing_more(
+    graveyard: Graveyard, gate: Gate, in_thread: Callable[..., Future[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It slept so long in its batch that another took over: its commit is whole, and its last."""
+    monkeypatch.setattr(redrives, "BATCH_MESSAGES", 5)
+    monkeypatch.setattr(jobs, "LEASE_SECONDS", -1.0)
+    buried = graveyard.bury(20)
+    redrive = start(graveyard)
+
+    slow = in_thread(redrives.run_slice, redrive.pk)
+    assert gate.reached.wait(20)
+    heir = in_thread(redrives.run_slice, redrive.pk)
+    await_waiter(graveyard, 'UPDATE "redrive"%')
+    gate.open.set()
+
+    assert (slow.result(20), heir.result(20)) == (Ending.STOPPED, Ending.OVER)
+    redrive.refresh_from_db()
+    assert (redrive.state, redrive.moved, redrive.skipped) == ("done", 20, 0)
+    assert graveyard.redriven(redrive.pk) == buried
+
+
+@pytest.mark.parametrize(("verb", "state"), [(redrives.pause, "paused"), (redrives.cancel, "cancelled")])
+def test_stopping_waits_for_the_batch_under_way_and_for_no_other(
+    graveyard: Graveyard,
+    gate: Gate,
+    in_thread: Callable[..., Future[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    verb: Callable[..., bool],
+    state: str,
+) -> None:
+    monkeypatch.setattr(redrives, "BATCH_MESSAGES", 5)
+    buried = graveyard.bury(20)
+    redrive = start(graveyard)
+
+    running = in_thread(redrives.run_slice, redrive.pk)
+    assert gate.reached.wait(20)
+    stopping = in_thread(verb, redrive.pk, actor="bob")
+    await_waiter(graveyard, 'UPDATE "redrive"%')
+    gate.open.set()
+
+    assert stopping.result(20)
+    assert running.result(20) is Ending.STOPPED
+    redrive.refresh_from_db()
+    assert redrive.state == state
+    assert graveyard.dead() == buried[redrive.moved :]
+    assert graveyard.redriven(redrive.pk) == buried[: redrive.moved]
+
+
+def test_a_redrive_that_ends_first_is_not_cancelled(
+    graveyard: Graveyard, gate: Gate, in_thread: Callable[..., Future[Any]]
+) -> None:
+    graveyard.bury(3)
+    redrive = start(graveyard)
+
+    running = in_thread(redrives.run_slice, redrive.pk)
+    assert gate.reached.wait(20)
+    cancelling = in_thread(redrives.cancel, redrive.pk, actor="bob")
+    await_waiter(graveyard, 'UPDATE "redrive"%')
+    gate.open.set()
+
+    assert running.result(20) is Ending.OVER
+    assert not cancelling.result(20)
+    redrive.refresh_from_db()
+    assert redrive.state == "done"
+
+
+def test_two_redrives_of_the_same_letters_share_them(
+    graveyard: Graveyard, gate: Gate, in_thread: Callable[..., Future[Any]]
+) -> None:
+    buried = graveyard.bury(20)
+    one, other = start(graveyard), start(graveyard)
+
+    first = in_thread(redrives.run_slice, one.pk)
+    assert gate.reached.wait(20)
+    assert redrives.run_in_foreground(other.pk).state == "done"
+    gate.open.set()
+
+    assert first.result(20) is Ending.OVER
+    one.refresh_from_db()
+    other.refresh_from_db()
+    assert (one.moved, other.moved, other.skipped) == (20, 0, 20)
+    assert graveyard.redriven(one.pk) + graveyard.redriven(other.pk) == buried
+    assert graveyard.ready() == 20
+
+
+@pytest.fixture
+def nursery(dsn: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
+    with subprocess.Popen(
+        command, cwd=PROJECT, env=environment(dsn), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def fork_runner(nursery: subprocess.Popen[str], redrive: Redrive) -> int:
+    """A process that runs the redrive, once it does; its id."""
+    assert nursery.stdin is not None
+    assert nursery.stdout is not None
+    # As if the time of the last one's lease had passed. Waits until the database is done with that one.
+    Redrive.objects.filter(pk=redrive.pk).update(lease_expires_at=None)
+    nursery.stdin.write(f"{redrive.pk} 20\n")
+    nursery.stdin.flush()
+    child = int(nursery.stdout.readline())
+    while Redrive.objects.filter(pk=redrive.pk, state__in=Redrive.RUNNABLE_STATES, lease_expires_at=None).exists():
+        time.sleep(0.002)
+    return child
+
+
+def test_a_redrive_survives_the_death_of_its_runner_at_any_moment(
+    graveyard: Graveyard, nursery: subprocess.Popen[str]
+) -> None:
+    draw = random.Random(SEED)
+    buried = graveyard.bury(10_000)
+    redrive = start(graveyard)
+
+    kills = 0
+    while kills < KILLS:
+        child = fork_runner(nursery, redrive)
+        time.sleep(draw.uniform(0, 0.06))
+        os.kill(child, signal.SIGKILL)
+        redrive.refresh_from_db()
+        assert redrive.is_active, f"it was over after {kills} kills (seed {SEED})"
+        kills += 1
+    died_at = redrive.moved
+    Redrive.objects.filter(pk=redrive.pk).update(lease_expires_at=None)
+    redrive = redrives.run_in_foreground(redrive.pk)
+
+    assert 0 < died_at < 10_000
+    assert (redrive.state, redrive.moved, redrive.skipped) == ("done", 10_000, 0)
+    assert graveyard.redriven(redrive.pk) == buried
+    assert (graveyard.dead(), graveyard.ready()) == ([], 10_000)
+    assert graveyard.engine.counted() == graveyard.engine.recounted()
