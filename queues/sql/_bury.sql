@@ -56,7 +56,7 @@ begin
     select count(*)::integer as times,
       coalesce(jsonb_agg(jsonb_build_object(
         'redrive_id', r.redrive_id, 'redriven_at', r.redriven_at, 'actor', r.actor, 'queue_id', r.queue_id
-      ) order by r.redriven_id), '[]') as history
+      ) order by r.redriven_at), '[]') as history
     from signalbox.redriven r
     where r.message_id = l.message_id
   ) story

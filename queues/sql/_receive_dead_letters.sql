@@ -26,7 +26,7 @@ begin
   ), gone as (
     delete from signalbox.dead_letter d
     using picked p
-    where d.dead_letter_id = p.dead_letter_id
+    where d.dead_letter_id = any(array[p.dead_letter_id])
     returning d.*
   ), drawn as materialized (
     select nextval('signalbox.message_id'::regclass) as new_id, g.*

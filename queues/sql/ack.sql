@@ -1,6 +1,8 @@
 -- ack(receipt_handles): the work is done. Returns for each handle, in the order given, whether it was still held.
 -- Deletes the leases and appends one row of history for each queue. A handle of an older lease acknowledges nothing.
 -- Locks the leases, in order of message id, so that overlapping acks never wait in a circle. Index: lease_pkey.
+-- `= any(array[x])` and `+ 0` offer the planner no order: with plain equality it reads a whole index while the table is
+-- small, and keeps that plan when twenty thousand leases are in flight (40 ms for one ack).
 create or replace function signalbox.ack(receipt_handles text[])
 returns table (receipt_handle text, acked boolean)
 language plpgsql
@@ -23,7 +25,7 @@ begin
   ), gone as (
     delete from signalbox.lease l
     using given g
-    where l.message_id = g.message_id and l.nonce = g.nonce and l.queue_id = g.queue_id
+    where l.message_id = any(array[g.message_id]) and l.nonce = g.nonce and l.queue_id + 0 = g.queue_id
     returning l.message_id, l.queue_id, l.receive_count, l.leased_at, l.consumer, g.handle
   ), kept as (
     insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)

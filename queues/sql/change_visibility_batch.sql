@@ -1,6 +1,6 @@
 -- change_visibility_batch(receipt_handles, seconds): change_visibility for many at once, a worker's heartbeat.
 -- Returns every handle in the order given with its new deadline, null where the lease is no longer held.
--- Locks the leases in order of message id. Index: lease_pkey.
+-- Locks the leases in order of message id. Index: lease_pkey, in words that rule out every other plan (see ack).
 create or replace function signalbox.change_visibility_batch(receipt_handles text[], seconds double precision)
 returns table (receipt_handle text, deadline timestamptz)
 language plpgsql
@@ -33,7 +33,7 @@ begin
       update signalbox.lease l
       set deadline = m.deadline
       from moment m, given g
-      where l.message_id = g.message_id and l.nonce = g.nonce and l.queue_id = g.queue_id
+      where l.message_id = any(array[g.message_id]) and l.nonce = g.nonce and l.queue_id + 0 = g.queue_id
       returning g.handle, l.deadline
     )
     select array_agg(e.handle), max(e.deadline) into v_held, v_deadline from extended e;
@@ -46,7 +46,7 @@ begin
     ), returned as (
       delete from signalbox.lease l
       using given g
-      where l.message_id = g.message_id and l.nonce = g.nonce and l.queue_id = g.queue_id
+      where l.message_id = any(array[g.message_id]) and l.nonce = g.nonce and l.queue_id + 0 = g.queue_id
       returning g.handle, l.queue_id, l.priority, l.receive_count, l.message_id
     ), moment as materialized (
       select signalbox.clock_time() as at

@@ -1,5 +1,5 @@
 -- delete_dead_letters(ids): remove these dead letters for good; returns how many there were. One that a redrive or a
--- consumer takes at this moment is left to it. Locks the rows in order. Index: dead_letter_pkey.
+-- consumer takes at this moment is left to it. Locks the rows in order. Index: dead_letter_pkey (by any: see ack).
 create or replace function signalbox.delete_dead_letters(dead_letter_ids bigint[]) returns bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -30,7 +30,7 @@ begin
   ), gone as (
     delete from signalbox.dead_letter d
     using picked p
-    where d.dead_letter_id = p.dead_letter_id
+    where d.dead_letter_id = any(array[p.dead_letter_id])
     returning d.message_id, d.queue_id, d.source_queue_id, d.receive_count
   ), settled as (
     insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)

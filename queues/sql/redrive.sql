@@ -1,7 +1,7 @@
 -- redrive(dead_letter_ids, target_queue, redrive_id, actor): send these dead letters again, each once: those that are no
 -- longer dead are passed over. The message keeps its id, starts with no deliveries, and remembers by whom it was sent.
 -- Target: the queue it died in, or target_queue. Returns what moved. One small transaction is the caller's business.
--- Locks the rows in order, SKIP LOCKED. Index: dead_letter_pkey.
+-- Locks the rows in order, SKIP LOCKED. Index: dead_letter_pkey (by any: see ack).
 create or replace function signalbox.redrive(
   dead_letter_ids bigint[],
   target_queue text default null,
@@ -45,7 +45,7 @@ begin
   ), gone as (
     delete from signalbox.dead_letter d
     using picked p
-    where d.dead_letter_id = p.dead_letter_id
+    where d.dead_letter_id = any(array[p.dead_letter_id])
     returning d.*, coalesce(v_target_queue_id, d.source_queue_id) as target_queue_id
   ), kept as (
     insert into signalbox.message_kept as k (

@@ -1,0 +1,78 @@
+"""Verbs look rows up by their keys even when the statistics were taken while the tables were nearly empty.
+
+A plan made then is kept until an analyze comes by; one that reads a whole index costs what
+the table has grown to since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.engine import Engine
+from tests.queues.plans import plans_of
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+SETTLING = {
+    "ack": "select count(*) from signalbox.ack(array[%s])",
+    "extend": "select signalbox.change_visibility(%s, 60)",
+    "give back": "select signalbox.change_visibility(%s, 0)",
+    "retry": "select signalbox.nack(%s)",
+    "bury": "select signalbox.nack(%s, reason => 'rejected')",
+}
+OF_DEAD_LETTERS = {
+    "redrive": "select count(*) from signalbox.redrive(array[%s])",
+    "delete": "select signalbox.delete_dead_letters(array[%s])",
+}
+TICKETS = "signalbox.ready, signalbox.scheduled, signalbox.lease, signalbox.dead_letter, signalbox.redriven"
+
+
+@pytest.fixture(params=[0, 1, 3])
+def bare(request: pytest.FixtureRequest, engine: Engine, connect: Connect) -> Iterator[Engine]:
+    """A session that believes the tables of tickets nearly empty, as they often are when statistics are taken.
+
+    They are, for this transaction, which is never committed.
+    """
+    session = engine.on(connect())
+    session.connection.execute("begin")
+    session.connection.execute(f"truncate {TICKETS}")
+    for number in range(request.param):
+        session.die(number)
+        session.send(number)
+    session.receive(10)
+    session.connection.execute(f"analyze {TICKETS}")
+    session.connection.execute("discard plans")
+    yield session
+    session.connection.execute("rollback")
+
+
+@pytest.mark.parametrize("verb", SETTLING)
+def test_settling_looks_leases_up_even_when_they_were_few(bare: Engine, verb: str) -> None:
+    bare.send("one more")
+    handle = bare.receive_one()[1]
+
+    plans = plans_of(bare.connection, SETTLING[verb], handle)
+
+    assert [scan for plan in plans for scan in plan.whole_scans()] == []
+
+
+@pytest.mark.parametrize("verb", OF_DEAD_LETTERS)
+def test_dead_letters_are_looked_up_even_when_they_were_few(bare: Engine, verb: str) -> None:
+    plans = plans_of(bare.connection, OF_DEAD_LETTERS[verb], bare.die("one more"))
+
+    assert [scan for plan in plans for scan in plan.whole_scans()] == []
+
+
+@pytest.mark.parametrize("verb", ["receive", "purge"])
+def test_claims_and_purges_read_no_table_whole_even_when_it_was_small(bare: Engine, verb: str) -> None:
+    bare.send("expired")
+    bare.receive_one(visibility_timeout=0)
+    bare.send("due", delay_seconds=0.000001)
+
+    plans = plans_of(bare.connection, f"select signalbox.{verb}(%s)", bare.queue)
+
+    assert [scan for plan in plans for scan in plan.whole_scans()] == []
