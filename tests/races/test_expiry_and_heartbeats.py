@@ -14,6 +14,24 @@ from tests.races.sessions import finish, start, until_waiting
 
 Connect = Callable[..., psycopg.Connection[Any]]
 
+BY_REPLACEMENT = {
+    """extended as (
+      update signalbox.lease l
+      set deadline = m.deadline
+      from moment m, given g""": """replaced as (
+      delete from signalbox.lease l
+      using given g""",
+    """returning g.handle, l.deadline
+    )""": """returning g.handle, l.*
+    ), extended as (
+      insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer)
+      select r.message_id, r.queue_id, r.receive_count, r.priority, m.deadline, r.leased_at, r.nonce, r.consumer
+      from replaced r, moment m
+      returning queue_id || '.' || message_id || '.' || nonce as handle, deadline
+    )""",
+}
+"""A heartbeat that deletes the lease and inserts it again with the new deadline."""
+
 EXTEND = "select deadline from signalbox.change_visibility_batch(array[%s], 60)"
 
 
@@ -40,21 +58,7 @@ def test_an_ack_during_a_heartbeat_counts(engine: Engine, connect: Connect, obse
 def test_a_heartbeat_by_replacement_would_lose_the_ack(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs
 ) -> None:
-    naive.install(
-        "change_visibility_batch",
-        {
-            "extended as (\n      update signalbox.lease l\n      set deadline = m.deadline\n      from moment m, given g": (
-                "replaced as (\n      delete from signalbox.lease l using given g"
-            ),
-            "returning g.handle, l.deadline\n    )": (
-                "returning g.handle, l.*\n    ), extended as (\n      insert into signalbox.lease"
-                " (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer)"
-                " select r.message_id, r.queue_id, r.receive_count, r.priority, m.deadline, r.leased_at, r.nonce,"
-                " r.consumer from replaced r, moment m returning"
-                " queue_id || '.' || message_id || '.' || nonce as handle, deadline)"
-            ),
-        },
-    )
+    naive.install("change_visibility_batch", BY_REPLACEMENT)
 
     assert ack_during_a_heartbeat(engine, naive.engine(engine, connect()), connect, observer) == [False]
     assert engine.recounted() == (0, 0, 1, 0, 0)
