@@ -27,13 +27,14 @@ TOTALS: dict[str, tuple[str, ...]] = {
     "dead_lettered": tuple(f"dead_{reason}" for reason in DEAD_REASONS),
     "deduplicated": ("deduplicated",),
     "redriven": ("redriven",),
-    "purged": ("purged_ready", "purged_scheduled", "purged_leased", "purged_dead", "purged_held"),
-    "expired": ("expired_ready", "expired_dead", "expired_held"),
+    # A dead letter is purged or expires where it lives, in its dead-letter queue; its source only forgets it.
+    "purged": ("purged_ready", "purged_scheduled", "purged_leased", "purged_held"),
+    "expired": ("expired_ready", "expired_held"),
     "promoted": ("promoted",),
     "returned": ("returned",),
 }
 
-_STATES_IN_QUEUE = ("ready", "scheduled", "leased")
+_STATES_IN_QUEUE = ("ready", "scheduled", "leased", "held")
 
 
 @dataclass(frozen=True)
