@@ -112,7 +112,14 @@ begin
       select b.priority, b.floor, b.until
       into v_priority, v_floor, v_until
       from signalbox._best_band(v_queue_id, v_bands, v_floors, v_aging) b;
-      exit when v_priority is null;
+      if v_priority is null then
+        -- Nothing waits in any of them. A dead-letter queue goes on to what it holds.
+        exit when not v_holds_dead_letters;
+        v_bands := v_bands[1:1];
+        v_priority := v_bands[1];
+        v_floor := v_floors[1];
+        v_until := 'infinity';
+      end if;
     end if;
 
     with picked as (
@@ -133,7 +140,7 @@ begin
       select signalbox.clock_time() as at
     ), leased as (
       insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer)
-      select p.message_id, v_queue_id, p.receive_count + 1, v_priority, m.at + v_visibility, m.at, v_nonce, receive.consumer
+      select p.message_id, v_queue_id, least(p.receive_count + 1, 32767), v_priority, m.at + v_visibility, m.at, v_nonce, receive.consumer
       from moment m, picked p
       returning lease.message_id, lease.receive_count, lease.deadline
     ), counted as (

@@ -1,0 +1,162 @@
+"""A dead letter is in one place, and whoever takes it takes it alone (hazard 10, invariant 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.engine import Engine
+from tests.races.naive import NaiveVerbs
+from tests.races.sessions import finish, start, until_waiting
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+REDRIVE = "select count(*) from signalbox.redrive(%s)"
+DELETE = "select signalbox.delete_dead_letters(%s)"
+
+
+def cemetery(engine: Engine) -> Engine:
+    """The dead-letter queue of an engine's queue."""
+    name = f"{engine.queue}-dlq"
+    queue_id = engine.value("select queue_id from signalbox.queue where name = %s", name)
+    return Engine(engine.connection, name, queue_id)
+
+
+def test_a_consumer_of_the_dead_letter_queue_and_a_redrive_never_take_the_same(
+    engine: Engine, connect: Connect
+) -> None:
+    letters = [engine.die(number) for number in range(4)]
+    consumer = cemetery(engine).on(connect())
+    consumer.connection.execute("begin")
+    taken = consumer.receive(2)
+
+    assert engine.value(REDRIVE, letters) == 2  # and does not wait for the consumer
+
+    consumer.connection.execute("commit")
+    assert [row[3] for row in taken] == [0, 1]
+    assert [row[3] for row in engine.receive(10)] == [2, 3]
+    assert consumer.receive(10) == []
+    for queue in (engine, cemetery(engine)):
+        assert queue.counted() == queue.recounted()
+
+
+def test_a_redrive_that_is_rolled_back_leaves_the_letter_to_a_consumer(engine: Engine, connect: Connect) -> None:
+    letter = engine.die("x")
+    operator = engine.on(connect())
+    operator.connection.execute("begin")
+    assert operator.value(REDRIVE, [letter]) == 1
+    assert cemetery(engine).receive(1) == []
+    operator.connection.execute("rollback")
+
+    assert [row[3] for row in cemetery(engine).receive(1)] == ["x"]
+    assert engine.value(REDRIVE, [letter]) == 0
+
+
+@pytest.mark.parametrize("first", [REDRIVE, DELETE], ids=["redrive first", "delete first"])
+@pytest.mark.parametrize("second", [REDRIVE, DELETE], ids=["then redrive", "then delete"])
+def test_of_two_who_want_the_same_letters_one_gets_each(
+    engine: Engine, connect: Connect, first: str, second: str
+) -> None:
+    letters = [engine.die(number) for number in range(6)]
+    early, late = connect(), connect()
+    early.execute("begin")
+    got = [(early.execute(first, [letters[:4]]).fetchone() or (0,))[0]]
+    got.append((late.execute(second, [letters]).fetchone() or (0,))[0])
+    early.execute("commit")
+
+    assert got == [4, 2]
+    assert engine.value("select count(*) from signalbox.dead_letter where dead_letter_id = any(%s)", letters) == 0
+    redriven = (4 if first == REDRIVE else 0) + (2 if second == REDRIVE else 0)
+    assert len(engine.receive(10)) == redriven
+    assert engine.counted() == engine.recounted()
+
+
+def test_many_redrives_of_the_same_letters_move_each_once(engine: Engine, connect: Connect) -> None:
+    letters = [engine.die(number) for number in range(30)]
+    sessions = [connect() for _ in range(4)]
+
+    def redrive_all(session: psycopg.Connection[Any], step: int) -> list[int]:
+        moved = []
+        for start_at in range(0, 30, step):
+            rows = session.execute(
+                "select dead_letter_id from signalbox.redrive(%s)", [letters[start_at : start_at + step][::-1]]
+            )
+            moved += [row[0] for row in rows.fetchall()]
+        return moved
+
+    calls = [start(redrive_all, session, step) for session, step in zip(sessions, (1, 4, 7, 30), strict=True)]
+    moved = [letter for call in calls for letter in finish(call)]
+    # A redrive passes over what another holds at that moment; that one may be rolled back, so it asks again.
+    moved += redrive_all(sessions[0], 30)
+
+    assert sorted(moved) == letters
+    assert len({row[0] for row in engine.receive(100)}) == 30
+
+
+def test_a_redrive_that_does_not_lock_first_would_wait_or_move_twice(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs
+) -> None:
+    naive.install("redrive", {"for update skip locked": ""})
+    letter = engine.die("x")
+    first, second = naive.engine(engine, connect()), naive.engine(engine, connect())
+    first.connection.execute("begin")
+    assert first.value(REDRIVE, [letter]) == 1
+
+    waiting = start(second.value, REDRIVE, [letter])
+    until_waiting(observer, second.connection)  # an operator's click hangs until the other's job commits
+
+    first.connection.execute("commit")
+    assert finish(waiting) == 0
+
+
+def test_a_redrive_whose_session_is_killed_moved_nothing(engine: Engine, connect: Connect) -> None:
+    letters = [engine.die(number) for number in range(3)]
+    session = connect()
+    session.execute("begin")
+    session.execute(REDRIVE, [letters])
+    engine.value("select pg_terminate_backend(%s, 10000)", session.info.backend_pid)
+
+    assert engine.value(REDRIVE, letters) == 3
+    assert engine.counted() == engine.recounted() == (3, 0, 0, 0, 0)
+
+
+def test_a_dead_letter_queue_hands_out_its_dead_whatever_priorities_it_has_seen(engine: Engine) -> None:
+    engine.die("dead")
+    queue = cemetery(engine)
+    for priority in (0, 5, 9):
+        queue.send("alive", priority=priority)
+
+    assert sorted(row[3] for row in queue.receive(10)) == ["alive", "alive", "alive", "dead"]
+
+    engine.die("dead later")
+    assert [row[3] for row in queue.receive(10)] == ["dead later"]
+
+
+def test_two_who_first_need_a_dead_letter_queue_share_it(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    handles = [engine.receive_one()[1] for number in range(2) if engine.send(number)]
+    first, second = engine.on(connect()), engine.on(connect())
+    first.connection.execute("begin")
+    assert first.nack(handles[0], reason="rejected") == "dead"
+    burying = start(second.nack, handles[1], reason="rejected")
+    until_waiting(observer, second.connection)
+    first.connection.execute("rollback")
+
+    assert finish(burying) == "dead"
+    assert first.nack(handles[0], reason="rejected") == "dead"
+    assert cemetery(engine).recounted()[4] == 2
+
+
+def test_a_message_given_back_forever_never_blocks_its_queue(engine: Engine) -> None:
+    """receive_count stops at the largest that fits; one more would have failed every claim of the queue."""
+    engine.send("reluctant")
+    engine.rows("update signalbox.ready set receive_count = 32767 where queue_id = %s returning 1", engine.queue_id)
+
+    handle = engine.receive_one()[1]
+    engine.value("select signalbox.change_visibility(%s, 0)", handle)
+
+    assert engine.receive_one()[2] == 32767
