@@ -25,6 +25,7 @@ PULSE_SECONDS = 0.05  # how long a sleeping receiver may wait for the announceme
 FLOOR_SECONDS = 0.1
 ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
 RECONNECT_SECONDS = 1.0
+DETACH_PATIENCE = "500ms"  # a claim's floor stands still meanwhile; the next try is ten minutes later
 
 
 @dataclass
@@ -130,19 +131,33 @@ class Rounds:
     def drop_segments(self) -> None:
         """Drop the segments of the log that no retention needs, keeping the bodies that live tickets still do."""
         for (number,) in self.connection.execute("select signalbox.expired_segments()").fetchall():
-            segment = sql.Identifier("signalbox", f"message_{number}")
             self._value("select signalbox.keep_live_bodies(%s)", number)
-            # CONCURRENTLY waits for open readers without making new ones wait behind it.
-            attached = self._value(
-                "select exists (select from pg_inherits where inhrelid = to_regclass(%s))",
-                f"signalbox.message_{number}",
-            )
-            if attached:
-                self.connection.execute(
-                    sql.SQL("alter table signalbox.message detach partition {} concurrently").format(segment)
-                )
+            self._detach(number)
             self._value("select signalbox.drop_segment(%s)", number)
             log.info("dropped segment %d of the log", number)
+
+    def _detach(self, number: int) -> None:
+        """CONCURRENTLY waits for whoever reads the log without making others wait behind it.
+
+        We wait only for a moment, since everything else here waits with us. What was begun stays pending, also when
+        this process dies, and a later call finishes it.
+        """
+        name = f"message_{number}"
+        pending = self._value(
+            "select inhdetachpending from pg_inherits where inhrelid = to_regclass(%s)", f"signalbox.{name}"
+        )
+        if pending is None:
+            return  # detached already
+        self.connection.execute(sql.SQL("set lock_timeout = {}").format(DETACH_PATIENCE))
+        try:
+            self.connection.execute(
+                sql.SQL("alter table signalbox.message detach partition {} {}").format(
+                    sql.Identifier("signalbox", name), sql.SQL("finalize" if pending else "concurrently")
+                )
+            )
+        finally:
+            if not self.connection.broken:
+                self.connection.execute("reset lock_timeout")
 
     def _call(self, step: str, *parameters: Any) -> Callable[[], object]:
         places = sql.SQL(", ").join([sql.Placeholder()] * len(parameters))
