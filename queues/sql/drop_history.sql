@@ -12,8 +12,8 @@ begin
   for v_partition in
     select c.relname,
       case when c.relname ~ '^dedup_\d{10}$'
-        then to_timestamp(right(c.relname, 10), 'YYYYMMDDHH24') at time zone 'UTC' at time zone 'UTC' + interval '1 hour'
-        else to_timestamp(right(c.relname, 8), 'YYYYMMDD') + interval '1 day'
+        then to_timestamp(right(c.relname, 10), 'YYYYMMDDHH24')::timestamp at time zone 'UTC' + interval '1 hour'
+        else to_timestamp(right(c.relname, 8), 'YYYYMMDD')::timestamp at time zone 'UTC' + interval '1 day'
       end as ends_at,
       case when c.relname ~ '^dedup' then interval '25 hours' else v_keep end as keep
     from pg_inherits i
