@@ -1,0 +1,358 @@
+"""The log never ends, and a body is there for as long as its ticket (hazards 8 and 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import pytest
+
+from queues.upkeep import Rounds
+from tests.engine import Engine
+from tests.races.sessions import finish, start, until, until_waiting
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+SEGMENT_IDS = 1_000_000
+SEND_BATCH = "select array_agg(id) from signalbox.send_batch(%s, array_fill('1'::jsonb, array[%s])) id"
+
+
+@pytest.fixture(autouse=True)
+def log_in_order(observer: psycopg.Connection[Any]) -> Iterator[None]:
+    """Whatever a test did, there are segments ahead again."""
+    yield
+    observer.execute("select signalbox.ensure_partitions()")
+    observer.execute("select signalbox.publish_log_end()")
+
+
+def go_to_the_end(engine: Engine, ids_before: int = 0) -> int:
+    """Draw ids up to just before the end of the last segment there is, as senders do when upkeep is gone for long.
+
+    Returns the number of the segment that is missing.
+    """
+    engine.value("select signalbox.ensure_partitions()")
+    end: int = engine.value("select signalbox.publish_log_end()")
+    engine.value("select setval('signalbox.message_id', %s)", end - ids_before)
+    return end // SEGMENT_IDS
+
+
+def exists(engine: Engine, segment: int) -> bool:
+    return bool(engine.value("select to_regclass(%s) is not null", f"signalbox.message_{segment}"))
+
+
+def test_a_sender_beyond_the_end_of_the_log_makes_the_segment(engine: Engine) -> None:
+    segment = go_to_the_end(engine)
+
+    message_id = engine.send("beyond")
+
+    assert message_id == segment * SEGMENT_IDS + 1
+    assert exists(engine, segment)
+    assert [row[0] for row in engine.receive(10)] == [message_id]
+
+
+def test_a_batch_may_cross_the_end_of_the_log(engine: Engine) -> None:
+    segment = go_to_the_end(engine, ids_before=2)
+
+    ids = engine.value(SEND_BATCH, engine.queue, 5)
+
+    assert ids == [segment * SEGMENT_IDS + n for n in (-1, 0, 1, 2, 3)]
+    assert sorted(row[0] for row in engine.receive(10)) == ids
+
+
+def test_dead_letters_received_beyond_the_end_of_the_log_find_a_segment(engine: Engine) -> None:
+    engine.die("x")
+    segment = go_to_the_end(engine)
+
+    rows = engine.rows("select message_id, payload from signalbox.receive(%s)", f"{engine.queue}-dlq")
+
+    assert rows == [(segment * SEGMENT_IDS + 1, "x")]
+
+
+def test_of_many_senders_beyond_the_end_one_makes_the_segment(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    segment = go_to_the_end(engine)
+    maker = engine.on(connect())
+    maker.connection.execute("begin")
+    maker.send("maker")
+    others = [engine.on(connect()) for _ in range(3)]
+    sending = [start(other.send, "other") for other in others]
+    until_waiting(observer, *[other.connection for other in others])
+    maker.connection.execute("commit")
+
+    ids = [finish(call) for call in sending]
+
+    assert sorted(ids) == [segment * SEGMENT_IDS + n for n in (2, 3, 4)]
+    assert len(engine.receive(10)) == 4
+
+
+def test_a_segment_made_in_a_transaction_that_fails_is_made_again(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    segment = go_to_the_end(engine)
+    maker, other = engine.on(connect()), engine.on(connect())
+    maker.connection.execute("begin")
+    maker.send("maker")
+    sending = start(other.send, "other")
+    until_waiting(observer, other.connection)
+    maker.connection.execute("rollback")
+
+    assert finish(sending) == segment * SEGMENT_IDS + 2
+    assert exists(engine, segment)
+
+
+def test_an_open_reader_of_the_log_does_not_hold_up_a_new_segment(engine: Engine, connect: Connect) -> None:
+    segment = go_to_the_end(engine)
+    reader = connect()
+    reader.execute("begin isolation level repeatable read")
+    reader.execute("select count(*) from signalbox.message where queue_id = %s", [engine.queue_id])
+    engine.connection.execute("set lock_timeout = '300ms'")
+
+    engine.send("beyond")
+
+    assert exists(engine, segment)
+    segment = go_to_the_end(engine)
+    with pytest.raises(psycopg.errors.LockNotAvailable):  # what a partition made in place does
+        engine.connection.execute(
+            f"create table signalbox.message_{segment} partition of signalbox.message"
+            f" for values from ({segment * SEGMENT_IDS + 1}) to ({(segment + 1) * SEGMENT_IDS + 1})".encode()
+        )
+
+
+@pytest.mark.parametrize("table", ["settled", "failure"])
+def test_history_of_a_day_without_a_partition_has_a_place(engine: Engine, table: str) -> None:
+    """At midnight with no upkeep acks go on; the row waits in the default partition."""
+    with engine.connection.transaction(force_rollback=True):
+        if table == "settled":
+            statement = (
+                "insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms)"
+                " values (%s, now() + interval '1 year', '{1}', '{1}', '{1}') returning tableoid::regclass::text"
+            )
+        else:
+            statement = (
+                "insert into signalbox.failure (queue_id, message_id, receive_count, failed_at, reason, fingerprint)"
+                " values (%s, 1, 1, now() + interval '1 year', 'x', 'x') returning tableoid::regclass::text"
+            )
+        assert engine.value(statement, engine.queue_id) in (f"{table}_default", f"signalbox.{table}_default")
+
+
+def test_the_daily_jump_draws_no_id_twice(engine: Engine, connect: Connect) -> None:
+    """Two segments on: an id drawn at the moment of the jump is far below the first one drawn after it."""
+    before = engine.send("before")
+    engine.value("select signalbox.ensure_partitions()")
+    engine.rows(
+        "update signalbox.segment set opened_at = now() - interval '2 days' where sealed_at is null returning 1"
+    )
+    sender = engine.on(connect())
+
+    def send_until_far() -> list[int]:
+        ids: list[int] = []
+        until(lambda: ids.append(sender.send("during")) or ids[-1] > before + SEGMENT_IDS, "an id after the jump")
+        return ids
+
+    sending = start(send_until_far)
+    until(lambda: engine.value("select pg_sequence_last_value('signalbox.message_id')") > before, "a first send")
+    engine.value("select signalbox.ensure_partitions()")
+    ids = finish(sending)
+
+    assert len(set(ids)) == len(ids)
+    assert ids == sorted(ids)
+    assert (ids[-1] - 1) // SEGMENT_IDS == (before - 1) // SEGMENT_IDS + 2
+    engine.value("select signalbox.ensure_partitions()")  # the segments of the next ids
+    assert exists(engine, (ids[-1] - 1) // SEGMENT_IDS + 4)
+
+
+def test_every_segment_that_was_left_is_sealed_even_if_upkeep_never_saw_it_open(engine: Engine) -> None:
+    """Jumped over, or filled while upkeep was gone: a segment that is never sealed is never dropped."""
+    engine.value("select signalbox.ensure_partitions()")
+    engine.send("first")
+    first = engine.value("select pg_sequence_last_value('signalbox.message_id')") // SEGMENT_IDS
+    for _ in range(2):  # filled from end to end between two calls of upkeep
+        go_to_the_end(engine)
+        last = (engine.send("emergency") - 1) // SEGMENT_IDS
+
+    engine.value("select signalbox.ensure_partitions()")
+
+    sealed = engine.rows(
+        "select segment_number from signalbox.segment where sealed_at is not null and segment_number >= %s order by 1",
+        first,
+    )
+    assert [row[0] for row in sealed] == [number for number in range(first, last) if exists(engine, number)]
+    assert engine.rows("select segment_number from signalbox.segment where sealed_at is null") == [(last,)]
+
+
+def enter_a_new_segment(engine: Engine) -> None:
+    """Begin a segment in which this test's messages are the only ones."""
+    last = engine.value("select coalesce(pg_sequence_last_value('signalbox.message_id'), 1)")
+    engine.value("select setval('signalbox.message_id', %s)", last // SEGMENT_IDS * SEGMENT_IDS + SEGMENT_IDS + 1)
+    engine.value("select signalbox.ensure_partitions()")
+
+
+def leave_and_forget_the_segment(engine: Engine) -> int:
+    """Begin the next segment, and make the last one so old that no retention needs it; returns its number."""
+    segment: int = engine.value("select pg_sequence_last_value('signalbox.message_id') / 1000000")
+    enter_a_new_segment(engine)
+    engine.rows(
+        "update signalbox.segment set sealed_at = now() - interval '3 years' where segment_number = %s returning 1",
+        segment,
+    )
+    return segment
+
+
+def kept(engine: Engine) -> list[int]:
+    rows = engine.rows("select message_id from signalbox.message_kept where queue_id = %s order by 1", engine.queue_id)
+    return [row[0] for row in rows]
+
+
+def test_a_dropped_segment_leaves_the_bodies_of_live_tickets(engine: Engine, connect: Connect) -> None:
+    enter_a_new_segment(engine)
+    acked, leased = engine.send("acked"), engine.send("leased")
+    engine.ack(engine.receive_one()[1])
+    engine.receive_one(visibility_timeout=0)
+    ready = engine.send("ready")
+    scheduled = engine.send("scheduled", delay_seconds=3600)
+    segment = leave_and_forget_the_segment(engine)
+
+    Rounds(connect()).drop_segments()
+
+    assert not exists(engine, segment)
+    assert kept(engine) == [leased, ready, scheduled]
+    assert acked not in kept(engine)
+    engine.rows("update signalbox.scheduled set due_at = now() where queue_id = %s returning 1", engine.queue_id)
+    assert {row[0]: row[3] for row in engine.receive(10)} == {
+        leased: "leased",
+        ready: "ready",
+        scheduled: "scheduled",
+    }
+
+
+def test_a_kept_body_is_dropped_after_its_ticket(engine: Engine, connect: Connect) -> None:
+    enter_a_new_segment(engine)
+    message_id = engine.send("long-lived")
+    leave_and_forget_the_segment(engine)
+    Rounds(connect()).drop_segments()
+    engine.rows(
+        "update signalbox.message_kept set kept_at = '-infinity' where queue_id = %s returning 1", engine.queue_id
+    )
+
+    engine.value("select signalbox.drop_kept()")
+    assert kept(engine) == [message_id]
+    handle = engine.receive_one()[1]
+    engine.value("select signalbox.drop_kept()")
+    assert kept(engine) == [message_id]
+    engine.ack(handle)
+    engine.value("select signalbox.drop_kept()")
+    assert kept(engine) == []
+
+
+def test_a_segment_dropped_without_keeping_bodies_would_be_an_error_and_no_silent_loss(engine: Engine) -> None:
+    enter_a_new_segment(engine)
+    lost = engine.send("lost")
+    segment = leave_and_forget_the_segment(engine)
+    with engine.connection.transaction(force_rollback=True):
+        engine.connection.execute(f"drop table signalbox.message_{segment}".encode())
+        with pytest.raises(psycopg.errors.DataCorrupted, match=f"message {lost} has a ticket but no body"):
+            engine.receive(1)
+
+
+def test_a_message_that_dies_after_its_segment_was_dropped_takes_its_body_along(
+    engine: Engine, connect: Connect
+) -> None:
+    enter_a_new_segment(engine)
+    message_id = engine.send({"order": 7})
+    handle = engine.receive_one()[1]
+    leave_and_forget_the_segment(engine)
+    Rounds(connect()).drop_segments()
+
+    assert engine.nack(handle, reason="rejected") == "dead"
+
+    assert engine.value("select payload from signalbox.dead_letter where message_id = %s", message_id) == {"order": 7}
+    engine.value(
+        "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))",
+        message_id,
+    )
+    assert engine.receive_one()[3] == {"order": 7}
+
+
+def test_a_ticket_that_moves_while_its_segment_is_detached_keeps_its_body(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    enter_a_new_segment(engine)
+    message_id = engine.send("moving")
+    segment = leave_and_forget_the_segment(engine)
+    claimer = engine.on(connect())
+    claimer.connection.execute("begin")
+    handle = claimer.receive_one()[1]
+    upkeep = connect()
+    dropping = start(Rounds(upkeep).drop_segments)
+    until_waiting(observer, upkeep)  # for the claimer, who reads the log
+    claimer.connection.execute("commit")
+    with suppress(psycopg.errors.LockNotAvailable):  # a slow machine may have let its patience run out
+        finish(dropping)
+    Rounds(upkeep).drop_segments()
+
+    assert not exists(engine, segment)
+    assert kept(engine) == [message_id]
+    assert engine.ack(handle) == [True]
+
+
+def test_a_reader_of_the_log_makes_neither_upkeep_nor_verbs_wait_for_long(engine: Engine, connect: Connect) -> None:
+    enter_a_new_segment(engine)
+    message_id = engine.send("waiting")
+    segment = leave_and_forget_the_segment(engine)
+    reader = connect()
+    reader.execute("begin isolation level repeatable read")
+    reader.execute("select count(*) from signalbox.message where queue_id = %s", [engine.queue_id])
+    rounds = Rounds(connect())
+
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        rounds.drop_segments()
+
+    assert exists(engine, segment)
+    assert [row[0] for row in engine.receive(10)] == [message_id]
+    assert reader.execute("select payload from signalbox.message where message_id = %s", [message_id]).fetchone()
+    engine.send("sent meanwhile")
+    reader.execute("commit")
+    rounds.drop_segments()
+    assert not exists(engine, segment)
+
+
+def test_a_detach_that_was_interrupted_is_finished_later(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    """Its process was killed while it waited for readers: the segment stays pending, and the next would fail on it."""
+    enter_a_new_segment(engine)
+    segment = leave_and_forget_the_segment(engine)
+    reader, upkeep = connect(), connect()
+    reader.execute("begin")
+    reader.execute("select count(*) from signalbox.message where queue_id = %s", [engine.queue_id])
+    dropping = start(Rounds(upkeep).drop_segments)
+    until_waiting(observer, upkeep)
+    observer.execute("select pg_terminate_backend(%s)", [upkeep.info.backend_pid])
+    with pytest.raises(psycopg.OperationalError):
+        finish(dropping)
+    reader.execute("commit")
+
+    Rounds(connect()).drop_segments()
+
+    assert not exists(engine, segment)
+
+
+@pytest.mark.parametrize("time_zone", ["UTC", "Pacific/Kiritimati", "Pacific/Midway"])
+def test_history_is_kept_as_long_in_every_time_zone(engine: Engine, time_zone: str) -> None:
+    """Partitions are named by the hour in UTC; upkeep's session may live anywhere."""
+    with engine.connection.transaction(force_rollback=True):
+        engine.value("select set_config('timezone', %s, true)", time_zone)
+        for hours in (20, 30):
+            engine.value(
+                "select signalbox._ensure_period('dedup', at, at + interval '1 hour', 'YYYYMMDDHH24')"
+                " from (select date_trunc('hour', now(), 'UTC') - %s * interval '1 hour' as at) ago",
+                hours,
+            )
+        names = "select to_char(now() at time zone 'UTC' - %s * interval '1 hour', '\"dedup_\"YYYYMMDDHH24')"
+        dropped = engine.value("select signalbox.drop_history()")
+
+        assert engine.value(names, 20) not in dropped
+        assert engine.value(names, 30) in dropped
