@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest
 
-from dlq.filters import FilterError
+from console.roles import denial
+from dlq.filters import Filter, FilterError, parse
 
 LONGEST = 2_000
 
@@ -47,6 +49,19 @@ class FilterBar:
     @property
     def after(self) -> str:
         return self.text[len(self.before) + len(self.token) :]
+
+
+# Keys that look into what is masked: asking them would tell it, a guess at a time.
+MASKED_KEYS = {"payload", "attr", "error"}
+
+
+def readable_filter(text: str, user: AbstractBaseUser | AnonymousUser) -> Filter:
+    """The filter that `text` holds; raises FilterError at a mistake, or at a key that is masked for `user`."""
+    chosen = parse(text)
+    for term in chosen.terms:
+        if term.key in MASKED_KEYS and (reason := denial(user, "see_payloads")):
+            raise term.error(f"{term.key}: is masked. {reason}", "a key about facts, such as class: or age:")
+    return chosen
 
 
 def typed(request: HttpRequest) -> str:

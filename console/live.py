@@ -15,6 +15,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import psycopg
+from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.core.handlers.asgi import ASGIRequest
 from django.db import connection
@@ -32,12 +34,13 @@ MOST_STREAMS = 500
 logger = logging.getLogger(__name__)
 
 
+@login_not_required  # a stranger is told to stop asking, not led to a page
 async def stream(request: HttpRequest) -> HttpResponseBase:
     """GET /live: `stat` events with comma-separated queue ids. 204 tells a browser not to ask again."""
     user = await request.auser()
     if not user.is_authenticated:
         return HttpResponse(status=204)
-    if reason := await asyncio.to_thread(roles.denial, user, "see_metadata"):
+    if reason := await sync_to_async(roles.denial)(user, "see_metadata"):
         raise PermissionDenied(reason)
     if not isinstance(request, ASGIRequest):
         return HttpResponse(status=204)  # a synchronous server would give a whole thread to each stream
@@ -91,6 +94,12 @@ class Hub:
         self._subscriptions: set[Subscription] = set()
         self._per_user: Counter[int] = Counter()
         self._listener: asyncio.Task[None] | None = None
+        self._hears = False
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether hints come in at this moment."""
+        return self._hears
 
     def has_room(self, user_id: int) -> bool:
         return len(self._subscriptions) < MOST_STREAMS and self._per_user[user_id] < MOST_STREAMS_PER_USER
@@ -124,11 +133,14 @@ class Hub:
             try:
                 async with await psycopg.AsyncConnection.connect(**_parameters(), autocommit=True) as listening:
                     await listening.execute(f"listen {CHANNEL}")
+                    self._hears = True
                     async for notification in listening.notifies():
                         self.publish(notification.payload)
             except psycopg.Error as error:
                 logger.warning("live updates lost the database, trying again: %s", error)
                 await asyncio.sleep(RECONNECT_SECONDS)
+            finally:
+                self._hears = False
 
 
 def _parameters() -> dict[str, object]:

@@ -22,13 +22,17 @@ SEARCH_MILLISECONDS = 300
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to the message; `icon` and `tone` draw it, `detail` says more."""
+    """Something that happened to the message; `icon` and `tone` draw it, `detail` says more.
+
+    `quotes_payload`: the detail may, and is masked with it.
+    """
 
     at: datetime
     icon: str
     words: str
     detail: str = ""
     tone: str = ""
+    quotes_payload: bool = False
     url_name: str = ""
     url_argument: Any = None
     after_seconds: float | None = None
@@ -270,8 +274,11 @@ def _failure_events(failure: Failure) -> Iterator[Event]:
         to = f"to {failure.consumer}" if failure.consumer else ""
         yield Event(failure.leased_at, "leased", f"Delivery {failure.receive_count}", to)
     words = {"lock_expired": "Timed out", "rejected": "Rejected"}.get(failure.reason, "Failed")
-    cause = ": ".join(part for part in (failure.error_class, failure.error) if part)
-    yield Event(failure.failed_at, "failed", words, cause[:300], tone="warn" if failure.retry_at else "bad")
+    tone = "warn" if failure.retry_at else "bad"
+    if failure.error_class:
+        words += f": {failure.error_class}"
+    detail = (failure.error or "")[:300]
+    yield Event(failure.failed_at, "failed", words, detail, tone=tone, quotes_payload=True)
 
 
 def _settlement_events(settlement: Settlement) -> Iterator[Event]:

@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console import causes, fleet, keyset, roles, wording
-from console.filterbar import FilterBar, Suggestion, typed
+from console.filterbar import FilterBar, Suggestion, readable_filter, typed
 from console.htmx import render_page
 from console.roles import requires
 from dlq import browse
 from dlq.counting import BoundedCount, count_rows
-from dlq.filters import KEYS, Filter, FilterError, Target, parse
+from dlq.filters import KEYS, Filter, FilterError, Target
 from dlq.finding import FEW, Order, Search
 
 
@@ -22,7 +22,7 @@ from dlq.finding import FEW, Order, Search
 @requires("see_metadata")
 def show(request: HttpRequest) -> HttpResponse:
     """GET /dead-letters: the causes of the newest that the filter selects, and the list, newest first."""
-    chosen, mistake = read_filter(typed(request))
+    chosen, mistake = read_filter(request)
     place, see = keyset.place(request), roles.may(request.user, "see_payloads")
     page = browse.dead_letters(chosen, place, with_payloads=see)
     count = _count(chosen)
@@ -40,10 +40,10 @@ def show(request: HttpRequest) -> HttpResponse:
     return render_page(request, "dead_letters/show.html", "dead_letters/_list.html", context)
 
 
-def read_filter(text: str) -> tuple[Filter, FilterError | None]:
-    """The filter that `text` holds, or the one that selects all beside the mistake."""
+def read_filter(request: HttpRequest) -> tuple[Filter, FilterError | None]:
+    """The filter in the address, or the one that selects all beside the mistake."""
     try:
-        chosen = parse(text)
+        chosen = readable_filter(typed(request), request.user)
         chosen.compile(Target.DEAD_LETTER, datetime.now(UTC))
     except FilterError as error:
         return Filter(), error

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console import keyset, message_story, payloads, queue_head, roles
-from console.filterbar import FilterBar, Suggestion, typed
+from console.filterbar import FilterBar, Suggestion, readable_filter, typed
 from console.forms import SendForm
 from console.frame import Frame
 from console.htmx import render_page
@@ -22,7 +22,7 @@ from console.roles import requires
 from console.wording import number
 from dlq import browse as lists
 from dlq.browse import MessageRow, Page, State
-from dlq.filters import KEYS, Filter, FilterError, Target, parse
+from dlq.filters import KEYS, Filter, FilterError, Target
 from queues import audit, messages
 from queues.errors import SignalboxError
 from queues.models import DeadLetter, Failure, Lease, Redriven, ScheduledTicket
@@ -50,7 +50,7 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
     state = State(asked) if asked in set(State) else State.READY
     mistake = None
     try:
-        page = _page(request, head, state, parse(typed(request)))
+        page = _page(request, head, state, readable_filter(typed(request), request.user))
     except FilterError as error:
         mistake = error
         page = _page(request, head, state, Filter())

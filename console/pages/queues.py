@@ -116,6 +116,7 @@ def _merged(group: Sequence[HistoryPoint]) -> HistoryPoint:
 @requires("configure")
 def pause(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/pause: stop handing out messages; what is in flight stays with its consumers."""
+    queue_head.find(name)
     form = ReasonForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Nothing was changed: say why the queue is paused, in at most 500 characters.")
@@ -130,6 +131,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 @requires("configure")
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/resume: hand out messages again."""
+    queue_head.find(name)
     if control.resume_queue(name, actor=request.user.get_username()):
         messages.success(request, f"Resumed {name}.")
     else:

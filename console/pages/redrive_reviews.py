@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from console import causes, roles
+from console.filterbar import readable_filter
 from console.forms import RedriveForm
 from console.frame import Frame
 from console.pages.selections import chosen_text
@@ -71,6 +72,7 @@ def _review(request: HttpRequest, form: RedriveForm | None) -> HttpResponse:
 
 
 def _look(request: HttpRequest, text: str, target: str) -> Preview:
+    readable_filter(text, request.user)
     return plans.preview(text, target or None, with_payloads=roles.may(request.user, "see_payloads"))
 
 

@@ -1,0 +1,145 @@
+"""A test client that reads pages as a person does: text, links, buttons, what is disabled and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+from django.http import HttpResponse
+from django.test import Client
+
+from console import fleet
+
+VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+UNREAD = {"script", "style", "title", "template"}
+
+
+@dataclass
+class Element:
+    """One element: its tag, its attributes and all the text within."""
+
+    tag: str
+    attributes: dict[str, str]
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return readable("".join(self.pieces))
+
+
+class Page(HTMLParser):
+    """A parsed answer."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html = html
+        self.elements: list[Element] = []
+        self._open: list[Element] = []
+        self._pieces: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        self.elements.append(element)
+        if tag not in VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop().tag != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if any(element.tag in UNREAD for element in self._open):
+            for element in self._open:
+                element.pieces.append(data)
+            return
+        self._pieces.append(data + " ")
+        for element in self._open:
+            element.pieces.append(data + " ")
+
+    @property
+    def text(self) -> str:
+        """Everything there is to read, in one line."""
+        return readable("".join(self._pieces))
+
+    @property
+    def title(self) -> str:
+        return self.all("title")[0].text
+
+    def all(self, tag: str, **attributes: str) -> list[Element]:
+        """Elements of this tag with these attributes; class_ asks for one class among others."""
+        return [element for element in self.elements if element.tag == tag and _has(element, attributes)]
+
+    def one(self, tag: str, **attributes: str) -> Element:
+        (element,) = self.all(tag, **attributes)
+        return element
+
+    def link(self, text: str) -> str:
+        """Where the link leads whose text begins so."""
+        return next(one.attributes["href"] for one in self.all("a") if one.text.startswith(text))
+
+    def rows(self) -> list[str]:
+        """The rows of all tables, as text, without their heads."""
+        return [row.text for row in self.all("tr")[1:]]
+
+    def fields(self) -> dict[str, str]:
+        """What a form would send as it stands: hidden and visible inputs."""
+        return {
+            one.attributes["name"]: one.attributes.get("value", "")
+            for one in self.all("input")
+            if "name" in one.attributes and one.attributes.get("type") != "checkbox"
+        }
+
+
+def readable(text: str) -> str:
+    return re.sub(r"\s+", " ", text.replace("\u00a0", " ")).strip()
+
+
+def _has(element: Element, attributes: dict[str, str]) -> bool:
+    for name, value in attributes.items():
+        key = name.rstrip("_").replace("_", "-")
+        have = element.attributes.get(key)
+        if have is None or (value not in have.split() if key == "class" else value != have):
+            return False
+    return True
+
+
+class Browser(Client):
+    """A person's browser."""
+
+    def __init__(self, role: str = "", **options: Any) -> None:
+        super().__init__(**options)
+        self.role = role
+
+    @property
+    def name(self) -> str:
+        return f"test-{self.role.replace(' ', '-')}"
+
+    def see(self, path: str, status: int = 200, **parameters: Any) -> Page:
+        """Open a page."""
+        fleet.forget()
+        return self._read(self.get(path, parameters), status)
+
+    def fetch(self, path: str, **parameters: Any) -> Page:
+        """Ask as htmx does."""
+        fleet.forget()
+        return self._read(self.get(path, parameters, headers={"HX-Request": "true"}), 200)
+
+    def submit(self, path: str, status: int = 302, **values: Any) -> Page:
+        """Send a form; after a redirect, the page it leads to."""
+        answer = self.post(path, values)
+        fleet.forget()
+        assert answer.status_code == status, answer.content.decode()[:2000]
+        if status == 302:
+            return self._read(self.get(answer["Location"]), 200)
+        return Page(answer.content.decode())
+
+    def _read(self, answer: HttpResponse, status: int) -> Page:
+        assert answer.status_code == status, f"{answer.status_code}: {answer.content.decode()[:2000]}"
+        return Page(answer.content.decode())

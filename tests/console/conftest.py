@@ -1,0 +1,53 @@
+"""What tests of the console share: people of each role in front of a browser, and an engine underneath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.contrib.auth.models import Group, User
+
+from console import fleet
+from tests.console.browsers import Browser
+from tests.dlq.graveyards import graveyard, make_graveyard
+
+__all__ = ["graveyard", "make_graveyard"]
+
+
+@pytest.fixture(autouse=True)
+def fresh_numbers() -> Iterator[None]:
+    """Every test sees the fleet as it is, not as it was a second ago."""
+    fleet.forget()
+    yield
+    fleet.forget()
+
+
+@pytest.fixture
+def sign_in(commits: None) -> Callable[[str], Browser]:
+    """A browser in which somebody of this role is logged in; "superuser" and "no role" are roles too."""
+
+    def _sign_in(role: str) -> Browser:
+        person, _ = User.objects.get_or_create(username=f"test-{role.replace(' ', '-')}")
+        person.is_superuser = role == "superuser"
+        person.save()
+        person.groups.set(Group.objects.filter(name=role))
+        browser = Browser(role)
+        browser.force_login(person)
+        return browser
+
+    return _sign_in
+
+
+@pytest.fixture
+def viewer(sign_in: Callable[[str], Browser]) -> Browser:
+    return sign_in("viewer")
+
+
+@pytest.fixture
+def operator(sign_in: Callable[[str], Browser]) -> Browser:
+    return sign_in("operator")
+
+
+@pytest.fixture
+def admin(sign_in: Callable[[str], Browser]) -> Browser:
+    return sign_in("admin")

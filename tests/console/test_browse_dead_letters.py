@@ -1,0 +1,144 @@
+"""Dead letters: from a number that alarms to the cause behind it in two clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.console.browsers import Browser, Page
+from tests.dlq.graveyards import Graveyard
+
+
+def look(browser: Browser, graveyard: Graveyard, more: str = "", **parameters: str) -> Page:
+    return browser.see("/dead-letters", q=f"{graveyard.filter} {more}".strip(), **parameters)
+
+
+def test_causes_come_first_the_commonest_at_the_top(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(2, error_class="KeyError", error="'customer'")
+    graveyard.bury(5, error_class="TimeoutError", error="POST timed out")
+
+    page = look(operator, graveyard)
+
+    causes = [one.text for one in page.all("article")]
+    assert causes[0].startswith("TimeoutError POST timed out")
+    assert " 5 Redrive…" in causes[0]
+    assert causes[1].startswith("KeyError 'customer'")
+    assert "What they died of all 7" in page.text
+
+
+def test_a_cause_leads_to_its_own_messages(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(1, error_class="KeyError")
+    graveyard.bury(2, error_class="TimeoutError")
+
+    page = operator.see(look(operator, graveyard).link("KeyError"))
+
+    assert len(page.rows()) == 1
+    assert page.one("input", id="q").attributes["value"] == f"{graveyard.filter} class:KeyError"
+
+
+def test_a_cause_that_came_back_after_a_redrive_is_marked(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(3, redrive_count=1)
+
+    assert "3 died again after a redrive" in look(operator, graveyard).text
+
+
+def test_the_causes_say_when_they_are_of_the_newest_only(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(1_001)
+
+    page = look(operator, graveyard)
+
+    assert "What they died of the newest 1,000" in page.text
+    assert "50 shown of 1,001" in page.text
+
+
+def test_many_are_counted_up_to_ten_thousand(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(10_050)
+
+    assert "50 shown of 10,000+" in look(operator, graveyard).text
+
+
+def test_pages_lead_on_and_back(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(60)
+
+    first = look(operator, graveyard)
+    second = operator.see(first.link("Next page"))
+
+    assert (len(first.rows()), len(second.rows())) == (50, 10)
+    assert "What they died of" not in second.text
+    assert operator.see(second.link("Page before")).rows() == first.rows()
+
+
+def test_hostile_errors_and_payloads_are_text(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(
+        1,
+        error_class='<script>alert("class")</script>',
+        error="<img src=x onerror=alert(1)>",
+        payload={"</td>": "<svg onload=alert(2)>"},
+    )
+
+    page = look(operator, graveyard)
+
+    assert '<script>alert("class")</script>' in page.text
+    assert "<script>alert" not in page.html
+    assert "<img" not in page.html
+    assert "<svg onload" not in page.html
+    assert len(operator.see(page.link("<script>")).rows()) == 1
+
+
+def test_a_viewer_sees_classes_but_no_texts(viewer: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(1, error="card 4111 declined", payload={"card": "4111"})
+
+    page = look(viewer, graveyard)
+
+    assert "TimeoutError" in page.text
+    assert "4111" not in page.html
+    denied = [one for one in page.all("span", aria_disabled="true") if one.text.startswith("Redrive what")]
+    assert "Your role, viewer, may not redrive dead letters" in denied[0].attributes["title"]
+
+
+def test_a_viewer_cannot_guess_at_what_is_masked(viewer: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(1, error="card 4111 declined", payload={"card": "4111"})
+
+    for question in ("payload.card:4111", "error:4111", "4111", "attr.a:1"):
+        page = look(viewer, graveyard, question)
+        assert "is masked. Your role, viewer, may not see payloads" in page.text
+        assert len(page.rows()) >= 1  # not filtered
+
+
+def test_a_mistake_is_underlined_and_nothing_is_filtered(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(1)
+
+    page = look(operator, graveyard, "age:old")
+
+    assert page.one("mark").text == "old"
+    assert "The list below is not filtered." in page.text
+    assert page.rows()
+
+
+def test_the_bar_asks_for_what_the_filter_selects(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(1)
+
+    page = look(operator, graveyard, "  class:TimeoutError")
+
+    bar = [one for one in page.all("form") if one.attributes.get("action") == "/redrives/new"]
+    assert "Redrive what this filter selects…" in bar[0].text
+    assert page.one("input", type="hidden", name="q").attributes["value"] == (f"{graveyard.filter} class:TimeoutError")
+
+
+def test_nothing_dead_says_what_would_be_here(operator: Browser, graveyard: Graveyard) -> None:
+    assert "No dead letter matches this filter" in look(operator, graveyard).text
+
+
+def test_the_number_of_queries_does_not_grow(operator: Browser, make_graveyard: Callable[..., Graveyard]) -> None:
+    graveyard = make_graveyard()
+    graveyard.bury(1)
+    look(operator, graveyard)
+    with CaptureQueriesContext(connection) as few:
+        look(operator, graveyard)
+    graveyard.bury(80, error_class="KeyError")
+    with CaptureQueriesContext(connection) as many:
+        look(operator, graveyard)
+
+    assert len(many) <= len(few) + 8  # a count in portions

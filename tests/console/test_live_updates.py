@@ -1,0 +1,118 @@
+"""Live hints: what changed, to whoever looks, and nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import psycopg
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Group, User
+from django.db import connections
+from django.test import AsyncClient
+
+from console import live
+from console.live import Hub
+from tests.console.browsers import Browser
+
+
+@pytest.fixture
+def watcher(commits: None) -> User:
+    person, _ = User.objects.get_or_create(username="test-watcher")
+    person.groups.set([Group.objects.get(name="viewer")])
+    return person
+
+
+def run(scenario: Coroutine[Any, Any, Any]) -> Any:
+    """Run to the end, and leave no connection behind in the thread that Django works in."""
+
+    async def tidy() -> Any:
+        try:
+            return await scenario
+        finally:
+            await sync_to_async(connections.close_all)()
+
+    return asyncio.run(tidy())
+
+
+async def opened(person: User | None) -> Any:
+    client = AsyncClient()
+    if person:
+        await sync_to_async(client.force_login)(person)
+    return await client.get("/live")
+
+
+async def next_event(stream: AsyncIterator[bytes]) -> str:
+    async with asyncio.timeout(10):
+        return (await anext(stream)).decode()
+
+
+def test_a_change_in_the_database_reaches_the_stream(watcher: User, connect: Callable[..., psycopg.Connection]) -> None:
+    sender = connect()
+
+    async def scenario() -> list[str]:
+        answer = await opened(watcher)
+        assert answer["Content-Type"] == "text/event-stream"
+        assert answer["Cache-Control"] == "no-store"
+        stream = aiter(answer.streaming_content)
+        events = [await next_event(stream)]
+        await listening()
+        await asyncio.to_thread(sender.execute, "select pg_notify('signalbox_stat', '12,7')")
+        events.append(await next_event(stream))
+        await stream.aclose()
+        return events
+
+    assert run(scenario()) == ["retry: 3000\n\n", "event: stat\ndata: 12,7\n\n"]
+
+
+async def listening() -> None:
+    """Until this process's connection listens."""
+    async with asyncio.timeout(10):
+        while not live.hub.is_listening:
+            await asyncio.sleep(0.01)
+
+
+def test_strangers_and_people_without_a_role_get_no_stream(watcher: User) -> None:
+    watcher.groups.clear()
+
+    assert run(opened(None)).status_code == 204
+    assert run(opened(watcher)).status_code == 403
+
+
+def test_a_synchronous_server_tells_pages_to_poll(viewer: Browser) -> None:
+    assert viewer.get("/live").status_code == 204
+
+
+def test_hints_pile_up_as_a_set_and_only_numbers_pass() -> None:
+    async def scenario() -> set[str]:
+        hub = Hub()
+        async with hub.subscription(1) as subscription:
+            hub.publish("3,4")
+            hub.publish("4,5,<script>,-1,٣")
+            return await subscription.changed(1)
+
+    assert asyncio.run(scenario()) == {"3", "4", "5"}
+
+
+def test_silence_is_a_heartbeat() -> None:
+    async def scenario() -> set[str]:
+        async with Hub().subscription(1) as subscription:
+            return await subscription.changed(0.01)
+
+    assert asyncio.run(scenario()) == set()
+
+
+def test_nobody_opens_streams_without_end() -> None:
+    async def scenario() -> tuple[bool, bool, bool]:
+        hub = Hub()
+        opened = [hub.subscription(1) for _ in range(live.MOST_STREAMS_PER_USER)]
+        for subscription in opened:
+            await subscription.__aenter__()
+        full, other = hub.has_room(1), hub.has_room(2)
+        for subscription in opened:
+            await subscription.__aexit__(None, None, None)
+        return full, other, hub.has_room(1)
+
+    assert asyncio.run(scenario()) == (False, True, True)

@@ -1,0 +1,58 @@
+"""Logging in, out, and being logged out under an open page."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.console.browsers import Browser
+
+
+@pytest.fixture
+def ana(commits: None) -> User:
+    User.objects.filter(username="test-ana").delete()
+    return User.objects.create_superuser("test-ana", password="correct horse")
+
+
+def test_one_comes_back_to_where_one_was_going(ana: User) -> None:
+    browser = Browser()
+    form = browser.see("/login", next="/audit?q=actor:ana").fields()
+
+    answer = browser.post("/login", {**form, "username": "test-ana", "password": "correct horse"})
+
+    assert answer["Location"] == "/audit?q=actor:ana"
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "\\\\evil"])
+def test_nobody_is_sent_to_another_site(ana: User, elsewhere: str) -> None:
+    answer = Browser().post("/login", {"next": elsewhere, "username": "test-ana", "password": "correct horse"})
+
+    assert answer["Location"] == "/"
+
+
+def test_a_wrong_password_is_said_without_saying_which_part(ana: User) -> None:
+    browser = Browser()
+
+    wrong = browser.submit("/login", status=422, username="test-ana", password="wrong")
+    unknown = browser.submit("/login", status=422, username="<b>nobody</b>", password="wrong")
+
+    message = "That name and password do not match."
+    assert message in wrong.text
+    assert message in unknown.text
+    assert "wrong" not in wrong.html
+    assert "<b>nobody" not in unknown.html
+
+
+def test_logging_out_ends_the_session_and_needs_a_form(ana: User) -> None:
+    browser = Browser()
+    browser.force_login(ana)
+
+    assert browser.get("/logout").status_code == 405
+    assert browser.post("/logout")["Location"] == "/login"
+    assert browser.get("/")["Location"] == "/login?next=/"
+
+
+def test_a_session_that_ended_under_an_open_page_reloads_it(commits: None) -> None:
+    answer = Browser().get("/login", headers={"HX-Request": "true"})
+
+    assert answer["HX-Refresh"] == "true"

@@ -1,0 +1,82 @@
+"""People: an admin lets somebody in, gives a role, takes it away."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.auth.models import User
+
+from console.roles import role_of
+from queues.models import AuditEvent
+from tests.console.browsers import Browser
+
+
+def somebody() -> str:
+    return f"person-{uuid.uuid4().hex[:8]}"
+
+
+def test_somebody_new_may_log_in_with_their_role(admin: Browser) -> None:
+    name = somebody()
+
+    page = admin.submit("/people", username=name, role="operator", password="correct horse battery")
+
+    assert f"{name} may log in now, as operator." in page.text
+    browser = Browser()
+    assert browser.login(username=name, password="correct horse battery")
+    assert "operator" in browser.see("/").text
+    assert AuditEvent.objects.get(action="person.create", details__person=name).actor == admin.name
+
+
+def test_a_weak_password_or_a_taken_name_is_refused(admin: Browser) -> None:
+    weak = admin.submit("/people", status=422, username=somebody(), role="viewer", password="12345")
+    taken = admin.submit("/people", status=422, username=admin.name.upper(), role="viewer", password="correct horse")
+
+    assert "This password is too short" in weak.text
+    assert "There is a person of this name." in taken.text
+    assert "12345" not in weak.html
+
+
+def test_a_role_is_changed_and_recorded(admin: Browser) -> None:
+    person = User.objects.create_user(somebody(), password="x")
+
+    admin.submit(f"/people/{person.pk}", role="viewer", active="on")
+
+    assert role_of(User.objects.get(pk=person.pk)) == "viewer"
+    event = AuditEvent.objects.get(action="person.change", details__person=person.username)
+    assert event.details["changes"] == {"role": {"before": "", "after": "viewer"}}
+
+
+def test_a_person_can_be_shut_out(admin: Browser) -> None:
+    person = User.objects.create_user(somebody(), password="correct horse")
+    browser = Browser()
+    browser.force_login(person)
+
+    admin.submit(f"/people/{person.pk}", role="viewer")
+
+    assert browser.get("/")["Location"].startswith("/login")
+    assert not Browser().login(username=person.username, password="correct horse")
+
+
+def test_nobody_locks_themselves_out(admin: Browser) -> None:
+    me = User.objects.get(username=admin.name)
+
+    page = admin.submit(f"/people/{me.pk}", role="viewer")
+
+    assert "somebody else has to change your own role" in page.text
+    assert role_of(User.objects.get(pk=me.pk)) == "admin"
+
+
+def test_an_admin_cannot_touch_a_superuser(admin: Browser) -> None:
+    boss = User.objects.create_superuser(somebody(), password="x")
+
+    page = admin.submit(f"/people/{boss.pk}", role="viewer")
+
+    assert "only a superuser changes a superuser" in page.text
+    assert User.objects.get(pk=boss.pk).is_active
+
+
+def test_a_role_that_does_not_exist_is_refused(admin: Browser) -> None:
+    person = User.objects.create_user(somebody(), password="x")
+
+    assert "choose one of the roles" in admin.submit(f"/people/{person.pk}", role="emperor").text
+    assert admin.post("/people/999999999", {"role": "viewer"}).status_code == 404

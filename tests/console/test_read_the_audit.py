@@ -1,0 +1,54 @@
+"""The audit: who did what, to which queue, and why."""
+
+from __future__ import annotations
+
+from queues import audit, control
+from tests.console.browsers import Browser
+from tests.engine import Engine
+
+
+def test_what_was_done_to_a_queue_is_on_its_page(viewer: Browser, engine: Engine) -> None:
+    control.configure_queue(engine.queue, {"max_receives": 7}, actor="ana", reason="flaky partner")
+
+    (row,) = viewer.see(f"/queues/{engine.queue}/audit").rows()
+
+    assert "ana queue.configure flaky partner max_receives: 5 → 7" in row
+
+
+def test_the_filter_asks_by_actor_action_queue_and_reason(viewer: Browser, engine: Engine) -> None:
+    control.pause_queue(engine.queue, actor="omar", reason="lunch break")
+    control.resume_queue(engine.queue, actor="ana")
+
+    def found(question: str) -> list[str]:
+        return viewer.see("/audit", q=f"queue:{engine.queue} {question}").rows()
+
+    assert len(found("")) == 2
+    assert len(found("actor:omar")) == len(found("-actor:ana")) == len(found("LUNCH")) == 1
+    assert len(found("action:queue.")) == 2
+    assert found("actor:omar,ana action:queue.resume")[0].split()[-3:-1] != []
+
+
+def test_hostile_reasons_and_details_are_text(viewer: Browser, engine: Engine) -> None:
+    queue = control.get_queue(engine.queue)
+    audit.record("<i>eve</i>", "queue.test", queue, "<script>alert(1)</script>", {"<b>": "<u>"})
+
+    page = viewer.see(f"/queues/{engine.queue}/audit")
+
+    assert "<script>alert(1)</script>" in page.text
+    assert not [bad for bad in ("<script>alert", "<i>eve", "<b>:", "<u>") if bad in page.html]
+
+
+def test_a_mistake_is_underlined(viewer: Browser) -> None:
+    assert viewer.see("/audit", q="actr:ana").one("mark").text == "actr"
+
+
+def test_long_histories_come_in_pages(viewer: Browser, engine: Engine) -> None:
+    queue = control.get_queue(engine.queue)
+    for number in range(70):
+        audit.record("ana", f"queue.step-{number}", queue)
+
+    first = viewer.see(f"/queues/{engine.queue}/audit")
+    second = viewer.see(first.link("Next page"))
+
+    assert (len(first.rows()), len(second.rows())) == (50, 20)
+    assert viewer.see(second.link("Page before")).rows()[0].split()[3:] == first.rows()[0].split()[3:]

@@ -1,0 +1,101 @@
+"""Roles: every address names the permission it needs, and each role gets exactly what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from console.roles import PERMISSIONS, ROLES, requires
+from tests.console.browsers import Browser
+from tests.engine import Engine
+
+# Addresses that need no permission, and why.
+OPEN = {"login", "logout", "preferences", "live", "healthz", "metrics", "metrics_queues"}
+
+# (method, path, permission); a queue called Q is made for the test.
+MATRIX = [
+    ("get", "/", "see_metadata"),
+    ("get", "/queues/Q", "see_metadata"),
+    ("get", "/queues/Q/messages", "see_metadata"),
+    ("get", "/queues/Q/consumers", "see_metadata"),
+    ("get", "/queues/Q/settings", "see_metadata"),
+    ("get", "/queues/Q/audit", "see_metadata"),
+    ("get", "/dead-letters", "see_metadata"),
+    ("get", "/redrives", "see_metadata"),
+    ("get", "/consumers", "see_metadata"),
+    ("get", "/audit", "see_metadata"),
+    ("get", "/queues/Q/send", "redrive"),
+    ("post", "/queues/Q/send", "redrive"),
+    ("get", "/redrives/new", "redrive"),
+    ("post", "/redrives/new", "redrive"),
+    ("post", "/redrives/1/pause", "redrive"),
+    ("post", "/redrives/1/resume", "redrive"),
+    ("post", "/redrives/1/cancel", "redrive"),
+    ("post", "/redrives/1/rate", "redrive"),
+    ("get", "/queues/Q/purge", "purge"),
+    ("post", "/queues/Q/purge", "purge"),
+    ("post", "/purges/1/cancel", "purge"),
+    ("get", "/deletions/new", "purge"),
+    ("post", "/deletions/new", "purge"),
+    ("post", "/deletions/1/cancel", "purge"),
+    ("post", "/queues/Q/pause", "configure"),
+    ("post", "/queues/Q/resume", "configure"),
+    ("post", "/queues/Q/settings", "configure"),
+    ("get", "/new-queue", "configure"),
+    ("post", "/new-queue", "configure"),
+    ("get", "/people", "administer"),
+    ("post", "/people", "administer"),
+    ("post", "/people/1", "administer"),
+]
+
+
+def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from patterns(entry)
+        else:
+            yield entry
+
+
+def test_every_address_names_its_permission() -> None:
+    unnamed = {one.name for one in patterns(get_resolver()) if not hasattr(one.callback, "permission")}
+
+    assert unnamed <= OPEN
+
+
+@pytest.mark.parametrize("role", ["no role", *ROLES, "superuser"])
+def test_a_role_may_what_it_was_given_and_nothing_else(
+    sign_in: Callable[[str], Browser], engine: Engine, role: str
+) -> None:
+    given = set(PERMISSIONS) if role == "superuser" else set(ROLES.get(role, ()))
+    browser = sign_in(role)
+
+    for method, path, permission in MATRIX:
+        status = getattr(browser, method)(path.replace("Q", engine.queue)).status_code
+        assert (status == 403) == (permission not in given), f"{method} {path} answered {status}"
+
+
+def test_strangers_are_asked_to_log_in(engine: Engine, commits: None) -> None:
+    for method, path, _ in MATRIX:
+        answer = getattr(Browser(), method)(path.replace("Q", engine.queue))
+        assert (answer.status_code, answer["Location"].split("?")[0]) == (302, "/login")
+
+
+def test_a_refusal_says_which_role_may(viewer: Browser) -> None:
+    page = viewer.see("/new-queue", status=403)
+
+    assert "Your role, viewer, may not create, configure, pause and resume queues. The role admin may." in page.text
+
+
+def test_somebody_without_a_role_is_told_so(sign_in: Callable[[str], Browser]) -> None:
+    page = sign_in("no role").see("/", status=403)
+
+    assert "Your role, no role, may not see queues" in page.text
+    assert "An administrator gives roles" in page.text
+
+
+def test_a_permission_that_does_not_exist_is_a_mistake_of_ours() -> None:
+    with pytest.raises(ValueError, match="unknown permission 'fly'"):
+        requires("fly")
