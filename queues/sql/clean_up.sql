@@ -60,6 +60,9 @@ declare
   v_uncovered boolean;
   v_emptied integer := 0;
 begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform signalbox._refuse_isolation('empty_deltas');
+  end if;
   select pg_snapshot_xmin(f.snapshot)::text::bigint as xmin, pg_snapshot_xmax(f.snapshot)::text::bigint as xmax,
     array(select x::text::bigint from pg_snapshot_xip(f.snapshot) x) as xip
   into v_fold

@@ -1,7 +1,8 @@
 -- fold(): add the counter deltas that became visible since the last fold to the totals; returns the queues that changed.
 -- A delta is folded exactly once: it is visible in this fold's snapshot and was not in the last one's. One statement reads
 -- the deltas and takes the snapshot; readers add what the stored snapshot does not cover. Only one fold at a time
--- (try-lock). Indexes: counter_delta_txid and settled_ids (BRIN on the transaction id).
+-- (try-lock), and only in READ COMMITTED, or its snapshot could be older than the last fold's.
+-- Indexes: counter_delta_txid and settled_ids (BRIN on the transaction id).
 create or replace function signalbox.fold() returns integer[]
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -12,6 +13,9 @@ declare
   v_last record;
   v_changed integer[];
 begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform signalbox._refuse_isolation('fold');
+  end if;
   if not pg_try_advisory_xact_lock(hashtext('signalbox.fold'), 0) then
     return null;
   end if;

@@ -1,0 +1,249 @@
+"""Counters are exact, whoever writes while they are folded and read (hazard 15, invariants 9 and 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.engine import Engine
+from tests.races.naive import SCHEMA, NaiveVerbs
+from tests.races.sessions import finish, start
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+FOLD = "select signalbox.fold()"
+
+
+def published(engine: Engine) -> int:
+    return int(engine.value("select totals[1] from signalbox.queue_totals(array[%s])", engine.queue_id))
+
+
+def deltas(engine: Engine) -> int:
+    """How many of the queue's deltas are still there."""
+    return int(engine.value("select count(*) from signalbox.counter_delta where queue_id = %s", engine.queue_id))
+
+
+@pytest.fixture
+def pass_a_minute(observer: psycopg.Connection[Any]) -> Iterator[Callable[[], None]]:
+    """Deltas go to the slot of a minute ago, which may be emptied; the call lets a minute pass since the last fold."""
+    (default,) = observer.execute(
+        "select pg_get_expr(adbin, adrelid) from pg_attrdef"
+        " where adrelid = 'signalbox.counter_delta'::regclass and adnum = 1"
+    ).fetchone() or ("",)
+    slot = "alter table signalbox.counter_delta alter column slot set default "
+    observer.execute(f"{slot} (({default} + 3) % 4)::smallint")
+    yield lambda: observer.execute("update signalbox.fold set folded_at = folded_at - interval '61 seconds'") and None
+    observer.execute(f"{slot} {default}")
+
+
+def test_a_delta_that_commits_during_a_fold_is_counted_by_the_next(engine: Engine, connect: Connect) -> None:
+    sender = engine.on(connect())
+    sender.connection.execute("begin")
+    sender.send("slow")
+    engine.send("quick")
+    engine.value(FOLD)
+    assert published(engine) == 1
+    sender.connection.execute("commit")
+    assert published(engine) == 2
+
+    engine.value(FOLD)
+
+    assert published(engine) == 2
+    engine.value(FOLD)
+    assert published(engine) == 2
+
+
+def test_a_fold_up_to_the_highest_transaction_would_lose_the_slow_ones(
+    engine: Engine, connect: Connect, naive: NaiveVerbs
+) -> None:
+    """Ids are drawn in one order and committed in another."""
+    naive.install("_unfolded", {"and (d.txid >= p_xmax or d.txid = any(p_xip))": "and d.txid >= p_xmax"})
+    naive.install("queue_totals", {})
+    sender = engine.on(connect())
+    sender.connection.execute("begin")
+    sender.send("slow")
+    engine.send("quick")
+    engine.value(FOLD)
+    sender.connection.execute("commit")
+
+    assert published(naive.engine(engine)) == 1
+    assert published(engine) == 2
+
+
+def test_sum_then_truncate_would_lose_what_commits_between(naive: NaiveVerbs, connect: Connect) -> None:
+    naive.connection.execute(
+        f"create table {SCHEMA}.delta (amount bigint); create table {SCHEMA}.counter (total bigint);"
+        f"insert into {SCHEMA}.delta select 1 from generate_series(1, 100)"
+    )
+    fold, sender = connect(), connect()
+    fold.execute("begin")
+    fold.execute(f"insert into {SCHEMA}.counter select sum(amount) from {SCHEMA}.delta")
+    sender.execute(f"insert into {SCHEMA}.delta values (1)")
+    fold.execute(f"truncate {SCHEMA}.delta")
+    fold.execute("commit")
+
+    row = naive.connection.execute(
+        f"select (select sum(total) from {SCHEMA}.counter) + (select count(*) from {SCHEMA}.delta)"
+    ).fetchone()
+    assert row == (100,)  # of 101
+
+
+def test_only_folded_slots_are_emptied(engine: Engine, connect: Connect, pass_a_minute: Callable[[], None]) -> None:
+    def deltas_after_emptying() -> int:
+        engine.value("select signalbox.empty_deltas()")
+        return deltas(engine)
+
+    sender = engine.on(connect())
+    sender.connection.execute("begin")
+    sender.send("slow")
+    engine.send("quick")
+    engine.value(FOLD)
+    pass_a_minute()
+    assert deltas_after_emptying() == 1  # a sender is still writing there
+    sender.connection.execute("commit")
+    assert deltas_after_emptying() == 2  # the last fold did not see it
+    engine.value(FOLD)
+    assert deltas_after_emptying() == 2  # a reader under way may still count on it
+    pass_a_minute()
+
+    assert deltas_after_emptying() == 0
+    assert engine.counted() == engine.recounted() == (2, 0, 0, 0, 0)
+
+
+def test_emptying_waits_for_nobody(engine: Engine, connect: Connect, pass_a_minute: Callable[[], None]) -> None:
+    engine.send("x")
+    engine.value(FOLD)
+    pass_a_minute()
+    reader = connect()
+    reader.execute("begin isolation level repeatable read")
+    reader.execute("select signalbox.queue_totals()")
+
+    engine.value("select signalbox.empty_deltas()")
+
+    assert deltas(engine) == 1
+    reader.execute("commit")
+    engine.value("select signalbox.empty_deltas()")
+    assert deltas(engine) == 0
+    assert engine.counted() == engine.recounted()
+
+
+def test_an_old_snapshot_reads_the_counters_of_its_moment(engine: Engine, connect: Connect) -> None:
+    reader = engine.on(connect())
+    engine.send("before")
+    engine.value(FOLD)
+    reader.connection.execute("begin isolation level repeatable read")
+    assert reader.counted() == (1, 0, 0, 0, 0)
+    handle = engine.receive_one()[1]
+    engine.value(FOLD)
+    engine.ack(handle)
+    for number in range(3):
+        engine.send(number)
+        engine.value(FOLD)
+
+    assert reader.counted() == reader.recounted() == (1, 0, 0, 0, 0)
+
+    reader.connection.execute("commit")
+    assert reader.counted() == reader.recounted() == (3, 0, 0, 0, 0)
+
+
+def test_one_folds_and_the_others_leave_it_alone(engine: Engine, connect: Connect) -> None:
+    folder = engine.on(connect())
+    engine.send("x")
+    folder.connection.execute("begin")
+    assert engine.queue_id in folder.value(FOLD)
+
+    assert engine.value(FOLD) is None
+    assert published(engine) == 1
+
+    folder.connection.execute("rollback")
+    assert engine.queue_id in engine.value(FOLD)
+    assert published(engine) == 1
+
+
+def test_many_folders_count_every_delta_once(engine: Engine, connect: Connect) -> None:
+    folders = [connect() for _ in range(3)]
+    senders = [engine.on(connect()) for _ in range(2)]
+
+    def fold_often(session: psycopg.Connection[Any]) -> int:
+        return sum(session.execute(FOLD).fetchone() != (None,) for _ in range(60))
+
+    def send_often(sender: Engine) -> int:
+        for number in range(60):
+            with sender.connection.transaction(force_rollback=number % 4 == 0):
+                sender.send(number)
+        return 45
+
+    folding = [start(fold_often, session) for session in folders]
+    sent = sum(finish(call) for call in [start(send_often, sender) for sender in senders])
+    assert sum(finish(call) for call in folding) > 0
+
+    assert published(engine) == sent == 90
+    engine.value(FOLD)
+    assert published(engine) == sent
+    assert engine.counted() == engine.recounted()
+
+
+@pytest.mark.parametrize("step", ["fold", "empty_deltas"])
+def test_a_step_that_needs_the_latest_commits_refuses_an_older_snapshot(
+    engine: Engine, connect: Connect, step: str
+) -> None:
+    """Its lock comes after its snapshot: what another fold had just done would be done again."""
+    session = connect()
+    session.execute("begin isolation level repeatable read")
+
+    with pytest.raises(psycopg.Error) as caught:
+        session.execute(f"select signalbox.{step}()")
+
+    assert caught.value.sqlstate == "SB425"
+
+
+def test_a_rolled_back_send_leaves_not_even_a_counter(engine: Engine, connect: Connect) -> None:
+    sender = engine.on(connect())
+    sender.connection.execute("begin")
+    sender.send("x")
+    sender.send("y", delay_seconds=9)
+    sender.value("select count(*) from signalbox.send_batch(%s, array['1', '2']::jsonb[])", engine.queue)
+    sender.connection.execute("rollback")
+
+    assert engine.value("select totals from signalbox.queue_totals(array[%s])", engine.queue_id) in (None, [0] * 32)
+    assert engine.recounted() == (0, 0, 0, 0, 0)
+    assert engine.value("select count(*) from signalbox.message where queue_id = %s", engine.queue_id) == 0
+
+
+def test_a_savepoint_that_is_rolled_back_takes_its_counters_along(engine: Engine, connect: Connect) -> None:
+    sender = engine.on(connect())
+    with sender.connection.transaction():
+        sender.send("kept")
+        with sender.connection.transaction(force_rollback=True):
+            sender.send("undone")
+
+    assert engine.counted() == engine.recounted() == (1, 0, 0, 0, 0)
+
+
+def test_announcements_name_every_queue_whose_senders_committed_since_the_last(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    """A sender that was open at one announcement is in the next, by the same snapshots as the fold."""
+    listener = connect()
+    listener.execute("listen signalbox_ready")
+    sender = engine.on(connect())
+    since = engine.value("select pg_current_snapshot()::text")
+    sender.connection.execute("begin")
+    sender.send("slow")
+    since = observer.execute("select signalbox.announce(%s)::text", [since]).fetchone()
+    assert not _names(listener, engine)
+    sender.connection.execute("commit")
+    since = observer.execute("select signalbox.announce(%s)::text", since).fetchone()
+
+    assert _names(listener, engine)
+
+    observer.execute("select signalbox.announce(%s)::text", since)
+    assert not _names(listener, engine)
+
+
+def _names(listener: psycopg.Connection[Any], engine: Engine) -> bool:
+    listener.execute("select 1")  # collects what has arrived
+    return any(engine.queue in notice.payload.split(",") for notice in listener.notifies(timeout=0))
