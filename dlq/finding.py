@@ -63,13 +63,25 @@ def database_now() -> datetime:
     return now
 
 
+def find(chosen: Filter, as_of: datetime, span: Span | None = None) -> Search:
+    """A search for what the filter selects, ages counted up to `as_of`; looks up the queues that it names."""
+    named = next((term for term in chosen.terms if term.key == "queue" and not term.negated), None)
+    if named is None:
+        return Search(chosen, as_of, span or Span(), chosen)
+    found = Query("select queue_id from signalbox.queue where name = any(%s::text[])", [named.literals])
+    queue_ids = tuple(int(row[0]) for row in found.rows())
+    return Search(chosen, as_of, span or Span(), chosen.without_term(named), queue_ids)
+
+
 @dataclass(frozen=True)
 class Search:
-    """What to find: a filter whose ages count up to `as_of`, within a span of ids."""
+    """Made by `find`. `rest` is the filter without the term that names the queues."""
 
     chosen: Filter
     as_of: datetime
-    span: Span = Span()
+    span: Span
+    rest: Filter
+    queue_ids: tuple[int, ...] | None = None
 
     def within(self, span: Span) -> Search:
         """The same, elsewhere."""
@@ -86,18 +98,20 @@ class Search:
         return self._walked(limit, Order.OLDEST_FIRST)
 
     def _walked(self, limit: int, order: Order, when: LiteralString = "true") -> Query:
-        queues = next((term for term in self.chosen.terms if _names_queues(term)), None)
-        if queues is None:
-            return self._branch(when, self.chosen, limit, order)
-        rest = self.chosen.without_term(queues)
-        died = self._branch(f"{when} and d.source_queue_id = q.queue_id", rest, limit, order)
-        held = self._branch(f"{when} and d.queue_id = q.queue_id", rest, limit, order)
-        return Query(
-            "select distinct dead_letter_id from signalbox.queue q"
-            f" cross join lateral (({died.sql}) union all ({held.sql})) one"
-            f" where q.name = any(%s::text[]) {order.value} limit %s",
-            [*died.params, *held.params, queues.literals, limit],
-        )
+        """Of queues, each by its own number: only then the planner knows which of them has few."""
+        if self.queue_ids is None:
+            return self._branch(when, [], self.chosen, limit, order)
+        anchors: list[LiteralString] = ["d.source_queue_id = %s", "d.queue_id = %s"]
+        branches = [
+            self._branch(f"{when} and {anchor}", [queue_id], self.rest, limit, order)
+            for queue_id in self.queue_ids
+            for anchor in anchors
+        ]
+        if not branches:
+            return Query("select dead_letter_id from signalbox.dead_letter where false", [])
+        union = " union ".join(f"({branch.sql})" for branch in branches)
+        params = [param for branch in branches for param in branch.params]
+        return Query(f"select dead_letter_id from ({union}) one {order.value} limit %s", [*params, limit])
 
     def _gathered(self, limit: int, order: Order) -> Query:
         found = self._predicate(self.chosen)
@@ -111,12 +125,12 @@ class Search:
             [*found.params, limit, *walk.params],
         )
 
-    def _branch(self, anchor: LiteralString, chosen: Filter, limit: int, order: Order) -> Query:
+    def _branch(self, anchor: LiteralString, anchored: list[Any], chosen: Filter, limit: int, order: Order) -> Query:
         found = self._predicate(chosen)
         return Query(
             f"select d.dead_letter_id from signalbox.dead_letter d where {anchor} and {found.sql}"
             f" {order.value} limit %s",
-            [*found.params, limit],
+            [*anchored, *found.params, limit],
         )
 
     def _predicate(self, chosen: Filter) -> Predicate:
@@ -125,10 +139,6 @@ class Search:
             f"d.dead_letter_id > %s and d.dead_letter_id <= %s and {matching.sql}",
             [self.span.after, self.span.through, *matching.params],
         )
-
-
-def _names_queues(term: Term) -> bool:
-    return term.key == "queue" and not term.negated
 
 
 def _asks_the_payload(term: Term) -> bool:

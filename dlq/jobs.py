@@ -48,9 +48,10 @@ def pause(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> boo
     return _change(model, job_id, "pause", actor, reason, Job.RUNNABLE_STATES, state=Job.State.PAUSED)
 
 
-def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
-    """Go on. False when the job was not paused."""
-    resumed = _change(model, job_id, "resume", actor, reason, [Job.State.PAUSED], state=Job.State.PENDING)
+def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **anew: Any) -> bool:
+    """Go on, with these fields set anew. False when the job was not paused."""
+    values = {"state": Job.State.PENDING, **anew}
+    resumed = _change(model, job_id, "resume", actor, reason, [Job.State.PAUSED], **values)
     if resumed:
         transaction.on_commit(lambda: kick(model.NOUN, job_id))
     return resumed

@@ -121,6 +121,7 @@ class Redrive(Selection):
     target_queue = models.CharField(max_length=100, null=True)
     rate_per_second = models.IntegerField(null=True, help_text="Messages per second; empty: no limit.")
     tokens = models.FloatField(db_default=0.0)
+    burst_tokens = models.FloatField(db_default=0.0)
     refilled_at = models.DateTimeField(null=True)
     moved = models.BigIntegerField(db_default=0)
 

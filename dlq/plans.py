@@ -14,7 +14,7 @@ from dlq import selecting
 from dlq.browse import DeadLetterRow, dead_letters
 from dlq.counting import BoundedCount, survey
 from dlq.filters import parse
-from dlq.finding import Search, Span, database_now
+from dlq.finding import Span, database_now, find
 from queues import control
 from queues.models import Consumer, Queue
 
@@ -75,7 +75,7 @@ class Preview:
 def preview(filter_text: str, target_queue: str | None = None, *, with_payloads: bool = True) -> Preview:
     """Look at what the filter selects now. Raises `FilterError`, and `QueueNotFound` for the target."""
     chosen, as_of, upper_bound = parse(filter_text), database_now(), selecting.newest_id()
-    seen = survey(Search(chosen, as_of, Span(through=upper_bound)))
+    seen = survey(find(chosen, as_of, Span(through=upper_bound)))
     samples = dead_letters(chosen, now=as_of, through=upper_bound, size=SAMPLES, with_payloads=with_payloads)
     if target_queue is not None:
         control.get_queue(target_queue)

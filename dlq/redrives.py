@@ -12,7 +12,7 @@ from django.db import transaction
 
 from dlq import jobs, runner, selecting, verbs
 from dlq.models import MAX_RATE_PER_SECOND, Job, Redrive
-from dlq.throttle import Bucket
+from dlq.throttle import Pace
 from queues import control
 from queues.errors import InvalidArgument, QueueClosed
 
@@ -48,8 +48,8 @@ def pause(redrive_id: int, *, actor: str, reason: str = "") -> bool:
 
 
 def resume(redrive_id: int, *, actor: str, reason: str = "") -> bool:
-    """Go on where it stopped. False when it was not paused."""
-    return jobs.resume(Redrive, redrive_id, actor=actor, reason=reason)
+    """Go on where it stopped, and no faster for having rested. False when it was not paused."""
+    return jobs.resume(Redrive, redrive_id, actor=actor, reason=reason, tokens=0.0, burst_tokens=0.0, refilled_at=None)
 
 
 def cancel(redrive_id: int, *, actor: str, reason: str = "") -> bool:
@@ -98,8 +98,8 @@ def _check_rate(rate_per_second: int | None) -> None:
 
 
 def _batch(job: Redrive, now: datetime) -> float | None:
-    bucket = _bucket(job, now)
-    allowed = min(BATCH_MESSAGES, bucket.allowed) if bucket else BATCH_MESSAGES
+    pace = _pace(job, now)
+    allowed = min(BATCH_MESSAGES, pace.allowed) if pace else BATCH_MESSAGES
     moved = 0
     if allowed:
         chosen = selecting.next_ids(job, allowed)
@@ -107,19 +107,19 @@ def _batch(job: Redrive, now: datetime) -> float | None:
         job.cursor = chosen.cursor
         job.moved += moved
         job.skipped += len(chosen.ids) - moved
-    if bucket:
-        bucket = bucket.without(moved)
-        job.tokens, job.refilled_at = bucket.tokens, bucket.refilled_at
+    if pace:
+        pace = pace.without(moved)
+        job.tokens, job.burst_tokens, job.refilled_at = pace.tokens, pace.burst_tokens, pace.refilled_at
     if job.cursor >= job.upper_bound:
         return None
-    return bucket.seconds_to_next if bucket else 0.0
+    return pace.seconds_to_next if pace else 0.0
 
 
-def _bucket(job: Redrive, now: datetime) -> Bucket | None:
-    """The job's bucket as of now; None without a rate. One that was never filled, or rested, starts now."""
+def _pace(job: Redrive, now: datetime) -> Pace | None:
+    """How fast the job may go now; None without a rate. A job that starts, or rested, starts from nothing."""
     if job.rate_per_second is None:
         return None
-    return Bucket(job.rate_per_second, job.tokens, job.refilled_at or now).refilled(now)
+    return Pace(job.rate_per_second, job.tokens, job.burst_tokens, job.refilled_at or now).refilled(now)
 
 
 WORK = runner.Work(Redrive, _batch)

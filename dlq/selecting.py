@@ -9,7 +9,7 @@ from datetime import datetime
 
 from dlq.counting import survey
 from dlq.filters import parse
-from dlq.finding import Query, Search, Span, database_now
+from dlq.finding import Query, Span, database_now, find
 from dlq.models import Selection
 from dlq.time_limits import local_settings
 from queues.errors import InvalidArgument
@@ -43,14 +43,14 @@ def freeze(job: Selection, filter_text: str, upper_bound: int, as_of: datetime |
     job.filter_text, job.as_of = str(chosen), min(as_of or now, now)
     job.upper_bound = upper_bound
     job.lower_bound = job.cursor = (_first_after(0, upper_bound) or upper_bound + 1) - 1
-    seen = survey(Search(chosen, job.as_of, Span(through=upper_bound)))
+    seen = survey(find(chosen, job.as_of, Span(through=upper_bound)))
     job.total_estimate, job.total_is_exact = seen.count.number, seen.count.exact
     job.source_queues = [name for name, _ in seen.sources.most_common(SOURCES_NAMED)]
 
 
 def next_ids(job: Selection, limit: int) -> Chosen:
     """The next dead letters that the job is to take, and no more than `limit` of them."""
-    search = Search(parse(job.filter_text), job.as_of)
+    search = find(parse(job.filter_text), job.as_of)
     cursor, ends_at = job.cursor, time.monotonic() + SEARCH_SECONDS
     # A bitmap would collect what matches anywhere; every window has to be read from an index in its own order.
     with local_settings(enable_bitmapscan="off"):

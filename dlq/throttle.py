@@ -1,12 +1,16 @@
-"""A token bucket: one token a message, `rate` tokens a second, at most a tenth of a second's worth at once.
+"""How fast messages go: so many a second, at most a tenth of a second's worth at once.
 
-It has no memory of its own. The tokens and the moment they were counted live in the job's row, and that moment
-is the database's, so a job keeps its pace across workers, slices and machines whose clocks differ.
+Two token buckets. One fills at the rate and remembers what was missed while nobody ran the job, for a worker hands it
+to the next every twenty seconds; the other fills a tenth faster and remembers next to nothing, so that catching
+up is never a rush. A message takes a token of each.
+
+Neither keeps anything here. The tokens and the moment they were counted live in the job's row, and that moment is the
+database's, so a job keeps its pace across workers, slices and machines whose clocks differ.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 BURST_SECONDS = 0.1
@@ -14,14 +18,18 @@ BURST_SECONDS = 0.1
 GROUP_SECONDS = 0.05
 # A runner always wakes a little late. What came in meanwhile is kept, or every rate would be missed by that much.
 LATE_SECONDS = 0.05
+# What is missed for longer than a hand-over takes is not caught up with.
+MISSED_SECONDS = 2.0
+CATCH_UP = 1.1
 
 
 @dataclass(frozen=True)
-class Bucket:
-    """`tokens` as of `refilled_at`, filling by `rate` per second."""
+class Pace:
+    """`tokens` of the rate and `burst_tokens` of what may go at once, as of `refilled_at`."""
 
     rate: int
     tokens: float
+    burst_tokens: float
     refilled_at: datetime
 
     @property
@@ -32,20 +40,27 @@ class Bucket:
     @property
     def allowed(self) -> int:
         """How many messages may go now."""
-        return min(int(self.tokens), self.burst)
+        return min(int(self.tokens), int(self.burst_tokens), self.burst)
 
     @property
     def seconds_to_next(self) -> float:
         """How long after `refilled_at` the next group of messages may go."""
         group = max(1.0, self.rate * GROUP_SECONDS)
-        return max(0.0, (group - self.tokens) / self.rate)
+        due_seconds = (group - self.tokens) / self.rate
+        ready_seconds = (group - self.burst_tokens) / (self.rate * CATCH_UP)
+        return max(0.0, due_seconds, ready_seconds)
 
-    def refilled(self, now: datetime) -> Bucket:
-        """The bucket at `now`; a clock that was set back costs nothing and gives nothing."""
-        elapsed_seconds = max(0.0, (now - self.refilled_at).total_seconds())
-        most = max(1.0, self.rate * BURST_SECONDS) + self.rate * LATE_SECONDS
-        return Bucket(self.rate, min(most, self.tokens + elapsed_seconds * self.rate), now)
+    def refilled(self, now: datetime) -> Pace:
+        """The same at `now`; a clock that was set back costs nothing and gives nothing."""
+        filled = max(0.0, (now - self.refilled_at).total_seconds()) * self.rate
+        one_burst = max(1.0, self.rate * BURST_SECONDS)
+        return Pace(
+            self.rate,
+            min(one_burst + self.rate * MISSED_SECONDS, self.tokens + filled),
+            min(one_burst + self.rate * LATE_SECONDS, self.burst_tokens + filled * CATCH_UP),
+            now,
+        )
 
-    def without(self, messages: int) -> Bucket:
-        """The bucket after so many messages went."""
-        return Bucket(self.rate, self.tokens - messages, self.refilled_at)
+    def without(self, messages: int) -> Pace:
+        """The same after so many messages went."""
+        return replace(self, tokens=self.tokens - messages, burst_tokens=self.burst_tokens - messages)

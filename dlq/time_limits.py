@@ -9,7 +9,7 @@ import psycopg
 from django.db import OperationalError, connection, transaction
 
 COUNT_MILLISECONDS = 300
-LIST_MILLISECONDS = 300
+LIST_MILLISECONDS = 150
 
 
 class OutOfTime(Exception):  # noqa: N818 - it names what happened, which "Error" after it would not make clearer

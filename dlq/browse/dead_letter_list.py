@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,10 +14,10 @@ from django.utils import timezone
 
 from dlq.browse.pages import PAGE_ROWS, Page, Place, page_of
 from dlq.filters import Filter
-from dlq.finding import HIGHEST_ID, Order, Query, Search, Span
+from dlq.finding import HIGHEST_ID, Order, Query, Search, Span, find
 from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
 
-# What is looked at when there was no time to look at everything.
+# When there is no time to look everywhere, the nearest so many are looked at, then twice as many, while time lasts.
 SLICE_ROWS = 5_000
 NEWEST_LETTERS = 1_000
 
@@ -63,12 +65,13 @@ def dead_letters(
 ) -> Page[DeadLetterRow]:
     """A page of what the filter selects among ids up to `through`. Raises `FilterError`.
 
-    One query; two more when time runs out. Without `with_payloads` no payload leaves the database.
+    One query, and one for the queues that the filter names; a few more when time runs out. Without
+    `with_payloads` no payload leaves the database.
     """
     place = place or Place()
-    search = Search(chosen, now or timezone.now(), _span(place, through))
+    search = find(chosen, now or timezone.now(), _span(place, through))
     order = Order.OLDEST_FIRST if place.backwards else Order.NEWEST_FIRST
-    rows, horizon = _in_time(search, order, lambda asked: _listed(asked, size + 1, order, with_payloads))
+    rows, horizon = _in_time(search, order, size + 1, lambda at: _listed(at, size + 1, order, with_payloads))
     found = [DeadLetterRow(*row) for row in rows]
     page = page_of(found, size, place, [str(one.dead_letter_id) for one in found])
     return page if horizon is None or len(found) > size else page.cut_short(*horizon, place)
@@ -76,9 +79,14 @@ def dead_letters(
 
 def top_error_classes(chosen: Filter, *, now: datetime | None = None, most: int = 10) -> list[ErrorClass]:
     """The commonest error classes of the newest 1,000 dead letters that the filter selects."""
-    search = Search(chosen, now or timezone.now())
-    rows, _ = _in_time(search, Order.NEWEST_FIRST, lambda asked: _classed(asked, most))
-    return [ErrorClass(*row) for row in rows]
+    search = find(chosen, now or timezone.now())
+    rows, _ = _in_time(search, Order.NEWEST_FIRST, NEWEST_LETTERS, _classes)
+    newest = rows[:NEWEST_LETTERS]
+    last_died_at: dict[str | None, datetime] = {}
+    for error_class, died_at in newest:
+        last_died_at[error_class] = max(died_at, last_died_at.get(error_class, died_at))
+    counted = Counter(error_class for error_class, _ in newest).most_common(most)
+    return [ErrorClass(error_class, count, last_died_at[error_class]) for error_class, count in counted]
 
 
 def _span(place: Place, through: int) -> Span:
@@ -109,39 +117,46 @@ def _listed(search: Search, limit: int, order: Order, with_payloads: bool) -> Qu
     )
 
 
-def _classed(search: Search, most: int) -> Query:
+def _classes(search: Search) -> Query:
     ids = search.ids(NEWEST_LETTERS, Order.NEWEST_FIRST)
     return Query(
-        "select d.error_class, count(*), max(d.died_at)"
-        f" from ({ids.sql}) found join signalbox.dead_letter d using (dead_letter_id)"
-        " group by d.error_class order by count(*) desc, d.error_class limit %s",
-        [*ids.params, most],
+        "select d.error_class, d.died_at"
+        f" from ({ids.sql}) found join signalbox.dead_letter d using (dead_letter_id) order by dead_letter_id desc",
+        ids.params,
     )
 
 
 def _in_time(
-    search: Search, order: Order, query: Callable[[Search], Query]
+    search: Search, order: Order, enough: int, query: Callable[[Search], Query]
 ) -> tuple[list[tuple[Any, ...]], tuple[str, datetime] | None]:
-    """Rows of the query; when it takes too long, of the nearest rows alone, and where those end."""
+    """Rows of the query; when it takes too long, of as many of the nearest as time allows, and where those end."""
     try:
         with time_limit(LIST_MILLISECONDS):
             return query(search).rows(), None
     except OutOfTime:
         pass
-    ends = _nth(search.span, order).rows()
-    if not ends:
-        return query(search).rows(), None
-    [(last_id, died_at)] = ends
-    span = search.span
-    near = Span(after=last_id - 1, through=span.through)
-    if order is Order.OLDEST_FIRST:
-        near = Span(after=span.after, through=last_id)
-    return query(search.within(near)).rows(), (str(last_id), died_at)
+    rows: list[tuple[Any, ...]] = []
+    span, slice_rows, ends_at = search.span, SLICE_ROWS, time.monotonic() + LIST_MILLISECONDS / 1000
+    while end := _nth(span, order, slice_rows).rows():
+        [(last_id, died_at)] = end
+        near, span = _split(span, order, last_id)
+        rows += query(search.within(near)).rows()
+        if len(rows) >= enough or time.monotonic() >= ends_at:
+            return rows, (str(last_id), died_at)
+        slice_rows *= 2
+    return rows + query(search.within(span)).rows(), None
 
 
-def _nth(span: Span, order: Order) -> Query:
+def _nth(span: Span, order: Order, number: int) -> Query:
     return Query(
         "select dead_letter_id, died_at from signalbox.dead_letter"
-        f" where dead_letter_id > %s and dead_letter_id <= %s {order.value} offset {SLICE_ROWS - 1} limit 1",
-        [span.after, span.through],
+        f" where dead_letter_id > %s and dead_letter_id <= %s {order.value} offset %s limit 1",
+        [span.after, span.through, number - 1],
     )
+
+
+def _split(span: Span, order: Order, last_id: int) -> tuple[Span, Span]:
+    """What there is up to an id in the direction of reading, and what comes after."""
+    if order is Order.OLDEST_FIRST:
+        return Span(span.after, last_id), Span(last_id, span.through)
+    return Span(last_id - 1, span.through), Span(span.after, last_id - 1)

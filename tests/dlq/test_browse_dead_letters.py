@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from dlq.browse import Page, Place, dead_letters, top_error_classes
 from dlq.browse.dead_letter_list import DeadLetterRow
 from dlq.filters import Filter, parse
-from dlq.finding import Order, Search, Span, database_now
+from dlq.finding import Order, Span, database_now, find
 from dlq.time_limits import OutOfTime
 from tests.dlq.graveyards import Graveyard
 
@@ -124,16 +124,21 @@ def test_a_page_is_one_query(graveyard: Graveyard, more: str) -> None:
     ("filter_text", "index"),
     [
         ("", "dead_letter_pkey"),
-        ("class:TimeoutError", "dead_letter_class"),
-        ("fp:abc", "dead_letter_fingerprint"),
-        ("queue:orders", "dead_letter_source"),
-        ("queue:orders", "dead_letter_queue"),
-        ("payload.order:7", "dead_letter_payload"),
+        ("class:Rare", "dead_letter_class"),
+        ("fp:fp-Rare", "dead_letter_fingerprint"),
+        ("queue:{queue}", "dead_letter_source"),
+        ("queue:{queue}", "dead_letter_queue"),
+        ("payload.n:1717", "dead_letter_payload"),
+        ("payload.n:1717 queue:{queue}", "dead_letter_payload"),
     ],
 )
 def test_a_deep_page_reads_an_index_in_its_order(graveyard: Graveyard, filter_text: str, index: str) -> None:
-    """A sort is for at most a page: never over what the filter selects."""
-    query = Search(parse(filter_text), database_now(), Span(through=10**6)).ids(51, Order.NEWEST_FIRST)
+    """Not everything below it, nor everything that the filter selects."""
+    graveyard.bury(20, error_class="Rare")
+    buried = graveyard.bury(3_000)
+    graveyard.engine.connection.execute("analyze signalbox.dead_letter")
+    search = find(parse(filter_text.format(queue=graveyard.queue)), database_now(), Span(through=buried[-100]))
+    query = search.ids(51, Order.NEWEST_FIRST)
 
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("set local enable_seqscan = off")
@@ -155,6 +160,7 @@ def out_of_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """No search ends in time, and so each looks at so many rows only."""
 
     def limit(rows: int) -> None:
+        monkeypatch.setattr("dlq.browse.dead_letter_list.LIST_MILLISECONDS", 0)
         monkeypatch.setattr("dlq.browse.dead_letter_list.time_limit", no_time)
         monkeypatch.setattr("dlq.browse.dead_letter_list.SLICE_ROWS", rows)
 
@@ -186,6 +192,20 @@ def test_a_full_page_does_not_say_that_time_ran_out(graveyard: Graveyard, out_of
     page = dead_letters(chosen(graveyard), size=2)
 
     assert (ids(page), page.searched_to) == (buried[:6:-1], None)
+
+
+def test_a_search_looks_at_more_while_there_is_time(
+    graveyard: Graveyard, out_of_time: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rare = graveyard.bury(2, error_class="Rare")
+    graveyard.bury(20)
+    out_of_time(5)
+    monkeypatch.setattr("dlq.browse.dead_letter_list.LIST_MILLISECONDS", 60_000)
+
+    page = dead_letters(chosen(graveyard, "class:Rare"), size=1)
+
+    assert (ids(page), page.searched_to) == (rare[1:], None)
+    assert page.after == str(rare[1])
 
 
 def test_going_back_may_run_out_of_time_too(graveyard: Graveyard, out_of_time: Callable[[int], None]) -> None:

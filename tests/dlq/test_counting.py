@@ -8,12 +8,12 @@ from django.db import connection, transaction
 from dlq import counting
 from dlq.counting import BoundedCount, count_rows, survey
 from dlq.filters import parse
-from dlq.finding import Query, Search, Span, database_now
+from dlq.finding import Query, Search, Span, database_now, find
 from tests.dlq.graveyards import Graveyard
 
 
 def search(graveyard: Graveyard, more: str = "") -> Search:
-    return Search(parse(f"{graveyard.filter} {more}"), database_now())
+    return find(parse(f"{graveyard.filter} {more}"), database_now())
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_exactly_the_limit_is_still_exact(graveyard: Graveyard) -> None:
 def test_a_letter_is_counted_once_though_both_its_queues_are_named(graveyard: Graveyard) -> None:
     graveyard.bury(3)
 
-    both = Search(parse(f"queue:{graveyard.queue},{graveyard.queue}-dlq"), database_now())
+    both = find(parse(f"queue:{graveyard.queue},{graveyard.queue}-dlq"), database_now())
 
     assert survey(both).count == BoundedCount(3, exact=True)
 

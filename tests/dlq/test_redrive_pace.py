@@ -11,68 +11,98 @@ from dlq import redrives
 from dlq.finding import database_now
 from dlq.models import Redrive
 from dlq.selecting import newest_id
-from dlq.throttle import LATE_SECONDS, Bucket
+from dlq.throttle import LATE_SECONDS, Pace
 from tests.dlq.graveyards import Graveyard
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RATES = [1, 2, 7, 10, 15, 20, 99, 500, 3_333, 5_000]
 
 
-def departures(rate: int, seconds: float, draw: random.Random, batch_messages: int = 500) -> list[tuple[float, int]]:
-    """When how many messages went, by a runner that takes time for each batch and always wakes a little late."""
-    now, bucket, gone = 0.0, Bucket(rate, 0.0, START), []
-    while now < seconds:
-        bucket = bucket.refilled(START + timedelta(seconds=now))
-        messages = min(bucket.allowed, batch_messages)
-        bucket = bucket.without(messages)
-        gone.append((now, messages))
-        batch_seconds = draw.uniform(0.001, 0.03)
-        now += max(batch_seconds, bucket.seconds_to_next) + draw.uniform(0, LATE_SECONDS / 4)
-    return gone
+class Runner:
+    """Takes time for each batch, always wakes a little late, and hands over to the next now and then."""
+
+    def __init__(self, rate: int, *, slice_seconds: float = 1e9, gap_seconds: float = 0.0) -> None:
+        self.draw = random.Random(rate)
+        self.slice_seconds, self.gap_seconds = slice_seconds, gap_seconds
+        self.pace = Pace(rate, 0.0, 0.0, START)
+
+    def departures(self, seconds: float) -> list[tuple[float, int]]:
+        """When how many messages went."""
+        now, slice_ends, gone = 0.0, self.slice_seconds, []
+        while now < seconds:
+            pace = self.pace.refilled(START + timedelta(seconds=now))
+            messages = min(pace.allowed, redrives.BATCH_MESSAGES)
+            self.pace = pace.without(messages)
+            gone.append((now, messages))
+            now += max(self.draw.uniform(0.001, 0.03), self.pace.seconds_to_next)
+            now += self.draw.uniform(0, LATE_SECONDS / 4)
+            if now > slice_ends:
+                now += self.gap_seconds
+                slice_ends = now + self.slice_seconds
+        return gone
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_the_rate_holds_within_five_percent(rate: int) -> None:
-    seconds = max(20.0, 100 / rate)
+@pytest.mark.parametrize("gap_seconds", [0.0, 1.5])
+def test_the_rate_holds_within_five_percent(rate: int, gap_seconds: float) -> None:
+    """Over slices of twenty seconds, between which nobody runs."""
+    seconds = max(90.0, 100 / rate)
 
-    moved = sum(messages for _, messages in departures(rate, seconds, random.Random(rate)))
+    moved = sum(messages for _, messages in Runner(rate, slice_seconds=20, gap_seconds=gap_seconds).departures(seconds))
 
     assert moved == pytest.approx(rate * seconds, rel=0.05)
+    assert moved <= rate * seconds + 1
 
 
 @pytest.mark.parametrize("rate", RATES)
 def test_no_more_than_a_tenth_of_a_second_goes_at_once(rate: int) -> None:
-    assert max(messages for _, messages in departures(rate, 20, random.Random(rate))) <= max(1, rate / 10)
+    departures = Runner(rate, slice_seconds=5, gap_seconds=1.5).departures(20)
+
+    assert max(messages for _, messages in departures) <= max(1, rate / 10)
+
+
+@pytest.mark.parametrize("rate", [20, 99, 500, 5_000])
+def test_catching_up_is_no_rush(rate: int) -> None:
+    """In no second go more than the rate, a tenth of it to catch up, and what may go at once."""
+    departures = Runner(rate, slice_seconds=5, gap_seconds=1.5).departures(30)
+
+    for start, _ in departures:
+        within = sum(messages for at, messages in departures if start <= at < start + 1)
+        assert within <= rate * (1.1 + 0.1 + LATE_SECONDS) + 1
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_a_long_rest_earns_no_more_than_a_burst(rate: int) -> None:
-    rested = Bucket(rate, 0.0, START).refilled(START + timedelta(hours=1))
+def test_what_was_missed_for_long_is_not_caught_up_with(rate: int) -> None:
+    rested = Pace(rate, 0.0, 0.0, START).refilled(START + timedelta(hours=1))
 
     assert rested.allowed <= max(1, rate / 10)
-    assert rested.tokens <= max(1, rate / 10) + rate * LATE_SECONDS
+    assert rested.tokens <= max(1, rate / 10) + 2 * rate
 
 
 def test_a_clock_set_back_neither_gives_nor_takes() -> None:
-    bucket = Bucket(10, 0.5, START).refilled(START - timedelta(hours=1))
+    earlier = START - timedelta(hours=1)
+    pace = Pace(10, 0.5, 0.5, START).refilled(earlier)
 
-    assert bucket.tokens == 0.5
-    assert bucket.refilled(START - timedelta(hours=1) + timedelta(seconds=0.05)).tokens == pytest.approx(1.0)
+    assert (pace.tokens, pace.burst_tokens) == (0.5, 0.5)
+    assert pace.refilled(earlier + timedelta(seconds=0.05)).tokens == pytest.approx(1.0)
 
 
-def test_the_bucket_lives_in_the_row(graveyard: Graveyard) -> None:
-    """Batches of several processes at times of the test's choosing: together they keep one pace."""
-    graveyard.bury(30)
-    redrive = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="", rate_per_second=20)
-    now = database_now()
+def batches(redrive: Redrive, now: datetime, *milliseconds: int) -> list[int]:
+    """How many had moved after a batch at each of these times; each as if by another process."""
     moved = []
-    for milliseconds in (0, 100, 150, 225, 60_000):
+    for offset in milliseconds:
         job = Redrive.objects.get(pk=redrive.pk)
-        redrives.WORK.batch(job, now + timedelta(milliseconds=milliseconds))
+        redrives.WORK.batch(job, now + timedelta(milliseconds=offset))
         job.save()
         moved.append(job.moved)
+    return moved
 
-    assert moved == [0, 2, 3, 4, 6]
+
+def test_the_tokens_live_in_the_row(graveyard: Graveyard) -> None:
+    graveyard.bury(30)
+    redrive = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="", rate_per_second=20)
+
+    assert batches(redrive, database_now(), 0, 100, 150, 225, 300) == [0, 2, 3, 4, 6]
 
 
 def test_a_new_pace_holds_from_the_next_batch_on(graveyard: Graveyard) -> None:
@@ -80,11 +110,19 @@ def test_a_new_pace_holds_from_the_next_batch_on(graveyard: Graveyard) -> None:
     redrive = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="", rate_per_second=1)
     now = database_now()
 
-    job = Redrive.objects.get(pk=redrive.pk)
-    assert redrives.WORK.batch(job, now) == 1.0
-    job.save()
+    assert batches(redrive, now, 0) == [0]
     redrives.set_rate(redrive.pk, 1_000, actor="ann")
-    job = Redrive.objects.get(pk=redrive.pk)
-    redrives.WORK.batch(job, now + timedelta(seconds=1))
 
-    assert job.moved == 100
+    assert batches(redrive, now, 1_000) == [100]
+
+
+def test_a_rest_is_not_caught_up_with(graveyard: Graveyard) -> None:
+    graveyard.bury(30)
+    redrive = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="", rate_per_second=20)
+    now = database_now()
+
+    assert batches(redrive, now, 0, 100) == [0, 2]
+    redrives.pause(redrive.pk, actor="ann")
+    redrives.resume(redrive.pk, actor="ann")
+
+    assert batches(redrive, now, 60_000, 60_050) == [2, 3]

@@ -1,3 +1,4 @@
+# ruff: noqa: T201 - standard output is how it answers
 """A process that forks runners of redrives in no time, to be killed just as fast: loading Django takes far longer.
 
 Reads "<redrive id> <batch size>" lines and answers each with the process id of a child that runs it to the end.
