@@ -11,6 +11,7 @@ set jit = off
 as $$
 declare
   v_last record;
+  v_own bigint := pg_current_xact_id_if_assigned()::text::bigint;
   v_changed integer[];
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -21,9 +22,16 @@ begin
   end if;
   select * into v_last from signalbox._last_fold();
   with fresh as materialized (
-    select u.queue_id, u.event, sum(u.amount)::bigint as amount, pg_current_snapshot() as snapshot
-    from signalbox._unfolded(v_last.xmin, v_last.xmax, v_last.xip) u
+    select u.queue_id, u.event, sum(u.amount)::bigint as amount, signalbox._fold_snapshot() as snapshot
+    from (
+      select f.queue_id, f.event, f.amount
+      from signalbox._unfolded(v_last.xmin, v_last.xmax, v_last.xip) f
+      union all
+      select o.queue_id, o.event, -o.amount
+      from signalbox._unfolded(v_own, 9223372036854775807, array[v_own]) o
+    ) u
     group by u.queue_id, u.event
+    having sum(u.amount) <> 0
   ), noted as (
     insert into signalbox.fold (folded_at, snapshot)
     select clock_timestamp(), f.snapshot from fresh f limit 1
@@ -48,6 +56,17 @@ begin
   end if;
   return coalesce(v_changed, '{}');
 end $$;
+
+-- This statement's snapshot, with the transaction that folds among those it does not cover: it sees its own deltas and
+-- may write more of them, so they are left to a later fold.
+create or replace function signalbox._fold_snapshot() returns pg_snapshot
+language sql stable as $$
+  select format('%s:%s:%s', pg_snapshot_xmin(s), pg_snapshot_xmax(s), (
+    select string_agg(open.xid::text, ',' order by open.xid)
+    from (select pg_snapshot_xip(s) union select own where own < pg_snapshot_xmax(s)) open(xid)
+  ))::pg_snapshot
+  from pg_current_snapshot() s, pg_current_xact_id_if_assigned() own
+$$;
 
 -- The last fold and the parts of its snapshot as plain numbers, so that index conditions can use them.
 create or replace function signalbox._last_fold()

@@ -149,6 +149,29 @@ def test_an_old_snapshot_reads_the_counters_of_its_moment(engine: Engine, connec
     assert reader.counted() == reader.recounted() == (3, 0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("others_commit", [False, True])
+def test_a_fold_leaves_the_deltas_of_its_own_transaction_to_a_later_one(
+    engine: Engine, connect: Connect, others_commit: bool
+) -> None:
+    """It sees them, and no snapshot says so: whether it covers them depends on who else has committed since."""
+    folder, other = engine.on(connect()), engine.on(connect())
+    folder.connection.execute("begin")
+    folder.send("before the fold")
+    if others_commit:
+        other.send("of another")
+    folder.value(FOLD)
+    assert published(folder) == 1 + others_commit
+    folder.send("after the fold")
+    assert published(folder) == 2 + others_commit
+    folder.connection.execute("commit")
+
+    assert published(engine) == 2 + others_commit
+    for _ in range(2):
+        engine.value(FOLD)
+        assert published(engine) == 2 + others_commit
+    assert engine.counted() == engine.recounted()
+
+
 def test_one_folds_and_the_others_leave_it_alone(engine: Engine, connect: Connect) -> None:
     folder = engine.on(connect())
     engine.send("x")
