@@ -1,0 +1,123 @@
+"""What a commit promises is never weakened by a verb inside it, and a claim counts only when it commits.
+
+Hazards 11 and 12, invariant 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.engine import Engine
+from tests.races.naive import NaiveVerbs
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+SHOW = "show synchronous_commit"
+
+
+def commit_of_a_caller(caller: Engine) -> str:
+    """How a transaction commits that writes of its own, sends, receives and acks."""
+    caller.connection.execute("begin")
+    caller.value("select pg_current_xact_id()")
+    caller.send("x")
+    handle = caller.receive_one()[1]
+    caller.ack(handle)
+    setting = str(caller.value(SHOW))
+    caller.connection.execute("commit")
+    return setting
+
+
+def test_a_caller_that_receives_keeps_its_durable_commit(engine: Engine, connect: Connect) -> None:
+    assert commit_of_a_caller(engine.on(connect())) == "on"
+
+
+def test_a_verb_that_always_claims_asynchronously_would_weaken_its_caller(
+    engine: Engine, connect: Connect, naive: NaiveVerbs
+) -> None:
+    naive.install("receive", {"if not receive.durable then": "if true then"})
+
+    assert commit_of_a_caller(naive.engine(engine, connect())) == "off"
+
+
+def test_an_asynchronous_claim_ends_with_its_transaction(engine: Engine) -> None:
+    engine.send("x")
+    engine.connection.execute("begin")
+    engine.receive_one(durable=False)
+    assert engine.value(SHOW) == "off"
+    engine.connection.execute("commit")
+
+    assert engine.value(SHOW) == "on"
+    engine.send("y")
+    engine.receive_one(durable=False)
+    assert engine.value(SHOW) == "on"
+
+
+def test_the_count_of_a_claim_is_in_the_commit_of_the_claim(engine: Engine) -> None:
+    """Whatever a crash leaves of the log, a delivery and its counter are lost or kept together."""
+    engine.send("x")
+    engine.connection.execute("begin")
+    engine.receive_one()
+    (claim,) = engine.rows("select xmin::text::bigint from signalbox.lease where queue_id = %s", engine.queue_id)
+    deltas = engine.rows(
+        "select txid & 4294967295 from signalbox.counter_delta where queue_id = %s and event = 3",
+        engine.queue_id,
+    )
+    engine.connection.execute("commit")
+
+    assert deltas == [claim]
+
+
+def test_a_claim_that_is_rolled_back_is_no_delivery(engine: Engine, connect: Connect) -> None:
+    message_id = engine.send("x")
+    claimer = engine.on(connect())
+    for _ in range(3):
+        with claimer.connection.transaction(force_rollback=True):
+            assert claimer.receive_one()[2] == 1
+
+    _, handle, receive_count, _ = engine.receive_one()
+
+    assert receive_count == 1
+    assert engine.ack(handle) == [True]
+    assert engine.value("select totals[3] from signalbox.queue_totals(array[%s])", engine.queue_id) == 1
+    assert engine.value(
+        "select receive_counts from signalbox.settled where queue_id = %s and %s = any(message_ids)",
+        engine.queue_id,
+        message_id,
+    ) == [1]
+
+
+def test_work_inside_the_claim_never_dies_so_a_claim_must_commit_first(make_engine: Callable[..., Engine]) -> None:
+    """Why `receive` is to be committed before the work starts: a rollback takes the attempt back."""
+    engine = make_engine(max_receives=2)
+    engine.send("poison")
+    for _ in range(5):
+        with engine.connection.transaction(force_rollback=True):
+            engine.nack(engine.receive_one()[1], delay_seconds=0)
+    assert engine.recounted() == (1, 0, 0, 0, 0)
+
+    for _ in range(2):
+        engine.nack(engine.receive_one()[1], delay_seconds=0)
+
+    assert engine.recounted() == (0, 0, 0, 1, 0)
+
+
+@pytest.mark.parametrize("killed_before", ["commit", "anything"])
+def test_a_claim_whose_session_is_killed_is_no_delivery(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any], killed_before: str
+) -> None:
+    engine.send("x")
+    claimer = engine.on(connect())
+    claimer.connection.execute("begin")
+    claimer.receive_one()
+    if killed_before == "commit":
+        claimer.send("y")
+    observer.execute("select pg_terminate_backend(%s, 10000)", [claimer.connection.info.backend_pid])
+    with pytest.raises(psycopg.OperationalError):
+        claimer.connection.execute("commit")
+
+    assert [(row[2], row[3]) for row in engine.receive(10)] == [(1, "x")]
+    assert engine.counted() == engine.recounted() == (0, 0, 1, 0, 0)
