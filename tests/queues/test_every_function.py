@@ -1,0 +1,191 @@
+"""Every SQL function is called here: one that is new and has no call of its own in the table fails the first test.
+
+PostgreSQL checks the body of a plpgsql function only when it runs, so a function that no test calls may not even parse.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.engine import Engine
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The SQLSTATE that a call is answered with."""
+
+    sqlstate: str
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """A call whose answer depends on what else is in the database."""
+
+    kind: type
+
+
+ARRAY = AnyOf(list)
+NUMBER = AnyOf(int)
+TEXT = AnyOf(str)
+NOTHING = (None, "")
+"""What a function that returns void answers: null from one in SQL, nothing from one in plpgsql."""
+
+CALLS: dict[str, tuple[str, Any]] = {
+    "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
+    "_best_band": ("(signalbox._best_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
+    "_bury": (
+        "signalbox._bury(%(queue_id)s, array(select l from signalbox.lease l where l.queue_id = %(queue_id)s),"
+        " 'rejected', 'E', 'error', 'stack')",
+        NOTHING,
+    ),
+    "_check_batch_length": ("signalbox._check_batch_length('priorities', 2, 3)", Refusal("SB400")),
+    "_check_handles": ("signalbox._check_handles(array['nonsense'])", Refusal("SB400")),
+    "_check_options": ("signalbox._check_options('[]', 0, 0, null, null, null)", Refusal("SB400")),
+    "_check_payload": ("signalbox._check_payload('[1,2,3]', 3)", Refusal("SB413")),
+    "_check_settings": ("signalbox._check_settings('{\"max_receives\": 0}')", Refusal("SB400")),
+    "_count": ("signalbox._count(%(queue_id)s, 1::smallint, 1)", NOTHING),
+    "_dead_letter_queue": ("signalbox._dead_letter_queue(%(queue_id)s) > %(queue_id)s", True),
+    "_deduplicate": ("signalbox._deduplicate(%(queue_id)s, 'key', '1', null, 0, null)", None),
+    "_delete_dead_letters": (
+        "signalbox._delete_dead_letters(array[%(letter)s::bigint], 'e', 20::smallint, 27::smallint)",
+        1,
+    ),
+    "_ensure_period": (
+        "cardinality(signalbox._ensure_period('failure', '2001-01-01Z', '2001-01-02Z', 'YYYYMMDD'))",
+        1,
+    ),
+    "_ensure_segment": ("signalbox._ensure_segment(%(message_id)s)", False),
+    "_fold_snapshot": ("signalbox._fold_snapshot()::text", TEXT),
+    "_kept_bodies": ("(signalbox._kept_bodies(%(queue_id)s, '{1}')).payload", Refusal("XX001")),
+    "_last_fold": ("(signalbox._last_fold()).fold_id", NUMBER),
+    "_leads": ("signalbox._leads(%(token)s)", True),
+    "_make_dead_letter_queue": ("signalbox._make_dead_letter_queue('of-every-function', 1)", NUMBER),
+    "_make_heads": ("signalbox._make_heads(%(queue_id)s)", NOTHING),
+    "_promote_due": ("signalbox._promote_due(%(queue_id)s, '-infinity', 10)", 1),
+    "_receive_dead_letters": ("signalbox._receive_dead_letters(%(cemetery_id)s, 10)", 1),
+    "_refuse": ("signalbox._refuse('field', 'is wrong')", Refusal("SB400")),
+    "_refuse_closed": ("signalbox._refuse_closed('queue')", Refusal("SB423")),
+    "_refuse_isolation": ("signalbox._refuse_isolation('receive')", Refusal("SB425")),
+    "_refuse_step": ("signalbox._refuse_step('step', '{a,b}')", Refusal("SB400")),
+    "_refuse_too_large": ("signalbox._refuse_too_large(2, 1)", Refusal("SB413")),
+    "_refuse_unknown_queue": ("signalbox._refuse_unknown_queue('queue')", Refusal("SB404")),
+    "_remember_deduplication": (
+        "signalbox._remember_deduplication(%(queue_id)s, 'key', %(message_id)s, '1', null, 0, null)",
+        NOTHING,
+    ),
+    "_request_hash": (
+        "signalbox._request_hash('1', null, 0, null) = signalbox._request_hash('2', null, 0, null)",
+        False,
+    ),
+    "_return_expired": ("signalbox._return_expired(%(queue_id)s, '-infinity', 10)", 1),
+    "_see_consumer": ("signalbox._see_consumer(%(queue_id)s, 'consumer')", NOTHING),
+    "_settle": ("signalbox._settle(%(queue_id)s, 'p', 15::smallint, array[%(message_id)s::bigint], '{0}')", NOTHING),
+    "_unfolded": ("(select count(*) from signalbox._unfolded(0, 0, '{}') u where u.queue_id = %(queue_id)s)", NUMBER),
+    "_use_priority": ("signalbox._use_priority(%(queue_id)s, 5::smallint)", NOTHING),
+    "ack": ("(signalbox.ack(array[%(handle)s])).acked", True),
+    "advance_floor": ("signalbox.advance_floor(%(token)s, 1, array[%(queue_id)s])", NUMBER),
+    "announce": ("signalbox.announce(pg_current_snapshot())::text", TEXT),
+    "announce_consumer": ("signalbox.announce_consumer(%(queue)s, 'consumer', '{\"pid\": 1}')", NOTHING),
+    "backoff_seconds": ("signalbox.backoff_seconds(3, 5, 3600, 0)", 20.0),
+    "change_visibility": ("signalbox.change_visibility(%(handle)s, 60) > now()", True),
+    "change_visibility_batch": ("(signalbox.change_visibility_batch(array[%(handle)s], 60)).deadline > now()", True),
+    "clean_up": ("signalbox.clean_up()", NUMBER),
+    "clock_time": ("signalbox.clock_time() >= now()", True),
+    "configure_queue": ("signalbox.configure_queue(%(queue)s, '{\"max_receives\": 7}') = %(queue_id)s", True),
+    "create_queue": ("signalbox.create_queue(%(queue)s) = %(queue_id)s", True),
+    "delete_dead_letters": ("signalbox.delete_dead_letters(array[%(letter)s])", 1),
+    "depth": ("signalbox.depth('{5,0,2}', 'ready')", 3),
+    "drop_history": ("signalbox.drop_history()", ARRAY),
+    "drop_kept": ("signalbox.drop_kept()", NUMBER),
+    "drop_segment": ("signalbox.drop_segment(999999999)", NOTHING),
+    "empty_deltas": ("signalbox.empty_deltas()", NUMBER),
+    "ensure_floors": ("signalbox.ensure_floors(%(token)s, array[%(queue_id)s])", 3),
+    "ensure_partitions": ("signalbox.ensure_partitions()", ARRAY),
+    "event_total": ("signalbox.event_total('{5,1,2}', 'published', 'delivered')", 7),
+    "expire_messages": ("signalbox.expire_messages()", NUMBER),
+    "expired_segments": ("array(select signalbox.expired_segments())", ARRAY),
+    "fingerprint": ("signalbox.fingerprint('r', 'E', 'no 7') = signalbox.fingerprint('r', 'E', 'no 8')", True),
+    "floor_time": ("isfinite(signalbox.floor_time(null))", False),
+    "fold": ("signalbox.fold()", ARRAY),
+    "history_kept": ("signalbox.history_kept() > interval '1 day'", True),
+    "keep_live_bodies": ("signalbox.keep_live_bodies(%(segment)s) >= 3", True),
+    "lower_floors": ("signalbox.lower_floors(%(token)s, 0)", True),
+    "mark_floor": ("(signalbox.mark_floor(%(token)s)).mark", NUMBER),
+    "nack": ("signalbox.nack(%(handle)s)", "retry"),
+    "oldest_visible_at": ("signalbox.oldest_visible_at(%(queue_id)s) < clock_timestamp()", True),
+    "publish_log_end": ("signalbox.publish_log_end()", NUMBER),
+    "purge": ("signalbox.purge(%(queue)s)", 2),
+    "queue_numbers": ("(signalbox.queue_numbers(array[%(queue_id)s])).consumers", 0),
+    "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 3),
+    "receive": ("(signalbox.receive(%(queue)s)).message_id = %(message_id)s", True),
+    "record_history": ("signalbox.record_history()", NUMBER),
+    "recount": ("(signalbox.recount(%(queue_id)s)).dead", 1),
+    "redrive": ("(signalbox.redrive(array[%(letter)s::bigint])).queue_id = %(queue_id)s", True),
+    "resign_lead": ("signalbox.resign_lead(%(token)s)", True),
+    "return_and_promote": ("signalbox.return_and_promote(array[%(queue_id)s])", 2),
+    "send": ("signalbox.send(%(queue)s, '1') > %(message_id)s", True),
+    "send_batch": ("(select count(*) from signalbox.send_batch(%(queue)s, array['1', '2']::jsonb[]))", 2),
+    "summarize_history": ("signalbox.summarize_history()", NUMBER),
+    "sweep_floors": ("signalbox.sweep_floors(%(token)s)", NUMBER),
+    "take_lead": ("signalbox.take_lead(%(token)s)", "leading"),
+    "ticket_writers": ("signalbox.ticket_writers()", ARRAY),
+    "upkeep": ("signalbox.upkeep('drop_kept')", TEXT),
+}
+"""A call of every function, as an expression, and its answer in the scene below."""
+
+
+@pytest.fixture
+def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection[Any], dict[str, Any]]]:
+    """A queue with one message ready, one whose lease has run out, one due and one dead, and a leader of the floors.
+
+    Nothing of it is committed.
+    """
+    session = engine.on(connect())
+    session.connection.execute("begin")
+    names: dict[str, Any] = {"queue": engine.queue, "queue_id": engine.queue_id, "letter": session.die("dead")}
+    names["cemetery_id"] = session.value("select queue_id from signalbox.queue where name = %s", f"{engine.queue}-dlq")
+    session.send("leased")
+    names["handle"] = session.receive_one(visibility_timeout=0)[1]
+    session.send("due", delay_seconds=0.000001)
+    names["message_id"] = session.send("ready")
+    names["segment"] = (names["message_id"] - 1) // 1_000_000
+    names["token"] = uuid.uuid4()
+    session.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
+    session.value("select signalbox.take_lead(%s)", names["token"])
+    session.connection.execute("create table signalbox.message_999999999 (like signalbox.message)")
+    yield session.connection, names
+    session.connection.execute("rollback")
+
+
+def test_every_function_has_a_call_of_its_own(engine: Engine) -> None:
+    rows = engine.rows("select distinct proname from pg_proc where pronamespace = 'signalbox'::regnamespace")
+
+    assert {row[0] for row in rows} == set(CALLS)
+
+
+@pytest.mark.parametrize("function", CALLS)
+def test_the_function_runs(scene: tuple[psycopg.Connection[Any], dict[str, Any]], function: str) -> None:
+    session, names = scene
+    call, expected = CALLS[function]
+    assert f"signalbox.{function}(" in call
+    if isinstance(expected, Refusal):
+        with pytest.raises(psycopg.Error) as caught:
+            session.execute(f"select {call}".encode(), names)
+        assert caught.value.sqlstate == expected.sqlstate
+        return
+    row = session.execute(f"select {call}".encode(), names).fetchone()
+    assert row is not None
+    if isinstance(expected, AnyOf):
+        assert isinstance(row[0], expected.kind)
+    elif expected is NOTHING:
+        assert row[0] in NOTHING
+    else:
+        assert row[0] == expected
