@@ -42,8 +42,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
     "_best_band": ("(signalbox._best_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
     "_bury": (
-        "signalbox._bury(%(queue_id)s, array(select l from signalbox.lease l where l.queue_id = %(queue_id)s),"
-        " 'rejected', 'E', 'error', 'stack')",
+        (
+            "signalbox._bury(%(queue_id)s, array(select l from signalbox.lease l where l.queue_id = %(queue_id)s),"
+            " 'rejected', 'E', 'error', 'stack')"
+        ),
         NOTHING,
     ),
     "_check_batch_length": ("signalbox._check_batch_length('priorities', 2, 3)", Refusal("SB400")),
