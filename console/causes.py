@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dlq.filters import Filter, Present
-from dlq.finding import Order, Query, Search
+from dlq.finding import Order, Query, find
 from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
 
 NEWEST = 1_000  # looked at, however many there are
@@ -80,7 +80,7 @@ def read(chosen: Filter) -> Causes:
 
 
 def _deaths(chosen: Filter) -> list[_Death]:
-    ids = Search(chosen, datetime.now(UTC)).ids(NEWEST + 1, Order.NEWEST_FIRST)
+    ids = find(chosen, datetime.now(UTC)).ids(NEWEST + 1, Order.NEWEST_FIRST)
     rows = Query(
         "select d.error_class, d.reason, left(d.error, 300), d.source_queue, d.died_at, d.redrive_count"  # noqa: S608
         f" from ({ids.sql}) found join signalbox.dead_letter d using (dead_letter_id)"

@@ -158,9 +158,10 @@ class Hit:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn time series; `components/_chart.html` shows it."""
+    """A drawn time series; `components/_chart.html` shows it. `subtitle` gives way to values pointed at."""
 
     title: str
+    subtitle: str
     summary: str
     strokes: Sequence[Stroke]
     hits: Sequence[Hit]
@@ -174,12 +175,10 @@ class Chart:
         return len(self.times) < 2
 
     @property
-    def first(self) -> datetime:
-        return self.times[0]
-
-    @property
-    def last(self) -> datetime:
-        return self.times[-1]
+    def reach(self) -> str:
+        """How far back it goes, in whole minutes."""
+        seconds = (self.times[-1] - self.times[0]).total_seconds()
+        return wording.span(max(round(seconds / wording.MINUTE), 1) * wording.MINUTE)
 
 
 def draw(
@@ -187,6 +186,7 @@ def draw(
     times: Sequence[datetime],
     series: Sequence[Series],
     *,
+    subtitle: str = "",
     say: Callable[[float | None], str] = wording.number,
     threshold: float | None = None,
 ) -> Chart:
@@ -196,6 +196,7 @@ def draw(
     words = [[say(one.values[index]) for one in series] for index in range(len(times))]
     return Chart(
         title=title,
+        subtitle=subtitle,
         summary=_summary(title, series, say),
         strokes=[_stroke(one, top, say) for one in series],
         hits=_hits(times, series, words),

@@ -13,6 +13,8 @@ from queues.counters import QueueNumbers
 
 # Rates below this are noise of the last folds: a sentence does not speak of growth or draining.
 MOVING_PER_SECOND = 0.05
+# What waits less than this is no backlog yet, and has no time to drain in.
+WAITED_SECONDS = 10.0
 # A backlog that drains within this needs nobody's attention.
 SOON_SECONDS = 30.0
 
@@ -91,7 +93,8 @@ def _stuck(numbers: QueueNumbers) -> bool:
 
 def _drains_in(numbers: QueueNumbers) -> float | None:
     surplus = numbers.out_per_second - numbers.in_per_second
-    return numbers.ready / surplus if numbers.ready and surplus >= MOVING_PER_SECOND else None
+    waited = (numbers.oldest_ready_age_seconds or 0.0) >= WAITED_SECONDS
+    return numbers.ready / surplus if waited and numbers.ready and surplus >= MOVING_PER_SECOND else None
 
 
 def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> str:

@@ -15,7 +15,7 @@ from console.roles import requires
 from dlq import browse
 from dlq.counting import BoundedCount, count_rows
 from dlq.filters import KEYS, Filter, FilterError, Target
-from dlq.finding import FEW, Order, Search
+from dlq.finding import FEW, Order, find
 
 
 @require_safe
@@ -71,4 +71,4 @@ def _count(chosen: Filter) -> BoundedCount:
     """How many the filter selects; without one the counters know."""
     if not chosen:
         return BoundedCount(fleet.snapshot().dead, exact=True)
-    return count_rows(Search(chosen, datetime.now(UTC)).ids(FEW + 1, Order.ANY))
+    return count_rows(find(chosen, datetime.now(UTC)).ids(FEW + 1, Order.ANY))

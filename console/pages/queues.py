@@ -66,6 +66,7 @@ def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[C
                 Series("in flight", "leased", [point.leased for point in history]),
                 Series("scheduled", "scheduled", [point.scheduled for point in history]),
             ],
+            subtitle="waiting and in flight",
         ),
         charts.draw(
             "Messages per second",
@@ -75,12 +76,14 @@ def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[C
                 Series("acked", "scheduled", [point.acked_per_second for point in history]),
                 Series("failed", "dead", [point.nacked_per_second for point in history]),
             ],
+            subtitle="sent, acked and failed",
             say=wording.rate,
         ),
         charts.draw(
             "Age of the oldest",
             times,
             [Series("oldest ready", "ready", ages, filled=True)],
+            subtitle=f"ready and not yet received; {wording.span(alert_age_seconds)} allowed",
             say=wording.span,
             threshold=alert_age_seconds if near else None,
         ),

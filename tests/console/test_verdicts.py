@@ -113,8 +113,9 @@ def test_the_worst_sort_first() -> None:
 @pytest.mark.parametrize(
     ("numbers", "seconds"),
     [
-        ({"ready": 10, "out_per_second": 2.0}, 5.0),
-        ({"ready": 10, "in_per_second": 2.0, "out_per_second": 2.01}, None),
+        ({"ready": 10, "out_per_second": 2.0, "oldest_ready_age_seconds": 20.0}, 5.0),
+        ({"ready": 10, "in_per_second": 2.0, "out_per_second": 2.01, "oldest_ready_age_seconds": 20.0}, None),
+        ({"ready": 10, "out_per_second": 2.0, "oldest_ready_age_seconds": 1.0}, None),
         ({"ready": 0, "out_per_second": 2.0}, None),
     ],
 )
