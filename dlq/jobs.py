@@ -35,6 +35,7 @@ class DatabaseClock(Func):
 
 def start(job: J) -> J:
     """Save a new job with its audit row, and kick it once it is committed."""
+    job.reason = job.reason[:500]
     with transaction.atomic():
         job.save(force_insert=True)
         job.refresh_from_db()

@@ -14,11 +14,15 @@ log = logging.getLogger(__name__)
 
 # A kick that nobody took by then is stale: the sweep has sent another.
 EXPIRES_SECONDS = 60
+# Somebody may be waiting for a page.
+CONNECT_SECONDS = 1.0
 
 
 def kick(noun: str, job_id: int) -> None:
     """Ask for one slice of a job; a broker out of reach is no reason to fail, since the sweep comes round."""
     try:
-        current_app.send_task(f"dlq.{noun}", args=[job_id], expires=EXPIRES_SECONDS, retry=False)
+        with current_app.connection_for_write(connect_timeout=CONNECT_SECONDS) as broker:
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=CONNECT_SECONDS)
+            current_app.send_task(f"dlq.{noun}", args=[job_id], expires=EXPIRES_SECONDS, retry=False, connection=broker)
     except (OperationalError, OSError) as error:
         log.warning("%s #%s was not announced, a sweep will find it: %s", noun, job_id, error)

@@ -48,7 +48,7 @@ def preview(queue: str, states: Collection[str]) -> Preview:
     """Count by counters, and freeze the bounds. Raises `QueueNotFound` and `InvalidArgument`."""
     found = control.get_queue(queue)
     chosen = _checked(found, states)
-    bounds = Bounds(_last_message_id(), selecting.newest_id())  # first: what comes while counting is not purged
+    bounds = _bounds()  # first: what comes while counting is not purged
     [numbers] = read_numbers([found.queue_id])
     return Preview(queue, {state: _depth(numbers, state) for state in chosen}, bounds)
 
@@ -62,12 +62,13 @@ def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str,
     chosen = _checked(found, states)
     if typed_name != queue:
         raise InvalidArgument(f"type the name of the queue, {queue}, to confirm", "typed_name")
+    now = _bounds()  # nobody purges what is yet to be sent
     [numbers] = read_numbers([found.queue_id])
     job = Purge(
         queue_name=queue,
         states=chosen,
-        through_message_id=bounds.through_message_id,
-        through_dead_letter_id=bounds.through_dead_letter_id,
+        through_message_id=min(bounds.through_message_id, now.through_message_id),
+        through_dead_letter_id=min(bounds.through_dead_letter_id, now.through_dead_letter_id),
         total_estimate=sum(_depth(numbers, state) for state in chosen),
         total_is_exact=True,
         created_by=actor,
@@ -110,9 +111,9 @@ def _depth(numbers: QueueNumbers, state: str) -> int:
     return max(0, depth)
 
 
-def _last_message_id() -> int:
+def _bounds() -> Bounds:
     [(last,)] = Query("select coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0)", []).rows()
-    return int(last)
+    return Bounds(int(last), selecting.newest_id())
 
 
 def _batch(job: Purge, now: datetime) -> float | None:

@@ -34,28 +34,27 @@ def time_limit(milliseconds: float, **settings: str) -> Iterator[None]:
 @contextmanager
 def local_settings(**settings: str) -> Iterator[None]:
     """Settings of PostgreSQL for a block within a transaction; what failed leaves its rollback to undo them."""
-    before = {name: _change(name, value) for name, value in settings.items()}
+    before = _change(settings)
     yield
-    for name, value in before.items():
-        _change(name, value)
+    _change(before)
 
 
 def limit_statements(milliseconds: float) -> None:
     """Within `time_limit`: from here on, so long."""
-    _change("statement_timeout", _text(milliseconds))
+    _change({"statement_timeout": _text(milliseconds)})
 
 
 def _text(milliseconds: float) -> str:
     return f"{max(1, round(milliseconds))}ms"  # zero would be no limit at all
 
 
-def _change(name: str, value: str) -> str:
-    """Set for this transaction; returns what it was before."""
+def _change(settings: dict[str, str]) -> dict[str, str]:
+    """Set for this transaction; returns what was set before."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "with before as materialized (select current_setting(%s) as value)"
-            " select value, set_config(%s, %s, true) from before",
-            [name, name, value],
+            "with before as materialized (select name, value, current_setting(name) as was"
+            " from unnest(%s::text[], %s::text[]) as given(name, value))"
+            " select name, was, set_config(name, value, true) from before",
+            [list(settings), list(settings.values())],
         )
-        row: tuple[str, str] = cursor.fetchone()
-        return row[0]
+        return {name: was for name, was, _ in cursor.fetchall()}

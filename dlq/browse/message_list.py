@@ -9,6 +9,7 @@ and so many lists are merged.
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -21,7 +22,7 @@ from dlq.filters import Filter, Predicate, Target
 from dlq.finding import HIGHEST_ID, LOWEST_ID, Query
 from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
 
-# What is looked at when there was no time to look at everything.
+# When there is no time to look everywhere, the nearest so many are looked at, then twice as many, while time lasts.
 SLICE_ROWS = 2_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CURSOR = re.compile(r"([0-9]{1,17})\.([0-9]{1,18})")  # microseconds and message id
@@ -129,7 +130,7 @@ def messages(
 ) -> Page[MessageRow]:
     """A page of the queue's messages in one state that the filter selects. Raises `FilterError`.
 
-    One query; two more when time runs out. Without `with_payloads` no payload leaves the database.
+    One query; a few more when time runs out. Without `with_payloads` no payload leaves the database.
     """
     place, shape = place or Place(), _SHAPES[state]
     matching = chosen.compile(shape.target, now or timezone.now())
@@ -172,18 +173,22 @@ class _Listing:
         return "asc" if self.ascending else "desc"
 
     def in_time(self, start: _Mark, limit: int) -> tuple[list[tuple[Any, ...]], tuple[datetime, int] | None]:
-        """Rows after `start`; when that takes too long, of the nearest rows alone, and where those end."""
+        """Rows after `start`; when that takes too long, as many of the nearest as time allows, and where those end."""
         end = _START[not self.ascending]
         try:
             with time_limit(LIST_MILLISECONDS):
                 return self._full(start, end, limit).rows(), None
         except OutOfTime:
             pass
-        ends = self._nth(start, SLICE_ROWS).rows()
-        if not ends:
-            return self._full(start, end, limit).rows(), None
-        [(message_id, moment)] = ends
-        return self._full(start, _Mark(moment, message_id), limit).rows(), (moment, message_id)
+        rows: list[tuple[Any, ...]] = []
+        slice_rows, ends_at = SLICE_ROWS, time.monotonic() + LIST_MILLISECONDS / 1000
+        while ends := self._nth(start, slice_rows).rows():
+            [(message_id, moment)] = ends
+            rows += self._full(start, _Mark(moment, message_id), limit).rows()
+            if len(rows) >= limit or time.monotonic() >= ends_at:
+                return rows, (moment, message_id)
+            start, slice_rows = _Mark(moment, message_id), slice_rows * 2
+        return rows + self._full(start, end, limit).rows(), None
 
     def _full(self, start: _Mark, end: _Mark, limit: int) -> Query:
         shape = self.shape

@@ -132,12 +132,15 @@ def test_a_page_is_one_query(graveyard: Graveyard, more: str) -> None:
         ("payload.n:1717 queue:{queue}", "dead_letter_payload"),
     ],
 )
-def test_a_deep_page_reads_an_index_in_its_order(graveyard: Graveyard, filter_text: str, index: str) -> None:
+def test_a_deep_page_reads_an_index_in_its_order(
+    make_graveyard: Callable[..., Graveyard], filter_text: str, index: str
+) -> None:
     """Not everything below it, nor everything that the filter selects."""
-    graveyard.bury(20, error_class="Rare")
-    buried = graveyard.bury(3_000)
-    graveyard.engine.connection.execute("analyze signalbox.dead_letter")
-    search = find(parse(filter_text.format(queue=graveyard.queue)), database_now(), Span(through=buried[-100]))
+    large, small = make_graveyard(), make_graveyard()
+    small.bury(40, error_class="Rare")
+    buried = large.bury(3_000)
+    large.engine.connection.execute("analyze signalbox.dead_letter")
+    search = find(parse(filter_text.format(queue=small.queue)), database_now(), Span(through=buried[-100]))
     query = search.ids(51, Order.NEWEST_FIRST)
 
     with transaction.atomic(), connection.cursor() as cursor:

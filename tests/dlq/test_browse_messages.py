@@ -173,6 +173,7 @@ def test_a_search_that_takes_too_long_goes_on_page_by_page(
 ) -> None:
     expected = fill(engine, state, 10)
     monkeypatch.setattr("dlq.browse.message_list.time_limit", no_time)
+    monkeypatch.setattr("dlq.browse.message_list.LIST_MILLISECONDS", 0)
     monkeypatch.setattr("dlq.browse.message_list.SLICE_ROWS", 4)
     chosen = parse(f"id:{expected[-1]}")
 
@@ -182,6 +183,17 @@ def test_a_search_that_takes_too_long_goes_on_page_by_page(
 
     assert [ids(page) for page in pages] == [[], [], [expected[-1]]]
     assert [page.searched_to is None for page in pages] == [False, False, True]
+
+
+def test_a_search_looks_at_more_while_there_is_time(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = fill(engine, State.READY, 10)
+    monkeypatch.setattr("dlq.browse.message_list.time_limit", no_time)
+    monkeypatch.setattr("dlq.browse.message_list.LIST_MILLISECONDS", 60_000)
+    monkeypatch.setattr("dlq.browse.message_list.SLICE_ROWS", 2)
+
+    page = messages(engine.queue_id, State.READY, parse(f"id:{expected[1]},{expected[-1]}"), size=2)
+
+    assert (ids(page), page.after, page.searched_to) == ([expected[1], expected[-1]], "", None)
 
 
 @pytest.mark.parametrize("cursor", ["x", "1", "1.2.3", "9" * 30 + ".1", "-1.1", "99999999999999999.1"])

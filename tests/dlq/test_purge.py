@@ -60,6 +60,17 @@ def test_what_is_sent_after_the_preview_stays(engine: Engine) -> None:
     assert [row[0] for row in engine.receive(10)] == [later]
 
 
+def test_nobody_purges_the_future(graveyard: Graveyard) -> None:
+    graveyard.engine.send("now")
+    graveyard.bury(1)
+    job = start(graveyard.queue, "ready", bounds=purge.Bounds(2**62, 2**62))
+    later = graveyard.engine.send("later")
+    [later_letter] = graveyard.bury(1)
+
+    assert job.through_message_id < later
+    assert job.through_dead_letter_id < later_letter
+
+
 def test_dead_letters_go_with_the_queue_that_holds_them(graveyard: Graveyard) -> None:
     graveyard.bury(4)
     holder = f"{graveyard.queue}-dlq"

@@ -67,9 +67,10 @@ def test_ages_count_up_to_the_preview(graveyard: Graveyard) -> None:
 
 
 def test_nobody_freezes_the_future(graveyard: Graveyard) -> None:
-    redrive = start(graveyard, as_of=database_now() + timedelta(days=1))
+    redrive = redrives.create(graveyard.filter, 2**62, as_of=database_now() + timedelta(days=1), actor="ann", reason="")
 
     assert redrive.as_of <= database_now()
+    assert redrive.upper_bound == newest_id()
 
 
 def test_it_may_send_to_another_queue(make_graveyard: Callable[..., Graveyard]) -> None:
