@@ -32,7 +32,7 @@ class Frame:
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
-        self.environment = getattr(settings, "ENVIRONMENT", "development")
+        self.environment = getattr(settings, "ENVIRONMENT", "")
 
     @cached_property
     def preferences(self) -> preferences.Preferences:

@@ -31,19 +31,6 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     )
 
 
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form whose proof of origin is missing or old."""
-    return _show(
-        request,
-        403,
-        "This form is out of date",
-        [
-            "Nothing was changed. The form was opened before you last logged in, or cookies are blocked.",
-            "Go back, reload the page and send it again.",
-        ],
-    )
-
-
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the person's role does not allow it."""
     reason = str(exception) or "Your role may not do this."

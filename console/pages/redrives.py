@@ -15,7 +15,9 @@ from console.htmx import render_page
 from console.roles import requires
 from console.wording import plural
 from dlq import redrives
+from dlq.filters import parse
 from dlq.models import Deletion, Purge, Redrive
+from dlq.outcomes import outcomes
 from queues.models import Redriven
 
 LATEST_MOVED = 10
@@ -50,10 +52,17 @@ def show(request: HttpRequest, redrive_id: int) -> HttpResponse:
         "title": f"Redrive {redrive_id}",
         "job": job,
         "progress": jobs.progress_of(job, job.rate_per_second),
+        "outcomes": outcomes(redrive_id),
+        "again": _again(job),
         "moved": moved.order_by("-redriven_id")[:LATEST_MOVED],
         "form": RateForm(initial={"rate_per_second": job.rate_per_second}),
     }
     return render_page(request, "redrives/show.html", "redrives/_job.html", context)
+
+
+def _again(job: Redrive) -> str:
+    """The filter of those that died again: what the redrive selected, redriven before."""
+    return str(parse(job.filter_text).without("redrives").without("age").with_term("redrives", ">0"))
 
 
 def _find(redrive_id: int) -> Redrive:

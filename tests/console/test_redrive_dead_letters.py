@@ -133,6 +133,19 @@ def test_the_page_of_a_job_says_how_far_it_is(operator: Browser, viewer: Browser
     )
 
 
+def test_what_became_of_them_is_told(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(3)
+    job = start(operator, graveyard, rate_per_second="")
+    redrives.run_in_foreground(job.pk)
+    (_, first, *_), _ = graveyard.engine.receive(2)
+    graveyard.engine.nack(first, reason="rejected")
+
+    page = operator.see(f"/redrives/{job.pk}")
+
+    assert "completed, or not received yet 1 in flight 1 backing off after a failure 0 dead again 1" in page.text
+    assert len(operator.see(page.link("dead again")).rows()) == 1
+
+
 def test_the_lever_pauses_resumes_slows_and_cancels(operator: Browser, graveyard: Graveyard) -> None:
     graveyard.bury(4)
     job = start(operator, graveyard)
