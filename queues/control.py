@@ -9,9 +9,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from queues import audit
-from queues.errors import InvalidArgument, QueueNotFound, translated
+from queues.errors import QueueNotFound, translated
 from queues.messages import client
-from queues.models import Queue, Tenant
+from queues.models import Queue
 from queues.settings import SETTINGS
 
 
@@ -29,15 +29,10 @@ def create_queue(
     """Make a queue, or find the one that exists with equal settings; its dead-letter queue joins its tenant."""
     with transaction.atomic(), translated():
         known = Queue.objects.filter(name=name).exists()
-        client().create_queue(name, settings or {})
+        client().create_queue(name, settings, tenant=tenant)
         queue = get_queue(name)
         if not known:
-            if tenant is not None:
-                queue.tenant = _tenant(tenant)
-                queue.save(update_fields=["tenant"])
             audit.record(actor, "queue.create", queue, details={"settings": dict(settings or {})})
-        elif tenant is not None and queue.tenant.name != tenant:
-            raise InvalidArgument(f"tenant is {queue.tenant.name} for the queue '{name}' that exists", field="tenant")
         return queue
 
 
@@ -86,9 +81,3 @@ def _locked(name: str) -> Queue:
         return Queue.objects.select_for_update(no_key=True).get(name=name)
     except Queue.DoesNotExist:
         raise QueueNotFound(f"queue '{name}' does not exist") from None
-
-
-def _tenant(name: str) -> Tenant:
-    if not name or len(name) > 100:
-        raise InvalidArgument("tenant must have from 1 to 100 characters", field="tenant")
-    return Tenant.objects.get_or_create(name=name)[0]

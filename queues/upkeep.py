@@ -1,7 +1,8 @@
-"""The engine's housekeeping: one loop that any process may run; several may, and then they share or follow.
+"""The engine's housekeeping: any process may run it; several may, and then they share or follow.
 
 Nothing depends on it for delivery. Without it claims look from the start, counters are read from more deltas, receivers
-poll instead of being woken, and history stands still. Each step is one small transaction on a connection of its own.
+poll instead of being woken, and history stands still. Each step is one small transaction. The pulse (wake-ups, floors,
+folds) and the chores run on a thread and a connection each, so that no chore delays a wake-up.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PULSE_SECONDS = 0.05  # how long a sleeping receiver may wait for the announceme
 FLOOR_SECONDS = 0.1
 ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
 RECONNECT_SECONDS = 1.0
-DETACH_PATIENCE = "500ms"  # a claim's floor stands still meanwhile; the next try is ten minutes later
+DETACH_PATIENCE = "2s"  # the next try is ten minutes later
 
 
 @dataclass
@@ -43,18 +44,26 @@ class Upkeep:
     """One process's upkeep. `run` until `stop`; survives losing the database."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
-    _connection: psycopg.Connection[Any] | None = None
 
     def stop(self) -> None:
-        """End the loop after the step under way."""
+        """End both loops after the steps under way."""
         self.stopping.set()
 
     def run(self) -> None:
         """Do each step when it is due, until stopped."""
+        chores = threading.Thread(target=self._keep, args=(Chores,), name="upkeep chores")
+        chores.start()
+        try:
+            self._keep(Pulse)
+        finally:
+            self.stop()
+            chores.join()
+
+    def _keep(self, kind: type[Rounds]) -> None:
         while not self.stopping.is_set():
             try:
-                with connect("signalbox upkeep") as connection:
-                    self._loop(Rounds(connection))
+                with connect(f"signalbox upkeep {kind.__name__.lower()}") as connection:
+                    self._loop(kind(connection))
             except psycopg.OperationalError as error:
                 log.warning("upkeep lost the database, trying again: %s", str(error).strip().splitlines()[0])
                 self.stopping.wait(RECONNECT_SECONDS)
@@ -64,34 +73,19 @@ class Upkeep:
             started = time.monotonic()
             rounds.run_due(started)
             self.stopping.wait(max(0.0, PULSE_SECONDS - (time.monotonic() - started)))
-        rounds.floors.resign()
+        rounds.close()
 
 
 class Rounds:
-    """The steps over one connection, and what they remember between runs."""
+    """Steps over one connection, and what they remember between runs."""
+
+    steps: list[Step]
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
-        self.floors = FloorKeeper(connection)
-        self.active: dict[int, float] = {}
-        """Queue ids and when each last changed (monotonic seconds)."""
-        self._announced = self._value("select pg_current_snapshot()::text")
-        self.steps = [
-            Step("announce", PULSE_SECONDS, self.announce),
-            Step("floors", FLOOR_SECONDS, self.move_floors),
-            Step("fold", 1.0, self.fold),
-            Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
-            Step("ensure_partitions", 1.0, self.ensure_log),
-            Step("expire_messages", 10.0, self._call("expire_messages")),
-            Step("record_history", 10.0, self._call("record_history")),
-            Step("sweep_floors", 30.0, self.floors.sweep),
-            Step("empty_deltas", 15.0, self._call("empty_deltas")),
-            Step("summarize_history", 20.0, self._call("summarize_history")),
-            Step("clean_up", 60.0, self._call("clean_up")),
-            Step("drop_history", 600.0, self._call("drop_history")),
-            Step("drop_segments", 600.0, self.drop_segments),
-            Step("drop_kept", 3600.0, self._call("drop_kept")),
-        ]
+
+    def close(self) -> None:
+        """Called at an orderly end."""
 
     def run_due(self, now: float) -> None:
         """Run every step that is due. One that fails is logged and tried again when it is next due."""
@@ -108,6 +102,37 @@ class Rounds:
             except psycopg.Error as error:
                 log.error("upkeep step %s failed: %s", step.name, error)
 
+    def _call(self, step: str, *parameters: Any) -> Callable[[], object]:
+        places = sql.SQL(", ").join([sql.Placeholder()] * len(parameters))
+        statement = sql.SQL("select signalbox.{}({})").format(sql.Identifier(step), places)
+        return lambda: self.connection.execute(statement, parameters).fetchone()
+
+    def _value(self, statement: str, *parameters: Any) -> Any:
+        row = self.connection.execute(statement, parameters).fetchone()
+        return row[0] if row else None
+
+
+class Pulse(Rounds):
+    """What others wait for: wake-ups, claim floors, counters, due messages, and a log to send into."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        super().__init__(connection)
+        self.floors = FloorKeeper(connection)
+        self.active: dict[int, float] = {}
+        """Queue ids and when each last changed (monotonic seconds)."""
+        self._announced = self._value("select pg_current_snapshot()::text")
+        self.steps = [
+            Step("announce", PULSE_SECONDS, self.announce),
+            Step("floors", FLOOR_SECONDS, self.move_floors),
+            Step("fold", 1.0, self.fold),
+            Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
+            Step("ensure_partitions", 1.0, self.ensure_log),
+            Step("sweep_floors", 30.0, self.floors.sweep),
+        ]
+
+    def close(self) -> None:
+        self.floors.resign()
+
     def announce(self) -> None:
         """Wake the receivers of queues that have something new since the last announcement."""
         self._announced = self._value("select signalbox.announce(%s::pg_snapshot)::text", self._announced)
@@ -115,6 +140,7 @@ class Rounds:
     def fold(self) -> None:
         """Add up the counter deltas; the queues that changed are the active ones."""
         changed = self._value("select signalbox.fold()") or []
+        self._value("select signalbox.summarize_history(recent => true)")
         now = time.monotonic()
         self.active.update(dict.fromkeys(changed, now))
         self.active = {queue_id: at for queue_id, at in self.active.items() if now - at < ACTIVE_SECONDS}
@@ -128,6 +154,23 @@ class Rounds:
         self._value("select signalbox.ensure_partitions()")
         self._value("select signalbox.publish_log_end()")
 
+
+class Chores(Rounds):
+    """What can take its time: retention, history, and clearing away."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        super().__init__(connection)
+        self.steps = [
+            Step("expire_messages", 10.0, self._call("expire_messages")),
+            Step("record_history", 10.0, self._call("record_history")),
+            Step("empty_deltas", 15.0, self._call("empty_deltas")),
+            Step("summarize_history", 20.0, self._call("summarize_history")),
+            Step("clean_up", 60.0, self._call("clean_up")),
+            Step("drop_history", 60.0, self._call("drop_history")),
+            Step("drop_segments", 600.0, self.drop_segments),
+            Step("drop_kept", 3600.0, self._call("drop_kept")),
+        ]
+
     def drop_segments(self) -> None:
         """Drop the segments of the log that no retention needs, keeping the bodies that live tickets still do."""
         for (number,) in self.connection.execute("select signalbox.expired_segments()").fetchall():
@@ -139,8 +182,8 @@ class Rounds:
     def _detach(self, number: int) -> None:
         """CONCURRENTLY waits for whoever reads the log without making others wait behind it.
 
-        We wait only for a moment, since everything else here waits with us. What was begun stays pending, also when
-        this process dies, and a later call finishes it.
+        We wait only for a moment, since the other chores wait with us. What was begun stays pending, also when this
+        process dies, and a later call finishes it.
         """
         name = f"message_{number}"
         pending = self._value(
@@ -158,12 +201,3 @@ class Rounds:
         finally:
             if not self.connection.broken:
                 self.connection.execute("reset lock_timeout")
-
-    def _call(self, step: str, *parameters: Any) -> Callable[[], object]:
-        places = sql.SQL(", ").join([sql.Placeholder()] * len(parameters))
-        statement = sql.SQL("select signalbox.{}({})").format(sql.Identifier(step), places)
-        return lambda: self.connection.execute(statement, parameters).fetchone()
-
-    def _value(self, statement: str, *parameters: Any) -> Any:
-        row = self.connection.execute(statement, parameters).fetchone()
-        return row[0] if row else None

@@ -95,9 +95,11 @@ class AsyncClient:
         """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""
         return await self._run(statements.purge(queue, through_message_id, states, max_messages))
 
-    async def create_queue(self, name: str, settings: Mapping[str, object] | None = None) -> int:
-        """Create a queue; its id. Repeating it with equal settings changes nothing."""
-        return await self._run(statements.create_queue(name, settings or {}))
+    async def create_queue(
+        self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
+    ) -> int:
+        """Create a queue; its id. Repeating it with equal settings and tenant (None: any) changes nothing."""
+        return await self._run(statements.create_queue(name, settings or {}, tenant))
 
     async def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
         """Change the settings named and leave the others; the queue's id."""

@@ -97,9 +97,11 @@ class Client:
         """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""
         return self._run(statements.purge(queue, through_message_id, states, max_messages))
 
-    def create_queue(self, name: str, settings: Mapping[str, object] | None = None) -> int:
-        """Create a queue; its id. Repeating it with equal settings changes nothing."""
-        return self._run(statements.create_queue(name, settings or {}))
+    def create_queue(
+        self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
+    ) -> int:
+        """Create a queue; its id. Repeating it with equal settings and tenant (None: any) changes nothing."""
+        return self._run(statements.create_queue(name, settings or {}, tenant))
 
     def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
         """Change the settings named and leave the others; the queue's id."""

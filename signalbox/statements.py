@@ -230,11 +230,19 @@ def purge(queue: str, through_message_id: int | None, states: Sequence[str], max
     )
 
 
-def create_queue(name: str, settings: Mapping[str, object]) -> Statement[int]:
+def create_queue(name: str, settings: Mapping[str, object], tenant: str | None) -> Statement[int]:
     """A queue of this name with these settings; its id. Repeating it with equal settings changes nothing."""
     return Statement(
-        "select signalbox.create_queue(name => %(name)s::text, settings => %(settings)s::jsonb)",
-        {"name": arguments.text("name", name), "settings": encode(dict(settings), "settings")},
+        """
+        select signalbox.create_queue(
+          name => %(name)s::text, settings => %(settings)s::jsonb, tenant => %(tenant)s::text
+        )
+        """,
+        {
+            "name": arguments.text("name", name),
+            "settings": encode(dict(settings), "settings"),
+            "tenant": arguments.optional_text("tenant", tenant),
+        },
         _only_value,
     )
 

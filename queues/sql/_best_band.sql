@@ -12,7 +12,9 @@ begin
   return query
   with heads as (
     select b.priority, b.floor, h.ready_at, h.ready_at - b.priority * p_aging as rank
-    from unnest(p_bands, p_floors) b(priority, floor), lateral (
+    from (
+      select u.priority, min(u.floor) as floor from unnest(p_bands, p_floors) u(priority, floor) group by u.priority
+    ) b, lateral (
       select r.ready_at
       from signalbox.ready r
       where r.queue_id = p_queue_id and r.priority = b.priority and r.ready_at >= b.floor

@@ -34,6 +34,7 @@ begin
   where d.queue_id = p_queue_id
     and d.deduplication_id = p_deduplication_id
     and d.expires_at > clock_timestamp()
+    and d.sent_at > clock_timestamp() - interval '24 hours'  -- the longest window; prunes older partitions
   order by d.sent_at desc
   limit 1;
   if not found then

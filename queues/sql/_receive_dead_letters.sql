@@ -35,10 +35,10 @@ begin
     insert into signalbox.message (
       message_id, queue_id, payload, attributes, group_id, trace_id, priority, sent_at
     )
-    select d.new_id, p_queue_id, d.payload, coalesce(d.attributes, '{}') || jsonb_build_object('dead_letter', jsonb_build_object(
+    select d.new_id, p_queue_id, d.payload, jsonb_build_object('dead_letter', jsonb_build_object(
         'message_id', d.message_id, 'queue', d.source_queue, 'died_at', d.died_at,
         'reason', d.reason, 'error_class', d.error_class, 'error', left(d.error, 1000)
-      )),
+      )) || coalesce(d.attributes, '{}'),  -- one that died here before keeps its first origin
       d.group_id, d.trace_id, 0::smallint, clock_timestamp()
     from drawn d
   ), noted as (

@@ -7,23 +7,28 @@ as $$
 declare
   v_mark text := 'signalbox.seen_' || p_queue_id;
   v_seen text := current_setting(v_mark, true);
-  v_now text := p_consumer || '@' || (date_part('epoch', clock_timestamp())::bigint / 10);
+  v_consumer text := left(p_consumer, 200);
+  v_now text := v_consumer || '@' || (date_part('epoch', clock_timestamp())::bigint / 10);
 begin
   if v_seen is not distinct from v_now then
     return;
   end if;
+  -- Two sessions of one name must not wait for each other, and in two queues not in a circle.
+  if not pg_try_advisory_xact_lock(p_queue_id, hashtext('seen ' || v_consumer)) then
+    return;
+  end if;
   perform set_config(v_mark, v_now, false);
-  perform from signalbox.consumer c where c.queue_id = p_queue_id and c.consumer = p_consumer;
+  perform from signalbox.consumer c where c.queue_id = p_queue_id and c.consumer = v_consumer;
   if not found then
     insert into signalbox.consumer (queue_id, consumer, last_seen_at)
-    values (p_queue_id, left(p_consumer, 200), clock_timestamp())
+    values (p_queue_id, v_consumer, clock_timestamp())
     on conflict do nothing;
     return;
   end if;
   with free as (
     select c.ctid as tid
     from signalbox.consumer c
-    where c.queue_id = p_queue_id and c.consumer = p_consumer
+    where c.queue_id = p_queue_id and c.consumer = v_consumer
     for update skip locked
   )
   update signalbox.consumer c set last_seen_at = clock_timestamp() from free where c.ctid = free.tid;

@@ -32,7 +32,7 @@ begin
     select g.queue_id, clock_timestamp(),
       array_agg(g.message_id order by g.message_id),
       array_agg(g.receive_count order by g.message_id),
-      array_agg((date_part('epoch', clock_timestamp() - g.leased_at) * 1000)::integer order by g.message_id),
+      array_agg(least(date_part('epoch', clock_timestamp() - g.leased_at) * 1000, 2147483647)::integer order by g.message_id),
       max(g.consumer)
     from gone g
     group by g.queue_id

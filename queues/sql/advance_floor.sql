@@ -98,6 +98,8 @@ begin
     order by h.queue_id, h.kind
   loop
     execute format('create sequence if not exists signalbox.floor_%s_%s minvalue 0', v_head.queue_id, v_head.kind);
+    -- Before PostgreSQL 18 reading another role's sequence is an error, which would stop that role's claims.
+    execute format('grant select on sequence signalbox.floor_%s_%s to public', v_head.queue_id, v_head.kind);
     perform setval(format('signalbox.floor_%s_%s', v_head.queue_id, v_head.kind), 0);
     update signalbox.head h
     set floor = format('signalbox.floor_%s_%s', v_head.queue_id, v_head.kind)::regclass

@@ -9,15 +9,16 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+  v_xmax bigint := pg_snapshot_xmax(announce.since)::text::bigint;
+  v_xip bigint[] := array(select x::text::bigint from pg_snapshot_xip(announce.since) x);
   v_snapshot pg_snapshot;
   v_queue_ids integer[];
 begin
   select pg_current_snapshot(), array(
     select distinct d.queue_id
     from signalbox.counter_delta d
-    where d.txid >= pg_snapshot_xmin(announce.since)::text::bigint
-      and (d.txid >= pg_snapshot_xmax(announce.since)::text::bigint
-        or d.txid = any(array(select x::text::bigint from pg_snapshot_xip(announce.since) x)))
+    where d.txid >= (select signalbox._first_ended(v_xmax, v_xip))
+      and (d.txid >= v_xmax or d.txid = any(v_xip))
       and d.event in (1, 6, 11, 12, 14, 25)
   )
   into v_snapshot, v_queue_ids;

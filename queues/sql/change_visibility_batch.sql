@@ -28,7 +28,9 @@ begin
       from unnest(change_visibility_batch.receipt_handles) h
       order by 3
     ), moment as materialized (
-      select signalbox.clock_time() + change_visibility_batch.seconds * interval '1 second' as deadline
+      select greatest(
+        clock_timestamp() + change_visibility_batch.seconds * interval '1 second', signalbox.clock_time()
+      ) as deadline
     ), extended as (
       update signalbox.lease l
       set deadline = m.deadline

@@ -23,27 +23,20 @@ begin
     and exists (select from signalbox.queue_history n where n.queue_id = h.queue_id and n.bucket_at > h.bucket_at);
   get diagnostics v_rows = row_count;
   v_deleted := v_deleted + v_rows;
+  -- What came before its day had a partition, and the trace of redrives that no dead letter can still ask for.
+  delete from signalbox.settled_default s where s.settled_at < clock_timestamp() - signalbox.history_kept();
+  delete from signalbox.failure_default f where f.failed_at < clock_timestamp() - signalbox.history_kept();
+  delete from signalbox.dedup_default d where d.expires_at < clock_timestamp();
+  delete from signalbox.redriven r
+  where r.ctid = any(array(
+    select o.ctid
+    from signalbox.redriven o
+    where o.redriven_at < clock_timestamp() - 2 * (select max(q.retention_seconds) from signalbox.queue q) * interval '1 second'
+    limit 10000
+  ));
   delete from signalbox.consumer c where c.last_seen_at < clock_timestamp() - interval '1 day';
   get diagnostics v_rows = row_count;
   return v_deleted + v_rows;
-end $$;
-
--- summarize_history(): keep the BRIN indexes over history and deltas narrow, so that folds and look-ups read little.
-create or replace function signalbox.summarize_history() returns bigint
-language plpgsql
-as $$
-declare
-  v_summarized bigint;
-begin
-  select sum(brin_summarize_new_values(i.indexrelid))
-  into v_summarized
-  from pg_index i
-  join pg_class c on c.oid = i.indexrelid
-  join pg_am a on a.oid = c.relam
-  join pg_class t on t.oid = i.indrelid
-  join pg_namespace n on n.oid = t.relnamespace
-  where n.nspname = 'signalbox' and a.amname = 'brin' and c.relkind = 'i' and pg_relation_size(t.oid) > 0;
-  return coalesce(v_summarized, 0);
 end $$;
 
 -- empty_deltas(): TRUNCATE the slots of the ring whose deltas were all folded at least a minute ago (so that no reader

@@ -20,7 +20,9 @@ begin
     if v_settings ->> 'dead_letter_queue' = configure_queue.name then
       perform signalbox._refuse('dead_letter_queue', 'is the queue itself');
     end if;
-    perform signalbox._make_dead_letter_queue(v_settings ->> 'dead_letter_queue', v_queue.tenant_id);
+    if signalbox._make_dead_letter_queue(v_settings ->> 'dead_letter_queue', v_queue.tenant_id) is null then
+      perform signalbox._refuse_unknown_queue(v_settings ->> 'dead_letter_queue');  -- another tenant's is not found
+    end if;
   end if;
   v_queue := jsonb_populate_record(v_queue, v_settings);
   update signalbox.queue q

@@ -1,12 +1,15 @@
--- create_queue(name, settings): make a queue, or find it; returns its id. Idempotent for equal settings: a queue that
--- exists with other settings is an error that names the first one that differs. Locks nothing but the new row.
-create or replace function signalbox.create_queue(name text, settings jsonb default '{}') returns integer
+-- create_queue(name, settings, tenant): make a queue, or find it; returns its id. Idempotent for equal settings: a queue
+-- that exists with other settings is an error that names the first one that differs. A tenant that does not exist is
+-- made; null is the tenant 'default' for a new queue, and any for one that exists. Locks nothing but the new rows.
+create or replace function signalbox.create_queue(name text, settings jsonb default '{}', tenant text default null)
+returns integer
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
   v_settings jsonb := signalbox._check_settings(create_queue.settings);
   v_queue_id integer;
+  v_tenant_id integer;
   v_queue jsonb;
   v_other text;
 begin
@@ -16,9 +19,14 @@ begin
         coalesce(quote_literal(left(create_queue.name, 120)), 'null'))
     );
   end if;
+  if length(create_queue.tenant) not between 1 and 100 then
+    perform signalbox._refuse('tenant', 'must have from 1 to 100 characters');
+  end if;
   perform from signalbox.queue q where q.name = create_queue.name;
   if not found then
-    insert into signalbox.queue (name) values (create_queue.name) on conflict (name) do nothing returning queue_id into v_queue_id;
+    insert into signalbox.tenant (name) values (coalesce(create_queue.tenant, 'default')) on conflict do nothing;
+    select t.tenant_id into v_tenant_id from signalbox.tenant t where t.name = coalesce(create_queue.tenant, 'default');
+    insert into signalbox.queue (name, tenant_id) values (create_queue.name, v_tenant_id) on conflict (name) do nothing returning queue_id into v_queue_id;
   end if;
   if v_queue_id is not null then
     perform signalbox._make_heads(v_queue_id);
@@ -26,6 +34,13 @@ begin
       perform signalbox.configure_queue(create_queue.name, v_settings);
     end if;
     return v_queue_id;
+  end if;
+  perform from signalbox.queue q
+  join signalbox.tenant t on t.tenant_id = q.tenant_id
+  where q.name = create_queue.name and t.name <> create_queue.tenant;
+  if found then
+    perform signalbox._refuse('tenant', format('is %s here, and the queue %s belongs to another',
+      quote_literal(create_queue.tenant), quote_literal(create_queue.name)));
   end if;
   select q.queue_id, to_jsonb(q) into v_queue_id, v_queue from signalbox.queue q where q.name = create_queue.name;
   select s.key

@@ -1,18 +1,18 @@
--- drop_history(): drop whole partitions that no retention needs any longer: days of settled and failed deliveries, hours
--- of deduplication. Never waits long for a reader: what is in use is dropped at a later call. Returns what was dropped.
+-- drop_history(): drop a partition that no retention needs any longer: days of settled and failed deliveries, quarter days
+-- of deduplication. One a call, so that the lock on its parent is short; never waits for a reader, since acks would wait
+-- behind it. Returns what was dropped; call it until that is nothing, or again later.
 create or replace function signalbox.drop_history() returns text[]
 language plpgsql
-set lock_timeout = '200ms'
+set lock_timeout = '20ms'
 as $$
 declare
   v_partition record;
-  v_dropped text[] := '{}';
   v_keep interval := signalbox.history_kept();
 begin
   for v_partition in
     select c.relname,
       case when c.relname ~ '^dedup_\d{10}$'
-        then to_timestamp(right(c.relname, 10), 'YYYYMMDDHH24')::timestamp at time zone 'UTC' + interval '1 hour'
+        then to_timestamp(right(c.relname, 10), 'YYYYMMDDHH24')::timestamp at time zone 'UTC' + interval '6 hours'
         else to_timestamp(right(c.relname, 8), 'YYYYMMDD')::timestamp at time zone 'UTC' + interval '1 day'
       end as ends_at,
       case when c.relname ~ '^dedup' then interval '25 hours' else v_keep end as keep
@@ -24,14 +24,14 @@ begin
     if v_partition.ends_at < clock_timestamp() - v_partition.keep then
       begin
         execute format('drop table signalbox.%I', v_partition.relname);
-        v_dropped := v_dropped || v_partition.relname::text;
+        return array[v_partition.relname::text];
       exception
         when lock_not_available then
           null;
       end;
     end if;
   end loop;
-  return v_dropped;
+  return '{}';
 end $$;
 
 -- How long history and bodies are kept: as long as the longest retention of any queue, and a day more.
@@ -96,18 +96,25 @@ begin
   delete from signalbox.segment s where s.segment_number = drop_segment.segment_number;
 end $$;
 
--- drop_kept(): bodies kept beyond their segment that no live ticket needs any longer.
+-- drop_kept(): bodies kept beyond their segment that no live ticket needs any longer, five thousand a call. Reads the
+-- tickets once, since ready has no index on the message; hence seldom, and not beside the claim floors.
 create or replace function signalbox.drop_kept() returns bigint
 language plpgsql
+set enable_nestloop = off
 as $$
 declare
   v_dropped bigint;
 begin
-  delete from signalbox.message_kept k
-  where k.kept_at < clock_timestamp() - signalbox.history_kept()
-    and not exists (select from signalbox.lease l where l.message_id = k.message_id)
-    and not exists (select from signalbox.scheduled s where s.message_id = k.message_id)
-    and k.message_id not in (select r.message_id from signalbox.ready r);
+  delete from signalbox.message_kept d
+  where d.ctid = any(array(
+    select k.ctid
+    from signalbox.message_kept k
+    where k.kept_at < clock_timestamp() - signalbox.history_kept()
+      and not exists (select from signalbox.lease l where l.message_id = k.message_id)
+      and not exists (select from signalbox.scheduled s where s.message_id = k.message_id)
+      and not exists (select from signalbox.ready r where r.message_id = k.message_id)
+    limit 5000
+  ));
   get diagnostics v_dropped = row_count;
   return v_dropped;
 end $$;

@@ -1,5 +1,5 @@
--- ensure_partitions(): segments of the log for the next four million ids, days of history for a week, hours of
--- deduplication for two days. Also closes segments that are full, and moves a segment that has been open for a day on to
+-- ensure_partitions(): segments of the log for the next four million ids, days of history for a week, quarter
+-- days of deduplication for one. Also closes segments that are full, and moves a segment that has been open for a day on to
 -- the next, so that quiet systems age out too. Returns what was made.
 create or replace function signalbox.ensure_partitions() returns text[]
 language plpgsql
@@ -49,9 +49,9 @@ begin
     v_made := v_made || signalbox._ensure_period('settled', v_at, v_at + interval '1 day', 'YYYYMMDD');
     v_made := v_made || signalbox._ensure_period('failure', v_at, v_at + interval '1 day', 'YYYYMMDD');
   end loop;
-  for h in 0..48 loop
-    v_at := date_trunc('hour', clock_timestamp(), 'UTC') + h * interval '1 hour';
-    v_made := v_made || signalbox._ensure_period('dedup', v_at, v_at + interval '1 hour', 'YYYYMMDDHH24');
+  for h in 0..3 loop
+    v_at := date_bin('6 hours', clock_timestamp(), timestamptz '2000-01-01 00:00+00') + h * interval '6 hours';
+    v_made := v_made || signalbox._ensure_period('dedup', v_at, v_at + interval '6 hours', 'YYYYMMDDHH24');
   end loop;
   return v_made;
 end $$;
@@ -82,6 +82,9 @@ as $$
 declare
   v_end bigint;
 begin
+  if pg_current_xact_id_if_assigned() is not null then
+    return pg_sequence_last_value('signalbox.log_end'::regclass);  -- what this transaction made may be rolled back
+  end if;
   select max(substring(c.relname from '^message_(\d+)$')::bigint + 1) * 1000000
   into v_end
   from pg_inherits i

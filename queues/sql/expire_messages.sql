@@ -49,6 +49,9 @@ begin
     select q.queue_id, clock_timestamp() - q.retention_seconds * interval '1 second' as bound
     from signalbox.queue q
     where q.is_dead_letter_queue
+      and (
+        select d.died_at from signalbox.dead_letter d where d.queue_id = q.queue_id order by d.dead_letter_id limit 1
+      ) < clock_timestamp() - q.retention_seconds * interval '1 second'
   loop
     exit when v_expired >= expire_messages.max_messages;
     v_expired := v_expired + signalbox._delete_dead_letters(array(
@@ -84,8 +87,13 @@ begin
     where return_and_promote.queue_ids is null or q.queue_id = any(return_and_promote.queue_ids)
     group by q.queue_id
   loop
-    v_moved := v_moved + signalbox._return_expired(v_queue.queue_id, v_queue.lease_floor, return_and_promote.max_messages)
-      + signalbox._promote_due(v_queue.queue_id, v_queue.due_floor, return_and_promote.max_messages);
+    begin
+      v_moved := v_moved + signalbox._return_expired(v_queue.queue_id, v_queue.lease_floor, return_and_promote.max_messages)
+        + signalbox._promote_due(v_queue.queue_id, v_queue.due_floor, return_and_promote.max_messages);
+    exception
+      when data_corrupted then
+        raise warning 'signalbox: queue % cannot be kept in order: %', v_queue.queue_id, sqlerrm;  -- the others can
+    end;
   end loop;
   return v_moved;
 end $$;

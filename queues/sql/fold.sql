@@ -21,6 +21,11 @@ begin
     return null;
   end if;
   select * into v_last from signalbox._last_fold();
+  if v_last.xmax > pg_snapshot_xmax(pg_current_snapshot())::text::bigint then
+    perform signalbox._rebase_counters();
+    v_own := pg_current_xact_id()::text::bigint;
+    select * into v_last from signalbox._last_fold();
+  end if;
   with fresh as materialized (
     select u.queue_id, u.event, sum(u.amount)::bigint as amount, signalbox._fold_snapshot() as snapshot
     from (
@@ -79,17 +84,28 @@ language sql stable as $$
   limit 1
 $$;
 
--- Deltas that the snapshot given does not cover. An acknowledgement's row of history is its own delta.
+-- Deltas that a snapshot does not cover. An acknowledgement's row of history is its own delta.
+-- A transaction that is still open shows nothing yet, so the search begins at the oldest of those that have ended since:
+-- one that stays open for hours does not make every fold read hours.
 create or replace function signalbox._unfolded(p_xmin bigint, p_xmax bigint, p_xip bigint[])
 returns table (queue_id integer, event smallint, amount bigint)
 language sql stable as $$
   select d.queue_id, d.event, d.amount
   from signalbox.counter_delta d
-  where d.txid >= p_xmin and (d.txid >= p_xmax or d.txid = any(p_xip))
+  where d.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (d.txid >= p_xmax or d.txid = any(p_xip))
   union all
   select s.queue_id, 5::smallint, cardinality(s.message_ids)::bigint
   from signalbox.settled s
-  where s.txid >= p_xmin and (s.txid >= p_xmax or s.txid = any(p_xip)) and s.outcome = 'a'
+  where s.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (s.txid >= p_xmax or s.txid = any(p_xip))
+    and s.outcome = 'a'
+$$;
+
+-- The first of these transactions that the statement asking can see the work of, its own included; else p_xmax.
+create or replace function signalbox._first_ended(p_xmax bigint, p_xip bigint[]) returns bigint
+language sql stable as $$
+  select coalesce(min(x), p_xmax)
+  from unnest(p_xip) x
+  where pg_visible_in_snapshot(x::text::xid8, pg_current_snapshot()) or x = pg_current_xact_id_if_assigned()::text::bigint
 $$;
 
 -- Totals are indexed by event number; 32 leave room for events to come.

@@ -72,7 +72,7 @@ begin
     )
     insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id)
     select v_lease.queue_id, v_lease.priority, v_lease.receive_count,
-      signalbox.clock_time() + v_delay * interval '1 second', v_lease.message_id;
+      greatest(clock_timestamp() + v_delay * interval '1 second', signalbox.clock_time()), v_lease.message_id;
   else
     with counted as (
       insert into signalbox.counter_delta (queue_id, event, amount) values (v_lease.queue_id, 6::smallint, 1)

@@ -1,6 +1,7 @@
 -- purge(queue, through_message_id, states, max_messages): remove messages with ids up to through_message_id (null: all
 -- that exist now) from the named states; at most max_messages a call, so that one call is one small transaction.
--- Returns how many were removed: call it until it answers 0. What was sent after the bound is never touched; for dead
+-- Returns how many were removed: call it with the same bound until it answers 0 (null is a new bound at every call).
+-- What was sent after the bound is never touched; for dead
 -- letters the bound is through_dead_letter_id, so that one that dies later stays too.
 -- SKIP LOCKED: a message that a consumer is claiming at this moment is left to it.
 create or replace function signalbox.purge(

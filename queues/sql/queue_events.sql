@@ -27,5 +27,10 @@ insert into signalbox.counter_event (event, name, from_state, to_state) values
   (24, 'dead_received', 'dead', null),
   (25, 'returned', 'leased', 'ready'),
   (26, 'purged_held', 'held', null),
-  (27, 'expired_held', 'held', null)
+  (27, 'expired_held', 'held', null),
+  (28, 'corrected_ready', null, 'ready'),
+  (29, 'corrected_scheduled', null, 'scheduled'),
+  (30, 'corrected_leased', null, 'leased'),
+  (31, 'corrected_dead', null, 'dead'),
+  (32, 'corrected_held', null, 'held')
 on conflict (event) do update set name = excluded.name, from_state = excluded.from_state, to_state = excluded.to_state;

@@ -11,6 +11,11 @@ as $$
 declare
   v_last record;
 begin
+  if current_setting('transaction_isolation') <> 'read committed'
+    and clock_timestamp() - transaction_timestamp() > interval '50 seconds'
+  then
+    perform signalbox._refuse_isolation('reading counters so long after the snapshot');  -- deltas may have been emptied
+  end if;
   select * into v_last from signalbox._last_fold();
   return query
   with fresh as (

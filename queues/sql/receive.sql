@@ -49,6 +49,8 @@ declare
   v_ids bigint[];
   v_counts smallint[];
   v_redelivered integer;
+  v_turns integer := 0;
+  v_blocked smallint;
   v_deadline timestamptz;
   v_fetched integer;
 begin
@@ -112,6 +114,12 @@ begin
       select b.priority, b.floor, b.until
       into v_priority, v_floor, v_until
       from signalbox._best_band(v_queue_id, v_bands, v_floors, v_aging) b;
+      -- Heads of two priorities may alternate message by message: a call that asks for many then gets fewer.
+      v_turns := v_turns + 1;
+      exit when v_turns > 50;
+      if v_priority = v_blocked then
+        v_until := 'infinity';
+      end if;
       if v_priority is null then
         -- Nothing waits in any of them. A dead-letter queue goes on to what it holds.
         exit when not v_holds_dead_letters;
@@ -140,7 +148,8 @@ begin
       select signalbox.clock_time() as at
     ), leased as (
       insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer)
-      select p.message_id, v_queue_id, least(p.receive_count + 1, 32767), v_priority, m.at + v_visibility, m.at, v_nonce, receive.consumer
+      select p.message_id, v_queue_id, least(p.receive_count + 1, 32767), v_priority,
+        greatest(clock_timestamp() + v_visibility, m.at), m.at, v_nonce, receive.consumer
       from moment m, picked p
       returning lease.message_id, lease.receive_count, lease.deadline
     ), counted as (
@@ -153,7 +162,11 @@ begin
     from leased l;
 
     if v_ids is null then
-      -- Somebody else holds what was at the head. Go on with the other bands.
+      -- Somebody else holds what was at the head. Look past it once, then go on with the other bands.
+      if cardinality(v_bands) > 1 and v_until < 'infinity' then
+        v_blocked := v_priority;
+        continue;
+      end if;
       if cardinality(v_bands) > 1 then
         select array_agg(b.priority), array_agg(b.floor)
         into v_bands, v_floors

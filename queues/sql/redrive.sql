@@ -29,6 +29,13 @@ begin
       perform signalbox._refuse_closed(redrive.target_queue);
     end if;
   end if;
+  if redrive.target_queue is null then
+    perform signalbox._refuse_closed(q.name)
+    from signalbox.queue q
+    where q.closed and q.queue_id in (
+      select d.source_queue_id from signalbox.dead_letter d where d.dead_letter_id = any(redrive.dead_letter_ids)
+    );
+  end if;
   perform signalbox._use_priority(u.queue_id, u.priority)
   from (
     select distinct coalesce(v_target_queue_id, d.source_queue_id) as queue_id, d.priority

@@ -36,7 +36,7 @@ begin
   if v_closed then
     perform signalbox._refuse_closed(send.queue);
   end if;
-  if send.payload is null or pg_column_size(send.payload) > 30000 or v_max_payload_bytes < 200000 then
+  if send.payload is null or octet_length(send.payload::text) > v_max_payload_bytes then
     perform signalbox._check_payload(send.payload, v_max_payload_bytes);
   end if;
   if v_delay_seconds <> 0 or send.priority is distinct from 0 or send.attributes is not null
@@ -76,7 +76,7 @@ begin
     )
     insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id)
     select v_queue_id, send.priority::smallint, 0::smallint,
-      signalbox.clock_time() + v_delay_seconds * interval '1 second', v_id;
+      greatest(clock_timestamp() + v_delay_seconds * interval '1 second', signalbox.clock_time()), v_id;
   else
     with logged as (
       insert into signalbox.message (

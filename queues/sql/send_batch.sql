@@ -42,7 +42,7 @@ begin
   end if;
   perform signalbox._check_payload(p, v_max_payload_bytes)
   from unnest(send_batch.payloads) p
-  where p is null or pg_column_size(p) > 30000 or v_max_payload_bytes < 200000;
+  where p is null or octet_length(p::text) > v_max_payload_bytes;
 
   if v_delay_seconds = 0
     and num_nulls(send_batch.attributes, send_batch.priorities, send_batch.delay_seconds,

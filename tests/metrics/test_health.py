@@ -14,7 +14,7 @@ from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs, read_fleet
 from metrics.health import Report, judge, report
 from metrics.snapshot import STALE_SECONDS, State
 from queues.counters import QueueNumbers
-from queues.upkeep import Rounds
+from queues.upkeep import Pulse
 from tests.engine import Engine
 
 ALIVE = Signs(clock_age_seconds=0.1, last_fold_age_seconds=1.0, unfolded=False, newest_consumer_age_seconds=3.0)
@@ -86,9 +86,9 @@ def test_a_running_upkeep_gives_signs(
     engine: Engine, commits: None, connect: Callable[..., psycopg.Connection[Any]]
 ) -> None:
     engine.send()
-    rounds = Rounds(connect())
-    rounds.run_due(time.monotonic())
-    rounds.floors.resign()
+    pulse = Pulse(connect())
+    pulse.run_due(time.monotonic())
+    pulse.close()
 
     signs = read_fleet().signs
 

@@ -84,7 +84,8 @@ def test_a_message_dies_when_its_deliveries_are_used_up(make_engine: Callable[..
     assert engine.nack(engine.receive_one(consumer="w")[1], error_class="E2", error="second", details="stack") == "dead"
 
     (letter,) = engine.rows(
-        "select payload, attributes, trace_id, receive_count, reason, error_class, error, details, consumer, source_queue,"
+        "select payload, attributes, trace_id, receive_count, reason, error_class, error, details, consumer,"
+        " source_queue,"
         " first_failed_at < last_failed_at from signalbox.dead_letter where message_id = %s",
         message_id,
     )

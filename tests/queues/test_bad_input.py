@@ -234,3 +234,37 @@ def test_upkeep_names_its_steps(engine: Engine) -> None:
 
     assert (sqlstate, field) == ("SB400", "step")
     assert "record_history" in message
+
+
+def test_a_number_that_is_small_as_stored_is_measured_as_sent(engine: Engine) -> None:
+    """60 numbers of 131,072 digits take a thousand bytes in jsonb and eight megabytes as text."""
+    with pytest.raises(psycopg.Error) as caught:
+        engine.value("select signalbox.send(%s, to_jsonb(array_fill(1e131071::numeric, array[60])))", engine.queue)
+
+    assert caught.value.sqlstate == "SB413"
+    assert engine.counted()[0] == 0
+
+
+def test_another_tenants_queue_never_gets_the_dead_letters(engine: Engine) -> None:
+    name = f"{engine.queue}-x"
+    engine.value("select signalbox.create_queue(%s, '{}', 'globex')", f"{name}-dlq")
+    engine.value("select signalbox.create_queue(%s, '{}', 'acme')", name)
+    queue = engine.on(engine.connection)
+    queue.queue = name
+    queue.die({"secret": 1})
+
+    assert engine.rows("select * from signalbox.receive(%s, 10)", f"{name}-dlq") == []
+    assert (
+        engine.value(
+            "select t.name from signalbox.dead_letter d join signalbox.queue q using (queue_id)"
+            " join signalbox.tenant t using (tenant_id) where d.source_queue = %s",
+            name,
+        )
+        == "acme"
+    )
+    assert (
+        refused(engine, "select signalbox.configure_queue(%s, %s)", name, Jsonb({"dead_letter_queue": f"{name}-dlq"}))[
+            0
+        ]
+        == "SB404"
+    )

@@ -67,6 +67,8 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_ensure_segment": ("signalbox._ensure_segment(%(message_id)s)", False),
     "_fold_snapshot": ("signalbox._fold_snapshot()::text", TEXT),
     "_kept_bodies": ("(signalbox._kept_bodies(%(queue_id)s, '{1}')).payload", Refusal("XX001")),
+    "_first_ended": ("signalbox._first_ended(9000000000000, '{3}')", 3),
+    "_rebase_counters": ("signalbox._rebase_counters()", NOTHING),
     "_last_fold": ("(signalbox._last_fold()).fold_id", NUMBER),
     "_leads": ("signalbox._leads(%(token)s)", True),
     "_make_dead_letter_queue": ("signalbox._make_dead_letter_queue('of-every-function', 1)", NUMBER),

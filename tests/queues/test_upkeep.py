@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from queues.connections import connect as connect_to_django
-from queues.upkeep import Rounds, Upkeep
+from queues.upkeep import Chores, Pulse, Upkeep
 from tests.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("commits")
@@ -39,12 +39,19 @@ def upkeep() -> Iterator[Upkeep]:
 
 
 @pytest.fixture
-def rounds() -> Iterator[Rounds]:
-    """Upkeep's steps, to be called one by one."""
+def pulse() -> Iterator[Pulse]:
+    """The steps that others wait for, to be called one by one."""
     with connect_to_django("upkeep under test") as connection:
-        made = Rounds(connection)
+        made = Pulse(connection)
         yield made
-        made.floors.resign()
+        made.close()
+
+
+@pytest.fixture
+def chores() -> Iterator[Chores]:
+    """The steps that can take their time."""
+    with connect_to_django("upkeep under test") as connection:
+        yield Chores(connection)
 
 
 def test_a_listener_is_woken_after_the_commit(engine: Engine, connect: Connect, upkeep: Upkeep) -> None:
@@ -57,15 +64,15 @@ def test_a_listener_is_woken_after_the_commit(engine: Engine, connect: Connect, 
     assert engine.queue in woken
 
 
-def test_an_uncommitted_send_wakes_nobody(engine: Engine, connect: Connect, rounds: Rounds) -> None:
+def test_an_uncommitted_send_wakes_nobody(engine: Engine, connect: Connect, pulse: Pulse) -> None:
     listener, sender = connect(), connect(autocommit=False)
     listener.execute("listen signalbox_ready")
     engine.on(sender).send("x")
 
-    rounds.announce()
+    pulse.announce()
     assert [n for n in listener.notifies(timeout=0.2) if engine.queue in n.payload.split(",")] == []
     sender.commit()
-    rounds.announce()
+    pulse.announce()
     assert engine.queue in next(listener.notifies(timeout=5, stop_after=1)).payload.split(",")
 
 
@@ -150,7 +157,7 @@ def test_whole_days_of_history_are_dropped(engine: Engine) -> None:
     engine.value("select signalbox._ensure_period('settled', '2020-02-01Z', '2020-02-02Z', 'YYYYMMDD')")
     engine.value("select signalbox._ensure_period('dedup', '2020-02-01 10:00Z', '2020-02-01 11:00Z', 'YYYYMMDDHH24')")
 
-    dropped = engine.value("select signalbox.drop_history()")
+    dropped = [name for _ in range(5) for name in engine.value("select signalbox.drop_history()")]
 
     assert {"settled_20200201", "dedup_2020020110"} <= set(dropped)
     assert engine.value("select to_regclass('signalbox.settled_20200201')") is None
@@ -166,20 +173,68 @@ def test_a_partition_in_use_is_left_for_later(engine: Engine, connect: Connect) 
     assert "failure_20200201" in engine.value("select signalbox.drop_history()")
 
 
-def test_every_step_runs(rounds: Rounds) -> None:
-    for step in rounds.steps:
+def test_every_step_runs(pulse: Pulse, chores: Chores) -> None:
+    for step in (*pulse.steps, *chores.steps):
         step.run()
 
 
-def test_a_step_that_fails_does_not_stop_the_others(rounds: Rounds, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_step_that_fails_does_not_stop_the_others(chores: Chores, caplog: pytest.LogCaptureFixture) -> None:
     done = []
-    rounds.steps[0].run = lambda: rounds.connection.execute("select 1/0")
-    rounds.steps[1].run = lambda: done.append("second")
+    chores.steps[0].run = lambda: chores.connection.execute("select 1/0")
+    chores.steps[1].run = lambda: done.append("second")
 
-    rounds.run_due(time.monotonic())
+    chores.run_due(time.monotonic())
 
     assert done == ["second"]
-    assert "announce failed" in caplog.text
+    assert "expire_messages failed" in caplog.text
+
+
+def test_counters_survive_a_restore_into_a_younger_cluster(make_engine: Callable[..., Engine]) -> None:
+    """A dump's folds name transaction ids that its new cluster has not reached."""
+    engine = make_engine()
+    for number in range(3):
+        engine.send(number)
+    engine.ack(engine.receive_one()[1])
+    engine.value("select signalbox.fold()")
+    engine.send("unfolded when the dump was made")
+    engine.rows(
+        "insert into signalbox.fold (folded_at, snapshot) values (clock_timestamp(), %s::pg_snapshot) returning 1",
+        "9000000000:9000000000:",
+    )
+
+    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.fold()")
+
+    assert engine.counted() == engine.recounted() == (3, 0, 0, 0, 0)
+    engine.send("after")
+    assert engine.counted() == engine.recounted() == (4, 0, 0, 0, 0)
+    acked = "select signalbox.event_total(totals, 'acked') from signalbox.queue_totals(array[%s::integer])"
+    assert engine.value(acked, engine.queue_id) == 1
+
+
+def test_a_transaction_open_for_hours_does_not_hide_or_repeat_counts(engine: Engine, connect: Connect) -> None:
+    idle, slow = connect(autocommit=False), connect(autocommit=False)
+    idle.execute("select pg_current_xact_id()")
+    engine.on(slow).send("slow")
+    for _ in range(3):
+        engine.send("x")
+        engine.value("select signalbox.fold()")
+        assert engine.counted()[0] == engine.recounted()[0]
+    slow.commit()
+
+    assert engine.counted() == engine.recounted() == (4, 0, 0, 0, 0)
+    engine.value("select signalbox.fold()")
+    assert engine.counted() == (4, 0, 0, 0, 0)
+
+
+def test_the_end_of_the_log_is_published_only_once_it_is_committed(engine: Engine, connect: Connect) -> None:
+    made = connect(autocommit=False)
+    before = engine.value("select pg_sequence_last_value('signalbox.log_end')")
+    made.execute("select signalbox._ensure_segment(%s)", [before + 1])
+    made.execute("select signalbox.publish_log_end()")
+    made.rollback()
+
+    assert engine.value("select pg_sequence_last_value('signalbox.log_end')") == before
 
 
 def test_one_call_of_the_verb_does_one_step_in_turn(engine: Engine) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from queues.upkeep import Rounds
+from queues.upkeep import Chores
 from tests.engine import Engine
 from tests.races.sessions import finish, start, until, until_waiting
 
@@ -215,7 +215,7 @@ def test_a_dropped_segment_leaves_the_bodies_of_live_tickets(engine: Engine, con
     scheduled = engine.send("scheduled", delay_seconds=3600)
     segment = leave_and_forget_the_segment(engine)
 
-    Rounds(connect()).drop_segments()
+    Chores(connect()).drop_segments()
 
     assert not exists(engine, segment)
     assert kept(engine) == [leased, ready, scheduled]
@@ -232,7 +232,7 @@ def test_a_kept_body_is_dropped_after_its_ticket(engine: Engine, connect: Connec
     enter_a_new_segment(engine)
     message_id = engine.send("long-lived")
     leave_and_forget_the_segment(engine)
-    Rounds(connect()).drop_segments()
+    Chores(connect()).drop_segments()
     engine.rows(
         "update signalbox.message_kept set kept_at = '-infinity' where queue_id = %s returning 1", engine.queue_id
     )
@@ -264,7 +264,7 @@ def test_a_message_that_dies_after_its_segment_was_dropped_takes_its_body_along(
     message_id = engine.send({"order": 7})
     handle = engine.receive_one()[1]
     leave_and_forget_the_segment(engine)
-    Rounds(connect()).drop_segments()
+    Chores(connect()).drop_segments()
 
     assert engine.nack(handle, reason="rejected") == "dead"
 
@@ -286,12 +286,12 @@ def test_a_ticket_that_moves_while_its_segment_is_detached_keeps_its_body(
     claimer.connection.execute("begin")
     handle = claimer.receive_one()[1]
     upkeep = connect()
-    dropping = start(Rounds(upkeep).drop_segments)
+    dropping = start(Chores(upkeep).drop_segments)
     until_waiting(observer, upkeep)  # for the claimer, who reads the log
     claimer.connection.execute("commit")
     with suppress(psycopg.errors.LockNotAvailable):  # a slow machine may have let its patience run out
         finish(dropping)
-    Rounds(upkeep).drop_segments()
+    Chores(upkeep).drop_segments()
 
     assert not exists(engine, segment)
     assert kept(engine) == [message_id]
@@ -305,7 +305,7 @@ def test_a_reader_of_the_log_makes_neither_upkeep_nor_verbs_wait_for_long(engine
     reader = connect()
     reader.execute("begin isolation level repeatable read")
     reader.execute("select count(*) from signalbox.message where queue_id = %s", [engine.queue_id])
-    rounds = Rounds(connect())
+    rounds = Chores(connect())
 
     with pytest.raises(psycopg.errors.LockNotAvailable):
         rounds.drop_segments()
@@ -328,31 +328,31 @@ def test_a_detach_that_was_interrupted_is_finished_later(
     reader, upkeep = connect(), connect()
     reader.execute("begin")
     reader.execute("select count(*) from signalbox.message where queue_id = %s", [engine.queue_id])
-    dropping = start(Rounds(upkeep).drop_segments)
+    dropping = start(Chores(upkeep).drop_segments)
     until_waiting(observer, upkeep)
     observer.execute("select pg_terminate_backend(%s)", [upkeep.info.backend_pid])
     with pytest.raises(psycopg.OperationalError):
         finish(dropping)
     reader.execute("commit")
 
-    Rounds(connect()).drop_segments()
+    Chores(connect()).drop_segments()
 
     assert not exists(engine, segment)
 
 
 @pytest.mark.parametrize("time_zone", ["UTC", "Pacific/Kiritimati", "Pacific/Midway"])
 def test_history_is_kept_as_long_in_every_time_zone(engine: Engine, time_zone: str) -> None:
-    """Partitions are named by the hour in UTC; upkeep's session may live anywhere."""
+    """Partitions are named by the hour at which they begin, in UTC, and last six; upkeep's session may live anywhere."""
     with engine.connection.transaction(force_rollback=True):
         engine.value("select set_config('timezone', %s, true)", time_zone)
-        for hours in (20, 30):
+        for hours in (26, 36):
             engine.value(
-                "select signalbox._ensure_period('dedup', at, at + interval '1 hour', 'YYYYMMDDHH24')"
+                "select signalbox._ensure_period('dedup', at, at + interval '6 hours', 'YYYYMMDDHH24')"
                 " from (select date_trunc('hour', now(), 'UTC') - %s * interval '1 hour' as at) ago",
                 hours,
             )
         names = "select to_char(now() at time zone 'UTC' - %s * interval '1 hour', '\"dedup_\"YYYYMMDDHH24')"
         dropped = engine.value("select signalbox.drop_history()")
 
-        assert engine.value(names, 20) not in dropped
-        assert engine.value(names, 30) in dropped
+        assert engine.value(names, 26) not in dropped
+        assert engine.value(names, 36) in dropped

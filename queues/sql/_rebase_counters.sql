@@ -1,0 +1,26 @@
+-- A dump was restored into a cluster whose transaction ids are behind the dump's: what is stored by transaction id means
+-- nothing here. Totals go on from the last fold, depths are put right by counting the rows once, and history that was its
+-- own delta is taken out of the folds' sight. Called by fold, under its lock, when the last snapshot lies in the future.
+create or replace function signalbox._rebase_counters() returns void
+language plpgsql
+as $$
+begin
+  raise warning 'signalbox: the database was restored from elsewhere; counters are counted anew once';
+  lock table signalbox.counter_delta in access exclusive mode;
+  truncate signalbox.counter_delta;
+  update signalbox.settled s set txid = 0 where s.txid <> 0;
+  insert into signalbox.fold (folded_at, snapshot) select clock_timestamp(), signalbox._fold_snapshot();
+  insert into signalbox.counter_delta (queue_id, event, amount)
+  select q.queue_id, e.event, case e.to_state
+      when 'ready' then r.ready when 'scheduled' then r.scheduled when 'leased' then r.leased
+      when 'dead' then r.dead when 'held' then r.held
+    end - signalbox.depth(t.totals, e.to_state)
+  from signalbox.queue q
+  cross join lateral signalbox.recount(q.queue_id) r
+  cross join lateral (
+    select coalesce((
+      select s.totals from signalbox.queue_stat s where s.queue_id = q.queue_id order by s.fold_id desc limit 1
+    ), array_fill(0::bigint, array[32])) as totals
+  ) t
+  join signalbox.counter_event e on e.name like 'corrected_%';
+end $$;
