@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from console.fleet import Fleet, Standing
 from console.terms import Key, Term, parse
-from console.verdicts import Health, Verdict, judge
+from console.verdicts import Health, judge
 
 KEYS = {
     "queue": Key("Part of the queue's name."),
@@ -25,13 +24,8 @@ def select(fleet: Fleet, text: str) -> Sequence[Standing]:
     terms = parse(text, KEYS, wordless="queue")
     standings = list(fleet.standings)
     if any(term.key == "is" and "dlq" in term.values and not term.negated for term in terms):
-        standings += [Standing(numbers, _calm(judge(numbers))) for numbers in fleet.dead_letter_queues]
+        standings += [Standing(numbers, judge(numbers)) for numbers in fleet.dead_letter_queues]
     return [standing for standing in standings if all(_matches(term, standing) for term in terms)]
-
-
-def _calm(verdict: Verdict) -> Verdict:
-    """A dead-letter queue holds dead letters by design; its source is what breaches."""
-    return replace(verdict, health=Health.HEALTHY, sentence="", age_breached=False, dead_breached=False)
 
 
 def _matches(term: Term, standing: Standing) -> bool:

@@ -58,7 +58,8 @@ def judge(numbers: QueueNumbers) -> Verdict:
     """The verdict on one queue, from its numbers and settings alone."""
     age = numbers.oldest_ready_age_seconds or 0.0
     age_breached = age > numbers.alert_oldest_age_seconds
-    dead_breached = numbers.dead > numbers.alert_dead_letters
+    # A dead-letter queue holds dead letters by design: it is their source that breaches.
+    dead_breached = numbers.dead > numbers.alert_dead_letters and not numbers.is_dead_letter_queue
     health = _health(numbers, age_breached, dead_breached)
     excess = age / numbers.alert_oldest_age_seconds if age_breached else 0.0
     return Verdict(

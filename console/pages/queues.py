@@ -10,11 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console import charts, fleet, queue_head, wording
+from console import causes, charts, fleet, queue_head, wording
 from console.charts import Chart, Series
 from console.forms import ReasonForm
 from console.htmx import render_page
+from console.queue_head import QueueHead
 from console.roles import requires
+from dlq.filters import Filter
 from queues import control
 from queues.history import HistoryPoint, sparklines
 from queues.models import Failure
@@ -27,29 +29,30 @@ LATEST_FAILURES = 8
 @require_safe
 @requires("see_metadata")
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>: the verdict, the numbers, three charts and the latest failures."""
+    """GET /queues/<name>: the verdict and the numbers; then how it got there, or what its dead letters died of."""
     head = queue_head.find(name)
+    context = {"title": name, "head": head, "tab": "now"}
+    if head.numbers.is_dead_letter_queue:
+        context |= {"causes": causes.read(Filter().with_term("queue", name))}
+        return render_page(request, "queues/show.html", "queues/_dead_letter_queue.html", context)
+    context |= _history(request, head) | {"failures": _latest_failures(head)}
+    return render_page(request, "queues/show.html", "queues/_now.html", context)
+
+
+def _history(request: HttpRequest, head: QueueHead) -> dict[str, object]:
+    """Three charts over the span that the address asks for."""
     span = request.GET.get("span", "")
     span = span if span in SPANS else "10m"
     _, points, step = SPANS[span]
     history = _thinned(sparklines([head.numbers.queue_id], points)[head.numbers.queue_id], step)
-    return render_page(
-        request,
-        "queues/show.html",
-        "queues/_now.html",
-        {
-            "title": name,
-            "head": head,
-            "tab": "now",
-            "charts": _charts(history, head.queue.alert_oldest_age_seconds),
-            "span": span,
-            "spans": [(value, label) for value, (label, _, _) in SPANS.items()],
-            "failures": _latest_failures(head),
-        },
-    )
+    return {
+        "charts": _charts(history, head.queue.alert_oldest_age_seconds),
+        "span": span,
+        "spans": [(value, label) for value, (label, _, _) in SPANS.items()],
+    }
 
 
-def _latest_failures(head: queue_head.QueueHead) -> QuerySet[Failure]:
+def _latest_failures(head: QueueHead) -> QuerySet[Failure]:
     return Failure.objects.filter(queue_id=head.numbers.queue_id).order_by("-failed_at")[:LATEST_FAILURES]
 
 

@@ -75,6 +75,17 @@ def test_an_hour_is_drawn_with_as_many_points(viewer: Browser, engine: Engine) -
     assert viewer.see(f"/queues/{engine.queue}", span="a week").text.count("The last ten minutes") == 1
 
 
+def test_a_dead_letter_queue_is_calm_and_shows_the_causes(viewer: Browser, engine: Engine) -> None:
+    engine.die(error_class="TimeoutError")
+
+    page = viewer.see(f"/queues/{engine.queue}-dlq")
+
+    assert "Healthy. It keeps what died elsewhere." in page.text
+    assert "What they died of all 1" in page.text
+    assert page.link("TimeoutError").startswith("/dead-letters?q=queue%3A")
+    assert not page.all("figure")
+
+
 def test_a_queue_that_does_not_exist_is_not_found(viewer: Browser) -> None:
     page = viewer.see("/queues/no-such-queue", status=404)
 

@@ -114,7 +114,8 @@ def test_the_page_includes_the_very_fragment_that_htmx_swaps(admin: Browser, eng
         whole = admin.see(path.replace("Q", engine.queue))
         fragment = admin.fetch(path.replace("Q", engine.queue))
         assert [one.tag for one in fragment.elements if one.tag in ("html", "body", "main")] == []
-        assert fragment.rows() == whole.rows()
+        assert len(fragment.rows()) == len(whole.rows())
+        assert [one.attributes for one in fragment.all("th")] == [one.attributes for one in whole.all("th")]
         assert fragment.title == whole.title
         assert fragment.one("nav", id="rail-nav").attributes["hx-swap-oob"] == "true"
 
