@@ -356,3 +356,28 @@ def test_history_is_kept_as_long_in_every_time_zone(engine: Engine, time_zone: s
 
         assert engine.value(names, 26) not in dropped
         assert engine.value(names, 36) in dropped
+
+
+def test_a_body_that_a_redrive_needs_again_is_not_dropped_behind_it(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    """The drop finds a body that nothing needs; before it gets there, a redrive has begun to need it."""
+    letter = engine.die("needed again")
+    (redriven,) = engine.rows("select message_id from signalbox.redrive(array[%s::bigint])", letter)
+    handle = engine.receive_one()[1]
+    engine.nack(handle, reason="rejected")
+    engine.rows(
+        "update signalbox.message_kept set kept_at = '-infinity' where queue_id = %s returning 1", engine.queue_id
+    )
+    operator, upkeep = engine.on(connect()), engine.on(connect())
+    operator.connection.execute("begin")
+    operator.value(
+        "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))",
+        redriven[0],
+    )
+    dropping = start(upkeep.value, "select signalbox.drop_kept()")
+    until_waiting(observer, upkeep.connection)
+    operator.connection.execute("commit")
+    finish(dropping)
+
+    assert kept(engine) == [redriven[0]]
