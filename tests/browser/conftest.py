@@ -1,0 +1,106 @@
+"""A real browser in front of a real server, over the test database."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import Group, User
+from playwright.sync_api import Browser, Page, sync_playwright
+from psycopg.conninfo import conninfo_to_dict
+
+from tests.dlq.graveyards import graveyard, make_graveyard
+
+__all__ = ["graveyard", "make_graveyard"]
+
+# Playwright drives its own event loop in this thread; Django may use the database beside it.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+PASSWORD = "correct horse battery"
+STARTS_WITHIN_SECONDS = 30
+
+
+@pytest.fixture(scope="session")
+def console_url(dsn: str) -> Iterator[str]:
+    """The address of a console that serves the test database."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
+    environment = {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
+    command = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "console.asgi:application",
+        "--port",
+        str(port),
+        "--log-level",
+        "warning",
+    ]
+    server = subprocess.Popen([*command, "--timeout-graceful-shutdown", "1"], env=environment)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/login")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _wait_for(url: str) -> None:
+    ends_at = time.monotonic() + STARTS_WITHIN_SECONDS
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=5)
+        except (urllib.error.URLError, OSError):
+            if time.monotonic() > ends_at:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_console(commits: None, console_url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens a window in which somebody of a role is logged in; what it complains of fails the test."""
+    complaints: list[str] = []
+    contexts = []
+
+    def _open(role: str = "admin", **options: object) -> Page:
+        person, _ = User.objects.get_or_create(username=f"browser-{role}")
+        person.set_password(PASSWORD)
+        person.save()
+        person.groups.set([Group.objects.get(name=role)])
+        context = chromium.new_context(base_url=console_url, **options)  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto("/login")
+        page.fill("#id_username", person.username)
+        page.fill("#id_password", PASSWORD)
+        page.press("#id_password", "Enter")
+        page.wait_for_url("**/")
+        return page
+
+    yield _open
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -1,0 +1,235 @@
+"""The console in a real browser: readable by everybody, live, quiet while one reads, usable without a mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.dlq.graveyards import Graveyard
+from tests.engine import Engine
+
+pytestmark = pytest.mark.browser
+
+PATHS = [
+    "/",
+    "/?q=helth:x",
+    "/queues/Q",
+    "/queues/Q-dlq",
+    "/queues/Q/messages",
+    "/queues/Q/consumers",
+    "/queues/Q/settings",
+    "/queues/Q/audit",
+    "/queues/Q/send",
+    "/queues/Q/purge",
+    "/dead-letters?q=queue:Q",
+    "/redrives",
+    "/redrives/new?q=queue:Q",
+    "/deletions/new?q=queue:Q",
+    "/consumers",
+    "/audit",
+    "/people",
+    "/new-queue",
+    "/messages/M",
+]
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+OpenConsole = Callable[..., Page]
+
+
+@pytest.fixture
+def paths(engine: Engine) -> list[str]:
+    """Every kind of page, over a queue that has something of everything."""
+    engine.die({"order": {"id": 1}}, error_class="TimeoutError", error="late", details="File 'x', line 3")
+    message_id = engine.send({"order": {"id": 2, "lines": [1, 2, {"sku": "a"}]}}, attributes={"region": "eu"})
+    engine.send(delay_seconds=600)
+    engine.receive(consumer="worker-1")
+    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.record_history()")
+    return [path.replace("Q", engine.queue).replace("M", str(message_id)) for path in PATHS]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_is_accessible(open_console: OpenConsole, paths: list[str], theme: str) -> None:
+    page = open_console(color_scheme=theme, viewport={"width": 1280, "height": 900})
+
+    found = {}
+    for path in paths:
+        page.goto(path)
+        violations = Axe().run(page, options=RULES).response["violations"]
+        if violations:
+            found[path] = [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations]
+    assert found == {}
+
+
+@pytest.mark.parametrize("width", [320, 700, 1100])
+def test_no_page_scrolls_sideways(open_console: OpenConsole, paths: list[str], width: int) -> None:
+    page = open_console(viewport={"width": width, "height": 800})
+
+    for path in paths:
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_numbers_follow_the_queue_without_a_reload(open_console: OpenConsole, engine: Engine) -> None:
+    page = open_console()
+    page.goto(f"/queues/{engine.queue}")
+    expect(page.locator(".legend").first).to_contain_text("ready 0")
+    expect(page.locator("#live-status")).to_contain_text("live")
+
+    engine.send()
+    engine.value("select signalbox.fold()")
+
+    expect(page.locator(".legend").first).to_contain_text("ready 1")
+
+
+def test_selecting_rows_holds_updates_and_says_so(open_console: OpenConsole, graveyard: Graveyard) -> None:
+    graveyard.bury(3)
+    page = open_console()
+    page.goto(f"/dead-letters?q={graveyard.filter}")
+
+    page.locator("tbody input[data-pick]").first.check()
+    graveyard.bury(1)
+    graveyard.engine.value("select signalbox.fold()")
+
+    expect(page.locator("#live-status")).to_have_text("held while rows are selected")
+    expect(page.locator(".verb-bar")).to_contain_text("Redrive 1 selected…")
+    page.wait_for_timeout(4_000)  # longer than the page waits between two looks
+    expect(page.locator("table tbody tr")).to_have_count(3)
+    page.locator("[data-unpick]").click()
+    expect(page.locator("table tbody tr")).to_have_count(4)
+
+
+def test_updates_can_be_paused(open_console: OpenConsole, engine: Engine) -> None:
+    page = open_console()
+    page.goto(f"/queues/{engine.queue}")
+
+    page.get_by_role("button", name="Pause updates").click()
+
+    expect(page.locator("#live-status")).to_contain_text("paused")
+    expect(page.get_by_role("button", name="Resume updates")).to_be_visible()
+
+
+def test_what_was_unfolded_stays_unfolded(open_console: OpenConsole, engine: Engine) -> None:
+    message_id = engine.send({"a": {"b": {"c": {"d": 1}}}})
+    page = open_console()
+    page.goto(f"/queues/{engine.queue}/messages/{message_id}")
+    page.get_by_text("As text", exact=True).click()
+
+    with page.expect_response(lambda answer: "hx-request" in answer.request.headers):
+        engine.send()
+        engine.value("select signalbox.fold()")
+
+    expect(page.locator("details.fold pre").first).to_be_visible()
+
+
+def test_a_redrive_is_started_by_keyboard_alone(open_console: OpenConsole, graveyard: Graveyard) -> None:
+    graveyard.bury(2)
+    page = open_console("operator")
+    page.keyboard.press("d")
+    page.wait_for_url("**/dead-letters")
+    page.keyboard.press("/")
+    page.keyboard.type(f"queue:{graveyard.queue}")
+    page.keyboard.press("Enter")
+    expect(page.locator("table tbody tr")).to_have_count(2)
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator(".verb-bar")).to_contain_text("Redrive 1 selected…")
+
+    page.locator(".verb-bar button.primary").press("Enter")
+    page.wait_for_url("**/redrives/new?**")
+    page.locator("#id_reason").fill("fixed")
+    page.locator("#id_reason").press("Enter")
+
+    page.wait_for_url("**/redrives/*")
+    expect(page.locator(".notice").first).to_contain_text("is on its way.")
+
+
+def test_a_filter_underlines_its_mistake_until_it_is_edited(open_console: OpenConsole, engine: Engine) -> None:
+    page = open_console()
+
+    page.keyboard.press("/")
+    page.keyboard.type("health:poorly")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".mirror mark")).to_have_text("poorly")
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("health:healthy")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mirror")).to_have_count(0)
+    page.go_back()
+    expect(page.locator("#q")).to_have_value("health:poorly")
+
+
+def test_a_chart_is_read_with_the_arrow_keys(open_console: OpenConsole, engine: Engine) -> None:
+    engine.rows(
+        "insert into signalbox.queue_history (queue_id, bucket_at, seconds, ready, scheduled, leased, dead, published,"
+        " delivered, acked, nacked, dead_lettered, removed, totals)"
+        " select %s, date_bin('10 s', now(), '2000-01-01') - n * interval '10 s', 10, n, 0, 0, 0, 0, 0, 0, 0, 0, 0,"
+        " '{}' from generate_series(0, 20) n returning 1",
+        engine.queue_id,
+    )
+    page = open_console()
+    page.goto(f"/queues/{engine.queue}")
+
+    page.locator(".plot svg").first.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+
+    expect(page.locator(".readout").first).to_contain_text("ready 19")
+    expect(page.locator("#live-status")).to_have_text("held while a chart is read")
+
+
+def test_the_theme_turns_at_once_and_stays(open_console: OpenConsole) -> None:
+    page = open_console(color_scheme="light")
+    page.get_by_text("Display").click()
+
+    with page.expect_response("**/preferences"):
+        page.get_by_role("button", name="Dark").click()
+
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark == "rgb(17, 19, 21)"
+
+
+def test_shortcuts_can_be_turned_off(open_console: OpenConsole) -> None:
+    page = open_console()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    with page.expect_response("**/preferences"):
+        page.get_by_role("button", name="Off").click()
+    page.get_by_role("button", name="Close").click()
+
+    page.keyboard.press("?")
+
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_everything_works_without_javascript(open_console: OpenConsole, engine: Engine) -> None:
+    engine.send()
+    page = open_console(java_script_enabled=False)
+
+    page.fill("#q", engine.queue)
+    page.press("#q", "Enter")
+    page.locator(f"text={engine.queue}").first.click()
+    page.get_by_text("Pause…").click()
+    page.fill("#pause-reason", "by hand")
+    page.press("#pause-reason", "Enter")
+
+    expect(page.locator(".notice")).to_contain_text(f"Paused {engine.queue}.")
+    expect(page.locator(".verdict")).to_contain_text("“by hand”")
+
+
+def test_a_session_that_ends_under_an_open_page_leads_to_the_door(open_console: OpenConsole, engine: Engine) -> None:
+    page = open_console()
+    page.goto(f"/queues/{engine.queue}")
+    page.context.clear_cookies()
+
+    engine.send()
+    engine.value("select signalbox.fold()")
+
+    page.wait_for_url("**/login?next=**")
