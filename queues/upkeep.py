@@ -37,6 +37,13 @@ class Step:
     every_seconds: float
     run: Callable[[], object]
     due_at: float = 0.0
+    failures: int = 0
+    """In a row; each doubles the pause, so that a step that cannot work neither hammers the database nor the log."""
+
+    def postpone(self, now: float) -> None:
+        """Due again after its usual pause, or after a longer one when it keeps failing."""
+        pause = self.every_seconds if not self.failures else max(self.every_seconds, 2.0 ** min(self.failures, 6) / 2)
+        self.due_at = now + pause
 
 
 @dataclass
@@ -92,15 +99,18 @@ class Rounds:
         for step in self.steps:
             if step.due_at > now:
                 continue
-            step.due_at = now + step.every_seconds
             try:
                 step.run()
+                step.failures = 0
             except psycopg.OperationalError as error:
                 if self.connection.closed or self.connection.broken:
                     raise
+                step.failures += 1
                 log.warning("upkeep step %s: %s", step.name, error)
             except psycopg.Error as error:
+                step.failures += 1
                 log.error("upkeep step %s failed: %s", step.name, error)
+            step.postpone(now)
 
     def _call(self, step: str, *parameters: Any) -> Callable[[], object]:
         places = sql.SQL(", ").join([sql.Placeholder()] * len(parameters))

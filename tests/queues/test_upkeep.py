@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ import psycopg
 import pytest
 
 from queues.connections import connect as connect_to_django
-from queues.upkeep import Chores, Pulse, Upkeep
+from queues.upkeep import Chores, Pulse, Step, Upkeep
 from tests.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("commits")
@@ -187,6 +188,20 @@ def test_a_step_that_fails_does_not_stop_the_others(chores: Chores, caplog: pyte
 
     assert done == ["second"]
     assert "expire_messages failed" in caplog.text
+
+
+def test_a_step_that_keeps_failing_is_tried_less_and_less_often(chores: Chores) -> None:
+    (step,) = chores.steps = [Step("broken", 0.1, lambda: chores.connection.execute("select 1/0"))]
+    pauses = []
+    for _ in range(8):
+        chores.run_due(step.due_at)
+        pauses.append(step.due_at)
+    pauses = [later - earlier for earlier, later in itertools.pairwise([0.0, *pauses])]
+
+    assert pauses == pytest.approx([1, 2, 4, 8, 16, 32, 32, 32])
+    step.run = lambda: None
+    chores.run_due(step.due_at)
+    assert step.due_at == pytest.approx(sum(pauses) + 0.1)
 
 
 def test_counters_survive_a_restore_into_a_younger_cluster(make_engine: Callable[..., Engine]) -> None:
