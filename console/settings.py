@@ -192,7 +192,7 @@ LOGGING = {
 }
 
 # Celery: a task is a kick, the database holds the truth, so nothing is kept in the broker.
-CELERY_BROKER_URL = env_text("CELERY_BROKER_URL", "filesystem://")
+CELERY_BROKER_URL = env_text("CELERY_BROKER_URL", "filesystem://localhost")
 if CELERY_BROKER_URL.startswith("filesystem:"):
     BROKER_DIRECTORY = private_directory(SIGNALBOX_HOME / "broker")
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -200,6 +200,7 @@ if CELERY_BROKER_URL.startswith("filesystem:"):
         "data_folder_out": str(BROKER_DIRECTORY / "messages"),
         "control_folder": str(private_directory(BROKER_DIRECTORY / "control")),
         "store_processed": False,
+        "polling_interval": 0.2,  # seconds between two looks into the folder
     }
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
