@@ -228,6 +228,24 @@ def test_the_wall_clock_alone_would_strand_messages_when_set_back(
     assert delivered(engine) == []
 
 
+@pytest.mark.usefixtures("clock_ahead")
+def test_deadlines_and_due_times_stay_above_their_floors_when_the_wall_clock_was_set_back(
+    engine: Engine, make_floors: MakeFloors
+) -> None:
+    floors = make_floors(engine)
+    floors.tick()
+    engine.send("delayed", delay_seconds=0.001)
+    for payload in ("leased", "extended", "retried"):
+        engine.send(payload)
+    _, extended, retried = (row[1] for row in engine.receive(3, visibility_timeout=0.001))
+    engine.value("select signalbox.change_visibility(%s, 0.001)", extended)
+    engine.nack(retried, delay_seconds=0.001)
+    floors.tick()
+
+    assert floors.keeper.sweep() == 0
+    assert engine.recounted()[:3] == (0, 2, 2)
+
+
 def test_the_floor_follows_what_was_consumed_and_stops_at_what_was_not(engine: Engine, make_floors: MakeFloors) -> None:
     floors = make_floors(engine)
     engine.send("consumed")

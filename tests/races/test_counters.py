@@ -35,7 +35,11 @@ def pass_a_minute(observer: psycopg.Connection[Any]) -> Iterator[Callable[[], No
     ).fetchone() or ("",)
     slot = "alter table signalbox.counter_delta alter column slot set default "
     observer.execute(f"{slot} (({default} + 3) % 4)::smallint")
-    yield lambda: observer.execute("update signalbox.fold set folded_at = folded_at - interval '61 seconds'") and None
+
+    def pass_a_minute() -> None:
+        observer.execute("update signalbox.fold set folded_at = folded_at - interval '61 seconds'")
+
+    yield pass_a_minute
     observer.execute(f"{slot} {default}")
 
 

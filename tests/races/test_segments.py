@@ -342,7 +342,7 @@ def test_a_detach_that_was_interrupted_is_finished_later(
 
 @pytest.mark.parametrize("time_zone", ["UTC", "Pacific/Kiritimati", "Pacific/Midway"])
 def test_history_is_kept_as_long_in_every_time_zone(engine: Engine, time_zone: str) -> None:
-    """Partitions are named by the hour at which they begin, in UTC, and last six; upkeep's session may live anywhere."""
+    """Partitions are named by the hour in UTC at which their six hours begin; upkeep may live in any time zone."""
     with engine.connection.transaction(force_rollback=True):
         engine.value("select set_config('timezone', %s, true)", time_zone)
         for hours in (26, 36):
