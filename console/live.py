@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import cache
+from types import FrameType
+from typing import Any
 
 import psycopg
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.core.handlers.asgi import ASGIRequest
-from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from console import roles
+from queues.connections import dsn
 
 CHANNEL = "signalbox_stat"
 HEARTBEAT_SECONDS = 15.0  # below the idle timeout of any proxy worth its name
@@ -44,6 +48,7 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
         raise PermissionDenied(reason)
     if not isinstance(request, ASGIRequest):
         return HttpResponse(status=204)  # a synchronous server would give a whole thread to each stream
+    _end_streams_with_the_server()
     if not hub.has_room(user.pk):
         return HttpResponse("Too many open pages.", status=429, headers={"Retry-After": "30"})
     return StreamingHttpResponse(
@@ -58,9 +63,25 @@ async def _events(user_id: int) -> AsyncIterator[str]:
     ends_at = time.monotonic() + LIFETIME_SECONDS
     async with hub.subscription(user_id) as subscription:
         yield "retry: 3000\n\n"
-        while time.monotonic() < ends_at:
+        while time.monotonic() < ends_at and not hub.is_closed:
             queue_ids = await subscription.changed(HEARTBEAT_SECONDS)
             yield f"event: stat\ndata: {','.join(sorted(queue_ids))}\n\n" if queue_ids else ": still here\n\n"
+
+
+@cache
+def _end_streams_with_the_server() -> None:
+    """A server that is told to stop waits for its open answers: so a signal closes the hub before it does its own."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before = signal.getsignal(number)
+
+        def close_first(number: int, frame: FrameType | None, before: Any = before) -> None:
+            loop.call_soon_threadsafe(hub.close)
+            if callable(before):
+                before(number, frame)
+
+        with suppress(ValueError):  # only the main thread may hear signals, and elsewhere nobody waits for streams
+            signal.signal(number, close_first)
 
 
 class Subscription:
@@ -73,6 +94,10 @@ class Subscription:
 
     def tell(self, queue_ids: set[str]) -> None:
         self._queue_ids |= queue_ids
+        self._ready.set()
+
+    def wake(self) -> None:
+        """Let the page's stream look around, with nothing to tell."""
         self._ready.set()
 
     async def changed(self, timeout_seconds: float) -> set[str]:
@@ -95,6 +120,13 @@ class Hub:
         self._per_user: Counter[int] = Counter()
         self._listener: asyncio.Task[None] | None = None
         self._hears = False
+        self.is_closed = False
+
+    def close(self) -> None:
+        """End every stream: this process is about to go. Browsers come back to the next."""
+        self.is_closed = True
+        for subscription in self._subscriptions:
+            subscription.wake()
 
     @property
     def is_listening(self) -> bool:
@@ -131,7 +163,8 @@ class Hub:
         """Listen until cancelled; a lost connection is opened again."""
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(**_parameters(), autocommit=True) as listening:
+                where = await sync_to_async(dsn)()
+                async with await psycopg.AsyncConnection.connect(where, autocommit=True) as listening:
                     await listening.execute(f"listen {CHANNEL}")
                     self._hears = True
                     async for notification in listening.notifies():
@@ -141,12 +174,6 @@ class Hub:
                 await asyncio.sleep(RECONNECT_SECONDS)
             finally:
                 self._hears = False
-
-
-def _parameters() -> dict[str, object]:
-    """Where Django's own connection goes, without what only Django understands."""
-    parameters = connection.get_connection_params()
-    return {name: value for name, value in parameters.items() if name not in {"cursor_factory", "context"}}
 
 
 hub = Hub()

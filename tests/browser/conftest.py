@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
-from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import Group, User
 from playwright.sync_api import Browser, Page, sync_playwright
-from psycopg.conninfo import conninfo_to_dict
 
+from tests.console.servers import console_server
 from tests.dlq.graveyards import graveyard, make_graveyard
 
 __all__ = ["graveyard", "make_graveyard"]
@@ -25,47 +18,13 @@ __all__ = ["graveyard", "make_graveyard"]
 # Playwright drives its own event loop in this thread; Django may use the database beside it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 PASSWORD = "correct horse battery"
-STARTS_WITHIN_SECONDS = 30
 
 
 @pytest.fixture(scope="session")
 def console_url(dsn: str) -> Iterator[str]:
     """The address of a console that serves the test database."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
-    environment = {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
-    command = [
-        sys.executable,
-        "-m",
-        "uvicorn",
-        "console.asgi:application",
-        "--port",
-        str(port),
-        "--log-level",
-        "warning",
-    ]
-    server = subprocess.Popen([*command, "--timeout-graceful-shutdown", "1"], env=environment)
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/login")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
-
-
-def _wait_for(url: str) -> None:
-    ends_at = time.monotonic() + STARTS_WITHIN_SECONDS
-    while True:
-        try:
-            urllib.request.urlopen(url, timeout=5)
-        except (urllib.error.URLError, OSError):
-            if time.monotonic() > ends_at:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+    with console_server(dsn) as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")

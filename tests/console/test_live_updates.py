@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import urllib.request
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -16,6 +18,7 @@ from django.test import AsyncClient
 from console import live
 from console.live import Hub
 from tests.console.browsers import Browser
+from tests.console.servers import console_server
 
 
 @pytest.fixture
@@ -102,6 +105,17 @@ def test_silence_is_a_heartbeat() -> None:
             return await subscription.changed(0.01)
 
     assert asyncio.run(scenario()) == set()
+
+
+def test_a_server_told_to_stop_does_not_wait_for_its_streams(dsn: str, viewer: Browser) -> None:
+    cookies = "; ".join(f"{name}={cookie.value}" for name, cookie in viewer.cookies.items())
+
+    with console_server(dsn) as server:
+        stream = urllib.request.urlopen(urllib.request.Request(f"{server.url}/live", headers={"Cookie": cookies}))
+        assert stream.readline() == b"retry: 3000\n"
+        server.process.terminate()
+        assert server.process.wait(timeout=10) in (0, -signal.SIGTERM)
+        stream.close()
 
 
 def test_nobody_opens_streams_without_end() -> None:

@@ -1,0 +1,57 @@
+"""A console as it runs in earnest: its own process, serving the test database over HTTP."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from psycopg.conninfo import conninfo_to_dict
+
+STARTS_WITHIN_SECONDS = 30
+STOPS_WITHIN_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Server:
+    url: str
+    process: subprocess.Popen[bytes]
+
+
+@contextmanager
+def console_server(dsn: str) -> Iterator[Server]:
+    """Started, answering, and stopped at the end."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
+    environment = {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
+    command = [sys.executable, "-m", "uvicorn", "console.asgi:application", "--port", str(port)]
+    process = subprocess.Popen([*command, "--log-level", "warning"], env=environment)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/login")
+        yield Server(f"http://127.0.0.1:{port}", process)
+    finally:
+        process.terminate()
+        process.wait(timeout=STOPS_WITHIN_SECONDS)
+
+
+def _wait_for(url: str) -> None:
+    ends_at = time.monotonic() + STARTS_WITHIN_SECONDS
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=5)
+        except (urllib.error.URLError, OSError):
+            if time.monotonic() > ends_at:
+                raise
+            time.sleep(0.1)
+        else:
+            return
