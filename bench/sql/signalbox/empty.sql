@@ -1,0 +1,1 @@
+select signalbox.purge('bench', max_messages => 100000);

@@ -1,0 +1,1 @@
+select signalbox.create_queue('bench');

@@ -1,0 +1,1 @@
+select signalbox.send('bench', '$payload');

@@ -1,0 +1,1 @@
+select (select count(*) from signalbox.ready) + (select count(*) from signalbox.lease);

@@ -1,0 +1,11 @@
+-- The queue that textbooks build: one table, an index on visibility, a claim hides the row, an acknowledgement deletes it.
+-- It keeps no history, no counters and no fence, which is what makes it a demanding yardstick.
+create schema textbook;
+create table textbook.message (
+  message_id bigint generated always as identity primary key,
+  payload jsonb not null,
+  sent_at timestamptz not null default now(),
+  visible_at timestamptz not null default now(),
+  receive_count integer not null default 0
+);
+create index message_visible on textbook.message (visible_at);

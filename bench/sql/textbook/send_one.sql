@@ -1,0 +1,1 @@
+insert into textbook.message (payload) values ('$payload') returning message_id;
