@@ -285,6 +285,31 @@ def test_every_way_back_into_the_queue_lands_above_the_floor(engine: Engine, mak
     until(lambda: payloads.update(row[3] for row in engine.receive(10)) or len(payloads) == len(ways), "all of them")
 
 
+def test_every_way_back_lands_above_the_floor_from_an_older_transaction_too(
+    engine: Engine, make_floors: MakeFloors, connect: Connect
+) -> None:
+    """Upkeep's, a worker's or an operator's, that began before the floor moved and returns messages after."""
+    floors = make_floors(engine)
+    letter = engine.die("redriven")
+    handles = [engine.receive_one()[1] for way in ("retried", "given back") if engine.send(way)]
+    engine.send("expired")
+    engine.receive_one(visibility_timeout=0)
+    engine.send("due", delay_seconds=0.000001)
+    returner = engine.on(connect())
+    returner.connection.execute("begin")
+    returner.value("select 1")
+    floors.tick()
+    returner.nack(handles[0], delay_seconds=0)
+    returner.value("select signalbox.change_visibility(%s, 0)", handles[1])
+    returner.value("select count(*) from signalbox.redrive(array[%s::bigint])", letter)
+    returner.value("select signalbox.return_and_promote(array[%s])", engine.queue_id)
+    returner.connection.execute("commit")
+    floors.tick()
+
+    assert floors.keeper.sweep() == 0
+    assert {row[3] for row in engine.receive(10)} == {"redriven", "retried", "given back", "expired", "due"}
+
+
 def test_a_retry_ranked_by_its_first_time_would_be_stranded(
     engine: Engine, make_floors: MakeFloors, naive: NaiveVerbs
 ) -> None:

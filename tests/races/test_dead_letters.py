@@ -74,6 +74,19 @@ def test_of_two_who_want_the_same_letters_one_gets_each(
     assert engine.counted() == engine.recounted()
 
 
+def test_a_redrive_to_another_queue_is_counted_where_it_leaves_and_where_it_arrives(
+    make_engine: Callable[..., Engine],
+) -> None:
+    engine, other = make_engine(), make_engine()
+    letters = [engine.die(number) for number in range(3)]
+
+    assert engine.value("select count(*) from signalbox.redrive(%s, %s)", letters, other.queue) == 3
+
+    assert [row[3] for row in other.receive(10)] == [0, 1, 2]
+    for queue in (engine, other, cemetery(engine)):
+        assert queue.counted() == queue.recounted()
+
+
 def test_many_redrives_of_the_same_letters_move_each_once(engine: Engine, connect: Connect) -> None:
     letters = [engine.die(number) for number in range(30)]
     sessions = [connect() for _ in range(4)]
