@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from console import wording
 
 SPARK_WIDTH, SPARK_HEIGHT = 120, 24
+SPARK_CALM = 10  # below it a message more or less is no mountain
 SPARK_MARGIN = 2  # the line's own width must not be cut off
 
 PLOT_WIDTH, PLOT_HEIGHT = 600, 100  # stretched to its box; lines keep their width, text stays outside
@@ -71,7 +72,7 @@ def sparkline(values: Sequence[float], *, tone: str = "", words: str = "") -> Sa
 
 
 def _spark_points(values: Sequence[float]) -> list[Point]:
-    top = max(*values, 1)
+    top = max(*values, SPARK_CALM)
     height = SPARK_HEIGHT - 2 * SPARK_MARGIN
     step = (SPARK_WIDTH - SPARK_MARGIN) / (len(values) - 1)
     return [(index * step, SPARK_HEIGHT - SPARK_MARGIN - value / top * height) for index, value in enumerate(values)]
@@ -192,7 +193,7 @@ def draw(
 ) -> Chart:
     """Draw `series` over `times`, which are evenly spaced; `say` words one value."""
     known = [value for one in series for value in one.values if value is not None]
-    top = _ceiling(max([*known, threshold or 0.0]), in_seconds=say is wording.span)
+    top = _ceiling(max([*known, threshold or 0.0]), say)
     words = [[say(one.values[index]) for one in series] for index in range(len(times))]
     return Chart(
         title=title,
@@ -265,12 +266,12 @@ def _summary(title: str, series: Sequence[Series], say: Callable[[float | None],
     return f"{title}: " + ("; ".join(said) or "nothing recorded")
 
 
-def _ceiling(highest: float, *, in_seconds: bool) -> float:
-    """The round value at or above `highest` at which the axis ends."""
-    if highest <= 0:
-        return 1.0
-    if in_seconds:
+def _ceiling(highest: float, say: Callable[[float | None], str]) -> float:
+    """The round value at or above `highest` at which the axis ends; half of it is round as well."""
+    if say is wording.span:
         return next((float(step) for step in SECONDS_STEPS if step >= highest), highest)
+    if highest <= 10:
+        return next(float(step) for step in (2, 4, 6, 8, 10) if step >= highest)
     magnitude = 1.0
     while magnitude * 10 <= highest:
         magnitude *= 10

@@ -80,6 +80,13 @@ def in_words(field: BoundField) -> str:
 
 
 @register.filter
+def class_name(value: str | None) -> SafeString | str:
+    """An error class with its module kept quiet."""
+    module, dot, name = (value or "").rpartition(".")
+    return format_html('<span class="module">{}{}</span>{}', module, dot, name) if module and name else value or ""
+
+
+@register.filter
 def reason(value: str) -> str:
     """Why a delivery failed, in words."""
     return {"lock_expired": "timed out", "runtime_error": "failed"}.get(value, value)

@@ -67,7 +67,7 @@ def test_a_chart_has_a_value_for_every_moment() -> None:
     ]
     assert chart.summary == "Messages: ready 3 now, 1 to 5; dead 1 now, 0 to 1"
     assert chart.rows[0] == (NOON + timedelta(seconds=20), ["3", "1"])
-    assert chart.y_labels == ["5", "2", "0"]
+    assert chart.y_labels == ["6", "3", "0"]
 
 
 def test_a_gap_in_the_data_is_a_gap_in_the_line() -> None:

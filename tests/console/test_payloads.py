@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from console import payloads
+from console.templatetags.console import class_name
 from tests.console.browsers import Page
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&"
@@ -51,3 +52,17 @@ def test_an_excerpt_is_one_short_line() -> None:
 
 def test_the_text_is_indented_json() -> None:
     assert payloads.pretty({"ü": [1]}) == '{\n  "ü": [\n    1\n  ]\n}'
+
+
+@pytest.mark.parametrize(
+    ("value", "html"),
+    [
+        (None, ""),
+        ("KeyError", "KeyError"),
+        ("shop.pay.CardDeclined", '<span class="module">shop.pay.</span>CardDeclined'),
+        ("<i>.<b>", '<span class="module">&lt;i&gt;.</span>&lt;b&gt;'),
+        ("ends.", "ends."),
+    ],
+)
+def test_the_module_of_an_error_class_is_quiet(value: str | None, html: str) -> None:
+    assert class_name(value) == html
