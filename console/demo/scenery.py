@@ -60,7 +60,7 @@ QUEUES = (
         concurrency=8,
         settings={
             "max_receives": 4,
-            "backoff_base_seconds": 4,
+            "backoff_base_seconds": 9,
             "backoff_cap_seconds": 60,
             "alert_oldest_age_seconds": 60,
         },

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +54,26 @@ class Demo:
     def get(self, path: str) -> tuple[int, str]:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
             return response.status, response.read().decode()
+
+    def log_in(self, name: str) -> Callable[[str], str]:
+        """A browser without a screen: gets pages as this person."""
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        address = f"http://127.0.0.1:{self.port}"
+
+        def get(path: str, **form: str) -> str:
+            body = urllib.parse.urlencode(form).encode() if form else None
+            with browser.open(address + path, body, timeout=10) as response:
+                return str(response.read().decode())
+
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', get("/login"))
+        assert token is not None
+        get("/login", csrfmiddlewaretoken=token[1], username=name, password="signalbox")
+        return get
+
+    def pids_of(self, *modules: str) -> list[int]:
+        """The demo's processes whose command names one of these."""
+        commands = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in self.processes()}
+        return [pid for pid, command in commands.items() if any(module in command for module in modules)]
 
     def interrupt(self) -> int:
         self.process.send_signal(signal.SIGINT)
@@ -102,6 +125,31 @@ def eventually(check: Callable[[], bool], seconds: float, what: str) -> None:
         time.sleep(0.2)
 
 
+ROW = re.compile(r"<tr data-tone.*?</tr>", re.DOTALL)
+
+
+def overview_rows(page: str) -> dict[str, tuple[int, ...]]:
+    """Ready, in flight, scheduled and dead of every queue, as the page shows them."""
+    rows = {}
+    for row in ROW.findall(page):
+        (name,) = re.findall(r'class="name"[^>]*>([^<]+)</a>', row)
+        cells = [re.search(rf'data-label="{label}">(.*?)</td>', row, re.DOTALL) for label in LABELS]
+        rows[name] = tuple(int(re.sub(r"<[^>]+>|,", "", cell[1])) for cell in cells if cell)
+    return rows
+
+
+LABELS = ("Ready", "In flight", "Scheduled", "Dead")
+
+
+def recounted_rows(database: psycopg.Connection[Any]) -> dict[str, tuple[int, ...]]:
+    """The same, counted row by row."""
+    rows = database.execute(
+        "select q.name, r.ready, r.leased, r.scheduled, case when q.is_dead_letter_queue then r.held else r.dead end"
+        " from signalbox.queue q, lateral signalbox.recount(q.queue_id) r where not q.is_dead_letter_queue"
+    )
+    return {name: tuple(depths) for name, *depths in rows}
+
+
 def value(database: psycopg.Connection[Any], statement: str) -> Any:
     row = database.execute(statement).fetchone()  # type: ignore[call-overload]
     return row[0] if row else None
@@ -144,6 +192,18 @@ class TestDemo:
                 ).fetchall()
             assert [row[0] for row in rows if row[1:6] != row[6:]] == []
             time.sleep(0.2)
+
+    def test_every_number_on_the_overview_equals_a_recount(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
+        """Traffic is held still; within ten seconds the page must say what counting row by row says."""
+        moving = demo.pids_of("console.demo.producers", "console.demo.workers", "signalbox.worker")
+        for pid in moving:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            page = demo.log_in("viewer")
+            eventually(lambda: overview_rows(page("/")) == recounted_rows(database), 10, "the page equals a recount")
+        finally:
+            for pid in moving:
+                os.kill(pid, signal.SIGCONT)
 
     def test_nothing_ever_lies_below_a_claim_floor(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
         assert "below its claim floor" not in (demo.home / "logs" / "upkeep.log").read_text()
