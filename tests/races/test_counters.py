@@ -117,6 +117,17 @@ def test_only_folded_slots_are_emptied(engine: Engine, connect: Connect, pass_a_
     assert engine.counted() == engine.recounted() == (2, 0, 0, 0, 0)
 
 
+def test_the_slot_in_use_is_left_alone(engine: Engine) -> None:
+    """Emptying it would cost every session its cached plans, again and again."""
+    engine.send("x")
+    engine.value(FOLD)
+    engine.connection.execute("update signalbox.fold set folded_at = folded_at - interval '61 seconds'")
+
+    engine.value("select signalbox.empty_deltas()")
+
+    assert deltas(engine) == 1
+
+
 def test_emptying_waits_for_nobody(engine: Engine, connect: Connect, pass_a_minute: Callable[[], None]) -> None:
     engine.send("x")
     engine.value(FOLD)
@@ -225,6 +236,58 @@ def test_a_step_that_needs_the_latest_commits_refuses_an_older_snapshot(
         session.execute(f"select signalbox.{step}()")
 
     assert caught.value.sqlstate == "SB425"
+
+
+def test_every_event_is_counted_under_its_own_name(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(max_receives=3)
+
+    def handle() -> str:
+        return str(engine.receive_one()[1])
+
+    engine.send("acked", deduplication_id="key")
+    engine.send("acked", deduplication_id="key")
+    engine.ack(handle())
+    engine.send("given back, retried, acked")
+    engine.value("select signalbox.change_visibility(%s, 0)", handle())
+    engine.nack(handle(), delay_seconds=0)
+    engine.ack(handle())
+    engine.send("backing off, then purged")
+    engine.nack(handle(), delay_seconds=60)
+    engine.send("purged", delay_seconds=60)
+    engine.value("select signalbox.purge(%s)", engine.queue)
+    engine.send("expired, then purged")
+    engine.receive_one(visibility_timeout=0)
+    engine.value("select signalbox.return_and_promote(array[%s])", engine.queue_id)
+    engine.value("select signalbox.purge(%s)", engine.queue)
+    engine.value("select signalbox.redrive(array[%s::bigint])", engine.die("rejected, redriven, purged"))
+    handle()
+    engine.value("select signalbox.purge(%s, null, '{leased}')", engine.queue)
+    engine.value("select signalbox.delete_dead_letters(array[%s::bigint])", engine.die("rejected, deleted"))
+
+    counted = engine.rows(
+        "select e.name, t.totals[e.event] from signalbox.queue_totals(array[%s::integer]) t, signalbox.counter_event e"
+        " where t.totals[e.event] <> 0",
+        engine.queue_id,
+    )
+    assert dict(counted) == {
+        "published": 6,
+        "published_scheduled": 1,
+        "deduplicated": 1,
+        "delivered": 9,
+        "redelivered": 2,
+        "acked": 2,
+        "returned": 1,
+        "nacked_ready": 1,
+        "nacked_scheduled": 1,
+        "lease_expired": 1,
+        "dead_rejected": 2,
+        "redriven": 1,
+        "redriven_in": 1,
+        "purged_ready": 1,
+        "purged_scheduled": 2,
+        "purged_leased": 1,
+        "purged_dead": 1,
+    }
 
 
 def test_a_rolled_back_send_leaves_not_even_a_counter(engine: Engine, connect: Connect) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
+import pytest
 
 from tests.engine import Engine
 from tests.races.naive import NaiveVerbs
@@ -46,6 +47,21 @@ def test_a_purge_that_looks_anew_at_every_step_would_never_end(engine: Engine, n
 
     assert len(sent_after) == 20
     assert len(engine.receive(100)) < 10
+
+
+@pytest.mark.parametrize("state", ["ready", "scheduled", "leased"])
+def test_the_bound_holds_in_every_state(engine: Engine, state: str) -> None:
+    delay_seconds = 60 if state == "scheduled" else 0
+    before = engine.send("before", delay_seconds=delay_seconds)
+    after = engine.send("after", delay_seconds=delay_seconds)
+    if state == "leased":
+        engine.receive(2)
+
+    assert engine.value("select signalbox.purge(%s, %s, array[%s])", engine.queue, before, state) == 1
+
+    status = "select message_id from signalbox.message_status where queue_id = %s and status <> 'completed'"
+    assert engine.rows(status, engine.queue_id) == [(after,)]
+    assert engine.counted() == engine.recounted()
 
 
 def test_a_purge_leaves_what_a_consumer_is_claiming(engine: Engine, connect: Connect) -> None:
