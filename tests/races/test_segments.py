@@ -298,6 +298,27 @@ def test_a_ticket_that_moves_while_its_segment_is_detached_keeps_its_body(
     assert engine.ack(handle) == [True]
 
 
+def test_a_message_that_commits_while_its_segment_is_detached_keeps_its_body(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    """Its sender stayed open for longer than anything is retained: bodies are looked for a second time."""
+    enter_a_new_segment(engine)
+    sender = engine.on(connect())
+    sender.connection.execute("begin")
+    message_id = sender.send("late")
+    segment = leave_and_forget_the_segment(engine)
+    upkeep = connect()
+    dropping = start(Chores(upkeep).drop_segments)
+    until_waiting(observer, upkeep)
+    sender.connection.execute("commit")
+    with suppress(psycopg.errors.LockNotAvailable):
+        finish(dropping)
+    Chores(upkeep).drop_segments()
+
+    assert not exists(engine, segment)
+    assert [(row[0], row[3]) for row in engine.receive(10)] == [(message_id, "late")]
+
+
 def test_a_reader_of_the_log_makes_neither_upkeep_nor_verbs_wait_for_long(engine: Engine, connect: Connect) -> None:
     enter_a_new_segment(engine)
     message_id = engine.send("waiting")
