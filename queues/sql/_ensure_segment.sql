@@ -19,8 +19,7 @@ begin
   end if;
   execute format('create table signalbox.%I (like signalbox.message including defaults including constraints)', v_name);
   execute format(
-    'alter table signalbox.%I add constraint %I check (message_id >= %s and message_id < %s), add primary key (queue_id, message_id)',
-    v_name, v_name || '_range', v_number * c_segment_ids + 1, (v_number + 1) * c_segment_ids + 1
+    'alter table signalbox.%I add primary key (queue_id, message_id)', v_name
   );
   execute format(
     'alter table signalbox.message attach partition signalbox.%I for values from (%s) to (%s)',

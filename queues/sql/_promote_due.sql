@@ -9,6 +9,7 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_now timestamptz := clock_timestamp(); -- as a value: an index condition, where the volatile function is a filter
   v_promoted integer;
 begin
   with due as (
@@ -16,7 +17,7 @@ begin
     where s.ctid = any(array(
       select c.ctid
       from signalbox.scheduled c
-      where c.queue_id = p_queue_id and c.due_at >= p_floor and c.due_at <= clock_timestamp()
+      where c.queue_id = p_queue_id and c.due_at >= p_floor and c.due_at <= v_now
       order by c.due_at, c.message_id
       limit p_limit
       for update skip locked

@@ -9,6 +9,7 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_now timestamptz := clock_timestamp(); -- as a value: an index condition, where the volatile function is a filter
   v_expired signalbox.lease[];
   v_dead signalbox.lease[];
   v_live signalbox.lease[];
@@ -18,7 +19,7 @@ begin
     where l.ctid = any(array(
       select c.ctid
       from signalbox.lease c
-      where c.queue_id = p_queue_id and c.deadline >= p_floor and c.deadline <= clock_timestamp()
+      where c.queue_id = p_queue_id and c.deadline >= p_floor and c.deadline <= v_now
       order by c.deadline
       limit p_limit
       for update skip locked

@@ -62,8 +62,8 @@ begin
       select signalbox.clock_time() as at
     )
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-    select v_queue_id, 0::smallint, 0::smallint, moment.at, given.message_id
-    from moment, unnest(v_ids) given(message_id);
+    select v_queue_id, 0::smallint, 0::smallint, moment.at + given.place * interval '1 microsecond', given.message_id
+    from moment, unnest(v_ids) with ordinality given(message_id, place);
     return query select unnest(v_ids);
     return;
   end if;

@@ -39,6 +39,8 @@ NOTHING = (None, "")
 """What a function that returns void answers: null from one in SQL, nothing from one in plpgsql."""
 
 CALLS: dict[str, tuple[str, Any]] = {
+    "_ack_claims": ("(signalbox._ack_claims(array[%(handle)s])).acked", True),
+    "_refuse_claim": ("signalbox._refuse_claim('q', 1, 0, null)", Refusal("SB400")),
     "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
     "_best_band": ("(signalbox._best_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
     "_bury": (

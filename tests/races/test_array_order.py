@@ -16,6 +16,7 @@ from tests.races.sessions import finish, start, until_waiting
 Connect = Callable[..., psycopg.Connection[Any]]
 
 EXTEND = "select count(deadline) from signalbox.change_visibility_batch(%s, 60)"
+ACK_CLAIMS = "select count(*) filter (where acked) from signalbox._ack_claims(%s)"
 ACK = "select count(*) filter (where acked) from signalbox.ack(%s)"
 
 
@@ -60,16 +61,16 @@ def test_overlapping_calls_in_opposite_orders_do_not_deadlock(
     assert sorted(overlap(engine, sessions, observer, verb), key=str) == sorted(expected, key=str)
 
 
-@pytest.mark.parametrize("verb", ["ack", "change_visibility_batch"])
+@pytest.mark.parametrize(("verb", "call"), [("_ack_claims", ACK_CLAIMS), ("change_visibility_batch", EXTEND)])
 def test_calls_that_lock_in_the_order_given_would_deadlock(
-    engine: Engine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs, verb: str
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs, verb: str, call: str
 ) -> None:
     naive.install(verb, {" order by 3\n": "\n"})
     sessions = [naive.engine(engine, connect()) for _ in range(3)]
     for session in sessions:
         session.connection.execute("set deadlock_timeout = '20ms'")
 
-    outcomes = overlap(engine, sessions, observer, ACK if verb == "ack" else EXTEND)
+    outcomes = overlap(engine, sessions, observer, call)
 
     assert psycopg.errors.DeadlockDetected in outcomes
 

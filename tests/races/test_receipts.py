@@ -11,7 +11,7 @@ from tests.engine import Engine
 from tests.races.naive import NaiveVerbs
 
 NONCE_CHECKS = {
-    "ack": " and l.nonce = g.nonce",
+    "ack": " and l.nonce = v_nonce",
     "change_visibility_batch": " and l.nonce = g.nonce",
     "nack": "\n    and l.nonce = split_part(nack.receipt_handle, '.', 3)::uuid",
 }
