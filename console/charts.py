@@ -15,7 +15,6 @@ from django.utils.safestring import SafeString
 from console import wording
 
 SPARK_WIDTH, SPARK_HEIGHT = 120, 24
-SPARK_CALM = 10  # below it a message more or less is no mountain
 SPARK_MARGIN = 2  # the line's own width must not be cut off
 
 PLOT_WIDTH, PLOT_HEIGHT = 600, 100  # stretched to its box; lines keep their width, text stays outside
@@ -45,11 +44,11 @@ Point = tuple[float, float]
 # ---- sparklines and bars
 
 
-def sparkline(values: Sequence[float], *, tone: str = "", words: str = "") -> SafeString:
-    """A line from the oldest value to the newest, from zero up, with the newest marked."""
+def sparkline(values: Sequence[float], *, tone: str = "", words: str = "", least: float = 1) -> SafeString:
+    """A line from the oldest value to the newest, from zero up to at least `least`, with the newest marked."""
     if len(values) < 2:
         return format_html('<span class="quiet small">{}</span>', "no history yet")
-    points = _spark_points(values)
+    points = _spark_points(values, least)
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     ground = SPARK_HEIGHT - SPARK_MARGIN
     return format_html(
@@ -71,8 +70,8 @@ def sparkline(values: Sequence[float], *, tone: str = "", words: str = "") -> Sa
     )
 
 
-def _spark_points(values: Sequence[float]) -> list[Point]:
-    top = max(*values, SPARK_CALM)
+def _spark_points(values: Sequence[float], least: float) -> list[Point]:
+    top = max(*values, least)
     height = SPARK_HEIGHT - 2 * SPARK_MARGIN
     step = (SPARK_WIDTH - SPARK_MARGIN) / (len(values) - 1)
     return [(index * step, SPARK_HEIGHT - SPARK_MARGIN - value / top * height) for index, value in enumerate(values)]

@@ -54,9 +54,9 @@ def icon(name: str, tone: str = "") -> SafeString:
 
 
 @register.simple_tag
-def sparkline(values: list[float], tone: str = "", words: str = "Ready") -> SafeString:
-    """Sixty points without axes; its label says first, last and highest."""
-    return charts.sparkline(values, tone=tone, words=words)
+def sparkline(values: list[float], tone: str, words: str, least: float = 1) -> SafeString:
+    """Sixty points without axes; its label says first, last and highest. Below `least` nothing is a mountain."""
+    return charts.sparkline(values, tone=tone, words=words, least=least)
 
 
 @register.simple_tag
