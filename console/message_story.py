@@ -1,41 +1,22 @@
-"""One message's whole life: where it stands, why it is not delivered, and everything that happened to it."""
+"""Everything that is known of one message, gathered from the places where it leaves its marks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
 
-from console import wording
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
 from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket
 
 MOST_FAILURES = 100
 SEARCH_MILLISECONDS = 300
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that happened to the message; `icon` and `tone` draw it, `detail` says more.
-
-    `quotes_payload`: the detail may, and is masked with it.
-    """
-
-    at: datetime
-    icon: str
-    words: str
-    detail: str = ""
-    tone: str = ""
-    quotes_payload: bool = False
-    url_name: str = ""
-    url_argument: Any = None
-    after_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -164,131 +145,6 @@ def _settlements(queue_id: int, message_id: int, sent_at: datetime | None) -> li
     with connection.cursor() as cursor:
         cursor.execute(_SETTLEMENTS, {"queue_id": queue_id, "message_id": message_id, "sent_at": sent_at})
         return [Settlement(*row) for row in cursor.fetchall()]
-
-
-# ---- where it stands
-
-
-def place(story: Story, now: datetime) -> tuple[str, str]:
-    """(icon, sentence): where the message is now and, when it waits, what for."""
-    if story.dead_letter:
-        return "dead", _dead(story.dead_letter)
-    if story.lease:
-        return "leased", _leased(story.lease, now)
-    if story.scheduled:
-        return "scheduled", _scheduled(story.scheduled, now)
-    if story.ready:
-        return "sent", _ready(story.ready, story.queue, now)
-    if story.settlements:
-        return _left(story.settlements[-1])
-    if story.unsearched:
-        return "info", "Not in flight, not scheduled and not dead. Its queue is too long to look for it in time."
-    return "info", "It has left the queue, and the history that would say how is gone."
-
-
-def _dead(letter: DeadLetter) -> str:
-    cause = letter.error_class or letter.reason.replace("_", " ")
-    count = wording.plural(letter.receive_count, "delivery").replace("deliverys", "deliveries")
-    return f"Dead after {count}: {cause}. It is kept in {letter.queue.name} and is not delivered until it is redriven."
-
-
-def _leased(lease: Lease, now: datetime) -> str:
-    holder = lease.consumer or "a consumer without a name"
-    left = (lease.deadline - now).total_seconds()
-    if left < 0:
-        return (
-            f"In the hands of {holder}, whose time ran out {wording.span(-left)} ago: the next receive takes it back."
-        )
-    return f"In the hands of {holder}; delivered again unless it is settled within {wording.span(left)}."
-
-
-def _scheduled(ticket: ScheduledTicket, now: datetime) -> str:
-    why = "backing off after a failure" if ticket.receive_count else "delayed by its sender"
-    left = (ticket.due_at - now).total_seconds()
-    return f"Resting, {why}; due in {wording.span(left)}." if left > 0 else f"Due now, after {why}."
-
-
-def _ready(ticket: ReadyTicket, queue: QueueNumbers, now: datetime) -> str:
-    waited = wording.span((now - ticket.ready_at).total_seconds())
-    if queue.paused:
-        return f"Ready for {waited}; not delivered because the queue is paused."
-    if not queue.consumers:
-        return f"Ready for {waited}; not delivered because no consumer has asked in the last minute."
-    return f"Ready for {waited}; consumers take higher priorities and older messages first."
-
-
-def _left(settlement: Settlement) -> tuple[str, str]:
-    by = f" by {settlement.consumer}" if settlement.consumer else ""
-    worked = f" after {wording.span(settlement.work_ms / 1000)} of work" if settlement.work_ms is not None else ""
-    return {
-        "a": ("done", f"Completed: acknowledged{by}{worked}."),
-        "p": ("purged", "Purged before it was completed."),
-        "e": ("cancelled", "Expired: it waited longer than its queue's retention."),
-    }[settlement.outcome]
-
-
-# ---- what happened
-
-
-def timeline(story: Story) -> list[Event]:
-    """Every event in order, each with the time since the one before."""
-    events = sorted(_events(story), key=lambda event: event.at)
-    timed = []
-    for index, event in enumerate(events):
-        gap = (event.at - events[index - 1].at).total_seconds() if index else None
-        timed.append(Event(**{**vars(event), "after_seconds": gap}))
-    return timed
-
-
-def _events(story: Story) -> Iterator[Event]:
-    if story.body:
-        yield Event(story.body.sent_at, "sent", "Sent", _sent_detail(story.body, story.queue.name))
-    for failure in story.failures:
-        yield from _failure_events(failure)
-    if story.lease:
-        who = f"to {story.lease.consumer}" if story.lease.consumer else ""
-        yield Event(story.lease.leased_at, "leased", f"Delivery {story.lease.receive_count}", who)
-    if story.dead_letter:
-        yield Event(story.dead_letter.died_at, "dead", "Died", f"kept in {story.dead_letter.queue.name}")
-    for redriven in story.redriven:
-        by = f"by {redriven.actor}, " if redriven.actor else ""
-        job = redriven.redrive_id
-        yield Event(
-            redriven.redriven_at,
-            "redriven",
-            "Redriven",
-            f"{by}to {redriven.queue.name}",
-            url_name="redrive" if job else "",
-            url_argument=job,
-        )
-    for settlement in story.settlements:
-        yield from _settlement_events(settlement)
-
-
-def _sent_detail(body: Body, queue: str) -> str:
-    return f"to {queue}, priority {body.priority}" if body.priority else f"to {queue}"
-
-
-def _failure_events(failure: Failure) -> Iterator[Event]:
-    if failure.leased_at:
-        to = f"to {failure.consumer}" if failure.consumer else ""
-        yield Event(failure.leased_at, "leased", f"Delivery {failure.receive_count}", to)
-    words = {"lock_expired": "Timed out", "rejected": "Rejected"}.get(failure.reason, "Failed")
-    tone = "warn" if failure.retry_at else "bad"
-    if failure.error_class:
-        words += f": {failure.error_class}"
-    detail = (failure.error or "")[:300]
-    yield Event(failure.failed_at, "failed", words, detail, tone=tone, quotes_payload=True)
-
-
-def _settlement_events(settlement: Settlement) -> Iterator[Event]:
-    icon, sentence = _left(settlement)
-    if settlement.outcome == "a" and settlement.work_ms is not None:
-        to = f"to {settlement.consumer}" if settlement.consumer else ""
-        began = settlement.at - timedelta(milliseconds=settlement.work_ms)
-        yield Event(began, "leased", f"Delivery {settlement.attempts}", to)
-    words, _, detail = sentence.partition(": ")
-    yield Event(settlement.at, icon, words.rstrip("."), detail)
 
 
 def queue_of(message_id: int) -> str | None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from django.http import Http404
 from django.utils.safestring import SafeString
 
-from console.charts import Part, state_bar
+from console.sparks import Part, state_bar
 from console.verdicts import Verdict, judge
 from queues.counters import QueueNumbers, read_numbers
 from queues.models import Queue

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console import keyset, message_story, payloads, queue_head, roles
+from console import keyset, message_life, message_story, payloads, queue_head, roles
 from console.filterbar import FilterBar, Suggestion, readable_filter, typed
 from console.forms import SendForm
 from console.frame import Frame
@@ -119,7 +119,7 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     story = message_story.tell(head.numbers, message_id)
     if not story.known:
         raise Http404(f"Message {message_id} is not known in {name}: it never was, or its retention is over.")
-    icon, sentence = message_story.place(story, datetime.now(UTC))
+    icon, sentence = message_life.place(story, datetime.now(UTC))
     body = story.body
     context = {
         "title": f"Message {message_id}",
@@ -129,7 +129,7 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
         "payload_text": payloads.pretty(body.payload) if body else "",
         "place_icon": icon,
         "place": sentence,
-        "events": message_story.timeline(story),
+        "events": message_life.timeline(story),
     }
     return render_page(request, "messages/show.html", "messages/_story.html", context)
 

@@ -10,7 +10,7 @@ from django.forms import BoundField
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console import charts, icons, payloads, wording
+from console import icons, payloads, sparks, wording
 from dlq.filters.syntax import quote
 
 register = template.Library()
@@ -56,13 +56,13 @@ def icon(name: str, tone: str = "") -> SafeString:
 @register.simple_tag
 def sparkline(values: list[float], tone: str, words: str, least: float = 1) -> SafeString:
     """Sixty points without axes; its label says first, last and highest. Below `least` nothing is a mountain."""
-    return charts.sparkline(values, tone=tone, words=words, least=least)
+    return sparks.sparkline(values, tone=tone, words=words, least=least)
 
 
 @register.simple_tag
 def share(part: float, whole: float, tone: str = "") -> SafeString:
     """A horizontal bar filled by part of whole."""
-    return charts.share_bar(part, whole, tone=tone)
+    return sparks.share_bar(part, whole, tone=tone)
 
 
 @register.filter

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from console import charts, wording
-from console.charts import Part, Series
+from console import charts, sparks, wording
+from console.charts import Series
+from console.sparks import Part
 from tests.console.browsers import Page
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -19,25 +20,25 @@ def times(count: int) -> list[datetime]:
 
 
 def test_a_sparkline_says_first_last_and_highest() -> None:
-    svg = Page(charts.sparkline([5, 20, 10], words="Ready")).one("svg")
+    svg = Page(sparks.sparkline([5, 20, 10], words="Ready")).one("svg")
 
     assert svg.attributes["aria-label"] == "Ready: 5 at first, 10 now, 20 at most"
 
 
 def test_a_sparkline_stays_within_its_box() -> None:
     for values in ([0, 0, 0], [1e12, 3, 7], list(range(60))):
-        line = Page(charts.sparkline(values)).one("polyline").attributes["points"]
+        line = Page(sparks.sparkline(values)).one("polyline").attributes["points"]
         points = [tuple(map(float, point.split(","))) for point in line.split()]
         assert len(points) == len(values)
-        assert all(0 <= x <= charts.SPARK_WIDTH and 0 <= y <= charts.SPARK_HEIGHT for x, y in points)
+        assert all(0 <= x <= sparks.SPARK_WIDTH and 0 <= y <= sparks.SPARK_HEIGHT for x, y in points)
 
 
 def test_without_history_there_is_no_line() -> None:
-    assert "no history yet" in charts.sparkline([7])
+    assert "no history yet" in sparks.sparkline([7])
 
 
 def test_every_state_with_messages_is_seen_in_the_bar() -> None:
-    page = Page(charts.state_bar([Part("ready", 1_000_000, "ready"), Part("dead", 1, "dead"), Part("none", 0, "none")]))
+    page = Page(sparks.state_bar([Part("ready", 1_000_000, "ready"), Part("dead", 1, "dead"), Part("none", 0, "none")]))
 
     widths = {one.attributes["class"]: float(one.attributes["width"]) for one in page.all("rect")[1:]}
     assert set(widths) == {"tone-ready", "tone-dead"}
@@ -47,14 +48,14 @@ def test_every_state_with_messages_is_seen_in_the_bar() -> None:
 
 
 def test_an_empty_bar_is_a_track() -> None:
-    assert len(Page(charts.state_bar([Part("ready", 0, "ready")])).all("rect")) == 1
+    assert len(Page(sparks.state_bar([Part("ready", 0, "ready")])).all("rect")) == 1
 
 
 @pytest.mark.parametrize(
     ("part", "whole", "width"), [(0, 0, "0.00"), (1, 4, "25.00"), (9, 3, "100.00"), (-1, 3, "0.00")]
 )
 def test_a_share_is_never_more_than_the_whole(part: float, whole: float, width: str) -> None:
-    assert f'width="{width}"' in charts.share_bar(part, whole)
+    assert f'width="{width}"' in sparks.share_bar(part, whole)
 
 
 def test_a_chart_has_a_value_for_every_moment() -> None:
