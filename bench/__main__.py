@@ -1,66 +1,60 @@
-"""`make bench`: measure the engine beside a textbook queue in the same server and the same run, and print the report.
-
-Everything is on: history, exact counters, fenced receipts, retries and dead letters, upkeep with its claim floors.
-"""
-
-from __future__ import annotations
+"""Measures the engine beside a textbook queue, in a PostgreSQL of its own that is gone afterwards."""
 
 import argparse
-import os
-import platform
 import sys
-from dataclasses import replace
+from pathlib import Path
 
-from bench import growth, report
-from bench.rounds import prepare, run_rounds
-from bench.scenarios import SCENARIOS, SIDES
+from bench.comparison import Arena, compare
+from bench.growth import DRAIN, WAITING, measure_growth
+from bench.held_snapshot import measure_held_snapshot
+from bench.report import Report
+from bench.scenarios import SCENARIOS
 from bench.server import ScratchServer
 
 
 def main() -> None:
-    options = _options()
-    scenarios = [
-        replace(scenario, messages=max(scenario.clients * scenario.batch, int(scenario.messages * options.scale)))
-        for scenario in SCENARIOS
-        if options.only in scenario.name
-    ]
-    with ScratchServer() as server, server.connect() as connection:
-        prepare(connection, SIDES)
-        with server.upkeep():
-            if options.growth:
-                print("\n".join(growth.measure_depths(connection, server.url, options.growth, _say)))
-            elif options.snapshot:
-                print("\n".join(growth.measure_old_snapshot(connection, server.url, options.snapshot, _say)))
-            else:
-                measured = run_rounds(connection, server.url, options.rounds, scenarios, SIDES, _say)
-                rows = report.summarize(measured)
-                version = connection.execute("show server_version").fetchone()
-                facts = {
-                    "postgresql": version[0],
-                    "cores": os.cpu_count(),
-                    "machine": platform.machine(),
-                    "rounds": options.rounds,
-                }
-                print(report.as_json(rows, facts) if options.json else report.as_table(rows))
+    options = parse_arguments()
+    wanted = [scenario.scaled(options.scale) for scenario in SCENARIOS if scenario.name in options.only]
+    with ScratchServer() as server, server.connect() as connection, server.upkeep():
+        arena = Arena(connection, server.url, options.settle)
+        arena.measure_rest()
+        sections = {}
+        if wanted:
+            sections["Cost of a message"] = compare(arena, wanted, options.rounds, say)
+        if options.growth:
+            waiting = [int(number * options.scale) for number in WAITING]
+            messages = int(DRAIN.messages * options.scale)
+            sections["Growth: drain 1"] = measure_growth(arena, waiting, messages, say)
+        if options.snapshot:
+            title = f"An old snapshot held for {options.snapshot} s under steady load"
+            sections[title] = measure_held_snapshot(server, arena, options.snapshot, say)
+        report = Report(sections, server_version(connection.info.server_version), options.rounds, arena.rest)
+    print(report.text())
+    if options.json:
+        options.json.write_text(report.json())
 
 
-def _options() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
+    names = [scenario.name for scenario in SCENARIOS]
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="the report shows medians over them (5)")
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the usual number of messages (1)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="scenarios whose name has this text")
-    parser.add_argument("--json", action="store_true", help="the report as JSON")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each scenario is measured (5)")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of messages (1.0)")
+    parser.add_argument("--only", nargs="*", choices=names, default=names, help="some of the scenarios, or none")
+    parser.add_argument("--growth", action="store_true", help="also drain with 10,000 and 1,000,000 waiting")
+    parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
     parser.add_argument(
-        "--growth", type=int, nargs="+", metavar="N", help="instead: the cost of a claim with N messages waiting"
+        "--settle", type=float, default=1.5, metavar="SECONDS", help="rest before each measurement (1.5)"
     )
-    parser.add_argument(
-        "--snapshot", type=float, metavar="SECONDS", help="instead: steady load while an old snapshot is held"
-    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every measurement there too")
     return parser.parse_args()
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def server_version(number: int) -> str:
+    return f"{number // 10000}.{number % 10000}"
+
+
+def say(step: str) -> None:
+    print(step, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

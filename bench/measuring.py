@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import psutil
 import psycopg
 
-REAP_SECONDS = 0.005
+from bench.pgbench import APPLICATION
+
+REAP_POLL_SECONDS = 0.005
 
 
 @dataclass
@@ -19,46 +21,49 @@ class Cost:
 
 
 class Meter:
-    """Reads the costs of the server behind a connection; that connection's own backend counts too."""
+    """Reads the costs of the server behind a connection."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
-        parent = psutil.Process(connection.info.backend_pid).parent()
-        assert parent is not None  # a backend's parent is the postmaster
-        self._postmaster = parent
+        postmaster = psutil.Process(connection.info.backend_pid).parent()
+        if postmaster is None:
+            raise RuntimeError("the server does not run on this machine, so its CPU time cannot be read")
+        self._postmaster = postmaster
 
     @contextmanager
     def measure(self) -> Iterator[Cost]:
-        """The cost of the block, known after it. Clients of the block must have disconnected at its end."""
+        """What the block costs, filled in at its end; pgbench must have ended by then."""
         cost = Cost()
-        wal, cpu, started = self._wal(), self._cpu_seconds(), time.monotonic()
+        wal_bytes, cpu_seconds, started = self._wal_bytes(), self._cpu_seconds(), time.monotonic()
         yield cost
         cost.seconds = time.monotonic() - started
-        cost.cpu_seconds = self._cpu_seconds() - cpu
-        cost.wal_bytes = self._wal() - wal
+        cost.cpu_seconds = self._cpu_seconds() - cpu_seconds
+        cost.wal_bytes = self._wal_bytes() - wal_bytes
 
-    def _wal(self) -> int:
-        row = self._connection.execute("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')").fetchone()
-        return int(row[0])
+    def _wal_bytes(self) -> int:
+        return int(self._value("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"))
 
     def _cpu_seconds(self) -> float:
-        """The postmaster with the children it has reaped, and the living ones: a process is always in one of the two.
+        """Of the living processes, and of the postmaster with all that it has reaped.
 
-        Read again when a process came or went meanwhile, so that none is counted twice or not at all.
+        A process is in exactly one of the two, so the reading is repeated when one came or went meanwhile.
         """
         while True:
-            self._wait_for_clients()
-            before = self._postmaster.children()
+            self._wait_for_pgbench()
+            children = self._postmaster.children()
             try:
-                alive = sum(sum(child.cpu_times()[:2]) for child in before)
+                alive = sum(sum(child.cpu_times()[:2]) for child in children)
             except psutil.NoSuchProcess:
                 continue
-            ended = sum(self._postmaster.cpu_times()[:4])
-            if {child.pid for child in before} == {child.pid for child in self._postmaster.children()}:
-                return alive + ended
+            with_reaped = sum(self._postmaster.cpu_times()[:4])
+            if {child.pid for child in children} == {child.pid for child in self._postmaster.children()}:
+                return alive + with_reaped
 
-    def _wait_for_clients(self) -> None:
-        while self._connection.execute(
-            "select exists (select from pg_stat_activity where application_name = 'pgbench')"
-        ).fetchone() == (True,):
-            time.sleep(REAP_SECONDS)
+    def _wait_for_pgbench(self) -> None:
+        """Its backends outlive it by moments, and what they used is counted when they have been reaped."""
+        while self._value(f"select count(*) from pg_stat_activity where application_name = '{APPLICATION}'"):
+            time.sleep(REAP_POLL_SECONDS)
+
+    def _value(self, query: str) -> int:
+        row = self._connection.execute(query).fetchone()
+        return row[0] if row else 0

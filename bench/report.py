@@ -1,57 +1,83 @@
-"""Medians over the rounds, and ratios to the textbook queue in the same run."""
-
-from __future__ import annotations
+"""The measurements as a table for people and as JSON for programs."""
 
 import json
-from collections.abc import Sequence
-from statistics import median
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
-from bench.rounds import Measurement
+from bench.comparison import Results, Sample
+from bench.measuring import Cost
 from bench.scenarios import TEXTBOOK
 
-COLUMNS = (
-    ("messages/s", "messages_per_second", "{:,.0f}"),
-    ("CPU us/message", "cpu_microseconds", "{:,.1f}"),
-    ("WAL bytes/message", "wal_bytes", "{:,.0f}"),
-)
+HEADINGS = ("", "", "messages/s", "x", "CPU us", "x", "WAL bytes", "x")
+WIDTHS = (18, 26, 11, 6, 9, 6, 10, 6)
 
 
-def summarize(measured: Sequence[Measurement]) -> list[dict[str, object]]:
-    """One row for each scenario and side: the median of each figure, its spread, and its ratio to the textbook's."""
-    rows = []
-    for scenario, side in dict.fromkeys((m.scenario, m.side) for m in measured):
-        row: dict[str, object] = {"scenario": scenario.name, "side": side.name}
-        for title, attribute, _ in COLUMNS:
-            own = [getattr(m, attribute) for m in measured if (m.scenario, m.side) == (scenario, side)]
-            reference = [getattr(m, attribute) for m in measured if (m.scenario, m.side) == (scenario, TEXTBOOK)]
-            row[title] = median(own)
-            row[f"{title} spread"] = [min(own), max(own)]
-            row[f"{title} ratio"] = median(own) / median(reference)
-        rows.append(row)
-    return rows
+@dataclass(frozen=True)
+class Report:
+    """`sections` by title; `server_version` as the server tells it; `rest` is upkeep with nothing to do."""
+
+    sections: dict[str, Results]
+    server_version: str
+    rounds: int
+    rest: Cost
+
+    def text(self) -> str:
+        lines = [self._circumstances(), self._rest()]
+        for title, results in self.sections.items():
+            lines += ["", title, _line(HEADINGS)]
+            lines += [_line(cells) for cells in _rows(results)]
+        return "\n".join(lines)
+
+    def json(self) -> str:
+        document = {
+            "server_version": self.server_version,
+            "cores": os.cpu_count(),
+            "upkeep_at_rest": asdict(self.rest),
+            "sections": {title: list(_measurements(results)) for title, results in self.sections.items()},
+        }
+        return json.dumps(document, indent=2)
+
+    def _circumstances(self) -> str:
+        machine = f"PostgreSQL {self.server_version}, {os.cpu_count()} cores, {platform.machine()}"
+        return f"{machine}; medians of {self.rounds} rounds; x is the ratio to the textbook"
+
+    def _rest(self) -> str:
+        cpu_ms = self.rest.cpu_seconds / self.rest.seconds * 1000
+        wal_bytes = self.rest.wal_bytes / self.rest.seconds
+        return f"upkeep at rest: {cpu_ms:.0f} ms CPU/s, {wal_bytes:.0f} WAL bytes/s"
 
 
-def as_table(rows: Sequence[dict[str, object]]) -> str:
-    """For people."""
-    head = ["work", "queue", *(title for title, _, _ in COLUMNS)]
-    body = [
-        [
-            str(row["scenario"]),
-            str(row["side"]),
-            *(f"{form.format(row[title])}  {row[f'{title} ratio']:.2f}x" for title, _, form in COLUMNS),
-        ]
-        for row in rows
-    ]
-    widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in [head, *body]
-    )
+def _measurements(results: Results) -> Iterator[dict[str, object]]:
+    for scenario, sides in results.items():
+        for side, samples in sides.items():
+            yield {
+                "scenario": scenario.name,
+                "side": side.name,
+                **asdict(Sample.median(samples)),
+                "every_round": [asdict(sample) for sample in samples],
+            }
 
 
-def as_json(rows: Sequence[dict[str, object]], facts: dict[str, object]) -> str:
-    """For programs: the rows, and on what they were measured."""
-    return json.dumps({"facts": facts, "rows": rows}, indent=2)
+def _rows(results: Results) -> Iterator[tuple[str, ...]]:
+    for scenario, sides in results.items():
+        textbook = Sample.median(sides[TEXTBOOK])
+        for side, samples in sides.items():
+            sample = Sample.median(samples)
+            yield (
+                scenario.name if side is TEXTBOOK else "",
+                side.name,
+                f"{sample.messages_per_second:,.0f}",
+                f"{sample.messages_per_second / textbook.messages_per_second:.2f}",
+                f"{sample.cpu_us:,.1f}",
+                f"{sample.cpu_us / textbook.cpu_us:.2f}",
+                f"{sample.wal_bytes:,.0f}",
+                f"{sample.wal_bytes / textbook.wal_bytes:.2f}",
+            )
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    words = [cell.ljust(width) for cell, width in zip(cells[:2], WIDTHS[:2], strict=True)]
+    numbers = [cell.rjust(width) for cell, width in zip(cells[2:], WIDTHS[2:], strict=True)]
+    return "".join([*words, *numbers]).rstrip()

@@ -1,1 +1,2 @@
-vacuum (analyze) signalbox.ready, signalbox.lease, signalbox.scheduled, signalbox.head, signalbox.queue, signalbox.queue_stat;
+vacuum (analyze) signalbox.message, signalbox.ready, signalbox.scheduled, signalbox.lease, signalbox.settled,
+  signalbox.counter_delta, signalbox.head, signalbox.queue, signalbox.queue_stat, signalbox.fold;

@@ -1,1 +1,1 @@
-delete from textbook.message;
+truncate textbook.message;

@@ -1,0 +1,104 @@
+"""Measures the sides in turn, round after round, each scenario from the same beginning."""
+
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import psycopg
+
+from bench import pgbench
+from bench.measuring import Cost, Meter
+from bench.scenarios import SIGNALBOX, TEXTBOOK, Scenario, Side, sides_of
+
+REST_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One measurement, each number for one message but the first."""
+
+    messages_per_second: float
+    cpu_us: float
+    wal_bytes: float
+
+    @classmethod
+    def median(cls, samples: "list[Sample]") -> "Sample":
+        columns = zip(*((s.messages_per_second, s.cpu_us, s.wal_bytes) for s in samples), strict=True)
+        return cls(*map(statistics.median, columns))
+
+
+class Arena:
+    """Both queues in one server, with upkeep running, and what it takes to measure either."""
+
+    def __init__(self, connection: psycopg.Connection, url: str, settle_seconds: float) -> None:
+        self.connection = connection
+        self.url = url
+        self.settle_seconds = settle_seconds
+        self.meter = Meter(connection)
+        self.rest = Cost()
+        for side in (TEXTBOOK, SIGNALBOX):
+            connection.execute(side.sql("schema"))
+
+    def measure_rest(self) -> None:
+        """What upkeep costs when there is nothing to do; the textbook, which needs none, is not charged for it."""
+        with self.meter.measure() as self.rest:
+            time.sleep(REST_SECONDS)
+
+    def prepare(self, side: Side, stock: int) -> None:
+        """Empty tables, everything flushed, then the stock: its pages are in the log before any measurement.
+
+        A page's first change after a checkpoint is logged whole. Done this way it hits neither side.
+        """
+        self.empty(side)
+        self.connection.execute(side.sql("settle"))
+        self.connection.execute("checkpoint")
+        if stock:
+            self.connection.execute(side.sql("fill", messages=stock))
+        self.connection.execute(side.sql("analyze"))
+        time.sleep(self.settle_seconds)
+
+    def empty(self, side: Side) -> None:
+        while self.waiting(side):
+            self.connection.execute(side.sql("empty"))
+
+    def waiting(self, side: Side) -> int:
+        row = self.connection.execute(side.sql("waiting")).fetchone()
+        return int(row[0]) if row else 0
+
+    def run(self, side: Side, scenario: Scenario) -> Sample:
+        """The scenario once, with a check that it did what it claims."""
+        before = self.waiting(side)
+        with self.meter.measure() as cost:
+            seconds = pgbench.run_transactions(self.url, side.script(scenario), scenario.clients, scenario.transactions)
+            self.connection.execute(side.sql("catch_up"))
+        handled = abs(self.waiting(side) - before)
+        if handled != scenario.handled:
+            raise RuntimeError(f"{side.name} handled {handled} messages of {scenario.handled} in {scenario.name!r}")
+        return self.sample(side, handled, seconds, cost)
+
+    def sample(self, side: Side, messages: int, seconds: float, cost: Cost) -> Sample:
+        cpu_seconds = cost.cpu_seconds
+        if side is TEXTBOOK and self.rest.seconds:
+            cpu_seconds -= self.rest.cpu_seconds / self.rest.seconds * cost.seconds
+        return Sample(messages / seconds, cpu_seconds / messages * 1e6, cost.wal_bytes / messages)
+
+
+Results = dict[Scenario, dict[Side, list[Sample]]]
+
+
+def compare(arena: Arena, scenarios: Iterable[Scenario], rounds: int, progress: Callable[[str], None]) -> Results:
+    """All sides of all scenarios, `rounds` times; who goes first changes with every round."""
+    results: Results = defaultdict(lambda: defaultdict(list))
+    scenarios = list(scenarios)
+    for number in range(rounds):
+        for scenario in scenarios:
+            sides = sides_of(scenario)
+            for place in range(len(sides)):
+                side = sides[(number + place) % len(sides)]
+                progress(f"round {number + 1} of {rounds}: {scenario.name}, {side.name}")
+                arena.prepare(side, scenario.stock)
+                results[scenario][side].append(arena.run(side, scenario))
+                arena.empty(side)
+    return results

@@ -1,0 +1,1 @@
+analyze signalbox.message, signalbox.ready, signalbox.lease;
