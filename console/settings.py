@@ -73,6 +73,7 @@ def secret_key() -> str:
 # Where things live
 SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(BASE_DIR / ".signalbox"))).expanduser().absolute()
 DATABASE_URL = env_text("DATABASE_URL", "")
+ENVIRONMENT = env_text("ENVIRONMENT", "")
 PORT = env_number("PORT", 8000, low=1, high=65535)
 
 # Security

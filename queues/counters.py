@@ -99,7 +99,8 @@ def _numbers(
     consumers: int,
 ) -> QueueNumbers:
     earlier, seconds = earlier or totals, earlier_seconds or 1.0
-    added, removed = _moved(totals, into_queue=True), _moved(totals, into_queue=False)
+    sums = _sums()
+    added, removed = _total(totals, sums.added), _total(totals, sums.removed)
     return QueueNumbers(
         queue_id=queue.queue_id,
         name=queue.name,
@@ -112,11 +113,11 @@ def _numbers(
         leased=_depth(totals, "leased"),
         dead=_depth(totals, "held" if queue.is_dead_letter_queue else "dead"),
         oldest_ready_age_seconds=oldest_visible_seconds,
-        in_per_second=(added - _moved(earlier, into_queue=True)) / seconds,
-        out_per_second=(removed - _moved(earlier, into_queue=False)) / seconds,
+        in_per_second=(added - _total(earlier, sums.added)) / seconds,
+        out_per_second=(removed - _total(earlier, sums.removed)) / seconds,
         consumers=consumers,
-        totals={name: _total(totals, events) for name, events in TOTALS.items()},
-        dead_lettered_by_reason={reason: _total(totals, (f"dead_{reason}",)) for reason in DEAD_REASONS},
+        totals={name: _total(totals, positions) for name, positions in sums.totals.items()},
+        dead_lettered_by_reason={reason: _total(totals, places) for reason, places in sums.dead_lettered.items()},
         added_total=added,
         removed_total=removed,
         queue=queue,
@@ -124,36 +125,41 @@ def _numbers(
 
 
 @dataclass(frozen=True)
-class _Event:
-    number: int
-    from_state: str | None
-    to_state: str | None
+class _Sums:
+    """Which entries of a totals array make up each number: positions to add and positions to take away."""
+
+    depths: dict[str, tuple[list[int], list[int]]]
+    totals: dict[str, list[int]]
+    dead_lettered: dict[str, list[int]]
+    added: list[int]
+    removed: list[int]
 
 
 @cache
-def _events() -> dict[str, _Event]:
-    """The engine's events by name; constant once installed."""
+def _sums() -> _Sums:
+    """From the engine's events, which are constant once installed."""
     with connection.cursor() as cursor:
-        cursor.execute("select name, event, from_state, to_state from signalbox.counter_event")
-        return {name: _Event(number, source, target) for name, number, source, target in cursor.fetchall()}
+        cursor.execute("select event, name, from_state, to_state from signalbox.counter_event")
+        events = [(number - 1, name, source, target) for number, name, source, target in cursor.fetchall()]
+    position = {name: place for place, name, _, _ in events}
+    entered = [event for event in events if event[3] in _STATES_IN_QUEUE and event[2] not in _STATES_IN_QUEUE]
+    left = [event for event in events if event[2] in _STATES_IN_QUEUE and event[3] not in _STATES_IN_QUEUE]
+    return _Sums(
+        depths={
+            state: ([e[0] for e in events if e[3] == state], [e[0] for e in events if e[2] == state])
+            for state in ("ready", "scheduled", "leased", "dead", "held")
+        },
+        totals={total: [position[name] for name in names] for total, names in TOTALS.items()},
+        dead_lettered={reason: [position[f"dead_{reason}"]] for reason in DEAD_REASONS},
+        added=[event[0] for event in entered],
+        removed=[event[0] for event in left],
+    )
 
 
 def _depth(totals: list[int], state: str) -> int:
-    return sum(
-        totals[event.number - 1] * ((event.to_state == state) - (event.from_state == state))
-        for event in _events().values()
-    )
+    into, out_of = _sums().depths[state]
+    return _total(totals, into) - _total(totals, out_of)
 
 
-def _moved(totals: list[int], *, into_queue: bool) -> int:
-    """Messages that entered the queue from outside, or left it."""
-    return sum(
-        totals[event.number - 1]
-        for event in _events().values()
-        if (event.to_state in _STATES_IN_QUEUE and event.from_state not in _STATES_IN_QUEUE) == into_queue
-        and (event.from_state in _STATES_IN_QUEUE) != (event.to_state in _STATES_IN_QUEUE)
-    )
-
-
-def _total(totals: list[int], events: tuple[str, ...]) -> int:
-    return sum(totals[_events()[name].number - 1] for name in events)
+def _total(totals: list[int], positions: list[int]) -> int:
+    return sum([totals[position] for position in positions])
