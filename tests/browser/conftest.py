@@ -29,7 +29,7 @@ def console_url(dsn: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for a module, and ended with it: while Playwright lives, no other event loop can run in this thread."""
+    """One browser for a module, ended with it: while Playwright lives no other event loop can run in this thread."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield browser
