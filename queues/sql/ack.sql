@@ -68,6 +68,9 @@ begin
     when data_exception then
       perform signalbox._check_handles(ack.receipt_handles);
   end;
+  if cardinality(v_ids) <> cardinality(ack.receipt_handles) then
+    perform signalbox._check_handles(ack.receipt_handles); -- one of them has a comma in it
+  end if;
   with gone as (
     delete from signalbox.lease l
     where l.message_id = any(v_ids) and l.nonce = v_nonce and l.queue_id + 0 = v_queue_id

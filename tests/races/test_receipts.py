@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from tests.engine import Engine
@@ -48,6 +49,65 @@ def test_without_the_nonce_an_older_delivery_would_settle_the_newer(
     handle = of_an_older_delivery(engine)
 
     assert naive.engine(engine).value(USES[verb], handle) is True
+
+
+ACK_ALL = "select array_agg(acked) from signalbox.ack(%s)"
+
+
+def of_older_deliveries(engine: Engine, *, claims: int) -> list[str]:
+    """The handles of six messages, taken in so many claims that expired; somebody else has them all by now."""
+    for number in range(6):
+        engine.send(number)
+    handles = [row[1] for _ in range(claims) for row in engine.receive(6 // claims)]
+    engine.rows("update signalbox.lease set deadline = now() where queue_id = %s returning 1", engine.queue_id)
+    assert [row[2] for row in engine.receive(10)] == [2] * 6
+    return handles
+
+
+@pytest.mark.parametrize("claims", [1, 2, 6])
+def test_handles_of_older_deliveries_do_nothing_together_either(engine: Engine, claims: int) -> None:
+    handles = of_older_deliveries(engine, claims=claims)
+
+    assert engine.value(ACK_ALL, handles) == [False] * 6
+    assert engine.recounted() == (0, 0, 6, 0, 0)
+
+
+@pytest.mark.parametrize("claims", [1, 2])
+def test_without_the_nonce_older_deliveries_would_settle_the_newer(
+    engine: Engine, naive: NaiveVerbs, claims: int
+) -> None:
+    naive.install("_ack_claims", {" and l.nonce = g.nonce": ""})
+    naive.install("ack", {NONCE_CHECKS["ack"]: ""})
+    handles = of_older_deliveries(engine, claims=claims)
+
+    assert naive.engine(engine).value(ACK_ALL, handles) == [True] * 6
+
+
+def test_live_and_spent_handles_of_many_claims_and_queues_are_told_apart(make_engine: Callable[..., Engine]) -> None:
+    engine, other = make_engine(), make_engine()
+    for queue in (engine, other):
+        for number in range(4):
+            queue.send(number)
+    first, second = ([row[1] for row in engine.receive(2)] for _ in range(2))
+    third = [row[1] for row in other.receive(4)]
+    engine.ack(first[0], third[3])
+
+    assert engine.ack(third[0], second[1], first[0], first[1], third[3]) == [True, True, False, True, False]
+    assert engine.counted() == engine.recounted() == (0, 0, 1, 0, 0)
+    assert other.counted() == other.recounted() == (0, 0, 2, 0, 0)
+
+
+def test_handles_run_together_into_one_are_refused(engine: Engine) -> None:
+    """They would be taken apart like the others of their claim, and the answers be of other handles than given."""
+    for number in range(3):
+        engine.send(number)
+    first, second, third = (row[1] for row in engine.receive(3))
+
+    with pytest.raises(psycopg.Error) as caught:
+        engine.ack(third, f"{first},{second}")
+
+    assert caught.value.sqlstate == "SB400"
+    assert engine.recounted() == (0, 0, 3, 0, 0)
 
 
 def test_every_claim_has_a_random_nonce_of_its_own(engine: Engine) -> None:
