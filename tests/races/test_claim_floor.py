@@ -235,15 +235,16 @@ def test_deadlines_and_due_times_stay_above_their_floors_when_the_wall_clock_was
     floors = make_floors(engine)
     floors.tick()
     engine.send("delayed", delay_seconds=0.001)
-    for payload in ("leased", "extended", "retried"):
+    for payload in ("leased alone", "leased", "extended", "retried"):
         engine.send(payload)
+    engine.receive_one(visibility_timeout=0.001)
     _, extended, retried = (row[1] for row in engine.receive(3, visibility_timeout=0.001))
     engine.value("select signalbox.change_visibility(%s, 0.001)", extended)
     engine.nack(retried, delay_seconds=0.001)
     floors.tick()
 
     assert floors.keeper.sweep() == 0
-    assert engine.recounted()[:3] == (0, 2, 2)
+    assert engine.recounted()[:3] == (0, 2, 3)
 
 
 def test_the_floor_follows_what_was_consumed_and_stops_at_what_was_not(engine: Engine, make_floors: MakeFloors) -> None:

@@ -112,6 +112,19 @@ def test_a_priority_whose_head_is_being_claimed_does_not_hold_up_the_others(
     assert take(engine, 10) == [[(0, 5), (0, 4)]]
 
 
+def test_what_comes_behind_a_head_that_is_being_claimed_is_not_skipped(
+    make_engine: Callable[..., Engine], connect: Connect
+) -> None:
+    """Another priority's head ranks between the two: up to it there is nothing to take, and beyond it there is."""
+    engine = make_engine(aging_seconds=10)
+    put(engine, [(9, 5), (0, 93), (9, 1)])
+    claimer = engine.on(connect())
+    claimer.connection.execute("begin")
+    assert take_one(claimer) == (9, 5)
+
+    assert sorted(ticket for batch in take(engine.on(connect()), 10)[:1] for ticket in batch) == [(0, 93), (9, 1)]
+
+
 @pytest.mark.parametrize("aging_seconds", [0, 60])
 def test_the_floor_of_every_priority_follows_its_own_messages(
     make_engine: Callable[..., Engine], make_floors: Callable[..., Floors], aging_seconds: int
