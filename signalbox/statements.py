@@ -230,7 +230,7 @@ def purge(queue: str, through_message_id: int | None, states: Sequence[str], max
     )
 
 
-def create_queue(name: str, settings: Mapping[str, object], tenant: str | None) -> Statement[int]:
+def create_queue(name: str, settings: Mapping[str, object], tenant: str | None = None) -> Statement[int]:
     """A queue of this name with these settings; its id. Repeating it with equal settings changes nothing."""
     return Statement(
         """

@@ -31,10 +31,13 @@ begin
   end if;
   if redrive.target_queue is null then
     perform signalbox._refuse_closed(q.name)
-    from signalbox.queue q
-    where q.closed and q.queue_id in (
-      select d.source_queue_id from signalbox.dead_letter d where d.dead_letter_id = any(redrive.dead_letter_ids)
-    );
+    from (
+      select distinct d.source_queue_id as queue_id
+      from signalbox.dead_letter d
+      where d.dead_letter_id = any(redrive.dead_letter_ids)
+    ) source
+    join signalbox.queue q on q.queue_id = any(array[source.queue_id])
+    where q.closed;
   end if;
   perform signalbox._use_priority(u.queue_id, u.priority)
   from (

@@ -16,6 +16,7 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
@@ -70,28 +71,24 @@ class Demo:
         get("/login", csrfmiddlewaretoken=token[1], username=name, password="signalbox")
         return get
 
-    def pids_of(self, *modules: str) -> list[int]:
+    def running(self, *modules: str) -> list[psutil.Process]:
         """The demo's processes whose command names one of these."""
-        commands = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in self.processes()}
-        return [pid for pid, command in commands.items() if any(module in command for module in modules)]
+        return [part for part in self.processes() if any(name in " ".join(part.cmdline()) for name in modules)]
 
     def interrupt(self) -> int:
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(60)
 
-    def processes(self) -> list[int]:
+    def processes(self) -> list[psutil.Process]:
         """Every process that was given this home, the demo's own and its server's."""
         found = []
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit():
-                continue
+        for process in psutil.process_iter():
             try:
-                environment = (entry / "environ").read_bytes()
-                command = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if str(self.home).encode() in environment + command and int(entry.name) != os.getpid():
-                found.append(int(entry.name))
+                named = [*process.environ().values(), *process.cmdline()]
+            except psutil.Error:
+                continue  # it has just ended, or is not ours to look at
+            if process.pid != os.getpid() and any(str(self.home) in text for text in named):
+                found.append(process)
         return found
 
 
@@ -155,7 +152,6 @@ def value(database: psycopg.Connection[Any], statement: str) -> Any:
     return row[0] if row else None
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 class TestDemo:
     """In the order in which a newcomer meets it."""
 
@@ -195,15 +191,15 @@ class TestDemo:
 
     def test_every_number_on_the_overview_equals_a_recount(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
         """Traffic is held still; within ten seconds the page must say what counting row by row says."""
-        moving = demo.pids_of("console.demo.producers", "console.demo.workers", "signalbox.worker")
-        for pid in moving:
-            os.kill(pid, signal.SIGSTOP)
+        moving = demo.running("console.demo.producers", "console.demo.workers", "signalbox.worker")
+        for part in moving:
+            part.suspend()
         try:
             page = demo.log_in("viewer")
             eventually(lambda: overview_rows(page("/")) == recounted_rows(database), 10, "the page equals a recount")
         finally:
-            for pid in moving:
-                os.kill(pid, signal.SIGCONT)
+            for part in moving:
+                part.resume()
 
     def test_nothing_ever_lies_below_a_claim_floor(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
         assert "below its claim floor" not in (demo.home / "logs" / "upkeep.log").read_text()
@@ -219,10 +215,8 @@ class TestDemo:
 
     def test_a_part_that_is_killed_is_started_again(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
         time.sleep(2.0)  # a part that dies at once after its start is given a moment first
-        (victim,) = [
-            pid for pid in demo.processes() if b"console.demo.producers" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        ]
-        os.kill(victim, signal.SIGKILL)
+        (victim,) = demo.running("console.demo.producers")
+        victim.kill()
         before = value(database, "select last_value from signalbox.message_id")
         eventually(
             lambda: value(database, "select last_value from signalbox.message_id") > before + 50, 30, "traffic again"
