@@ -7,8 +7,10 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group, User
-from playwright.sync_api import Browser, Page, sync_playwright
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.console.servers import console_server
 from tests.dlq.graveyards import graveyard, make_graveyard
@@ -18,6 +20,16 @@ __all__ = ["graveyard", "make_graveyard"]
 # Playwright drives its own event loop in this thread; Django may use the database beside it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 PASSWORD = "correct horse battery"
+WAITS_AT_MOST_MS = 30_000
+
+
+def somebody(role: str) -> User:
+    """A person of this role, whose password is PASSWORD."""
+    person, _ = User.objects.get_or_create(username=f"browser-{role}")
+    person.set_password(PASSWORD)
+    person.save()
+    person.groups.set([Group.objects.get(name=role)])
+    return person
 
 
 @pytest.fixture(scope="session")
@@ -43,21 +55,18 @@ def open_console(commits: None, console_url: str, chromium: Browser) -> Iterator
     contexts = []
 
     def _open(role: str = "admin", **options: object) -> Page:
-        person, _ = User.objects.get_or_create(username=f"browser-{role}")
-        person.set_password(PASSWORD)
-        person.save()
-        person.groups.set([Group.objects.get(name=role)])
+        session = Client()
+        session.force_login(somebody(role))
         context = chromium.new_context(base_url=console_url, **options)  # type: ignore[arg-type]
         contexts.append(context)
+        cookie = session.cookies[settings.SESSION_COOKIE_NAME]
+        context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": console_url}])
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        expect.set_options(timeout=WAITS_AT_MOST_MS)
+        page.set_default_timeout(WAITS_AT_MOST_MS)
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto("/login")
-        page.fill("#id_username", person.username)
-        page.fill("#id_password", PASSWORD)
-        page.press("#id_password", "Enter")
-        page.wait_for_url("**/")
+        page.goto("/")
         return page
 
     yield _open

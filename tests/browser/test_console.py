@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import PASSWORD
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 
@@ -233,3 +234,9 @@ def test_a_session_that_ends_under_an_open_page_leads_to_the_door(open_console: 
     engine.value("select signalbox.fold()")
 
     page.wait_for_url("**/login?next=**")
+
+    page.fill("#id_username", "browser-admin")
+    page.fill("#id_password", PASSWORD)
+    page.press("#id_password", "Enter")
+
+    expect(page.locator("h1")).to_contain_text(engine.queue)

@@ -112,9 +112,9 @@ def test_prometheus_scrapes_the_console_and_answers_every_panel(engine: Engine, 
     engine.ack(*(row[1] for row in engine.receive(3)))
     wait_until(lambda: prometheus.query(f"{waiting} == 1") != [])  # rates need two readings that differ
 
-    for expression in queries(engine.queue):
-        assert prometheus.query(expression) != [], expression
-    assert prometheus.query(f'ALERTS{{alertname="SignalboxDeadLetters",queue="{engine.queue}-dlq"}}') != []
+    firing = f'ALERTS{{alertname="SignalboxDeadLetters",queue="{engine.queue}-dlq"}}'
+    for expression in (*queries(engine.queue), firing):
+        wait_until(lambda expression=expression: prometheus.query(expression) != [], expression)  # type: ignore[misc]
 
 
 def queries(queue: str) -> list[str]:
@@ -138,8 +138,8 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool], what: str = "") -> None:
     give_up_at = time.monotonic() + READY_WITHIN_SECONDS
     while not condition():
-        assert time.monotonic() < give_up_at
+        assert time.monotonic() < give_up_at, what
         time.sleep(0.1)

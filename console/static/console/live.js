@@ -7,6 +7,7 @@
 const DEBOUNCE = 300;
 const EVERY_WITH_HINTS = 10_000; // ages grow without any change, and a hint may be lost
 const EVERY_WITHOUT_HINTS = 3_000;
+const UNHEARD_FOR = 1_000; // what changed before the hints began would wait for the next look
 const LOST_AFTER_ERRORS = 3;
 const PAUSED_KEY = "signalbox-updates-paused";
 
@@ -78,7 +79,10 @@ function onTick() {
 function connect() {
   if (source || document.hidden || paused || !root.dataset.liveUrl) return;
   source = new EventSource(root.dataset.liveUrl);
-  source.addEventListener("open", () => (errors = 0));
+  source.addEventListener("open", () => {
+    errors = 0;
+    if (Date.now() - refreshed > UNHEARD_FOR) want();
+  });
   source.addEventListener("stat", (event) => {
     const mine = region().dataset.liveQueues;
     if (mine === "all" || event.data.split(",").includes(mine)) want();
