@@ -40,7 +40,7 @@ begin
     end;
     delete from signalbox.lease l
     where l.message_id = v_id and l.nonce = v_nonce and l.queue_id + 0 = v_queue_id
-    returning l.receive_count, least(date_part('epoch', clock_timestamp() - l.leased_at) * 1000, 2147483647)::integer, l.consumer
+    returning l.receive_count, signalbox._work_ms(l.leased_at), l.consumer
     into v_count, v_ms, v_consumer;
     acked := found;
     if found then
@@ -74,7 +74,7 @@ begin
   with gone as (
     delete from signalbox.lease l
     where l.message_id = any(v_ids) and l.nonce = v_nonce and l.queue_id + 0 = v_queue_id
-    returning l.message_id, l.receive_count, least(date_part('epoch', clock_timestamp() - l.leased_at) * 1000, 2147483647)::integer as ms, l.consumer
+    returning l.message_id, l.receive_count, signalbox._work_ms(l.leased_at) as ms, l.consumer
   )
   select array_agg(g.message_id), array_agg(g.receive_count), array_agg(g.ms), max(g.consumer)
   into v_gone, v_counts, v_work_ms, v_consumer
@@ -122,7 +122,7 @@ begin
     select g.queue_id, clock_timestamp(),
       array_agg(g.message_id order by g.message_id),
       array_agg(g.receive_count order by g.message_id),
-      array_agg(least(date_part('epoch', clock_timestamp() - g.leased_at) * 1000, 2147483647)::integer order by g.message_id),
+      array_agg(signalbox._work_ms(g.leased_at) order by g.message_id),
       max(g.consumer)
     from gone g
     group by g.queue_id

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import uuid4
 
+import pytest
+
 from tests.engine import Engine
 
 
@@ -36,6 +38,19 @@ def test_an_ack_needs_the_nonce_and_the_queue(make_engine: Callable[..., Engine]
 
     assert engine.ack(f"{queue_id}.{message_id}.{uuid4()}", f"{other.queue_id}.{message_id}.{nonce}") == [False, False]
     assert engine.counted()[2] == 1
+
+
+@pytest.mark.parametrize("off_by", ["-60 days", "60 days"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_ack_does_not_mind_a_clock_that_was_set(engine: Engine, count: int, off_by: str) -> None:
+    for _ in range(count):
+        engine.send()
+    handles = [row[1] for row in engine.receive(count)]
+    engine.connection.execute(
+        "update signalbox.lease set leased_at = leased_at + %s::interval where queue_id = %s", (off_by, engine.queue_id)
+    )
+
+    assert engine.ack(*handles) == [True] * count
 
 
 def test_a_nacked_message_backs_off_and_comes_back(make_engine: Callable[..., Engine]) -> None:

@@ -96,6 +96,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_settle": ("signalbox._settle(%(queue_id)s, 'p', 15::smallint, array[%(message_id)s::bigint], '{0}')", NOTHING),
     "_unfolded": ("(select count(*) from signalbox._unfolded(0, 0, '{}') u where u.queue_id = %(queue_id)s)", NUMBER),
     "_use_priority": ("signalbox._use_priority(%(queue_id)s, 5::smallint)", NOTHING),
+    "_work_ms": ("signalbox._work_ms(now() + interval '60 days')", 0),
     "ack": ("(signalbox.ack(array[%(handle)s])).acked", True),
     "advance_floor": ("signalbox.advance_floor(%(token)s, 1, array[%(queue_id)s])", NUMBER),
     "announce": ("signalbox.announce(pg_current_snapshot())::text", TEXT),
