@@ -46,6 +46,7 @@ class QueueHead:
             Part("ready", numbers.ready, "ready"),
             Part("in flight", numbers.leased, "leased"),
             Part("scheduled", numbers.scheduled, "scheduled"),
+            Part("waiting in lanes", numbers.waiting, "waiting"),
             Part("dead", numbers.dead, "dead"),
         ]
 

@@ -15,7 +15,7 @@ from queues.errors import InvalidArgument
 from queues.models import Queue
 
 BATCH_MESSAGES = 2_000
-STATES = ("ready", "scheduled", "leased", "dead")
+STATES = ("ready", "scheduled", "waiting", "leased", "dead")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Preview:
 
 def states_of(queue: Queue) -> Sequence[str]:
     """The states in which this queue has messages to purge: dead ones are in the dead-letter queue."""
-    return STATES if queue.is_dead_letter_queue else STATES[:3]
+    return STATES if queue.is_dead_letter_queue else STATES[:4]
 
 
 def preview(queue: str, states: Collection[str]) -> Preview:

@@ -18,7 +18,7 @@ DEAD_REASONS = ("rejected", "runtime_error", "lock_expired")
 
 # Totals as people and metrics name them, from the engine's finer events.
 TOTALS: dict[str, tuple[str, ...]] = {
-    "published": ("published", "published_scheduled"),
+    "published": ("published", "published_scheduled", "published_waiting"),
     "delivered": ("delivered",),
     "redelivered": ("redelivered",),
     "acked": ("acked",),
@@ -27,14 +27,15 @@ TOTALS: dict[str, tuple[str, ...]] = {
     "dead_lettered": tuple(f"dead_{reason}" for reason in DEAD_REASONS),
     "deduplicated": ("deduplicated",),
     "redriven": ("redriven",),
+    "released_from_lane": ("released_from_lane",),
     # A dead letter is purged or expires where it lives, in its dead-letter queue; its source only forgets it.
-    "purged": ("purged_ready", "purged_scheduled", "purged_leased", "purged_held"),
-    "expired": ("expired_ready", "expired_held"),
-    "promoted": ("promoted",),
+    "purged": ("purged_ready", "purged_scheduled", "purged_waiting", "purged_leased", "purged_held"),
+    "expired": ("expired_ready", "expired_waiting", "expired_held"),
+    "promoted": ("promoted", "promoted_waiting"),
     "returned": ("returned",),
 }
 
-_STATES_IN_QUEUE = ("ready", "scheduled", "leased", "held")
+_STATES_IN_QUEUE = ("ready", "scheduled", "waiting", "leased", "held")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class QueueNumbers:
     closed: bool
     ready: int
     scheduled: int
+    waiting: int
+    """Behind others of their lane: not claimable until it has room."""
     leased: int
     dead: int
     """Dead letters that died in this queue; for a dead-letter queue, those it holds."""
@@ -110,6 +113,7 @@ def _numbers(
         closed=queue.closed,
         ready=_depth(totals, "ready"),
         scheduled=_depth(totals, "scheduled"),
+        waiting=_depth(totals, "waiting"),
         leased=_depth(totals, "leased"),
         dead=_depth(totals, "held" if queue.is_dead_letter_queue else "dead"),
         oldest_ready_age_seconds=oldest_visible_seconds,
@@ -147,7 +151,7 @@ def _sums() -> _Sums:
     return _Sums(
         depths={
             state: ([e[0] for e in events if e[3] == state], [e[0] for e in events if e[2] == state])
-            for state in ("ready", "scheduled", "leased", "dead", "held")
+            for state in (*_STATES_IN_QUEUE, "dead")
         },
         totals={total: [position[name] for name in names] for total, names in TOTALS.items()},
         dead_lettered={reason: [position[f"dead_{reason}"]] for reason in DEAD_REASONS},
@@ -162,4 +166,4 @@ def _depth(totals: list[int], state: str) -> int:
 
 
 def _total(totals: list[int], positions: list[int]) -> int:
-    return sum([totals[position] for position in positions])
+    return sum([totals[position] for position in positions if position < len(totals)])

@@ -19,6 +19,7 @@ class HistoryPoint:
     at: datetime
     ready: int
     scheduled: int
+    waiting: int
     leased: int
     dead: int
     oldest_ready_age_seconds: float | None
@@ -49,7 +50,7 @@ def sparklines(queue_ids: Sequence[int], points: int = 60) -> dict[int, list[His
 
 # The newest row from before the window stands for a queue that was at rest when the window began.
 _ROWS = """
-select h.queue_id, h.seconds, h.bucket_at, h.ready, h.scheduled, h.leased, h.dead, h.oldest_ready_age_seconds,
+select h.queue_id, h.seconds, h.bucket_at, h.ready, h.scheduled, h.waiting, h.leased, h.dead, h.oldest_ready_age_seconds,
   h.published, h.delivered, h.acked, h.nacked, h.dead_lettered, h.removed
 from unnest(%(queue_ids)s::integer[]) q(queue_id)
 cross join lateral (
@@ -71,13 +72,14 @@ def _point(
     at: datetime,
     ready: int,
     scheduled: int,
+    waiting: int,
     leased: int,
     dead: int,
     oldest: float | None,
     *events: int,
 ) -> HistoryPoint:
     return HistoryPoint(
-        at, ready, scheduled, leased, dead, oldest, *(max(count, 0) / max(seconds, 1) for count in events)
+        at, ready, scheduled, waiting, leased, dead, oldest, *(max(count, 0) / max(seconds, 1) for count in events)
     )
 
 
@@ -100,4 +102,4 @@ def _filled(known: list[HistoryPoint], buckets: Iterable[datetime]) -> list[Hist
 
 def _at_rest(last: HistoryPoint, at: datetime) -> HistoryPoint:
     age = last.oldest_ready_age_seconds
-    return HistoryPoint(at, last.ready, last.scheduled, last.leased, last.dead, age, 0, 0, 0, 0, 0, 0)
+    return HistoryPoint(at, last.ready, last.scheduled, last.waiting, last.leased, last.dead, age, 0, 0, 0, 0, 0, 0)

@@ -57,6 +57,8 @@ class Queue(models.Model):
     retention_seconds = _number("retention_seconds")
     delay_seconds = _number("delay_seconds")
     mode = models.CharField(max_length=20, db_default=str(SETTINGS["mode"].default))
+    lane_max_in_flight = _integer("lane_max_in_flight")
+    lane_release_interval_seconds = _number("lane_release_interval_seconds")
     backoff_base_seconds = _number("backoff_base_seconds")
     backoff_cap_seconds = _number("backoff_cap_seconds")
     jitter = _number("jitter")
@@ -149,6 +151,7 @@ class ReadyTicket(DataPlaneModel):
     receive_count = models.SmallIntegerField()
     ready_at = models.DateTimeField()
     message_id = models.BigIntegerField()
+    lane = models.TextField(null=True)
 
     class Meta:
         managed = False
@@ -163,10 +166,27 @@ class ScheduledTicket(DataPlaneModel):
     due_at = models.DateTimeField()
     priority = models.SmallIntegerField()
     receive_count = models.SmallIntegerField()
+    lane = models.TextField(null=True)
 
     class Meta:
         managed = False
         db_table = "scheduled"
+
+
+class WaitingTicket(DataPlaneModel):
+    """A message whose lane has no room yet: it keeps its place there."""
+
+    message_id = models.BigIntegerField(primary_key=True)
+    queue = _queue_key("waiting_tickets")
+    lane = models.TextField()
+    place = models.BigIntegerField()
+    priority = models.SmallIntegerField()
+    receive_count = models.SmallIntegerField()
+    waiting_since = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "waiting"
 
 
 class Lease(DataPlaneModel):
@@ -180,6 +200,7 @@ class Lease(DataPlaneModel):
     receive_count = models.SmallIntegerField()
     priority = models.SmallIntegerField()
     consumer = models.TextField(null=True)
+    lane = models.TextField(null=True)
 
     class Meta:
         managed = False
@@ -301,6 +322,7 @@ class QueueHistory(DataPlaneModel):
     seconds = models.IntegerField()
     ready = models.BigIntegerField()
     scheduled = models.BigIntegerField()
+    waiting = models.BigIntegerField()
     leased = models.BigIntegerField()
     dead = models.BigIntegerField()
     oldest_ready_age_seconds = models.FloatField(null=True)

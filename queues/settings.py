@@ -79,8 +79,26 @@ _ALL = (
         "mode",
         "choice",
         "standard",
-        "How messages are handed out: standard means in about the order they were sent, to any consumer.",
-        choices=("standard",),
+        "How messages are handed out: standard means in about the order they were sent, to any consumer; fifo means in "
+        "exactly the order they were sent within each group, one of a group at a time. Changes only while the queue is empty.",
+        choices=("standard", "fifo"),
+    ),
+    Setting(
+        "lane_max_in_flight",
+        "integer",
+        0,
+        "How many messages of one group may be ready or in flight at once; the others wait in the group's lane, so that "
+        "no group delays another. 0 is no limit. In a FIFO queue it is always 1.",
+        unit="messages",
+        minimum=0,
+        maximum=1000,
+    ),
+    _seconds(
+        "lane_release_interval_seconds",
+        0.0,
+        0.0,
+        86_400.0,
+        "Shortest pause between two messages of one group becoming ready; 0 is no pause.",
     ),
     _seconds(
         "backoff_base_seconds", 5.0, 0.0, 86_400.0, "Pause before the first retry; it doubles with each further one."

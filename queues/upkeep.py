@@ -136,6 +136,8 @@ class Pulse(Rounds):
             Step("floors", FLOOR_SECONDS, self.move_floors),
             Step("fold", 1.0, self.fold),
             Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
+            Step("release_lanes", PULSE_SECONDS, self._call("release_lanes")),
+            Step("hint_lanes", 30.0, self._call("hint_lanes")),
             Step("ensure_partitions", 1.0, self.ensure_log),
             Step("sweep_floors", 30.0, self.floors.sweep),
         ]

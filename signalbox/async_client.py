@@ -89,7 +89,7 @@ class AsyncClient:
         queue: str,
         *,
         through_message_id: int | None = None,
-        states: Sequence[str] = ("ready", "scheduled"),
+        states: Sequence[str] = ("ready", "scheduled", "waiting"),
         max_messages: int = 10_000,
     ) -> int:
         """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""

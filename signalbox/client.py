@@ -91,7 +91,7 @@ class Client:
         queue: str,
         *,
         through_message_id: int | None = None,
-        states: Sequence[str] = ("ready", "scheduled"),
+        states: Sequence[str] = ("ready", "scheduled", "waiting"),
         max_messages: int = 10_000,
     ) -> int:
         """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""

@@ -104,7 +104,15 @@ class Engine:
 
     def recounted(self) -> Row:
         """The same, counted row by row."""
-        return self.rows("select * from signalbox.recount(%s)", self.queue_id)[0]
+        return self.rows("select ready, scheduled, leased, dead, held from signalbox.recount(%s)", self.queue_id)[0]
+
+    def waiting(self) -> int:
+        """How many messages wait in lanes: by the counters, which must equal the rows."""
+        counted = self.value(
+            "select signalbox.depth(totals, 'waiting') from signalbox.queue_totals(array[%s::integer])", self.queue_id
+        )
+        assert counted == self.value("select waiting from signalbox.recount(%s)", self.queue_id)
+        return int(counted)
 
 
 def _adapted(options: dict[str, Any]) -> list[Any]:

@@ -21,6 +21,7 @@ from queues.errors import SignalboxError
 WORDS = {
     "ready": "Ready",
     "scheduled": "Scheduled",
+    "waiting": "Waiting in their lanes",
     "leased": "In flight: their consumers' acks will be refused",
     "dead": "Dead",
 }

@@ -1,5 +1,5 @@
 -- Scheduled messages that are due become claimable; their time is the time of promotion, so they never land below the
--- claim floor. Bounded, SKIP LOCKED: two callers share the work. Index: scheduled_due.
+-- claim floor. Those of a lane in which they hold no slot take their place in it. Bounded, SKIP LOCKED: two callers share the work. Index: scheduled_due.
 create or replace function signalbox._promote_due(p_queue_id integer, p_floor timestamptz, p_limit integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -22,15 +22,28 @@ begin
       limit p_limit
       for update skip locked
     ))
-    returning s.priority, s.receive_count, s.message_id
+    returning s.priority, s.receive_count, s.message_id, s.lane
+  ), sorted as materialized (
+    select d.*, d.lane is not null and not exists (
+      select from signalbox.lane_slot s where s.message_id = d.message_id
+    ) as must_wait
+    from due d
   ), counted as (
     insert into signalbox.counter_delta (queue_id, event, amount)
-    select p_queue_id, 12::smallint, count(*) from due having count(*) > 0
+    select p_queue_id, case when s.must_wait then 37 else 12 end::smallint, count(*) from sorted s group by s.must_wait
+  ), waiting as (
+    insert into signalbox.waiting (queue_id, lane, priority, receive_count, message_id)
+    select p_queue_id, s.lane, s.priority, s.receive_count, s.message_id from sorted s where s.must_wait order by s.message_id
+  ), hinted as (
+    insert into signalbox.lane_hint (queue_id, lane)
+    select distinct p_queue_id, s.lane from sorted s where s.must_wait
+  ), readied as (
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
+    select p_queue_id, s.priority, s.receive_count, signalbox.clock_time(), s.message_id, s.lane
+    from sorted s
+    where not s.must_wait
+    order by s.message_id
   )
-  insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-  select p_queue_id, d.priority, d.receive_count, signalbox.clock_time(), d.message_id
-  from due d
-  order by d.message_id;
-  get diagnostics v_promoted = row_count;
+  select count(*) into v_promoted from sorted;
   return v_promoted;
 end $$;

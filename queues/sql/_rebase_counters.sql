@@ -13,14 +13,14 @@ begin
   insert into signalbox.counter_delta (queue_id, event, amount)
   select q.queue_id, e.event, case e.to_state
       when 'ready' then r.ready when 'scheduled' then r.scheduled when 'leased' then r.leased
-      when 'dead' then r.dead when 'held' then r.held
+      when 'dead' then r.dead when 'held' then r.held when 'waiting' then r.waiting
     end - signalbox.depth(t.totals, e.to_state)
   from signalbox.queue q
   cross join lateral signalbox.recount(q.queue_id) r
   cross join lateral (
     select coalesce((
       select s.totals from signalbox.queue_stat s where s.queue_id = q.queue_id order by s.fold_id desc limit 1
-    ), array_fill(0::bigint, array[32])) as totals
+    ), array_fill(0::bigint, array[48])) as totals
   ) t
   join signalbox.counter_event e on e.name like 'corrected_%';
 end $$;

@@ -45,3 +45,9 @@ begin
     message = format('%s needs a READ COMMITTED transaction, this one is %s', p_verb, upper(current_setting('transaction_isolation'))),
     hint = 'It must see what others have just committed. Call it in a transaction of its own.';
 end $$;
+
+create or replace function signalbox._refuse_fifo_delay() returns void
+language plpgsql as $$
+begin
+  perform signalbox._refuse('delay_seconds', 'cannot be given in a FIFO queue: a message that rests would hold up its group');
+end $$;

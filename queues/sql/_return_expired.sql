@@ -51,8 +51,8 @@ begin
     with counted as (
       insert into signalbox.counter_delta (queue_id, event, amount) values (p_queue_id, 11::smallint, cardinality(v_live))
     )
-    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-    select p_queue_id, e.priority, e.receive_count, signalbox.clock_time(), e.message_id
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
+    select p_queue_id, e.priority, e.receive_count, signalbox.clock_time(), e.message_id, e.lane
     from unnest(v_live) e;
   end if;
   return cardinality(v_expired);

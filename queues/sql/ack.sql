@@ -24,6 +24,7 @@ declare
   v_consumer text;
   v_count smallint;
   v_ms integer;
+  v_lane text;
   v_gone bigint[];
   v_counts smallint[];
   v_work_ms integer[];
@@ -40,12 +41,15 @@ begin
     end;
     delete from signalbox.lease l
     where l.message_id = v_id and l.nonce = v_nonce and l.queue_id + 0 = v_queue_id
-    returning l.receive_count, signalbox._work_ms(l.leased_at), l.consumer
-    into v_count, v_ms, v_consumer;
+    returning l.receive_count, signalbox._work_ms(l.leased_at), l.consumer, l.lane
+    into v_count, v_ms, v_consumer, v_lane;
     acked := found;
     if found then
       insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)
       values (v_queue_id, clock_timestamp(), array[v_id], array[v_count], array[v_ms], v_consumer);
+      if v_lane is not null then
+        perform signalbox._leave_lanes(array[v_id]);
+      end if;
     end if;
     return next;
     return;
@@ -74,14 +78,17 @@ begin
   with gone as (
     delete from signalbox.lease l
     where l.message_id = any(v_ids) and l.nonce = v_nonce and l.queue_id + 0 = v_queue_id
-    returning l.message_id, l.receive_count, signalbox._work_ms(l.leased_at) as ms, l.consumer
+    returning l.message_id, l.receive_count, signalbox._work_ms(l.leased_at) as ms, l.consumer, l.lane
   )
-  select array_agg(g.message_id), array_agg(g.receive_count), array_agg(g.ms), max(g.consumer)
-  into v_gone, v_counts, v_work_ms, v_consumer
+  select array_agg(g.message_id), array_agg(g.receive_count), array_agg(g.ms), max(g.consumer), max(g.lane)
+  into v_gone, v_counts, v_work_ms, v_consumer, v_lane
   from gone g;
   if v_gone is not null then
     insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)
     values (v_queue_id, clock_timestamp(), v_gone, v_counts, v_work_ms, v_consumer);
+    if v_lane is not null then
+      perform signalbox._leave_lanes(v_gone);
+    end if;
   end if;
   if cardinality(v_gone) = cardinality(ack.receipt_handles) then
     return query select h, true from unnest(ack.receipt_handles) h;
@@ -105,6 +112,7 @@ as $$
 #variable_conflict use_column
 declare
   v_gone text[];
+  v_laned bigint[];
 begin
   perform signalbox._check_handles(p_handles);
   with given as materialized (
@@ -116,7 +124,7 @@ begin
     delete from signalbox.lease l
     using given g
     where l.message_id = any(array[g.message_id]) and l.nonce = g.nonce and l.queue_id + 0 = g.queue_id
-    returning l.message_id, l.queue_id, l.receive_count, l.leased_at, l.consumer, g.handle
+    returning l.message_id, l.queue_id, l.receive_count, l.leased_at, l.consumer, l.lane, g.handle
   ), kept as (
     insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)
     select g.queue_id, clock_timestamp(),
@@ -127,7 +135,10 @@ begin
     from gone g
     group by g.queue_id
   )
-  select array_agg(g.handle) into v_gone from gone g;
+  select array_agg(g.handle), array_agg(g.message_id) filter (where g.lane is not null) into v_gone, v_laned from gone g;
+  if v_laned is not null then
+    perform signalbox._leave_lanes(v_laned);
+  end if;
 
   if cardinality(v_gone) = cardinality(p_handles) then
     return query select h, true from unnest(p_handles) h;

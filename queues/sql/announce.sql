@@ -19,7 +19,7 @@ begin
     from signalbox.counter_delta d
     where d.txid >= (select signalbox._first_ended(v_xmax, v_xip))
       and (d.txid >= v_xmax or d.txid = any(v_xip))
-      and d.event in (1, 6, 11, 12, 14, 25)
+      and d.event in (1, 6, 11, 12, 14, 25, 33, 35, 37, 38)
   )
   into v_snapshot, v_queue_ids;
   perform pg_notify('signalbox_ready', string_agg(chunk.name, ','))

@@ -49,12 +49,12 @@ begin
       delete from signalbox.lease l
       using given g
       where l.message_id = any(array[g.message_id]) and l.nonce = g.nonce and l.queue_id + 0 = g.queue_id
-      returning g.handle, l.queue_id, l.priority, l.receive_count, l.message_id
+      returning g.handle, l.queue_id, l.priority, l.receive_count, l.message_id, l.lane
     ), moment as materialized (
       select signalbox.clock_time() as at
     ), readied as (
-      insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-      select r.queue_id, r.priority, r.receive_count, m.at, r.message_id
+      insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
+      select r.queue_id, r.priority, r.receive_count, m.at, r.message_id, r.lane
       from moment m, returned r
     ), counted as (
       insert into signalbox.counter_delta (queue_id, event, amount)

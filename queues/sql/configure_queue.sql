@@ -24,6 +24,7 @@ begin
       perform signalbox._refuse_unknown_queue(v_settings ->> 'dead_letter_queue');  -- another tenant's is not found
     end if;
   end if;
+  perform signalbox._check_lanes(v_queue, v_settings);
   v_queue := jsonb_populate_record(v_queue, v_settings);
   update signalbox.queue q
   set visibility_timeout_seconds = v_queue.visibility_timeout_seconds,
@@ -32,6 +33,8 @@ begin
     retention_seconds = v_queue.retention_seconds,
     delay_seconds = v_queue.delay_seconds,
     mode = v_queue.mode,
+    lane_max_in_flight = v_queue.lane_max_in_flight,
+    lane_release_interval_seconds = v_queue.lane_release_interval_seconds,
     backoff_base_seconds = v_queue.backoff_base_seconds,
     backoff_cap_seconds = v_queue.backoff_cap_seconds,
     jitter = v_queue.jitter,
@@ -43,7 +46,40 @@ begin
     alert_oldest_age_seconds = v_queue.alert_oldest_age_seconds,
     alert_dead_letters = v_queue.alert_dead_letters
   where q.queue_id = v_queue.queue_id;
+  if v_settings ?| array['mode', 'lane_max_in_flight', 'lane_release_interval_seconds'] then
+    perform signalbox.hint_lanes(v_queue.queue_id);
+  end if;
   return v_queue.queue_id;
+end $$;
+
+-- What the settings of lanes ask of the others: an order that began otherwise cannot be kept, and FIFO knows no delay.
+create or replace function signalbox._check_lanes(p_queue signalbox.queue, p_settings jsonb) returns void
+language plpgsql as $$
+declare
+  v_new signalbox.queue := jsonb_populate_record(p_queue, p_settings);
+begin
+  if v_new.mode <> p_queue.mode and exists (
+    select from (
+      select r.queue_id from signalbox.ready r where r.queue_id = p_queue.queue_id
+      union all
+      select s.queue_id from signalbox.scheduled s where s.queue_id = p_queue.queue_id
+      union all
+      select w.queue_id from signalbox.waiting w where w.queue_id = p_queue.queue_id
+      union all
+      select l.queue_id from signalbox.lease l where l.queue_id = p_queue.queue_id
+    ) live
+  ) then
+    perform signalbox._refuse('mode', 'can be changed only while the queue is empty');
+  end if;
+  if p_queue.is_dead_letter_queue and v_new.mode = 'fifo' then
+    perform signalbox._refuse('mode', 'of a dead-letter queue is standard');
+  end if;
+  if p_queue.is_dead_letter_queue and v_new.lane_max_in_flight > 0 then
+    perform signalbox._refuse('lane_max_in_flight', 'of a dead-letter queue is 0');
+  end if;
+  if v_new.mode = 'fifo' and v_new.delay_seconds > 0 then
+    perform signalbox._refuse_fifo_delay();
+  end if;
 end $$;
 
 -- Settings as given, or an error that names the first that is wrong. Table: setting_definition.

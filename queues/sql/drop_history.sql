@@ -74,6 +74,8 @@ begin
         select s.message_id from signalbox.scheduled s where s.message_id between $1 and $2
         union all
         select l.message_id from signalbox.lease l where l.message_id between $1 and $2
+        union all
+        select w.message_id from signalbox.waiting w where w.message_id between $1 and $2
       ) live
       where live.message_id = m.message_id
     )
@@ -113,6 +115,7 @@ begin
       and not exists (select from signalbox.lease l where l.message_id = k.message_id)
       and not exists (select from signalbox.scheduled s where s.message_id = k.message_id)
       and not exists (select from signalbox.ready r where r.message_id = k.message_id)
+      and not exists (select from signalbox.waiting w where w.message_id = k.message_id)
     limit 5000
   ))
   -- Asked again of a row that a redrive has meanwhile begun to need: its place alone is not asked before 17.7 and 18.1.

@@ -108,11 +108,11 @@ language sql stable as $$
   where pg_visible_in_snapshot(x::text::xid8, pg_current_snapshot()) or x = pg_current_xact_id_if_assigned()::text::bigint
 $$;
 
--- Totals are indexed by event number; 32 leave room for events to come.
+-- Totals are indexed by event number; 48 leave room for events to come.
 create or replace function signalbox._add_totals(p_totals bigint[], p_events smallint[], p_amounts bigint[]) returns bigint[]
 language sql immutable as $$
   select array_agg(coalesce(p_totals[e.event], 0) + coalesce(a.amount, 0) order by e.event)
-  from generate_series(1, 32) e(event)
+  from generate_series(1, 48) e(event)
   left join (
     select g.event, sum(g.amount)::bigint as amount from unnest(p_events, p_amounts) g(event, amount) group by g.event
   ) a on a.event = e.event

@@ -8,6 +8,10 @@ create or replace view signalbox.message_status as
     (select f.error from signalbox.failure f where f.message_id = s.message_id order by f.failed_at desc limit 1)
   from signalbox.scheduled s
   union all
+  select w.queue_id, w.message_id, case when w.receive_count = 0 then 'pending' else 'failed' end, w.receive_count, w.waiting_since,
+    (select f.error from signalbox.failure f where f.message_id = w.message_id order by f.failed_at desc limit 1)
+  from signalbox.waiting w
+  union all
   select l.queue_id, l.message_id, 'processing', l.receive_count, l.leased_at, null
   from signalbox.lease l
   union all

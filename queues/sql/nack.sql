@@ -1,6 +1,6 @@
 -- nack(receipt_handle, ...): the work failed. Records the failure and gives the message another try after delay_seconds
 -- (null: exponential backoff with jitter, by the queue's settings), or buries it when its deliveries are used up or the
--- reason is 'rejected'. Returns 'retry', 'dead', or null when the lease is no longer held. Index: lease_pkey.
+-- reason is 'rejected'. In a FIFO queue its group waits meanwhile. Returns 'retry', 'dead', or null when the lease is no longer held. Index: lease_pkey.
 create or replace function signalbox.nack(
   receipt_handle text,
   delay_seconds double precision default null,
@@ -41,7 +41,7 @@ begin
     return null;
   end if;
 
-  select q.max_receives, q.backoff_base_seconds, q.backoff_cap_seconds, q.jitter
+  select q.max_receives, q.backoff_base_seconds, q.backoff_cap_seconds, q.jitter, q.mode
   into v_queue
   from signalbox.queue q
   where q.queue_id = v_lease.queue_id;
@@ -70,15 +70,18 @@ begin
     with counted as (
       insert into signalbox.counter_delta (queue_id, event, amount) values (v_lease.queue_id, 7::smallint, 1)
     )
-    insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id)
+    insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id, lane)
     select v_lease.queue_id, v_lease.priority, v_lease.receive_count,
-      greatest(clock_timestamp() + v_delay * interval '1 second', signalbox.clock_time()), v_lease.message_id;
+      greatest(clock_timestamp() + v_delay * interval '1 second', signalbox.clock_time()), v_lease.message_id, v_lease.lane;
+    if v_lease.lane is not null and v_queue.mode <> 'fifo' then
+      perform signalbox._leave_lanes(array[v_lease.message_id]); -- a FIFO group waits for its first; others go on
+    end if;
   else
     with counted as (
       insert into signalbox.counter_delta (queue_id, event, amount) values (v_lease.queue_id, 6::smallint, 1)
     )
-    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-    select v_lease.queue_id, v_lease.priority, v_lease.receive_count, signalbox.clock_time(), v_lease.message_id;
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
+    select v_lease.queue_id, v_lease.priority, v_lease.receive_count, signalbox.clock_time(), v_lease.message_id, v_lease.lane;
   end if;
   return 'retry';
 end $$;

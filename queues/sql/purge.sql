@@ -7,7 +7,7 @@
 create or replace function signalbox.purge(
   queue text,
   through_message_id bigint default null,
-  states text[] default '{ready,scheduled}',
+  states text[] default '{ready,scheduled,waiting}',
   max_messages int default 10000,
   through_dead_letter_id bigint default null
 ) returns bigint
@@ -34,8 +34,8 @@ begin
   if purge.max_messages is null or purge.max_messages not between 1 and 100000 then
     perform signalbox._refuse('max_messages', format('is %s: it must be from 1 to 100000', coalesce(purge.max_messages::text, 'null')));
   end if;
-  if purge.states is null or not purge.states <@ array['ready', 'scheduled', 'leased', 'dead'] then
-    perform signalbox._refuse('states', 'may have ready, scheduled, leased and dead only');
+  if purge.states is null or not purge.states <@ array['ready', 'scheduled', 'waiting', 'leased', 'dead'] then
+    perform signalbox._refuse('states', 'may have ready, scheduled, waiting, leased and dead only');
   end if;
 
   if 'ready' = any(purge.states) then
@@ -69,6 +69,23 @@ begin
     select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
     into v_ids, v_counts from gone g;
     perform signalbox._settle(v_queue_id, 'p', 16::smallint, v_ids, v_counts);
+    v_purged := v_purged + coalesce(cardinality(v_ids), 0);
+    v_left := purge.max_messages - v_purged;
+  end if;
+  if 'waiting' = any(purge.states) and v_left > 0 then
+    with gone as (
+      delete from signalbox.waiting w
+      where w.ctid = any(array(
+        select c.ctid from signalbox.waiting c
+        where c.queue_id = v_queue_id and c.message_id <= v_bound
+        limit v_left
+        for update skip locked
+      ))
+      returning w.message_id, w.receive_count
+    )
+    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
+    into v_ids, v_counts from gone g;
+    perform signalbox._settle(v_queue_id, 'p', 34::smallint, v_ids, v_counts);
     v_purged := v_purged + coalesce(cardinality(v_ids), 0);
     v_left := purge.max_messages - v_purged;
   end if;
@@ -112,4 +129,7 @@ begin
   insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
   values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
   insert into signalbox.counter_delta (queue_id, event, amount) values (p_queue_id, p_event, cardinality(p_ids));
+  if exists (select from signalbox.lane_slot s where s.queue_id = p_queue_id) then
+    perform signalbox._leave_lanes(p_ids);
+  end if;
 end $$;

@@ -32,5 +32,12 @@ insert into signalbox.counter_event (event, name, from_state, to_state) values
   (29, 'corrected_scheduled', null, 'scheduled'),
   (30, 'corrected_leased', null, 'leased'),
   (31, 'corrected_dead', null, 'dead'),
-  (32, 'corrected_held', null, 'held')
+  (32, 'corrected_held', null, 'held'),
+  (33, 'published_waiting', null, 'waiting'),
+  (34, 'purged_waiting', 'waiting', null),
+  (35, 'released_from_lane', 'waiting', 'ready'),
+  (36, 'expired_waiting', 'waiting', null),
+  (37, 'promoted_waiting', 'scheduled', 'waiting'),
+  (38, 'redriven_waiting', null, 'waiting'),
+  (39, 'corrected_waiting', null, 'waiting')
 on conflict (event) do update set name = excluded.name, from_state = excluded.from_state, to_state = excluded.to_state;

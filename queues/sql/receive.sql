@@ -51,6 +51,8 @@ declare
   v_due_floor timestamptz;
   v_some_expired boolean;
   v_some_due boolean;
+  v_lane text;
+  v_laned boolean;
   v_ids bigint[];
   v_counts smallint[];
   v_first_id bigint;
@@ -64,8 +66,9 @@ declare
   v_fetched integer;
 begin
   select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds),
-    q.paused, q.is_dead_letter_queue, h.priority, h.floor, h.priority > 0 or h.floor = '-infinity'
-  into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_look
+    q.paused, q.is_dead_letter_queue, h.priority, h.floor, q.mode = 'fifo' or q.lane_max_in_flight > 0,
+    q.mode = 'fifo' or q.lane_max_in_flight > 0 or h.priority > 0 or h.floor = '-infinity'
+  into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_laned, v_look
   from signalbox.queue q, lateral (
     select b.kind as priority, signalbox.floor_time(b.floor) as floor
     from signalbox.head b
@@ -123,6 +126,9 @@ begin
       if v_some_due then
         perform signalbox._promote_due(v_queue_id, v_due_floor, 100 + v_wanted);
       end if;
+      if v_laned then
+        perform signalbox._promote_lanes(v_queue_id, 20 + v_wanted);
+      end if;
       v_many := cardinality(v_bands) > 1;
       exit when v_claimed_short and not (v_many or v_some_expired or v_some_due or v_holds_dead_letters);
       v_priority := v_bands[1];
@@ -159,16 +165,16 @@ begin
         limit 1
         for update skip locked
       )
-      returning r.message_id, least(r.receive_count + 1, 32767)
-      into message_id, receive_count;
+      returning r.message_id, least(r.receive_count + 1, 32767), r.lane
+      into message_id, receive_count, v_lane;
       if found then
         with counted as (
           insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 3::smallint, 1)
         )
-        insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer)
+        insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer, lane)
         values (
           receive.message_id, v_queue_id, receive.receive_count, v_priority,
-          greatest(clock_timestamp() + v_visibility_seconds * interval '1 second', signalbox.clock_time()), clock_timestamp(), v_nonce, receive.consumer
+          greatest(clock_timestamp() + v_visibility_seconds * interval '1 second', signalbox.clock_time()), clock_timestamp(), v_nonce, receive.consumer, v_lane
         )
         returning lease.deadline into deadline;
         if receive.receive_count > 1 then
@@ -201,13 +207,13 @@ begin
           limit v_wanted
           for update skip locked
         ))
-        returning r.message_id, r.receive_count
+        returning r.message_id, r.receive_count, r.lane
       ), moment as materialized (
         select signalbox.clock_time() as at, clock_timestamp() + v_visibility_seconds * interval '1 second' as deadline
       ), leased as (
-        insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer)
+        insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer, lane)
         select p.message_id, v_queue_id, least(p.receive_count + 1, 32767), v_priority,
-          greatest(m.deadline, m.at), m.at, v_nonce, receive.consumer
+          greatest(m.deadline, m.at), m.at, v_nonce, receive.consumer, p.lane
         from moment m, picked p
       ), counted as (
         insert into signalbox.counter_delta (queue_id, event, amount)

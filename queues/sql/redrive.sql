@@ -1,6 +1,6 @@
 -- redrive(dead_letter_ids, target_queue, redrive_id, actor): send these dead letters again, each once: those that are no
 -- longer dead are passed over. The message keeps its id, starts with no deliveries, and remembers by whom it was sent.
--- Target: the queue it died in, or target_queue. Returns what moved. One small transaction is the caller's business.
+-- In a lane it takes the last place. Target: the queue it died in, or target_queue. Returns what moved. One small transaction is the caller's business.
 -- Locks the rows in order, SKIP LOCKED. Index: dead_letter_pkey (by any: see ack).
 create or replace function signalbox.redrive(
   dead_letter_ids bigint[],
@@ -57,6 +57,11 @@ begin
     using picked p
     where d.dead_letter_id = any(array[p.dead_letter_id])
     returning d.*, coalesce(v_target_queue_id, d.source_queue_id) as target_queue_id
+  ), placed as materialized (
+    select g.dead_letter_id, g.message_id, g.priority, g.target_queue_id,
+      signalbox._lane_of(q.mode, q.lane_max_in_flight, g.group_id) as lane
+    from gone g
+    join signalbox.queue q on q.queue_id = any(array[g.target_queue_id])
   ), kept as (
     insert into signalbox.message_kept as k (
       message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at
@@ -74,13 +79,25 @@ begin
     union all
     select g.queue_id, 23::smallint, count(*) from gone g group by g.queue_id
     union all
-    select g.target_queue_id, 14::smallint, count(*) from gone g group by g.target_queue_id
+    select p.target_queue_id, case when p.lane is null then 14 else 38 end::smallint, count(*)
+    from placed p
+    group by p.target_queue_id, p.lane is null
   ), moment as materialized (
     select signalbox.clock_time() as at
   ), readied as (
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-    select g.target_queue_id, g.priority, 0::smallint, m.at, g.message_id
-    from moment m, gone g
+    select p.target_queue_id, p.priority, 0::smallint, m.at, p.message_id
+    from moment m, placed p
+    where p.lane is null
+  ), waiting as (
+    insert into signalbox.waiting (queue_id, lane, priority, receive_count, message_id)
+    select p.target_queue_id, p.lane, p.priority, 0::smallint, p.message_id
+    from placed p
+    where p.lane is not null
+    order by p.dead_letter_id
+  ), hinted as (
+    insert into signalbox.lane_hint (queue_id, lane)
+    select distinct p.target_queue_id, p.lane from placed p where p.lane is not null
   )
   select g.dead_letter_id, g.message_id, g.target_queue_id from gone g order by g.dead_letter_id;
 end $$;

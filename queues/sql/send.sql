@@ -1,7 +1,9 @@
 -- send(queue, payload, ...): put one message into a queue, in the caller's transaction; returns the message id.
 -- Durable when that transaction is; a rollback leaves nothing. With a deduplication id that was used within the queue's
 -- window it sends nothing and returns the first message's id. Waits only for another sender of the same deduplication id.
--- Touches no index but by insertion: message (queue_id, message_id), ready_claim or scheduled_due.
+-- A message of a lane (its group, where the queue is FIFO or limits groups) goes to waiting until the lane has room; in
+-- a FIFO queue the senders of one group take turns until they commit.
+-- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
   queue text,
   payload jsonb,
@@ -25,9 +27,12 @@ declare
   v_max_payload_bytes integer;
   v_first_id bigint;
   v_id bigint;
+  v_mode text;
+  v_lane text;
 begin
-  select q.queue_id, q.closed, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes
-  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes
+  select q.queue_id, q.closed, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes, q.mode,
+    signalbox._lane_of(q.mode, q.lane_max_in_flight, send.group_id)
+  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_lane
   from signalbox.queue q
   where q.name = send.queue;
   if not found then
@@ -45,6 +50,9 @@ begin
     perform signalbox._check_options(
       send.attributes, send.priority, v_delay_seconds, send.group_id, send.deduplication_id, send.trace_id
     );
+    if v_delay_seconds > 0 and v_mode = 'fifo' then
+      perform signalbox._refuse_fifo_delay();
+    end if;
     if send.priority > 0 then
       perform signalbox._use_priority(v_queue_id, send.priority::smallint);
     end if;
@@ -58,6 +66,9 @@ begin
     end if;
   end if;
 
+  if v_mode = 'fifo' then
+    perform pg_advisory_xact_lock(signalbox._fifo_turn(v_queue_id, v_lane));
+  end if;
   v_id := nextval('signalbox.message_id'::regclass);
   if v_id > coalesce(pg_sequence_last_value('signalbox.log_end'::regclass), 0) then
     perform signalbox._ensure_segment(v_id);
@@ -74,9 +85,21 @@ begin
     ), counted as (
       insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 2::smallint, 1)
     )
-    insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id)
+    insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id, lane)
     select v_queue_id, send.priority::smallint, 0::smallint,
-      greatest(clock_timestamp() + v_delay_seconds * interval '1 second', signalbox.clock_time()), v_id;
+      greatest(clock_timestamp() + v_delay_seconds * interval '1 second', signalbox.clock_time()), v_id, v_lane;
+  elsif v_lane is not null then
+    with logged as (
+      insert into signalbox.message (
+        message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at
+      )
+      values (
+        v_id, v_queue_id, send.payload, send.attributes, send.group_id, send.deduplication_id, send.trace_id,
+        send.priority::smallint, clock_timestamp()
+      )
+    )
+    insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 33::smallint, 1);
+    perform signalbox._enter_lane(v_queue_id, v_lane, send.priority::smallint, 0::smallint, v_id);
   else
     with logged as (
       insert into signalbox.message (

@@ -21,11 +21,15 @@ declare
   v_closed boolean;
   v_delay_seconds double precision;
   v_max_payload_bytes integer;
+  v_mode text;
+  v_laned boolean;
+  v_turns bigint[];
   v_count integer := coalesce(cardinality(send_batch.payloads), 0);
   v_ids bigint[];
 begin
-  select q.queue_id, q.closed, q.delay_seconds, q.max_payload_bytes
-  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes
+  select q.queue_id, q.closed, q.delay_seconds, q.max_payload_bytes, q.mode,
+    q.mode = 'fifo' or q.lane_max_in_flight > 0 and send_batch.group_ids is not null
+  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_laned
   from signalbox.queue q
   where q.name = send_batch.queue;
   if not found then
@@ -44,7 +48,7 @@ begin
   from unnest(send_batch.payloads) p
   where p is null or octet_length(p::text) > v_max_payload_bytes;
 
-  if v_delay_seconds = 0
+  if v_delay_seconds = 0 and not v_laned
     and num_nulls(send_batch.attributes, send_batch.priorities, send_batch.delay_seconds,
       send_batch.group_ids, send_batch.deduplication_ids, send_batch.trace_ids) = 6
   then
@@ -79,6 +83,15 @@ begin
   if send_batch.deduplication_ids is not null then
     perform pg_advisory_xact_lock(v_queue_id, k.lock)
     from (select distinct hashtext(d) as lock from unnest(send_batch.deduplication_ids) d where d is not null order by 1) k;
+  end if;
+  if v_mode = 'fifo' then
+    v_turns := array(
+      select distinct signalbox._fifo_turn(v_queue_id, send_batch.group_ids[i]) from generate_series(1, v_count) i order by 1
+    );
+    if cardinality(v_turns) > 1000 then
+      perform signalbox._refuse('group_ids', format('has %s groups: at most 1000 go in one batch of a FIFO queue', cardinality(v_turns)));
+    end if;
+    perform pg_advisory_xact_lock(t) from unnest(v_turns) t;
   end if;
   for i in 1..v_count loop
     v_ids[i] := signalbox.send(

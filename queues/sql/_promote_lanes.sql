@@ -1,0 +1,180 @@
+-- Lanes with a hint get as many of their waiting messages into ready as they have free slots; their time is the time of
+-- promotion, so a lane with a million waiting queues up behind the others each time. Never waits: a lane that another
+-- promoter has keeps its hint. Whoever changes a lane leaves a hint in the same transaction, and the lane is looked at in
+-- a statement that begins after the hint was seen and the lane was locked, so no change is overlooked.
+-- Bounded by hints. Indexes: lane_hint_due, lane_slot_lane, waiting_lane.
+create or replace function signalbox._promote_lanes(p_queue_id integer, p_limit integer) returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_mode text;
+  v_queue_max bigint;
+  v_interval double precision;
+  v_hints tid[];
+  v_lanes text[];
+  v_done text[] := '{}';
+  v_lane text;
+  v_max bigint;
+  v_free bigint;
+  v_first bigint;
+  v_moved integer;
+  v_promoted integer := 0;
+begin
+  select array_agg(h.ctid), array_agg(h.lane)
+  into v_hints, v_lanes
+  from (
+    select c.ctid, c.lane
+    from signalbox.lane_hint c
+    where c.queue_id = p_queue_id and c.due_at <= v_now
+    order by c.due_at
+    limit p_limit
+    for update skip locked
+  ) h;
+  if v_hints is null then
+    return 0;
+  end if;
+  select q.mode, case when q.mode = 'fifo' then 1 when q.lane_max_in_flight > 0 then q.lane_max_in_flight else 1000 end,
+    q.lane_release_interval_seconds
+  into v_mode, v_queue_max, v_interval
+  from signalbox.queue q
+  where q.queue_id = p_queue_id;
+
+  for v_lane in select distinct l from unnest(v_lanes) l order by l loop
+    continue when not pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lane, 2));
+    v_max := v_queue_max;
+    if v_mode <> 'fifo' then
+      select l.max_in_flight into v_max from signalbox.lane_limit l where l.queue_id = p_queue_id and l.lane = v_lane;
+      v_max := coalesce(v_max, v_queue_max);
+    end if;
+    select v_max - count(*)
+    into v_free
+    from (select from signalbox.lane_slot s where s.queue_id = p_queue_id and s.lane = v_lane limit v_max) taken;
+    if v_free > 0 and v_interval > 0 then
+      -- A hint that is not due yet is the pause after the last release.
+      v_free := case when exists (
+        select from signalbox.lane_hint h where h.queue_id = p_queue_id and h.lane = v_lane and h.due_at > v_now
+      ) then 0 else 1 end;
+    end if;
+    v_moved := 0;
+    if v_free > 0 then
+      -- In a FIFO lane it is the first or none: one that somebody else has in hand is not passed over.
+      v_first := null;
+      if v_mode = 'fifo' then
+        select w.place into v_first
+        from signalbox.waiting w
+        where w.queue_id = p_queue_id and w.lane = v_lane
+        order by w.place
+        limit 1;
+      end if;
+      with picked as (
+        delete from signalbox.waiting w
+        where w.ctid = any(array(
+          select c.ctid
+          from signalbox.waiting c
+          where c.queue_id = p_queue_id and c.lane = v_lane and (v_first is null or c.place = v_first)
+          order by c.place
+          limit v_free
+          for update skip locked
+        ))
+        returning w.place, w.priority, w.receive_count, w.message_id
+      ), slots as (
+        insert into signalbox.lane_slot (message_id, queue_id, lane)
+        select p.message_id, p_queue_id, v_lane from picked p
+      ), counted as (
+        insert into signalbox.counter_delta (queue_id, event, amount)
+        select p_queue_id, 35::smallint, count(*) from picked having count(*) > 0
+      ), moment as materialized (
+        select signalbox.clock_time() as at
+      )
+      insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
+      select p_queue_id, p.priority, p.receive_count, m.at + row_number() over (order by p.place) * interval '1 microsecond',
+        p.message_id, v_lane
+      from moment m, picked p;
+      get diagnostics v_moved = row_count;
+      -- What somebody else has in hand may come back.
+      continue when v_moved < v_free and exists (
+        select from signalbox.waiting w where w.queue_id = p_queue_id and w.lane = v_lane
+      );
+      if v_moved > 0 and v_interval > 0 then
+        insert into signalbox.lane_hint (queue_id, lane, due_at)
+        values (p_queue_id, v_lane, clock_timestamp() + v_interval * interval '1 second');
+      end if;
+    end if;
+    v_promoted := v_promoted + v_moved;
+    v_done := v_done || v_lane;
+  end loop;
+
+  delete from signalbox.lane_hint h
+  where h.ctid = any(array(
+    select u.hint from unnest(v_hints, v_lanes) u(hint, lane) where u.lane = any(v_done)
+  ));
+  return v_promoted;
+end $$;
+
+-- release_lanes(max_hints): what receive does first, for all queues with hints; upkeep calls it, so that a message which
+-- may run wakes a sleeping consumer. Returns how many became claimable.
+create or replace function signalbox.release_lanes(max_hints integer default 200) returns bigint
+language plpgsql
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue_id integer := 0;
+  v_released bigint := 0;
+begin
+  loop
+    select h.queue_id into v_queue_id
+    from signalbox.lane_hint h
+    where h.queue_id > v_queue_id
+    order by h.queue_id
+    limit 1;
+    exit when not found;
+    v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_hints);
+  end loop;
+  return v_released;
+end $$;
+
+-- hint_lanes(queue_id): a hint for every lane in which something waits. After limits have changed, and now and then as a
+-- safeguard. Walks from lane to lane, whatever their length. Returns how many. Index: waiting_lane.
+create or replace function signalbox.hint_lanes(queue_id integer default null) returns bigint
+language plpgsql
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_hinted bigint;
+begin
+  with recursive lanes as (
+    (
+      select w.queue_id, w.lane
+      from signalbox.waiting w
+      where hint_lanes.queue_id is null or w.queue_id = hint_lanes.queue_id
+      order by w.queue_id, w.lane
+      limit 1
+    )
+    union all
+    select n.queue_id, n.lane
+    from lanes l, lateral (
+      select w.queue_id, w.lane
+      from signalbox.waiting w
+      where (w.queue_id, w.lane) > (l.queue_id, l.lane)
+        and (hint_lanes.queue_id is null or w.queue_id = hint_lanes.queue_id)
+      order by w.queue_id, w.lane
+      limit 1
+    ) n
+  )
+  insert into signalbox.lane_hint (queue_id, lane)
+  select l.queue_id, l.lane
+  from lanes l
+  where not exists (
+    select from signalbox.lane_hint h where h.queue_id = l.queue_id and h.lane = l.lane
+  );
+  get diagnostics v_hinted = row_count;
+  return v_hinted;
+end $$;

@@ -1,0 +1,225 @@
+"""Lanes: groups with limits of their own. Only what may run now is ready; the rest keeps its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from tests.engine import Engine
+
+MakeEngine = Callable[..., Engine]
+
+
+@pytest.fixture
+def fifo(make_engine: MakeEngine) -> Engine:
+    return make_engine(mode="fifo", max_receives=2)
+
+
+def groups_received(engine: Engine, most: int = 100) -> list[tuple[str | None, int]]:
+    """Group and payload of each message that can be received now, in order."""
+    rows = engine.rows(
+        "select group_id, payload from signalbox.receive(%s, %s) order by message_id", engine.queue, most
+    )
+    return [(group, payload) for group, payload in rows]
+
+
+class TestFifo:
+    def test_one_message_of_a_group_at_a_time_in_the_order_sent(self, fifo: Engine) -> None:
+        sent = [fifo.send(number, group_id="a") for number in range(3)]
+
+        for message_id in sent:
+            ((received, handle, *_),) = fifo.receive(10)
+            assert received == message_id
+            assert fifo.receive(10) == []
+            assert fifo.ack(handle) == [True]
+        assert fifo.receive(10) == []
+        assert (fifo.waiting(), fifo.counted(), fifo.recounted()) == (0, (0,) * 5, (0,) * 5)
+
+    def test_groups_do_not_wait_for_each_other(self, fifo: Engine) -> None:
+        for number in range(3):
+            for group in ("a", "b", None):
+                fifo.send(number, group_id=group)
+
+        assert {row[0] for row in groups_received(fifo)} == {"a", "b", None}
+        assert fifo.waiting() == 6
+
+    def test_a_batch_keeps_the_order_within_each_group(self, fifo: Engine) -> None:
+        fifo.rows(
+            "select signalbox.send_batch(%s, array['1','2','3','4']::jsonb[], group_ids => array['b','a','b','a'])", fifo.queue
+        )
+
+        assert sorted(groups_received(fifo)) == [("a", 2), ("b", 1)]
+
+    def test_a_retry_keeps_the_group_waiting(self, fifo: Engine) -> None:
+        first = fifo.send("first", group_id="a")
+        fifo.send("second", group_id="a")
+
+        assert fifo.nack(fifo.receive_one()[1], delay_seconds=3600) == "retry"
+        assert fifo.receive(10) == []
+        fifo.connection.execute("update signalbox.scheduled set due_at = clock_timestamp() where message_id = %s", (first,))
+        assert fifo.receive_one()[0] == first
+
+    def test_an_expired_lease_comes_before_the_next(self, fifo: Engine) -> None:
+        first = fifo.send("first", group_id="a")
+        fifo.send("second", group_id="a")
+        fifo.receive_one()
+        fifo.connection.execute("update signalbox.lease set deadline = clock_timestamp() where message_id = %s", (first,))
+
+        assert fifo.receive_one()[0] == first
+
+    def test_a_message_given_back_comes_before_the_next(self, fifo: Engine) -> None:
+        first = fifo.send("first", group_id="a")
+        fifo.send("second", group_id="a")
+        fifo.value("select signalbox.change_visibility(%s, 0)", fifo.receive_one()[1])
+
+        assert fifo.receive_one()[0] == first
+
+    def test_a_dead_message_lets_the_next_go_and_returns_last(self, fifo: Engine) -> None:
+        first, second, third = (fifo.send(number, group_id="a") for number in range(3))
+        assert fifo.nack(fifo.receive_one()[1], reason="rejected") == "dead"
+
+        (received, handle, *_) = fifo.receive_one()
+        assert received == second
+        fifo.rows("select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))", first)
+        fifo.ack(handle)
+
+        (received, handle, *_) = fifo.receive_one()
+        assert received == third
+        fifo.ack(handle)
+        assert fifo.receive_one()[0] == first
+
+    def test_purging_what_is_ahead_lets_the_next_go(self, fifo: Engine) -> None:
+        first = fifo.send("first", group_id="a")
+        fifo.receive_one()
+        second = fifo.send("second", group_id="a")
+
+        assert fifo.value("select signalbox.purge(%s, %s, '{leased}')", fifo.queue, first) == 1
+        assert fifo.receive_one()[0] == second
+
+    def test_a_purge_takes_what_waits(self, fifo: Engine) -> None:
+        for number in range(5):
+            fifo.send(number, group_id="a")
+
+        assert fifo.value("select signalbox.purge(%s)", fifo.queue) == 5
+        assert (fifo.receive(10), fifo.waiting()) == ([], 0)
+        assert fifo.send("next", group_id="a") == fifo.receive_one()[0]
+
+    def test_what_waits_too_long_expires(self, fifo: Engine) -> None:
+        fifo.send("first", group_id="a")
+        fifo.receive_one()
+        fifo.send("second", group_id="a")
+        fifo.connection.execute(
+            "update signalbox.waiting set waiting_since = now() - interval '1 year' where queue_id = %s", (fifo.queue_id,)
+        )
+
+        assert fifo.value("select signalbox.expire_messages()") >= 1
+        assert fifo.waiting() == 0
+
+    def test_a_delay_is_refused(self, fifo: Engine) -> None:
+        with pytest.raises(psycopg.Error, match="delay_seconds cannot be given in a FIFO queue"):
+            fifo.send(delay_seconds=1, group_id="a")
+        with pytest.raises(psycopg.Error, match="delay_seconds cannot be given in a FIFO queue"):
+            fifo.value("select signalbox.configure_queue(%s, '{\"delay_seconds\": 1}')", fifo.queue)
+
+    def test_a_queue_that_holds_messages_keeps_its_mode(self, engine: Engine) -> None:
+        engine.send(group_id="a")
+
+        with pytest.raises(psycopg.Error, match="mode can be changed only while the queue is empty"):
+            engine.value("select signalbox.configure_queue(%s, '{\"mode\": \"fifo\"}')", engine.queue)
+
+        engine.ack(engine.receive_one()[1])
+        engine.value("select signalbox.configure_queue(%s, '{\"mode\": \"fifo\"}')", engine.queue)
+
+
+class TestLimits:
+    def test_no_more_of_a_group_are_in_flight_than_its_limit(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=2)
+        for number in range(5):
+            engine.send(number, group_id="a")
+
+        handles = [row[1] for row in engine.receive(10)]
+        assert len(handles) == 2
+        engine.ack(*handles[:1])
+        assert len(engine.receive(10)) == 1
+        assert (engine.waiting(), engine.counted()) == (2, engine.recounted())
+
+    def test_messages_without_a_group_are_not_limited(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1)
+        for number in range(5):
+            engine.send(number)
+
+        assert len(engine.receive(10)) == 5
+
+    def test_a_small_group_does_not_wait_for_a_large_one(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=3)
+        engine.rows(
+            "select signalbox.send_batch(%s, array_fill('1'::jsonb, array[500]), group_ids => array_fill('large'::text, array[500]))",
+            engine.queue,
+        )
+        for number in range(3):
+            engine.send(number, group_id="small")
+
+        first = [row[0] for row in engine.rows("select group_id from signalbox.receive(%s, 6)", engine.queue)]
+        assert sorted(first) == ["large"] * 3 + ["small"] * 3
+
+    def test_a_message_that_backs_off_gives_its_slot_away(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1)
+        first, second = engine.send(1, group_id="a"), engine.send(2, group_id="a")
+        engine.nack(engine.receive_one()[1], delay_seconds=3600)
+
+        assert engine.receive_one()[0] == second
+        engine.connection.execute("update signalbox.scheduled set due_at = clock_timestamp() where message_id = %s", (first,))
+        assert engine.receive(10) == []
+        assert (engine.waiting(), engine.counted()) == (1, engine.recounted())
+
+    def test_a_group_may_have_a_limit_of_its_own(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1)
+        engine.value("select signalbox.limit_lane(%s, 'a', 3)", engine.queue)
+        for group in ("a", "b"):
+            for number in range(5):
+                engine.send(number, group_id=group)
+
+        assert sorted(group for group, _ in groups_received(engine)) == ["a", "a", "a", "b"]
+        engine.value("select signalbox.limit_lane(%s, 'a', 4)", engine.queue)
+        assert [group for group, _ in groups_received(engine)] == ["a"]
+
+    def test_a_raised_limit_lets_the_waiting_go(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1)
+        for number in range(5):
+            engine.send(number, group_id="a")
+        assert len(engine.receive(10)) == 1
+
+        engine.value("select signalbox.configure_queue(%s, '{\"lane_max_in_flight\": 3}')", engine.queue)
+        assert len(engine.receive(10)) == 2
+
+    def test_no_limit_any_more_lets_all_go(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1)
+        for number in range(5):
+            engine.send(number, group_id="a")
+        engine.value("select signalbox.configure_queue(%s, '{\"lane_max_in_flight\": 0}')", engine.queue)
+
+        engine.value("select signalbox.release_lanes()")
+        assert len(engine.receive(10)) == 5
+
+    def test_releases_keep_their_distance(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=10, lane_release_interval_seconds=3600)
+        for number in range(3):
+            engine.send(number, group_id="a")
+
+        assert len(engine.receive(10)) == 1
+        engine.send(4, group_id="a")
+        assert engine.receive(10) == []
+        engine.connection.execute("update signalbox.lane_hint set due_at = clock_timestamp() where queue_id = %s", (engine.queue_id,))
+        assert len(engine.receive(10)) == 1
+
+    def test_lanes_that_are_done_leave_no_row(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1)
+        for number in range(20):
+            engine.send(number, group_id=f"group-{number % 7}")
+        while rows := engine.receive(10):
+            engine.ack(*(row[1] for row in rows))
+
+        for table in ("waiting", "lane_slot", "lane_hint", "lane_limit"):
+            assert engine.value(f"select count(*) from signalbox.{table} where queue_id = %s", engine.queue_id) == 0, table
