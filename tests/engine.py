@@ -66,10 +66,10 @@ class Engine:
         return int(self.value(f"select signalbox.send(%s, %s{names})", self.queue, Jsonb(payload), *_adapted(options)))
 
     def receive(self, max_messages: int = 1, **options: Any) -> list[Row]:
-        """Rows of (message_id, receipt_handle, receive_count, payload)."""
+        """Rows of (message_id, receipt_handle, receive_count, payload, group_id)."""
         names = "".join(f", {name} => %s" for name in options)
         return self.rows(
-            f"select message_id, receipt_handle, receive_count, payload from signalbox.receive(%s, %s{names})",
+            f"select message_id, receipt_handle, receive_count, payload, group_id from signalbox.receive(%s, %s{names})",
             self.queue,
             max_messages,
             *options.values(),

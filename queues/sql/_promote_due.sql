@@ -25,7 +25,7 @@ begin
     returning s.priority, s.receive_count, s.message_id, s.lane
   ), sorted as materialized (
     select d.*, d.lane is not null and not exists (
-      select from signalbox.lane_slot s where s.message_id = d.message_id
+      select from signalbox.lane_slot s where s.message_id = any(array[d.message_id])
     ) as must_wait
     from due d
   ), counted as (

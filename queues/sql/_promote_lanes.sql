@@ -2,7 +2,7 @@
 -- promotion, so a lane with a million waiting queues up behind the others each time. Never waits: a lane that another
 -- promoter has keeps its hint. Whoever changes a lane leaves a hint in the same transaction, and the lane is looked at in
 -- a statement that begins after the hint was seen and the lane was locked, so no change is overlooked.
--- Bounded by hints. Indexes: lane_hint_due, lane_slot_lane, waiting_lane.
+-- Bounded: p_limit lanes. Indexes: lane_hint_due, lane_hint_lane, lane_slot_lane, waiting_lane.
 create or replace function signalbox._promote_lanes(p_queue_id integer, p_limit integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -16,37 +16,42 @@ declare
   v_mode text;
   v_queue_max bigint;
   v_interval double precision;
-  v_hints tid[];
-  v_lanes text[];
-  v_done text[] := '{}';
   v_lane text;
+  v_hints tid[];
   v_max bigint;
   v_free bigint;
   v_first bigint;
   v_moved integer;
   v_promoted integer := 0;
 begin
-  select array_agg(h.ctid), array_agg(h.lane)
-  into v_hints, v_lanes
-  from (
-    select c.ctid, c.lane
-    from signalbox.lane_hint c
-    where c.queue_id = p_queue_id and c.due_at <= v_now
-    order by c.due_at
-    limit p_limit
-    for update skip locked
-  ) h;
-  if v_hints is null then
-    return 0;
-  end if;
   select q.mode, case when q.mode = 'fifo' then 1 when q.lane_max_in_flight > 0 then q.lane_max_in_flight else 1000 end,
     q.lane_release_interval_seconds
   into v_mode, v_queue_max, v_interval
   from signalbox.queue q
   where q.queue_id = p_queue_id;
 
-  for v_lane in select distinct l from unnest(v_lanes) l order by l loop
+  for v_lane in
+    select l.lane
+    from (
+      select h.lane, h.due_at
+      from signalbox.lane_hint h
+      where h.queue_id = p_queue_id and h.due_at <= v_now
+      order by h.due_at
+      limit 20 * p_limit
+    ) l
+    group by l.lane
+    order by min(l.due_at)
+    limit p_limit
+  loop
     continue when not pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lane, 2));
+    -- With its lock held nobody else takes this lane's hints away. What they announce is visible from here on.
+    v_hints := array(
+      select h.ctid
+      from signalbox.lane_hint h
+      where h.queue_id = p_queue_id and h.lane = v_lane and h.due_at <= v_now
+      order by h.due_at
+      limit 1000
+    );
     v_max := v_queue_max;
     if v_mode <> 'fifo' then
       select l.max_in_flight into v_max from signalbox.lane_limit l where l.queue_id = p_queue_id and l.lane = v_lane;
@@ -107,19 +112,14 @@ begin
       end if;
     end if;
     v_promoted := v_promoted + v_moved;
-    v_done := v_done || v_lane;
+    delete from signalbox.lane_hint h where h.ctid = any(v_hints);
   end loop;
-
-  delete from signalbox.lane_hint h
-  where h.ctid = any(array(
-    select u.hint from unnest(v_hints, v_lanes) u(hint, lane) where u.lane = any(v_done)
-  ));
   return v_promoted;
 end $$;
 
--- release_lanes(max_hints): what receive does first, for all queues with hints; upkeep calls it, so that a message which
+-- release_lanes(max_lanes): what receive does first, for all queues with hints; upkeep calls it, so that a message which
 -- may run wakes a sleeping consumer. Returns how many became claimable.
-create or replace function signalbox.release_lanes(max_hints integer default 200) returns bigint
+create or replace function signalbox.release_lanes(max_lanes integer default 100) returns bigint
 language plpgsql
 set enable_seqscan = off
 as $$
@@ -135,7 +135,7 @@ begin
     order by h.queue_id
     limit 1;
     exit when not found;
-    v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_hints);
+    v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes);
   end loop;
   return v_released;
 end $$;

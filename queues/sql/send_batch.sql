@@ -48,13 +48,30 @@ begin
   from unnest(send_batch.payloads) p
   where p is null or octet_length(p::text) > v_max_payload_bytes;
 
-  if v_delay_seconds = 0 and not v_laned
+  perform signalbox._check_batch_length('group_ids', cardinality(send_batch.group_ids), v_count);
+  if v_mode = 'fifo' then
+    v_turns := array(
+      select distinct signalbox._fifo_turn(v_queue_id, send_batch.group_ids[i]) from generate_series(1, v_count) i order by 1
+    );
+    if cardinality(v_turns) > 1000 then
+      perform signalbox._refuse('group_ids', format('has %s groups: at most 1000 go in one batch of a FIFO queue', cardinality(v_turns)));
+    end if;
+    perform pg_advisory_xact_lock(t) from unnest(v_turns) t;
+  end if;
+  if v_delay_seconds = 0
     and num_nulls(send_batch.attributes, send_batch.priorities, send_batch.delay_seconds,
-      send_batch.group_ids, send_batch.deduplication_ids, send_batch.trace_ids) = 6
+      send_batch.deduplication_ids, send_batch.trace_ids) = 5
+    and (send_batch.group_ids is null or v_laned)
   then
+    perform signalbox._check_options(null, 0, 0, g, null, null) from unnest(send_batch.group_ids) g where g is not null;
     v_ids := array(select nextval('signalbox.message_id'::regclass) from generate_series(1, v_count));
     if v_ids[v_count] > coalesce(pg_sequence_last_value('signalbox.log_end'::regclass), 0) then
       perform signalbox._ensure_segment(v_ids[1]), signalbox._ensure_segment(v_ids[v_count]);
+    end if;
+    if v_laned then
+      perform signalbox._send_to_lanes(v_queue_id, v_mode, v_ids, send_batch.payloads, send_batch.group_ids);
+      return query select unnest(v_ids);
+      return;
     end if;
     with logged as (
       insert into signalbox.message (message_id, queue_id, payload, priority, sent_at)
@@ -75,7 +92,6 @@ begin
   perform signalbox._check_batch_length('attributes', cardinality(send_batch.attributes), v_count);
   perform signalbox._check_batch_length('priorities', cardinality(send_batch.priorities), v_count);
   perform signalbox._check_batch_length('delay_seconds', cardinality(send_batch.delay_seconds), v_count);
-  perform signalbox._check_batch_length('group_ids', cardinality(send_batch.group_ids), v_count);
   perform signalbox._check_batch_length('deduplication_ids', cardinality(send_batch.deduplication_ids), v_count);
   perform signalbox._check_batch_length('trace_ids', cardinality(send_batch.trace_ids), v_count);
   -- Deduplication ids are locked in sorted order (two batches never wait for each other in a circle) while ids come
@@ -83,15 +99,6 @@ begin
   if send_batch.deduplication_ids is not null then
     perform pg_advisory_xact_lock(v_queue_id, k.lock)
     from (select distinct hashtext(d) as lock from unnest(send_batch.deduplication_ids) d where d is not null order by 1) k;
-  end if;
-  if v_mode = 'fifo' then
-    v_turns := array(
-      select distinct signalbox._fifo_turn(v_queue_id, send_batch.group_ids[i]) from generate_series(1, v_count) i order by 1
-    );
-    if cardinality(v_turns) > 1000 then
-      perform signalbox._refuse('group_ids', format('has %s groups: at most 1000 go in one batch of a FIFO queue', cardinality(v_turns)));
-    end if;
-    perform pg_advisory_xact_lock(t) from unnest(v_turns) t;
   end if;
   for i in 1..v_count loop
     v_ids[i] := signalbox.send(
@@ -106,6 +113,44 @@ begin
     );
   end loop;
   return query select unnest(v_ids);
+end $$;
+
+-- A batch with groups and no other option, into the lanes of a queue: one hint for each lane. Messages without a group
+-- are ready at once where only groups are limited.
+create or replace function signalbox._send_to_lanes(
+  p_queue_id integer, p_mode text, p_ids bigint[], p_payloads jsonb[], p_group_ids text[]
+) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  with given as materialized (
+    select g.message_id, g.payload, g.group_id, g.place, signalbox._lane_of(p_mode, 1, g.group_id) as lane
+    from unnest(p_ids, p_payloads, p_group_ids) with ordinality g(message_id, payload, group_id, place)
+  ), logged as (
+    insert into signalbox.message (message_id, queue_id, payload, group_id, priority, sent_at)
+    select g.message_id, p_queue_id, g.payload, g.group_id, 0::smallint, clock_timestamp() from given g
+  ), counted as (
+    insert into signalbox.counter_delta (queue_id, event, amount)
+    select p_queue_id, case when g.lane is null then 1 else 33 end::smallint, count(*) from given g group by g.lane is null
+  ), moment as materialized (
+    select signalbox.clock_time() as at
+  ), readied as (
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
+    select p_queue_id, 0::smallint, 0::smallint, m.at + g.place * interval '1 microsecond', g.message_id
+    from moment m, given g
+    where g.lane is null
+  ), hinted as (
+    insert into signalbox.lane_hint (queue_id, lane)
+    select distinct p_queue_id, g.lane from given g where g.lane is not null
+  )
+  insert into signalbox.waiting (queue_id, lane, priority, receive_count, message_id)
+  select p_queue_id, g.lane, 0::smallint, 0::smallint, g.message_id
+  from given g
+  where g.lane is not null
+  order by g.place;
 end $$;
 
 create or replace function signalbox._check_batch_length(p_field text, p_length integer, p_expected integer) returns void

@@ -68,17 +68,27 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_ensure_segment": ("signalbox._ensure_segment(%(message_id)s)", False),
     "_fold_snapshot": ("signalbox._fold_snapshot()::text", TEXT),
+    "_check_lanes": (
+        "signalbox._check_lanes(row(q.*), '{}') from signalbox.queue q where q.queue_id = %(queue_id)s",
+        NOTHING,
+    ),
+    "_enter_lane": ("signalbox._enter_lane(%(queue_id)s, 'lane', 0::smallint, 0::smallint, 888888888888)", NOTHING),
+    "_fifo_turn": ("signalbox._fifo_turn(1, 'a') = signalbox._fifo_turn(1, 'b')", False),
     "_kept_bodies": ("(signalbox._kept_bodies(%(queue_id)s, '{1}')).payload", Refusal("XX001")),
     "_first_ended": ("signalbox._first_ended(9000000000000, '{3}')", 3),
     "_rebase_counters": ("signalbox._rebase_counters()", NOTHING),
     "_last_fold": ("(signalbox._last_fold()).fold_id", NUMBER),
+    "_lane_of": ("signalbox._lane_of('fifo', 0, null)", ""),
+    "_leave_lanes": ("signalbox._leave_lanes('{999999999999}')", NOTHING),
     "_leads": ("signalbox._leads(%(token)s)", True),
     "_make_dead_letter_queue": ("signalbox._make_dead_letter_queue('of-every-function', 1)", NUMBER),
     "_make_heads": ("signalbox._make_heads(%(queue_id)s)", NOTHING),
+    "_promote_lanes": ("signalbox._promote_lanes(%(queue_id)s, 10)", 1),
     "_promote_due": ("signalbox._promote_due(%(queue_id)s, '-infinity', 10)", 1),
     "_receive_dead_letters": ("signalbox._receive_dead_letters(%(cemetery_id)s, 10)", 1),
     "_refuse": ("signalbox._refuse('field', 'is wrong')", Refusal("SB400")),
     "_refuse_closed": ("signalbox._refuse_closed('queue')", Refusal("SB423")),
+    "_refuse_fifo_delay": ("signalbox._refuse_fifo_delay()", Refusal("SB400")),
     "_refuse_isolation": ("signalbox._refuse_isolation('receive')", Refusal("SB425")),
     "_refuse_step": ("signalbox._refuse_step('step', '{a,b}')", Refusal("SB400")),
     "_refuse_too_large": ("signalbox._refuse_too_large(2, 1)", Refusal("SB413")),
@@ -93,6 +103,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_return_expired": ("signalbox._return_expired(%(queue_id)s, '-infinity', 10)", 1),
     "_see_consumer": ("signalbox._see_consumer(%(queue_id)s, 'consumer')", NOTHING),
+    "_send_to_lanes": (
+        "signalbox._send_to_lanes(%(queue_id)s, 'fifo', array[nextval('signalbox.message_id')], '{1}', null)",
+        NOTHING,
+    ),
     "_settle": ("signalbox._settle(%(queue_id)s, 'p', 15::smallint, array[%(message_id)s::bigint], '{0}')", NOTHING),
     "_unfolded": ("(select count(*) from signalbox._unfolded(0, 0, '{}') u where u.queue_id = %(queue_id)s)", NUMBER),
     "_use_priority": ("signalbox._use_priority(%(queue_id)s, 5::smallint)", NOTHING),
@@ -123,12 +137,14 @@ CALLS: dict[str, tuple[str, Any]] = {
     "floor_time": ("isfinite(signalbox.floor_time(null))", False),
     "fold": ("signalbox.fold()", ARRAY),
     "history_kept": ("signalbox.history_kept() > interval '1 day'", True),
+    "hint_lanes": ("signalbox.hint_lanes(%(queue_id)s)", 0),
     "keep_live_bodies": ("signalbox.keep_live_bodies(%(segment)s) >= 3", True),
     "lower_floors": ("signalbox.lower_floors(%(token)s, 0)", True),
     "mark_floor": ("(signalbox.mark_floor(%(token)s)).mark", NUMBER),
     "nack": ("signalbox.nack(%(handle)s)", "retry"),
     "oldest_visible_at": ("signalbox.oldest_visible_at(%(queue_id)s) < clock_timestamp()", True),
     "publish_log_end": ("signalbox.publish_log_end()", NUMBER),
+    "limit_lane": ("signalbox.limit_lane(%(queue)s, 'lane', null)", NOTHING),
     "purge": ("signalbox.purge(%(queue)s)", 2),
     "queue_numbers": ("(signalbox.queue_numbers(array[%(queue_id)s])).consumers", 0),
     "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 3),
@@ -137,6 +153,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "recount": ("(signalbox.recount(%(queue_id)s)).dead", 1),
     "redrive": ("(signalbox.redrive(array[%(letter)s::bigint])).queue_id = %(queue_id)s", True),
     "resign_lead": ("signalbox.resign_lead(%(token)s)", True),
+    "release_lanes": ("signalbox.release_lanes() > 0", True),
     "return_and_promote": ("signalbox.return_and_promote(array[%(queue_id)s])", 2),
     "send": ("signalbox.send(%(queue)s, '1') > %(message_id)s", True),
     "send_batch": ("(select count(*) from signalbox.send_batch(%(queue)s, array['1', '2']::jsonb[]))", 2),
@@ -151,7 +168,7 @@ CALLS: dict[str, tuple[str, Any]] = {
 
 @pytest.fixture
 def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection[Any], dict[str, Any]]]:
-    """A queue with one message ready, one whose lease has run out, one due and one dead, and a leader of the floors.
+    """A queue with one message each ready, due, dead, in a lane, and with a lease that has run out; a leader of floors.
 
     Nothing of it is committed.
     """
@@ -167,6 +184,7 @@ def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection
     names["token"] = uuid.uuid4()
     session.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
     session.value("select signalbox.take_lead(%s)", names["token"])
+    session.value("select signalbox._enter_lane(%s, 'lane', 0::smallint, 0::smallint, 999999999999)", names["queue_id"])
     session.connection.execute("create table signalbox.message_999999999 (like signalbox.message)")
     yield session.connection, names
     session.connection.execute("rollback")

@@ -47,7 +47,8 @@ class TestFifo:
 
     def test_a_batch_keeps_the_order_within_each_group(self, fifo: Engine) -> None:
         fifo.rows(
-            "select signalbox.send_batch(%s, array['1','2','3','4']::jsonb[], group_ids => array['b','a','b','a'])", fifo.queue
+            "select signalbox.send_batch(%s, array['1','2','3','4']::jsonb[], group_ids => array['b','a','b','a'])",
+            fifo.queue,
         )
 
         assert sorted(groups_received(fifo)) == [("a", 2), ("b", 1)]
@@ -58,14 +59,18 @@ class TestFifo:
 
         assert fifo.nack(fifo.receive_one()[1], delay_seconds=3600) == "retry"
         assert fifo.receive(10) == []
-        fifo.connection.execute("update signalbox.scheduled set due_at = clock_timestamp() where message_id = %s", (first,))
+        fifo.connection.execute(
+            "update signalbox.scheduled set due_at = clock_timestamp() where message_id = %s", (first,)
+        )
         assert fifo.receive_one()[0] == first
 
     def test_an_expired_lease_comes_before_the_next(self, fifo: Engine) -> None:
         first = fifo.send("first", group_id="a")
         fifo.send("second", group_id="a")
         fifo.receive_one()
-        fifo.connection.execute("update signalbox.lease set deadline = clock_timestamp() where message_id = %s", (first,))
+        fifo.connection.execute(
+            "update signalbox.lease set deadline = clock_timestamp() where message_id = %s", (first,)
+        )
 
         assert fifo.receive_one()[0] == first
 
@@ -82,7 +87,10 @@ class TestFifo:
 
         (received, handle, *_) = fifo.receive_one()
         assert received == second
-        fifo.rows("select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))", first)
+        fifo.rows(
+            "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))",
+            first,
+        )
         fifo.ack(handle)
 
         (received, handle, *_) = fifo.receive_one()
@@ -111,7 +119,8 @@ class TestFifo:
         fifo.receive_one()
         fifo.send("second", group_id="a")
         fifo.connection.execute(
-            "update signalbox.waiting set waiting_since = now() - interval '1 year' where queue_id = %s", (fifo.queue_id,)
+            "update signalbox.waiting set waiting_since = now() - interval '1 year' where queue_id = %s",
+            (fifo.queue_id,),
         )
 
         assert fifo.value("select signalbox.expire_messages()") >= 1
@@ -127,10 +136,10 @@ class TestFifo:
         engine.send(group_id="a")
 
         with pytest.raises(psycopg.Error, match="mode can be changed only while the queue is empty"):
-            engine.value("select signalbox.configure_queue(%s, '{\"mode\": \"fifo\"}')", engine.queue)
+            engine.value('select signalbox.configure_queue(%s, \'{"mode": "fifo"}\')', engine.queue)
 
         engine.ack(engine.receive_one()[1])
-        engine.value("select signalbox.configure_queue(%s, '{\"mode\": \"fifo\"}')", engine.queue)
+        engine.value('select signalbox.configure_queue(%s, \'{"mode": "fifo"}\')', engine.queue)
 
 
 class TestLimits:
@@ -170,7 +179,9 @@ class TestLimits:
         engine.nack(engine.receive_one()[1], delay_seconds=3600)
 
         assert engine.receive_one()[0] == second
-        engine.connection.execute("update signalbox.scheduled set due_at = clock_timestamp() where message_id = %s", (first,))
+        engine.connection.execute(
+            "update signalbox.scheduled set due_at = clock_timestamp() where message_id = %s", (first,)
+        )
         assert engine.receive(10) == []
         assert (engine.waiting(), engine.counted()) == (1, engine.recounted())
 
@@ -211,7 +222,9 @@ class TestLimits:
         assert len(engine.receive(10)) == 1
         engine.send(4, group_id="a")
         assert engine.receive(10) == []
-        engine.connection.execute("update signalbox.lane_hint set due_at = clock_timestamp() where queue_id = %s", (engine.queue_id,))
+        engine.connection.execute(
+            "update signalbox.lane_hint set due_at = clock_timestamp() where queue_id = %s", (engine.queue_id,)
+        )
         assert len(engine.receive(10)) == 1
 
     def test_lanes_that_are_done_leave_no_row(self, make_engine: MakeEngine) -> None:
@@ -222,4 +235,6 @@ class TestLimits:
             engine.ack(*(row[1] for row in rows))
 
         for table in ("waiting", "lane_slot", "lane_hint", "lane_limit"):
-            assert engine.value(f"select count(*) from signalbox.{table} where queue_id = %s", engine.queue_id) == 0, table
+            assert engine.value(f"select count(*) from signalbox.{table} where queue_id = %s", engine.queue_id) == 0, (
+                table
+            )
