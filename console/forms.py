@@ -16,11 +16,11 @@ from queues.models import Queue
 from queues.settings import SETTINGS, Setting
 
 REASON_CHARACTERS = 500
-# These two have verbs of their own, or would make the queue another one.
-NOT_IN_FORM = {"paused", "mode"}
+# It has verbs of its own.
+NOT_IN_FORM = {"paused"}
 
 GROUPS: dict[str, list[str]] = {
-    "Delivery": ["visibility_timeout_seconds", "delay_seconds", "aging_seconds", "closed"],
+    "Delivery": ["mode", "visibility_timeout_seconds", "delay_seconds", "aging_seconds", "closed"],
     "Failures": [
         "max_receives",
         "backoff_base_seconds",
@@ -28,6 +28,7 @@ GROUPS: dict[str, list[str]] = {
         "jitter",
         "dead_letter_queue",
     ],
+    "Groups": ["lane_max_in_flight", "lane_release_interval_seconds"],
     "Keeping": ["retention_seconds", "dedup_window_seconds", "max_payload_bytes"],
     "Alerts": ["alert_oldest_age_seconds", "alert_dead_letters"],
 }
@@ -57,6 +58,8 @@ def _field(setting: Setting) -> forms.Field:
     }
     if setting.kind == "boolean":
         return forms.BooleanField(**options)
+    if setting.kind == "choice":
+        return forms.ChoiceField(choices=[(choice, choice) for choice in setting.choices], **options)
     if setting.kind == "text":
         return forms.CharField(max_length=100, **options)
     options |= {"required": True, "min_value": setting.minimum, "max_value": setting.maximum}
@@ -113,6 +116,14 @@ class ConfigureForm(SettingsForm):
         self.fields["reason"] = forms.CharField(
             max_length=REASON_CHARACTERS, required=False, help_text="Kept in the audit beside what changed."
         )
+
+
+class LaneLimitForm(forms.Form):
+    """A limit of its own for one group; empty takes it back."""
+
+    group_id = forms.CharField(max_length=200, strip=False, label="Group")
+    max_in_flight = forms.IntegerField(required=False, min_value=1, max_value=1000, label="Limit")
+    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False)
 
 
 class JsonTextField(forms.CharField):

@@ -10,7 +10,7 @@ from typing import Any
 from console import wording
 from console.message_story import Body, Settlement, Story
 from queues.counters import QueueNumbers
-from queues.models import DeadLetter, Failure, Lease, ReadyTicket, ScheduledTicket
+from queues.models import DeadLetter, Failure, Lease, ReadyTicket, ScheduledTicket, WaitingTicket
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ def place(story: Story, now: datetime) -> tuple[str, str]:
         return "leased", _leased(story.lease, now)
     if story.scheduled:
         return "scheduled", _scheduled(story.scheduled, now)
+    if story.waiting:
+        return "scheduled", _waiting(story.waiting, story.queue, now)
     if story.ready:
         return "sent", _ready(story.ready, story.queue, now)
     if story.settlements:
@@ -71,6 +73,14 @@ def _scheduled(ticket: ScheduledTicket, now: datetime) -> str:
     why = "backing off after a failure" if ticket.receive_count else "delayed by its sender"
     left = (ticket.due_at - now).total_seconds()
     return f"Resting, {why}; due in {wording.span(left)}." if left > 0 else f"Due now, after {why}."
+
+
+def _waiting(ticket: WaitingTicket, queue: QueueNumbers, now: datetime) -> str:
+    waited = wording.span((now - ticket.waiting_since).total_seconds())
+    lane = f"the group {ticket.lane}" if ticket.lane else "messages without a group"
+    if queue.queue.mode == "fifo":
+        return f"Waiting for {waited} behind others of {lane}: a FIFO queue delivers them one at a time."
+    return f"Waiting for {waited} in the lane of {lane}, which has as many messages under way as it may."
 
 
 def _ready(ticket: ReadyTicket, queue: QueueNumbers, now: datetime) -> str:

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
-from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket
+from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, WaitingTicket
 
 MOST_FAILURES = 100
 SEARCH_MILLISECONDS = 300
@@ -53,6 +53,7 @@ class Story:
     dead_letter: DeadLetter | None
     lease: Lease | None
     scheduled: ScheduledTicket | None
+    waiting: WaitingTicket | None
     ready: ReadyTicket | None
     failures: Sequence[Failure]
     redriven: Sequence[Redriven]
@@ -67,14 +68,14 @@ class Story:
     @property
     def attempts(self) -> int:
         """Deliveries since it was sent or last redriven."""
-        place = self.lease or self.scheduled or self.ready or self.dead_letter
+        place = self.lease or self.scheduled or self.waiting or self.ready or self.dead_letter
         if place:
             return place.receive_count
         return self.settlements[-1].attempts or 0 if self.settlements else 0
 
 
 def tell(queue: QueueNumbers, message_id: int) -> Story:
-    """Gather the story; ten indexed queries, whatever the size of the queue."""
+    """Gather the story; eleven indexed queries, whatever the size of the queue."""
     dead_letter = DeadLetter.objects.select_related("queue").filter(message_id=message_id).first()
     body = _body(queue.queue_id, message_id)
     story = Story(
@@ -84,6 +85,7 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
         dead_letter=dead_letter,
         lease=Lease.objects.filter(message_id=message_id).first(),
         scheduled=ScheduledTicket.objects.filter(message_id=message_id).first(),
+        waiting=WaitingTicket.objects.filter(message_id=message_id).first(),
         ready=None,
         failures=list(Failure.objects.filter(message_id=message_id).order_by("-failed_at")[:MOST_FAILURES])[::-1],
         redriven=list(_redriven(message_id)),
@@ -92,7 +94,7 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
     try:
         with time_limit(SEARCH_MILLISECONDS):
             story.settlements = _settlements(queue.queue_id, message_id, body.sent_at if body else None)
-            if not (story.dead_letter or story.lease or story.scheduled):
+            if not (story.dead_letter or story.lease or story.scheduled or story.waiting):
                 story.ready = ReadyTicket.objects.filter(queue_id=queue.queue_id, message_id=message_id).first()
     except OutOfTime:
         story.unsearched = True

@@ -63,6 +63,7 @@ def _queues(queues: list[QueueNumbers]) -> Iterator[Family]:
 def _samples(numbers: QueueNumbers) -> Iterator[Sample]:
     yield names.QUEUE_MESSAGES, ("ready",), numbers.ready
     yield names.QUEUE_MESSAGES, ("scheduled",), numbers.scheduled
+    yield names.QUEUE_MESSAGES, ("waiting",), numbers.waiting
     yield names.QUEUE_MESSAGES, ("leased",), numbers.leased
     if numbers.is_dead_letter_queue:  # only here: the queue a message died in would count it a second time
         yield names.QUEUE_MESSAGES, ("dead",), numbers.dead

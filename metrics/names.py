@@ -39,7 +39,7 @@ def _counter(name: str, text: str, labels: tuple[str, ...] = QUEUE) -> Metric:
 
 QUEUE_MESSAGES = _gauge(
     "queue_messages",
-    "Messages by state: ready, scheduled, leased; dead at the dead-letter queue that holds them.",
+    "Messages by state: ready, scheduled, waiting in lanes, leased; dead at the dead-letter queue that holds them.",
     (*QUEUE, "state"),
 )
 OLDEST_VISIBLE_AGE = _gauge(
@@ -52,7 +52,7 @@ MESSAGES_ADDED = _counter(
 )
 MESSAGES_REMOVED = _counter(
     "queue_messages_removed",
-    "Messages that left the queue: acked, dead, purged or expired. Added less removed is ready, scheduled and leased.",
+    "Messages that left the queue: acked, dead, purged or expired. Added less removed are those still in it.",
 )
 QUEUE_CONSUMERS = _gauge("queue_consumers", "Consumers that received or announced themselves within 60 seconds.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from queues import audit
@@ -50,6 +50,19 @@ def configure_queue(name: str, settings: Mapping[str, Any], *, actor: str, reaso
         if changes:
             audit.record(actor, "queue.configure", after, reason, {"changes": changes})
         return after
+
+
+def limit_lane(queue: str, group_id: str, max_in_flight: int | None, *, actor: str, reason: str = "") -> None:
+    """Give one group of a queue a limit of its own (messages ready or in flight); None takes it back.
+
+    Raises `QueueNotFound` and `InvalidArgument`, which names the field.
+    """
+    with transaction.atomic(), translated():
+        found = _locked(queue)
+        with connection.cursor() as cursor:
+            cursor.execute("select signalbox.limit_lane(%s, %s, %s)", [queue, group_id, max_in_flight])
+        details = {"group_id": group_id, "max_in_flight": max_in_flight}
+        audit.record(actor, "lane.limit", found, reason, details)
 
 
 def pause_queue(name: str, *, actor: str, reason: str = "") -> bool:

@@ -50,8 +50,8 @@ def sparklines(queue_ids: Sequence[int], points: int = 60) -> dict[int, list[His
 
 # The newest row from before the window stands for a queue that was at rest when the window began.
 _ROWS = """
-select h.queue_id, h.seconds, h.bucket_at, h.ready, h.scheduled, h.waiting, h.leased, h.dead, h.oldest_ready_age_seconds,
-  h.published, h.delivered, h.acked, h.nacked, h.dead_lettered, h.removed
+select h.queue_id, h.seconds, h.bucket_at, h.ready, h.scheduled, h.waiting, h.leased, h.dead,
+  h.oldest_ready_age_seconds, h.published, h.delivered, h.acked, h.nacked, h.dead_lettered, h.removed
 from unnest(%(queue_ids)s::integer[]) q(queue_id)
 cross join lateral (
   (

@@ -80,15 +80,16 @@ _ALL = (
         "choice",
         "standard",
         "How messages are handed out: standard means in about the order they were sent, to any consumer; fifo means in "
-        "exactly the order they were sent within each group, one of a group at a time. Changes only while the queue is empty.",
+        "exactly the order they were sent within each group, one of a group at a time. It changes only while the queue "
+        "is empty.",
         choices=("standard", "fifo"),
     ),
     Setting(
         "lane_max_in_flight",
         "integer",
         0,
-        "How many messages of one group may be ready or in flight at once; the others wait in the group's lane, so that "
-        "no group delays another. 0 is no limit. In a FIFO queue it is always 1.",
+        "How many messages of one group may be ready or in flight at once; the others wait in the group's lane, so "
+        "that no group delays another. 0 is no limit. In a FIFO queue it is always 1.",
         unit="messages",
         minimum=0,
         maximum=1000,

@@ -69,7 +69,8 @@ class Engine:
         """Rows of (message_id, receipt_handle, receive_count, payload, group_id)."""
         names = "".join(f", {name} => %s" for name in options)
         return self.rows(
-            f"select message_id, receipt_handle, receive_count, payload, group_id from signalbox.receive(%s, %s{names})",
+            "select message_id, receipt_handle, receive_count, payload, group_id"
+            f" from signalbox.receive(%s, %s{names})",
             self.queue,
             max_messages,
             *options.values(),

@@ -31,12 +31,14 @@ LABELS = {
     State.READY: "Ready",
     State.LEASED: "In flight",
     State.SCHEDULED: "Scheduled",
+    State.WAITING: "Waiting in lanes",
     State.COMPLETED: "Completed",
 }
 TARGETS = {
     State.READY: Target.READY,
     State.LEASED: Target.LEASE,
     State.SCHEDULED: Target.SCHEDULED,
+    State.WAITING: Target.WAITING,
     State.COMPLETED: Target.SETTLED,
 }
 
@@ -76,7 +78,12 @@ def _page(request: HttpRequest, head: QueueHead, state: State, chosen: Filter) -
 def _states(head: QueueHead, current: State) -> list[dict[str, Any]]:
     """The states to choose from, each with its live count; the completed are history and have none."""
     numbers = head.numbers
-    counts = {State.READY: numbers.ready, State.LEASED: numbers.leased, State.SCHEDULED: numbers.scheduled}
+    counts = {
+        State.READY: numbers.ready,
+        State.LEASED: numbers.leased,
+        State.SCHEDULED: numbers.scheduled,
+        State.WAITING: numbers.waiting,
+    }
     return [
         {
             "label": label,

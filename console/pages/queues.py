@@ -68,6 +68,7 @@ def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[C
                 Series("ready", "ready", [point.ready for point in history], filled=True),
                 Series("in flight", "leased", [point.leased for point in history]),
                 Series("scheduled", "scheduled", [point.scheduled for point in history]),
+                *_in_lanes(history),
             ],
             subtitle="waiting and in flight",
         ),
@@ -93,6 +94,12 @@ def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[C
     ]
 
 
+def _in_lanes(history: Sequence[HistoryPoint]) -> list[Series]:
+    """What waited in lanes, where anything did."""
+    waiting = [point.waiting for point in history]
+    return [Series("waiting in lanes", "waiting", waiting)] if any(waiting) else []
+
+
 def _thinned(history: Sequence[HistoryPoint], step: int) -> list[HistoryPoint]:
     """Every `step` points as one: the last one's depths, the mean of the rates, so that areas stay true."""
     groups = [history[start : start + step] for start in range(0, len(history), step)]
@@ -109,6 +116,7 @@ def _merged(group: Sequence[HistoryPoint]) -> HistoryPoint:
         last.at,
         last.ready,
         last.scheduled,
+        last.waiting,
         last.leased,
         last.dead,
         max((point.oldest_ready_age_seconds or 0.0 for point in group), default=None),

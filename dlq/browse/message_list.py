@@ -1,8 +1,8 @@
 """The messages of one queue, by where they stand.
 
-Ready ones, leased ones and completed ones come newest first; scheduled ones by what is due next. Each list
-follows the index that the engine itself uses for that state; ready tickets have one order for each priority,
-and so many lists are merged.
+Ready ones, leased ones and completed ones come newest first; scheduled ones by what is due next; those that wait in
+lanes by who has waited longest. Each list follows the index that the engine itself uses for that state; ready tickets
+have one order for each priority, and so many lists are merged.
 """
 # ruff: noqa: S608 - statements are put together from literals of this package; what people typed is bound
 
@@ -33,13 +33,14 @@ class State(StrEnum):
 
     READY = "ready"
     SCHEDULED = "scheduled"
+    WAITING = "waiting"
     LEASED = "leased"
     COMPLETED = "completed"
 
 
 @dataclass(frozen=True)
 class MessageRow:
-    """What a list shows of a message. `at` is when it became ready, is due, was leased or was completed.
+    """What a list shows of a message. `at` is when it became ready, is due, began to wait, was leased or was completed.
 
     `payload_text` is JSON, cut to 2,048 characters; None when nobody asked, or when the body is gone.
     """
@@ -75,6 +76,7 @@ class _Shape:
 _SHAPES = {
     State.READY: _Shape(Target.READY, "signalbox.ready", "t.ready_at", "t.ready_at", by_band=True),
     State.SCHEDULED: _Shape(Target.SCHEDULED, "signalbox.scheduled", "t.due_at", "t.due_at", ascending=True),
+    State.WAITING: _Shape(Target.WAITING, "signalbox.waiting", "t.waiting_since", "t.waiting_since", ascending=True),
     State.LEASED: _Shape(
         Target.LEASE,
         "signalbox.lease",

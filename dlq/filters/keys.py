@@ -60,7 +60,7 @@ class Key:
         return self.kind is Kind.JSON
 
 
-_TICKETS = (Target.READY, Target.SCHEDULED, Target.LEASE, Target.SETTLED)
+_TICKETS = (Target.READY, Target.SCHEDULED, Target.WAITING, Target.LEASE, Target.SETTLED)
 _MESSAGES = (*_TICKETS, Target.MESSAGE)
 
 
@@ -81,10 +81,15 @@ STATES: Mapping[Target, Mapping[str, LiteralString]] = {
         "pending": "t.receive_count = 0",
         "failed": "t.receive_count > 0",
     },
+    Target.WAITING: {
+        "waiting": "true",
+        "pending": "t.receive_count = 0",
+        "failed": "t.receive_count > 0",
+    },
     Target.LEASE: {"leased": "true", "processing": "true"},
     Target.SETTLED: {"completed": "t.outcome = 'a'"},
 }
-STATE_WORDS = ("ready", "scheduled", "leased", "dead", "completed", "pending", "processing", "failed")
+STATE_WORDS = ("ready", "scheduled", "waiting", "leased", "dead", "completed", "pending", "processing", "failed")
 REASONS = ("rejected", "runtime_error", "lock_expired")
 
 _KEYS = (

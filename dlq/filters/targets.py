@@ -15,6 +15,7 @@ class Target(StrEnum):
     DEAD_LETTER = "dead_letter"  # d: signalbox.dead_letter
     READY = "ready"  # t: signalbox.ready, m
     SCHEDULED = "scheduled"  # t: signalbox.scheduled, m
+    WAITING = "waiting"  # t: signalbox.waiting, m
     LEASE = "lease"  # t: signalbox.lease, m
     SETTLED = "settled"  # t: outcome, receive_count, consumer of one settled message, m
     MESSAGE = "message"  # m alone
@@ -29,6 +30,7 @@ _PHRASES = {
     Target.DEAD_LETTER: "dead letters",
     Target.READY: "ready messages",
     Target.SCHEDULED: "scheduled messages",
+    Target.WAITING: "messages waiting in lanes",
     Target.LEASE: "leased messages",
     Target.SETTLED: "completed messages",
     Target.MESSAGE: "the message log",

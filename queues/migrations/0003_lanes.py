@@ -19,7 +19,7 @@ create table signalbox.waiting (
   message_id bigint not null
 );
 create index waiting_lane on signalbox.waiting (queue_id, lane, place);
-create index waiting_place on signalbox.waiting (queue_id, place);
+create index waiting_age on signalbox.waiting (queue_id, waiting_since, message_id);
 create unique index waiting_message on signalbox.waiting (message_id);
 
 create table signalbox.lane_slot (
@@ -51,7 +51,6 @@ alter table signalbox.lane_hint set (autovacuum_vacuum_scale_factor = 0, autovac
 alter table signalbox.queue_history add column waiting bigint not null default 0;
 drop function if exists signalbox.recount(integer);
 """
-
 
 
 class Migration(migrations.Migration):

@@ -1,6 +1,6 @@
 -- expire_messages(max_messages): messages that waited, claimable or for their lane, for longer than their queue's retention expire, and so
 -- do dead letters kept for longer than their dead-letter queue's. Oldest first, bounded, SKIP LOCKED; counted, and noted
--- in history. Returns how many. Indexes: ready_claim, waiting_place, dead_letter_queue.
+-- in history. Returns how many. Indexes: ready_claim, waiting_age, dead_letter_queue.
 create or replace function signalbox.expire_messages(max_messages integer default 10000) returns bigint
 language plpgsql
 set enable_seqscan = off
@@ -49,7 +49,7 @@ begin
     select q.queue_id, clock_timestamp() - q.retention_seconds * interval '1 second' as bound
     from signalbox.queue q
     where (
-      select w.waiting_since from signalbox.waiting w where w.queue_id = q.queue_id order by w.place limit 1
+      select w.waiting_since from signalbox.waiting w where w.queue_id = q.queue_id order by w.waiting_since limit 1
     ) < clock_timestamp() - q.retention_seconds * interval '1 second'
   loop
     exit when v_expired >= expire_messages.max_messages;
@@ -57,15 +57,11 @@ begin
       delete from signalbox.waiting w
       where w.ctid = any(array(
         select c.ctid
-        from (
-          select o.ctid, o.waiting_since
-          from signalbox.waiting o
-          where o.queue_id = v_head.queue_id
-          order by o.place
-          limit expire_messages.max_messages - v_expired
-          for update skip locked
-        ) c
-        where c.waiting_since < v_head.bound
+        from signalbox.waiting c
+        where c.queue_id = v_head.queue_id and c.waiting_since < v_head.bound
+        order by c.waiting_since, c.message_id
+        limit expire_messages.max_messages - v_expired
+        for update skip locked
       ))
       returning w.message_id, w.receive_count
     )

@@ -145,6 +145,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "oldest_visible_at": ("signalbox.oldest_visible_at(%(queue_id)s) < clock_timestamp()", True),
     "publish_log_end": ("signalbox.publish_log_end()", NUMBER),
     "limit_lane": ("signalbox.limit_lane(%(queue)s, 'lane', null)", NOTHING),
+    "next_lane": ("signalbox.next_lane(%(queue_id)s)", "lane"),
     "purge": ("signalbox.purge(%(queue)s)", 2),
     "queue_numbers": ("(signalbox.queue_numbers(array[%(queue_id)s])).consumers", 0),
     "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 3),

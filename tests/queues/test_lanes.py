@@ -164,7 +164,8 @@ class TestLimits:
     def test_a_small_group_does_not_wait_for_a_large_one(self, make_engine: MakeEngine) -> None:
         engine = make_engine(lane_max_in_flight=3)
         engine.rows(
-            "select signalbox.send_batch(%s, array_fill('1'::jsonb, array[500]), group_ids => array_fill('large'::text, array[500]))",
+            "select signalbox.send_batch(%s, array_fill('1'::jsonb, array[500]),"
+            " group_ids => array_fill('large'::text, array[500]))",
             engine.queue,
         )
         for number in range(3):

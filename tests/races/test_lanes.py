@@ -1,7 +1,8 @@
-"""Lanes under concurrency: nobody waits for a lane, no wake-up is lost, FIFO order is commit order (hazards 3, 4, 5)."""
+"""Lanes under concurrency: nobody waits for a lane, no wake-up is lost, FIFO order is commit order (hazards 3 to 5)."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 from collections import defaultdict
@@ -136,44 +137,45 @@ def test_batches_with_groups_in_opposite_order_do_not_wait_in_a_circle(fifo: Eng
     assert fifo.waiting() == 1000
 
 
-def test_fifo_holds_under_eight_workers_failures_and_kills(
-    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any]
-) -> None:
+def work_badly(engine: Engine, connect: Connect, seed: int, done: Callable[[Engine, Any], None]) -> None:
+    """One turn of a consumer that fails, dies, gives back or finishes, at random."""
+    chance, session = random.Random(seed), engine.on(connect())
+    for row in session.receive(3, visibility_timeout=0.5):
+        what = chance.random()
+        if what < 0.2:
+            session.nack(row[1], delay_seconds=chance.choice([None, 0, 0.01]))
+        elif what < 0.3:
+            connect().execute("select pg_terminate_backend(%s)", [session.connection.info.backend_pid])
+            return
+        elif what < 0.35:
+            session.value("select signalbox.change_visibility(%s, 0)", row[1])
+        else:
+            done(session, row)
+
+
+def test_fifo_holds_under_eight_workers_failures_and_kills(make_engine: MakeEngine, connect: Connect) -> None:
     """Each group's messages are settled in the order in which they were sent, whatever happens to their consumers."""
     engine = make_engine(mode="fifo", max_receives=1000, backoff_base_seconds=0.01, backoff_cap_seconds=0.02)
     groups, each = [f"group-{number}" for number in range(6)], 30
     settled: dict[str, list[int]] = defaultdict(list)
-    noted, over = threading.Lock(), threading.Event()
+    noted, over, turns = threading.Lock(), threading.Event(), itertools.count()
 
     def send(group: str) -> None:
         session = engine.on(connect())
         for number in range(each):
             session.send(number, group_id=group)
 
-    def work(seed: int) -> None:
-        chance, session = random.Random(seed), engine.on(connect())
-        while not over.is_set():
-            try:
-                for row in session.receive(3, visibility_timeout=0.5):
-                    what = chance.random()
-                    if what < 0.2:
-                        session.nack(row[1], delay_seconds=chance.choice([None, 0, 0.01]))
-                    elif what < 0.3:
-                        observer_kill(session)
-                    elif what < 0.35:
-                        session.value("select signalbox.change_visibility(%s, 0)", row[1])
-                    else:
-                        with noted:  # the ack and its note are one step, or the note could come late
-                            if session.ack(row[1]) == [True]:
-                                settled[row[4]].append(row[3])
-            except psycopg.OperationalError:
-                session = engine.on(connect())
+    def note(session: Engine, row: Any) -> None:
+        with noted:  # the ack and its note are one step, or the note could come late
+            if session.ack(row[1]) == [True]:
+                settled[row[4]].append(row[3])
 
-    def observer_kill(session: Engine) -> None:
-        connect().execute("select pg_terminate_backend(%s)", [session.connection.info.backend_pid])
+    def work() -> None:
+        while not over.is_set():
+            work_badly(engine, connect, next(turns), note)
 
     sending = [start(send, group) for group in groups]
-    working = [start(work, seed) for seed in range(8)]
+    working = [start(work) for _ in range(8)]
     try:
         until(lambda: sum(map(len, settled.values())) == each * len(groups), "every message settled")
     finally:
