@@ -37,7 +37,7 @@ def _is(standing: Standing, word: str) -> bool:
     return {
         "closed": numbers.closed,
         "dlq": numbers.is_dead_letter_queue,
-        "empty": not (numbers.ready or numbers.leased or numbers.scheduled or numbers.dead),
+        "empty": not (numbers.ready or numbers.leased or numbers.scheduled or numbers.waiting or numbers.dead),
         "idle": not (numbers.in_per_second or numbers.out_per_second),
     }[word]
 

@@ -81,7 +81,12 @@ def _health(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> H
         return Health.BREACHING
     if numbers.ready and (not numbers.consumers or _stuck(numbers)):
         return Health.WATCH
-    return Health.HEALTHY
+    return Health.WATCH if _held_up(numbers) else Health.HEALTHY
+
+
+def _held_up(numbers: QueueNumbers) -> bool:
+    """Messages wait in lanes, and nothing is under way that could make room."""
+    return bool(numbers.waiting) and not numbers.ready and not numbers.leased
 
 
 def _stuck(numbers: QueueNumbers) -> bool:
@@ -109,6 +114,8 @@ def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) ->
         return _too_many_dead(numbers)
     if _stuck(numbers):
         return f"{_motion(numbers)}."
+    if _held_up(numbers):
+        return f"{wording.plural(numbers.waiting, 'message')} held up in lanes, and none is ready or in flight."
     if numbers.closed:
         return "Closed: hands out what it has and accepts no more."
     return ""

@@ -87,7 +87,7 @@ def webhook() -> tuple[Any, dict[str, Any]]:
         "endpoint": f"https://{region}.partner.example/hooks",
         "event": random.choice(("order.paid", "order.shipped", "order.refunded")),
         "partner": random.choice(COMPANIES),
-    }, {"attributes": {"region": region}}
+    }, {"attributes": {"region": region}, "group_id": f"{region}.partner.example"}
 
 
 def document() -> tuple[Any, dict[str, Any]]:

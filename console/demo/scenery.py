@@ -63,6 +63,7 @@ QUEUES = (
             "backoff_base_seconds": 9,
             "backoff_cap_seconds": 60,
             "alert_oldest_age_seconds": 60,
+            "lane_max_in_flight": 3,  # no more at once for one endpoint
         },
     ),
     DemoQueue("search-index", "globex", 10.0, "search_index", concurrency=4, settings={"alert_dead_letters": 20}),

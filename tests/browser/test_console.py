@@ -20,6 +20,7 @@ PATHS = [
     "/queues/Q",
     "/queues/Q-dlq",
     "/queues/Q/messages",
+    "/queues/Q/lanes",
     "/queues/Q/consumers",
     "/queues/Q/settings",
     "/queues/Q/audit",

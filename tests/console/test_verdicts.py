@@ -21,6 +21,7 @@ CALM = QueueNumbers(
     closed=False,
     ready=0,
     scheduled=0,
+    waiting=0,
     leased=0,
     dead=0,
     oldest_ready_age_seconds=None,
@@ -126,3 +127,8 @@ def test_draining_takes_more_than_noise(numbers: dict[str, Any], seconds: float 
 def test_nothing_visible_has_no_age() -> None:
     assert judge(replace(CALM, oldest_ready_age_seconds=0.0)).oldest_seconds is None
     assert judge(replace(CALM, ready=1, oldest_ready_age_seconds=0.0)).oldest_seconds == 0.0
+
+
+def test_lanes_that_nothing_moves_are_watched() -> None:
+    assert said(waiting=3) == (Health.WATCH, "3 messages held up in lanes, and none is ready or in flight.")
+    assert said(waiting=3, leased=1) == (Health.HEALTHY, "")
