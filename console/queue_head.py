@@ -42,11 +42,12 @@ class QueueHead:
     def parts(self) -> Sequence[Part]:
         """The states of the queue's messages."""
         numbers = self.numbers
+        in_lanes = [Part("waiting in lanes", numbers.waiting, "waiting")]
         return [
             Part("ready", numbers.ready, "ready"),
             Part("in flight", numbers.leased, "leased"),
             Part("scheduled", numbers.scheduled, "scheduled"),
-            Part("waiting in lanes", numbers.waiting, "waiting"),
+            *(in_lanes if numbers.waiting or self.queue.group_limit else []),
             Part("dead", numbers.dead, "dead"),
         ]
 

@@ -41,7 +41,8 @@ class Preview:
 
 def states_of(queue: Queue) -> Sequence[str]:
     """The states in which this queue has messages to purge: dead ones are in the dead-letter queue."""
-    return STATES if queue.is_dead_letter_queue else STATES[:4]
+    absent = set() if queue.is_dead_letter_queue else {"dead"}
+    return [state for state in STATES if state not in absent | (set() if queue.group_limit else {"waiting"})]
 
 
 def preview(queue: str, states: Collection[str]) -> Preview:

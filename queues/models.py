@@ -80,6 +80,11 @@ class Queue(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def group_limit(self) -> int:
+        """How many messages of a group may be ready or in flight, if it has no limit of its own; 0 is any number."""
+        return 1 if self.mode == "fifo" else self.lane_max_in_flight
+
 
 class AuditEvent(models.Model):
     """What somebody did, to what, and why. Rows are only ever added, by `queues.audit.record`."""

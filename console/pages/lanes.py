@@ -19,7 +19,6 @@ from dlq.browse import PAGE_ROWS
 from queues import control
 from queues.errors import SignalboxError
 from queues.lanes import read_lanes
-from queues.models import Queue
 
 MOST_GROUP_CHARACTERS = 200
 
@@ -40,8 +39,7 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
         "tab": "lanes",
         "lanes": lanes,
         "group": group,
-        "limit": _limit(head.queue),
-        "limited": head.queue.mode == "fifo" or head.queue.lane_max_in_flight > 0,
+        "limit": head.queue.group_limit,
         "later": after is not None,
         "pager": _pager(request, [lane.group_id for lane in lanes], len(found) > PAGE_ROWS),
     }
@@ -72,11 +70,6 @@ def _limit_lane(request: HttpRequest, name: str, form: LaneLimitForm) -> None:
         return
     done = f"{plural(most, 'message')} at once" if most else "the queue's limit again"
     messages.success(request, f"The group {group} has {done}.")
-
-
-def _limit(queue: Queue) -> int:
-    """How many messages of a group may be under way, where it has no limit of its own; 0 is any number."""
-    return 1 if queue.mode == "fifo" else queue.lane_max_in_flight
 
 
 def _pager(request: HttpRequest, groups: list[str], more: bool) -> Pager:

@@ -89,12 +89,22 @@ class Page(HTMLParser):
         return [row.text for row in self.all("tr")[1:]]
 
     def fields(self) -> dict[str, str]:
-        """What a form would send as it stands: hidden and visible inputs."""
-        return {
+        """What a form would send as it stands: hidden and visible inputs, and what is chosen."""
+        return self._chosen() | {
             one.attributes["name"]: one.attributes.get("value", "")
             for one in self.all("input")
             if "name" in one.attributes and one.attributes.get("type") != "checkbox"
         }
+
+    def _chosen(self) -> dict[str, str]:
+        """The option chosen of each choice."""
+        chosen, name = {}, ""
+        for element in self.elements:
+            if element.tag == "select":
+                name = element.attributes["name"]
+            elif element.tag == "option" and ("selected" in element.attributes or name not in chosen):
+                chosen[name] = element.attributes.get("value", "")
+        return chosen
 
 
 def readable(text: str) -> str:

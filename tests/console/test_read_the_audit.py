@@ -51,4 +51,5 @@ def test_long_histories_come_in_pages(viewer: Browser, engine: Engine) -> None:
     second = viewer.see(first.link("Next page"))
 
     assert (len(first.rows()), len(second.rows())) == (50, 20)
-    assert viewer.see(second.link("Page before")).rows()[0].split()[3:] == first.rows()[0].split()[3:]
+    back = viewer.see(second.link("Page before"))
+    assert [row.split("ana")[1] for row in back.rows()] == [row.split("ana")[1] for row in first.rows()]

@@ -31,6 +31,10 @@ def fill(engine: Engine, state: State, count: int) -> list[int]:
             return [engine.send({"n": n, "kind": "a"}, priority=n % 3) for n in range(count)][::-1]
         case State.SCHEDULED:
             return [engine.send({"n": n, "kind": "a"}, delay_seconds=60 + n) for n in range(count)]
+        case State.WAITING:
+            limited = "select signalbox.configure_queue(%s, '{\"lane_max_in_flight\": 1}')"
+            engine.value(limited, engine.queue)
+            return [engine.send({"n": n, "kind": "a"}, group_id="one lane") for n in range(count)]
         case State.LEASED:
             return lease(engine, count)[::-1]
         case State.COMPLETED:

@@ -111,7 +111,7 @@ def test_messages_are_asked(target, text, sql):
             "message",
             "attempts:1",
             "attempts:1",
-            "ready messages, scheduled messages, leased messages, completed",
+            "ready messages, scheduled messages, messages waiting in lanes",
         ),
         ("dead_letter", "", None, None),
         (

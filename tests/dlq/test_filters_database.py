@@ -20,6 +20,7 @@ ROWS = {
     Target.DEAD_LETTER: "signalbox.dead_letter d",
     Target.READY: "signalbox.ready t join signalbox.message m using (queue_id, message_id)",
     Target.SCHEDULED: "signalbox.scheduled t join signalbox.message m using (queue_id, message_id)",
+    Target.WAITING: "signalbox.waiting t join signalbox.message m using (queue_id, message_id)",
     Target.LEASE: "signalbox.lease t join signalbox.message m using (queue_id, message_id)",
     Target.SETTLED: (
         "(select queue_id, outcome, consumer, message_id, receive_count from signalbox.settled,"

@@ -111,8 +111,8 @@ def test_an_empty_filter_is_false_and_filters_are_keys():
     [
         ("queue:a", set(Target)),
         ("state:ready", {"ready"}),
-        ("state:pending", {"ready", "scheduled"}),
-        ("state:failed", {"scheduled"}),
+        ("state:pending", {"ready", "scheduled", "waiting"}),
+        ("state:failed", {"scheduled", "waiting"}),
         ("state:processing,completed", {"lease", "settled"}),
         ("-state:dead", set(Target) - {"dead_letter"}),
         ("-state:failed -state:ready", set(Target) - {"ready"}),

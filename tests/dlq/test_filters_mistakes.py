@@ -36,7 +36,7 @@ MISTAKES = [
     ("queue:a, b", ",", "A value is missing after this comma.", "one, as in queue"),
     ("queue:*", "*", "no condition here", "a value, as in queue:orders"),
     ("*", "*", "no condition here", '"*" in quotes'),
-    ("state:dea", "dea", "did you mean dead?", "one of ready, scheduled, leased"),
+    ("state:dea", "dea", "did you mean dead?", "one of ready, scheduled, waiting, leased"),
     ('reason:"poison"', '"poison"', "reason: has no value poison.", "one of rejected, runtime_error"),
     ("class:>3", ">3", "class: does not compare.", "quotes around text that starts with"),
     ('error:""', '""', "Empty text is within every text.", "some text"),

@@ -44,6 +44,7 @@ def test_messages_are_counted_by_state(engine: Engine, scrape: Scrape) -> None:
     assert {dict(labels)["state"]: count for labels, count in messages.items()} == {
         "ready": 1,
         "scheduled": 1,
+        "waiting": 0,
         "leased": 2,
     }
 

@@ -78,7 +78,7 @@ def test_a_claim_that_is_rolled_back_is_no_delivery(engine: Engine, connect: Con
         with claimer.connection.transaction(force_rollback=True):
             assert claimer.receive_one()[2] == 1
 
-    _, handle, receive_count, _ = engine.receive_one()
+    _, handle, receive_count, *_ = engine.receive_one()
 
     assert receive_count == 1
     assert engine.ack(handle) == [True]

@@ -163,7 +163,7 @@ def test_two_receivers_share_the_expired_leases(engine: Engine, connect: Connect
 
 def test_an_expired_delivery_is_counted_and_its_handle_is_worth_nothing(engine: Engine) -> None:
     handle = expired_lease(engine)
-    message_id, newer, receive_count, _ = engine.receive_one()
+    message_id, newer, receive_count, *_ = engine.receive_one()
 
     assert receive_count == 2
     assert engine.ack(handle) == [False]

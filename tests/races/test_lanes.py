@@ -156,7 +156,7 @@ def work_badly(engine: Engine, connect: Connect, seed: int, done: Callable[[Engi
 def test_fifo_holds_under_eight_workers_failures_and_kills(make_engine: MakeEngine, connect: Connect) -> None:
     """Each group's messages are settled in the order in which they were sent, whatever happens to their consumers."""
     engine = make_engine(mode="fifo", max_receives=1000, backoff_base_seconds=0.01, backoff_cap_seconds=0.02)
-    groups, each = [f"group-{number}" for number in range(6)], 30
+    groups, each = [f"group-{number}" for number in range(5)], 12
     settled: dict[str, list[int]] = defaultdict(list)
     noted, over, turns = threading.Lock(), threading.Event(), itertools.count()
 
