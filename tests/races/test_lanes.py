@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import threading
 from collections import defaultdict
@@ -137,45 +136,53 @@ def test_batches_with_groups_in_opposite_order_do_not_wait_in_a_circle(fifo: Eng
     assert fifo.waiting() == 1000
 
 
-def work_badly(engine: Engine, connect: Connect, seed: int, done: Callable[[Engine, Any], None]) -> None:
-    """One turn of a consumer that fails, dies, gives back or finishes, at random."""
-    chance, session = random.Random(seed), engine.on(connect())
+def work_badly(session: Engine, chance: random.Random, kill: Callable[[int], Any], done: Callable[..., None]) -> bool:
+    """One turn of a consumer that fails, gives back, finishes or is killed, at random; False when it was killed."""
     for row in session.receive(3, visibility_timeout=0.5):
         what = chance.random()
         if what < 0.2:
             session.nack(row[1], delay_seconds=chance.choice([None, 0, 0.01]))
         elif what < 0.3:
-            connect().execute("select pg_terminate_backend(%s)", [session.connection.info.backend_pid])
-            return
+            kill(session.connection.info.backend_pid)
+            return False
         elif what < 0.35:
             session.value("select signalbox.change_visibility(%s, 0)", row[1])
         else:
             done(session, row)
+    return True
+
+
+def send_in_order(session: Engine, group: str, count: int) -> None:
+    for number in range(count):
+        session.send(number, group_id=group)
+
+
+def killer(connect: Connect) -> Callable[[int], Any]:
+    """Ends a session by its process id."""
+    connection = connect()
+    return lambda pid: connection.execute("select pg_terminate_backend(%s)", [pid])
 
 
 def test_fifo_holds_under_eight_workers_failures_and_kills(make_engine: MakeEngine, connect: Connect) -> None:
     """Each group's messages are settled in the order in which they were sent, whatever happens to their consumers."""
     engine = make_engine(mode="fifo", max_receives=1000, backoff_base_seconds=0.01, backoff_cap_seconds=0.02)
-    groups, each = [f"group-{number}" for number in range(5)], 12
+    groups, each = [f"group-{number}" for number in range(5)], 20
     settled: dict[str, list[int]] = defaultdict(list)
-    noted, over, turns = threading.Lock(), threading.Event(), itertools.count()
-
-    def send(group: str) -> None:
-        session = engine.on(connect())
-        for number in range(each):
-            session.send(number, group_id=group)
+    noted, over, kill = threading.Lock(), threading.Event(), killer(connect())
 
     def note(session: Engine, row: Any) -> None:
         with noted:  # the ack and its note are one step, or the note could come late
             if session.ack(row[1]) == [True]:
                 settled[row[4]].append(row[3])
 
-    def work() -> None:
+    def work(seed: int) -> None:
+        chance, session = random.Random(seed), engine.on(connect())
         while not over.is_set():
-            work_badly(engine, connect, next(turns), note)
+            if not work_badly(session, chance, kill, note):
+                session = engine.on(connect())
 
-    sending = [start(send, group) for group in groups]
-    working = [start(work) for _ in range(8)]
+    sending = [start(send_in_order, engine.on(connect()), group, each) for group in groups]
+    working = [start(work, seed) for seed in range(8)]
     try:
         until(lambda: sum(map(len, settled.values())) == each * len(groups), "every message settled")
     finally:
