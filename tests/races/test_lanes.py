@@ -168,7 +168,7 @@ def test_fifo_holds_under_eight_workers_failures_and_kills(make_engine: MakeEngi
     engine = make_engine(mode="fifo", max_receives=1000, backoff_base_seconds=0.01, backoff_cap_seconds=0.02)
     groups, each = [f"group-{number}" for number in range(5)], 20
     settled: dict[str, list[int]] = defaultdict(list)
-    noted, over, kill = threading.Lock(), threading.Event(), killer(connect())
+    noted, over, kill = threading.Lock(), threading.Event(), killer(connect)
 
     def note(session: Engine, row: Any) -> None:
         with noted:  # the ack and its note are one step, or the note could come late
