@@ -130,10 +130,11 @@ class TestWaitingAcks:
         ran(notes, times=1)
         taken = lease(message_id)[0]
         eventually(lambda: lease(message_id)[1] > taken + timedelta(seconds=3))
-        assert client.receive(queue) == []
+        assert lease(message_id)[0] == taken  # not taken anew after it had ended
         worker.tell(signal.SIGTERM)
         assert worker.wait() == 0
         assert acked(queue) == [[message_id]]
+        assert [line[1:3] for line in notes.said("ran")] == [(message_id, 1)]
 
     def test_one_that_is_refused_is_reported_and_the_others_hold(
         self, client, queue, notes, start_worker, acked, held, connection
