@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 _LENGTH_BYTES = 4
@@ -17,13 +17,29 @@ def pack(frame: Mapping[str, Any]) -> bytes:
     return len(body).to_bytes(_LENGTH_BYTES) + body
 
 
-async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next frame, or None when the other side is gone."""
-    try:
-        length = int.from_bytes(await reader.readexactly(_LENGTH_BYTES))
-        return cast("dict[str, Any]", json.loads(await reader.readexactly(length)))
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
+class Frames(asyncio.Protocol):
+    """Calls `heard` with each frame that arrives, and `lost` once the other side is gone.
+
+    A callback for each frame, where a stream would cost turns of the event loop: a short run is mostly those.
+    """
+
+    def __init__(self, heard: Callable[[dict[str, Any]], None], lost: Callable[[], None]) -> None:
+        self._heard = heard
+        self._lost = lost
+        self._buffer = bytearray()
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while len(self._buffer) >= _LENGTH_BYTES:
+            end = _LENGTH_BYTES + int.from_bytes(self._buffer[:_LENGTH_BYTES])
+            if len(self._buffer) < end:
+                return
+            body = self._buffer[_LENGTH_BYTES:end]
+            del self._buffer[:end]
+            self._heard(json.loads(body))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lost()
 
 
 def receive_frame(link: socket.socket) -> dict[str, Any] | None:
