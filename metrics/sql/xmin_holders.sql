@@ -104,6 +104,7 @@ from aged a
 where greatest(coalesce(case when a.known is null then a.at_most end, a.age, 'infinity'), 0) >= %(young_seconds)s
 order by
   a.xmin_age desc,
+  a.kind = 'hidden_backend', -- which may only follow another
   a.age desc nulls last,
   a.kind,
   a.name
