@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 _LENGTH_BYTES = 4
 
@@ -42,22 +41,14 @@ class Frames(asyncio.Protocol):
         self._lost()
 
 
-def receive_frame(link: socket.socket) -> dict[str, Any] | None:
-    """The next frame, or None when the other side is gone. Blocks."""
-    if (head := _receive_exactly(link, _LENGTH_BYTES)) is None:
+def read_frame(link: BinaryIO) -> dict[str, Any] | None:
+    """The next frame of a socket's buffered reader, or None when the other side is gone. Blocks."""
+    try:
+        head = link.read(_LENGTH_BYTES)
+        length = int.from_bytes(head)
+        body = link.read(length)
+    except ConnectionError:
         return None
-    body = _receive_exactly(link, int.from_bytes(head))
-    return None if body is None else cast("dict[str, Any]", json.loads(body))
-
-
-def _receive_exactly(link: socket.socket, length: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < length:
-        try:
-            piece = link.recv(min(length - len(data), 1 << 20))
-        except ConnectionError:
-            return None
-        if not piece:
-            return None
-        data += piece
-    return bytes(data)
+    if len(head) < _LENGTH_BYTES or len(body) < length:
+        return None
+    return cast("dict[str, Any]", json.loads(body))

@@ -149,21 +149,32 @@ class Shift:
         )
 
     def _fill_slots(self) -> None:
-        while self._has_slot() and self._waiting:
-            lease = self._waiting.popleft()
-            if not lease.lost:
-                run = self._spawn(self._perform(lease))
-                self._running.add(run)
-                run.add_done_callback(self._free_slot)
+        while len(self._running) < self._options.concurrency and (lease := self._next_lease()):
+            slot = self._spawn(self._run_from(lease))
+            self._running.add(slot)
+            slot.add_done_callback(self._free_slot)
 
-    def _has_slot(self) -> bool:
-        return len(self._running) < self._options.concurrency and not self._stopping.is_set()
+    def _next_lease(self) -> Lease | None:
+        while self._waiting and not self._stopping.is_set():
+            if not (lease := self._waiting.popleft()).lost:
+                return lease
+        return None
 
-    def _free_slot(self, run: asyncio.Task[None]) -> None:
-        self._running.discard(run)
+    def _free_slot(self, slot: asyncio.Task[None]) -> None:
+        self._running.discard(slot)
         self._fill_slots()
+        self._ask_for_more()
+
+    def _ask_for_more(self) -> None:
         if self._room():
             self._changed.set()
+
+    async def _run_from(self, lease: Lease | None) -> None:
+        """One run after the other while messages wait, without a turn of the event loop between them."""
+        while lease is not None:
+            await self._perform(lease)
+            lease = self._next_lease()
+            self._ask_for_more()
 
     async def _perform(self, lease: Lease) -> None:
         outcome = Outcome("stopped")  # should the crew fail or this be cancelled
