@@ -47,6 +47,8 @@ with here as (
     case s.kind when 'backend' then s.query end as query,
     s.xmin_age
   from session s
+  where s.kind <> 'backend' -- spares most sessions of a busy server the search of folds
+    or coalesce(s.xact_start <= clock_timestamp() - make_interval(secs => %(young_seconds)s), true)
   union all
   select
     'prepared_transaction', p.gid, null, p.owner::text, p.database::text, null, null, 'prepared', p.prepared, null, null,
@@ -57,7 +59,7 @@ with here as (
     case when l.xmin is null then 'catalog_slot' else 'replication_slot' end,
     l.slot_name::text, l.active_pid, null, l.database::text, l.plugin::text, null,
     case when l.active then 'active' else 'inactive' end, null, null, null,
-    greatest(age(l.xmin), case when l.xmin is null then age(l.catalog_xmin) end)
+    age(coalesce(l.xmin, l.catalog_xmin))
   from pg_replication_slots l
   where (l.xmin is not null or l.catalog_xmin is not null)
     and l.wal_status is distinct from 'lost'
