@@ -52,6 +52,8 @@ class Actor:
     deeds: list[Deed] = field(default_factory=list)
     ended: int = -1
     waiting: Future[None] | None = None
+    waiting_since: int = -1
+    """How many had ended when it was last seen waiting: nobody else's verb sets it free."""
     postponed: list[Callable[[], None]] = field(default_factory=list)
 
     @property
@@ -70,6 +72,7 @@ class Story:
             "update signalbox.lease set deadline = clock_timestamp() where message_id = %s", [self.ids[0]]
         )
         self.waits = 0
+        self.ends = 0
 
     def play(self, order: tuple[int, ...]) -> None:
         """The order names, step by step, whose turn it is; the last step of each ends its transaction."""
@@ -95,12 +98,15 @@ class Story:
     def waits_still(self, actor: Actor) -> bool:
         if actor.waiting is None:
             return False
+        if actor.waiting_since == self.ends:
+            return True
         call, pid = actor.waiting, actor.session.connection.info.backend_pid
         wait([call], 0.005)
         until(lambda: call.done() or blockers(self.observer, pid), f"the end of {actor.verbs}, or a wait")
         if not call.done():
+            actor.waiting_since = self.ends
             return True
-        actor.waiting = None
+        actor.waiting, actor.waiting_since = None, -1
         finish(call)
         return False
 
@@ -108,6 +114,7 @@ class Story:
         if turn == len(actor.verbs):
             actor.session.connection.execute(actor.ends.encode())
             actor.ended = moment
+            self.ends += 1
             return
         actor.waiting = start(self.act, actor, actor.verbs[turn], moment)
         self.waits += self.waits_still(actor)
