@@ -10,6 +10,7 @@ from bench.held_snapshot import measure_held_snapshot
 from bench.report import Report
 from bench.scenarios import SCENARIOS
 from bench.server import ScratchServer
+from bench.workers import MESSAGES, measure_workers
 
 
 def main() -> None:
@@ -28,7 +29,10 @@ def main() -> None:
         if options.snapshot:
             title = f"An old snapshot held for {options.snapshot} s under steady load"
             sections[title] = measure_held_snapshot(server, arena, options.snapshot, say)
-        report = Report(sections, server_version(connection.info.server_version), options.rounds, arena.rest)
+        workers = {}
+        if options.worker:
+            workers = measure_workers(arena, max(1000, int(MESSAGES * options.scale)), options.rounds, say)
+        report = Report(sections, server_version(connection.info.server_version), options.rounds, arena.rest, workers)
     print(report.text())
     if options.json:
         options.json.write_text(report.json())
@@ -42,6 +46,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", choices=names, default=names, help="some of the scenarios, or none")
     parser.add_argument("--growth", action="store_true", help="also drain with 10,000 and 1,000,000 waiting")
     parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
+    parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument(
         "--settle", type=float, default=1.5, metavar="SECONDS", help="rest before each measurement (1.5)"
     )

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from bench.comparison import Results, Sample
 from bench.measuring import Cost
 from bench.scenarios import TEXTBOOK
+from bench.worker_table import worker_lines, worker_measurements
+from bench.workers import WorkerResults
 
 HEADINGS = ("", "", "messages/s", "x", "CPU us", "x", "WAL bytes", "x")
 WIDTHS = (18, 26, 11, 6, 9, 6, 10, 6)
@@ -16,18 +18,21 @@ WIDTHS = (18, 26, 11, 6, 9, 6, 10, 6)
 
 @dataclass(frozen=True)
 class Report:
-    """`sections` by title; `server_version` as the server tells it; `rest` is upkeep with nothing to do."""
+    """`sections` by title, and `workers`; any may be empty. `rest` is upkeep with nothing to do."""
 
     sections: dict[str, Results]
     server_version: str
     rounds: int
     rest: Cost
+    workers: WorkerResults
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
         for title, results in self.sections.items():
             lines += ["", title, _line(HEADINGS)]
             lines += [_line(cells) for cells in _rows(results)]
+        if self.workers:
+            lines += ["", *worker_lines(self.workers)]
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -36,6 +41,7 @@ class Report:
             "cores": os.cpu_count(),
             "upkeep_at_rest": asdict(self.rest),
             "sections": {title: list(_measurements(results)) for title, results in self.sections.items()},
+            "worker": list(worker_measurements(self.workers)),
         }
         return json.dumps(document, indent=2)
 

@@ -78,7 +78,7 @@ class Frame:
     def _entries(self) -> Iterator[Entry]:
         now = fleet.snapshot()
         breaching = wording.plural(now.breaching, "queue") + " breaching"
-        yield self._entry("Overview", "overview", ("queue",), now.breaching, breaching, "bad")
+        yield self._entry("Overview", "overview", ("queue", "old"), now.breaching, breaching, "bad")
         dead = wording.plural(now.dead, "dead letter")
         tone = "bad" if now.dead_alarming else ""
         yield self._entry("Dead letters", "dead_letters", ("dead_letter",), now.dead, dead, tone)

@@ -216,4 +216,5 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(SIGNALBOX_HOME / "beat-schedule")
 CELERY_TIMEZONE = TIME_ZONE
 
 METRICS_TOKEN = env_text("METRICS_TOKEN", "")
+OLD_SNAPSHOT_SECONDS = env_number("OLD_SNAPSHOT_SECONDS", 60, low=1, high=86_400)
 SECURE_REDIRECT_EXEMPT = [r"^metrics$", r"^healthz$"]  # scrapers and probes come from inside, past the proxy with TLS

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from django.conf import settings
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from metrics import names
 from metrics.fleet import Fleet
+from metrics.xmin_holders import KINDS, Holder, oldest
 from queues.counters import QueueNumbers
 
 # A sample of a queue: the metric, the values of its labels after tenant and queue, and the number.
@@ -35,10 +37,11 @@ class FleetCollector(Collector):
         return []
 
     def collect(self) -> Iterator[Family]:
-        """The exporter's own state, then, while it is up, every queue."""
+        """The exporter's own state, then, while it is up, every queue and who holds old snapshots."""
         yield from self._exporter()
         if self.up and self.fleet is not None:
             yield from _queues(self.fleet.queues)
+            yield from _postgres(self.fleet.holders)
 
     def _exporter(self) -> Iterator[Family]:
         values = {
@@ -85,6 +88,17 @@ def _configuration(numbers: QueueNumbers) -> Iterator[Sample]:
         yield names.ALERT_THRESHOLD, ("dead_letters", "warning"), numbers.alert_dead_letters
     yield names.RETENTION, (), numbers.queue.retention_seconds
     yield names.VISIBILITY_TIMEOUT, (), numbers.queue.visibility_timeout_seconds
+
+
+def _postgres(holders: Sequence[Holder]) -> Iterator[Family]:
+    families = {metric: metric.family() for metric in names.POSTGRES_METRICS}
+    for kind in KINDS:
+        transactions, seconds = oldest(holders, kind)
+        families[names.OLDEST_XMIN_TRANSACTIONS].add_metric((kind,), transactions)
+        if seconds is not None:  # unknown: no number is better than a wrong one
+            families[names.OLDEST_XMIN_AGE].add_metric((kind,), seconds)
+    families[names.OLDEST_XMIN_THRESHOLD].add_metric((), settings.OLD_SNAPSHOT_SECONDS)
+    yield from families.values()
 
 
 def _info(numbers: QueueNumbers) -> tuple[str, ...]:

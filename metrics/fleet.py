@@ -1,4 +1,5 @@
-"""One reading of the whole installation: every queue's numbers, and the signs of life of upkeep and consumers.
+"""One reading of the whole installation: every queue's numbers, the signs of life of upkeep and consumers, and
+who keeps PostgreSQL from removing dead rows.
 
 Four SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
 """
@@ -6,11 +7,13 @@ Four SQL queries, however many queues there are; metrics and health both derive 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import connection
 
+from metrics.xmin_holders import Holder, read_holders
 from queues.counters import QueueNumbers, read_numbers
 
 UPKEEP_STALE_SECONDS = 30.0  # it folds every second and moves the clock ten times as often; restarts are shorter
@@ -39,6 +42,7 @@ class Fleet:
     signs: Signs
     read_at: float
     read_seconds: float
+    holders: Sequence[Holder] = ()
 
 
 def read_fleet() -> Fleet:
@@ -47,5 +51,6 @@ def read_fleet() -> Fleet:
     with connection.cursor() as cursor:
         cursor.execute(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS})
         signs = Signs(*cursor.fetchone())
-    queues = read_numbers()
-    return Fleet(queues=queues, signs=signs, read_at=time.time(), read_seconds=time.monotonic() - started)
+    queues, holders = read_numbers(), read_holders()
+    read_seconds = time.monotonic() - started
+    return Fleet(queues=queues, signs=signs, holders=holders, read_at=time.time(), read_seconds=read_seconds)

@@ -93,6 +93,22 @@ VISIBILITY_TIMEOUT = _gauge(
     "queue_visibility_timeout_seconds", "How long a delivered message stays with its consumer by default."
 )
 
+OLDEST_XMIN_AGE = _gauge(
+    "pg_oldest_xmin_age_seconds",
+    "How long the oldest holder of this kind has kept dead rows from being removed; 0 when none does.",
+    ("holder_kind",),
+)
+OLDEST_XMIN_TRANSACTIONS = _gauge(
+    "pg_oldest_xmin_age_transactions",
+    "Transaction ids given out since the oldest one that holders of this kind hold; 0 when none does.",
+    ("holder_kind",),
+)
+OLDEST_XMIN_THRESHOLD = _gauge(
+    "pg_oldest_xmin_threshold_seconds",
+    "From this age on a holder is shown on the overview: the setting OLD_SNAPSHOT_SECONDS as data.",
+    (),
+)
+
 EXPORTER_UP = _gauge(
     "exporter_up", "1 while the numbers are fresh; 0 when the database has not answered for 30 seconds.", ()
 )
@@ -117,4 +133,5 @@ QUEUE_METRICS = (
     VISIBILITY_TIMEOUT,
 )
 EXPORTER_METRICS = (EXPORTER_UP, EXPORTER_LAST_REFRESH, EXPORTER_REFRESH_DURATION)
-METRICS = (*QUEUE_METRICS, *EXPORTER_METRICS)
+POSTGRES_METRICS = (OLDEST_XMIN_AGE, OLDEST_XMIN_TRANSACTIONS, OLDEST_XMIN_THRESHOLD)
+METRICS = (*QUEUE_METRICS, *POSTGRES_METRICS, *EXPORTER_METRICS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
 
@@ -35,7 +35,7 @@ class Message:
 
     def to_json(self) -> dict[str, Any]:
         """The message as a JSON object, for another process."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: getattr(self, name) for name in self.__slots__}
         return values | {"sent_at": self.sent_at.isoformat(), "deadline": self.deadline.isoformat()}
 
     @classmethod

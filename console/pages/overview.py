@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console import fleet, queue_filter
+from console import fleet, old_snapshots, queue_filter
 from console.filterbar import FilterBar, Suggestion, typed
 from console.fleet import Standing
 from console.htmx import render_page
@@ -19,6 +19,7 @@ from console.roles import requires
 from console.verdicts import Verdict
 from console.wording import plural
 from dlq.filters import FilterError
+from metrics.xmin_holders import read_holders
 from queues.counters import QueueNumbers
 from queues.history import sparklines
 
@@ -53,6 +54,7 @@ def show(request: HttpRequest) -> HttpResponse:
         {
             "title": "Overview",
             "fleet": now,
+            "old_snapshot": old_snapshots.warning(read_holders()),
             "rows": _rows(standings[start : start + PAGE_QUEUES]),
             "selected": len(standings),
             "pager": _pager(request, start, len(standings)),

@@ -16,10 +16,10 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from signalbox.messages import Message
-from signalbox.worker.frames import pack, receive_frame
+from signalbox.worker.frames import pack, read_frame
 from signalbox.worker.handlers import Handler, is_async, load
 from signalbox.worker.runners import Answer, AsyncRunner, Runner, ThreadRunner
 
@@ -31,7 +31,8 @@ def main(descriptor: int) -> None:
         signal.signal(number, lambda *_: None)
     link = socket.socket(fileno=descriptor)
     link.set_inheritable(False)  # programs the handler starts must not keep it open
-    if (order := receive_frame(link)) is None:
+    orders = link.makefile("rb")
+    if (order := read_frame(orders)) is None:
         return
     logging.basicConfig(level=order["log_level"], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
@@ -40,7 +41,7 @@ def main(descriptor: int) -> None:
         link.sendall(pack({"unable": "".join(traceback.format_exception(error))}))
         sys.exit(1)
     runner = _runner(handler, order["threads"], _sender(link))
-    threading.Thread(target=_obey, args=(link, runner), name="signalbox-orders", daemon=True).start()
+    threading.Thread(target=_obey, args=(orders, runner), name="signalbox-orders", daemon=True).start()
     link.sendall(pack({"ready": True, "is_async": is_async(handler)}))
     runner.run()
 
@@ -69,9 +70,9 @@ def _sender(link: socket.socket) -> Answer:
     return answer
 
 
-def _obey(link: socket.socket, runner: Runner) -> None:
+def _obey(orders: BinaryIO, runner: Runner) -> None:
     """Pass the worker's orders on; when there is no worker any more, end everything at once."""
-    while (order := receive_frame(link)) is not None:
+    while (order := read_frame(orders)) is not None:
         if "run" in order:
             runner.begin(order["run"], Message.from_json(order["message"]))
         elif "stop" in order:

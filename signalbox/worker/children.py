@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from signalbox.errors import SignalboxError
 from signalbox.messages import Message
-from signalbox.worker.frames import pack, read_frame
+from signalbox.worker.frames import Frames, pack
 from signalbox.worker.outcomes import Outcome
 
 #: A child inherits the import path and nothing else: what follows is for whoever reads the process list.
@@ -46,29 +46,44 @@ class Launch:
     label: str
 
 
+def _future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
+
+
 @dataclass(eq=False, slots=True)
 class Run:
     """One message in a child; `stack` comes only after a stop was asked for."""
 
     number: int
-    outcome: asyncio.Future[Outcome] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    stack: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    outcome: asyncio.Future[Outcome] = field(default_factory=_future)
+    stack: asyncio.Future[str] = field(default_factory=_future)
+    #: Resolved when there is an outcome, or earlier by whoever wants the run to end.
+    attention: asyncio.Future[None] = field(default_factory=_future)
+
+    def end(self, outcome: Outcome) -> None:
+        """The run is over; what is said later does not count."""
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+        self.call_attention()
+
+    def call_attention(self, _: object = None) -> None:
+        """Have whoever waits for the run look at it now."""
+        if not self.attention.done():
+            self.attention.set_result(None)
 
 
 class Child:
     """One process that runs the handler, in a process group of its own that is killed as a whole."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.is_async = False
         self.gone = False
         self.runs: dict[int, Run] = {}
         self._process = process
-        self._reader = reader
-        self._writer = writer
+        self._transport: asyncio.WriteTransport
         self._numbers = itertools.count(1)
-        self._following: asyncio.Task[None] | None = None
+        self._greeting: asyncio.Future[dict[str, Any] | None] = _future()
+        self._burial: asyncio.Future[asyncio.Task[None]] = _future()
 
     @classmethod
     async def start(cls, launch: Launch) -> Self:
@@ -81,13 +96,13 @@ class Child:
                 pass_fds=[theirs.fileno()],
                 process_group=0,
             )
-        child = cls(process, *await asyncio.open_unix_connection(sock=ours))
+        child = cls(process)
+        await child._connect(ours)
         try:
             await child._greet(launch)
         except BaseException:
             await child.kill()
             raise
-        child._following = asyncio.create_task(child._follow())
         return child
 
     @property
@@ -117,9 +132,8 @@ class Child:
         """End the process group at once and wait for the end."""
         self._kill()
         await self._process.wait()
-        self._writer.close()
-        if self._following is not None:
-            await self._following
+        self._transport.close()
+        await (await self._burial)
 
     def _kill(self) -> None:
         if self._process.returncode is None:
@@ -127,8 +141,12 @@ class Child:
                 os.killpg(self.pid, signal.SIGKILL)
 
     def _send(self, frame: Mapping[str, Any]) -> None:
-        if not self._writer.is_closing():
-            self._writer.write(pack(frame))
+        if not self._transport.is_closing():
+            self._transport.write(pack(frame))
+
+    async def _connect(self, link: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        self._transport, _ = await loop.create_unix_connection(lambda: Frames(self._hear, self._lose), sock=link)
 
     async def _greet(self, launch: Launch) -> None:
         self._send(
@@ -140,7 +158,7 @@ class Child:
             }
         )
         try:
-            greeting = await asyncio.wait_for(read_frame(self._reader), START_SECONDS)
+            greeting = await asyncio.wait_for(self._greeting, START_SECONDS)
         except TimeoutError:
             greeting = {"unable": f"not within {START_SECONDS:g} seconds"}
         if greeting is None or "ready" not in greeting:
@@ -148,22 +166,29 @@ class Child:
             raise HandlerNotLoaded(f"{launch.handler} cannot be loaded: {reason}")
         self.is_async = greeting["is_async"]
 
-    async def _follow(self) -> None:
-        """Pass on what the child says until it is gone; whatever it was running has then failed."""
-        while (frame := await read_frame(self._reader)) is not None:
-            if (run := self.runs.get(frame["run"])) is None:
-                continue
+    def _hear(self, frame: dict[str, Any]) -> None:
+        """Pass on what the child says."""
+        if "run" not in frame:
+            if not self._greeting.done():
+                self._greeting.set_result(frame)
+        elif (run := self.runs.get(frame["run"])) is not None:
             if "stack" in frame and not run.stack.done():
                 run.stack.set_result(frame["stack"])
-            if "outcome" in frame and not run.outcome.done():
-                run.outcome.set_result(Outcome(**frame["outcome"]))
+            if "outcome" in frame:
+                run.end(Outcome(**frame["outcome"]))
+
+    def _lose(self) -> None:
         self.gone = True
-        self._writer.close()
+        if not self._greeting.done():
+            self._greeting.set_result(None)
+        self._burial.set_result(asyncio.create_task(self._bury()))
+
+    async def _bury(self) -> None:
+        """The child is gone, or as good as: what it was running has failed."""
         self._kill()
         outcome = _death(await self._process.wait())
         for run in self.runs.values():
-            if not run.outcome.done():
-                run.outcome.set_result(outcome)
+            run.end(outcome)
 
 
 def _death(returncode: int) -> Outcome:

@@ -24,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add("--concurrency", type=int, metavar="N", help="runs at a time (1)")
     add("--prefetch", type=int, metavar="N", help="messages held beyond those running (0)")
+    add("--ack-delay", type=float, metavar="S", help="seconds an ack may wait for others to go with (0.005; 0: none)")
+    add("--ack-batch", type=int, metavar="N", help="acks in one call at most (100; 1: each alone)")
     add("--task-timeout", type=float, metavar="S", help="stop a run after so many seconds (never)")
     add("--visibility-timeout", type=float, metavar="S", help="seconds of a lease (the queue's setting)")
     add("--heartbeat", type=float, metavar="S", help="seconds between extensions (a third of the lease)")

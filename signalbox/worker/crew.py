@@ -38,15 +38,14 @@ class Crew:
         """Run the handler on the message until it ends, its time is over or `interruption` is resolved."""
         child, run = await self._begin(message)
         try:
-            ends: set[asyncio.Future[Any]] = {run.outcome, interruption}
-            ended, _ = await asyncio.wait(ends, timeout=task_timeout, return_when=asyncio.FIRST_COMPLETED)
-            if run.outcome not in ended:
+            ended = await self._follow(run, task_timeout, interruption)
+            if not ended:
                 await self._stop(child, run)
         finally:
             del child.runs[run.number]
             await self._tidy(child)
         outcome = run.outcome.result() if run.outcome.done() else None
-        if outcome is not None and (run.outcome in ended or outcome == DONE):
+        if outcome is not None and (ended or outcome == DONE):
             return outcome
         if interruption.done():
             return Outcome("stopped")
@@ -80,6 +79,18 @@ class Crew:
 
     def _capacity(self, child: Child) -> int:
         return self._async_capacity if child.is_async else self._launch.threads
+
+    async def _follow(self, run: Run, task_timeout: float | None, interruption: asyncio.Future[None]) -> bool:
+        """Wait for the run. Did it end by itself? What asyncio.wait does, in half the turns of the event loop."""
+        interruption.add_done_callback(run.call_attention)
+        timer = asyncio.get_running_loop().call_later(task_timeout, run.call_attention) if task_timeout else None
+        try:
+            await run.attention
+        finally:
+            interruption.remove_done_callback(run.call_attention)
+            if timer is not None:
+                timer.cancel()
+        return run.outcome.done()
 
     async def _stop(self, child: Child, run: Run) -> None:
         """Cancel the task and wait; if that does not end the run, take its process out of service."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, cast
 
 _LENGTH_BYTES = 4
 
@@ -17,31 +16,39 @@ def pack(frame: Mapping[str, Any]) -> bytes:
     return len(body).to_bytes(_LENGTH_BYTES) + body
 
 
-async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next frame, or None when the other side is gone."""
+class Frames(asyncio.Protocol):
+    """Calls `heard` with each frame that arrives, and `lost` once the other side is gone.
+
+    A callback for each frame, where a stream would cost turns of the event loop: a short run is mostly those.
+    """
+
+    def __init__(self, heard: Callable[[dict[str, Any]], None], lost: Callable[[], None]) -> None:
+        self._heard = heard
+        self._lost = lost
+        self._buffer = bytearray()
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while len(self._buffer) >= _LENGTH_BYTES:
+            end = _LENGTH_BYTES + int.from_bytes(self._buffer[:_LENGTH_BYTES])
+            if len(self._buffer) < end:
+                return
+            body = self._buffer[_LENGTH_BYTES:end]
+            del self._buffer[:end]
+            self._heard(json.loads(body))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lost()
+
+
+def read_frame(link: BinaryIO) -> dict[str, Any] | None:
+    """The next frame of a socket's buffered reader, or None when the other side is gone. Blocks."""
     try:
-        length = int.from_bytes(await reader.readexactly(_LENGTH_BYTES))
-        return cast("dict[str, Any]", json.loads(await reader.readexactly(length)))
-    except (asyncio.IncompleteReadError, ConnectionError):
+        head = link.read(_LENGTH_BYTES)
+        length = int.from_bytes(head)
+        body = link.read(length)
+    except ConnectionError:
         return None
-
-
-def receive_frame(link: socket.socket) -> dict[str, Any] | None:
-    """The next frame, or None when the other side is gone. Blocks."""
-    if (head := _receive_exactly(link, _LENGTH_BYTES)) is None:
+    if len(head) < _LENGTH_BYTES or len(body) < length:
         return None
-    body = _receive_exactly(link, int.from_bytes(head))
-    return None if body is None else cast("dict[str, Any]", json.loads(body))
-
-
-def _receive_exactly(link: socket.socket, length: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < length:
-        try:
-            piece = link.recv(min(length - len(data), 1 << 20))
-        except ConnectionError:
-            return None
-        if not piece:
-            return None
-        data += piece
-    return bytes(data)
+    return cast("dict[str, Any]", json.loads(body))

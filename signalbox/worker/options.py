@@ -8,6 +8,10 @@ from signalbox import arguments
 from signalbox.errors import InvalidArgument
 from signalbox.worker.handlers import Handler, name_of
 
+#: A message whose ack waits is done, and would be done again after a crash: so neither long, in seconds, nor many.
+MAX_ACK_DELAY_SECONDS = 60.0
+MAX_ACK_BATCH = 1000
+
 
 @dataclass
 class Options:
@@ -22,6 +26,10 @@ class Options:
     concurrency: int = 1
     #: Messages held beyond those running, so that no run waits for a claim: for short tasks.
     prefetch: int = 0
+    #: Longest time that the ack of a finished run waits for others to go with it; 0: none waits.
+    ack_delay: float = 0.005
+    #: Acks in one call, at most; 1: each goes alone.
+    ack_batch: int = 100
     #: Time after which a run is stopped and recorded as lock_expired; None: never.
     task_timeout: float | None = None
     #: How long a lease lasts without a heartbeat; None: as the queue says.
@@ -51,6 +59,10 @@ class Options:
             arguments.count("prefetch", self.prefetch)
         if self.tasks_per_process is not None:
             arguments.count("tasks_per_process", self.tasks_per_process)
+        if arguments.count("ack_batch", self.ack_batch) > MAX_ACK_BATCH:
+            raise InvalidArgument(f"ack_batch must be at most {MAX_ACK_BATCH}", field="ack_batch")
+        if arguments.seconds("ack_delay", self.ack_delay) > MAX_ACK_DELAY_SECONDS:
+            raise InvalidArgument(f"ack_delay must be at most {MAX_ACK_DELAY_SECONDS:g} seconds", field="ack_delay")
         for name in ("stop_grace", "cancel_grace"):
             arguments.seconds(name, getattr(self, name))
         for name in ("task_timeout", "visibility_timeout", "heartbeat", "poll_interval"):

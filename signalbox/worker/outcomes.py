@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from signalbox.worker.verdicts import Reject, Retry
@@ -27,7 +27,7 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """The outcome as a JSON object; `Outcome(**fields)` makes it again."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 DONE = Outcome("done")

@@ -1,4 +1,9 @@
-"""Telling the database how runs ended. Acks that come up while a call is under way go together in the next."""
+"""Telling the database how runs ended: acks many at a time, everything else at once.
+
+An ack waits a little for others to go with, and those that come up while a call is under way go together in
+the next. The lease of one that waits is extended like any other. A worker that dies with acks untold has its
+messages delivered again, as if it had died a little earlier.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from signalbox.async_client import AsyncClient
 from signalbox.errors import SignalboxError
 from signalbox.messages import FailureReason, NackOutcome
 from signalbox.worker.leases import Lease, Leases
+from signalbox.worker.options import Options
 from signalbox.worker.outages import persist
 from signalbox.worker.outcomes import Kind, Outcome
 
@@ -27,38 +33,77 @@ logger = logging.getLogger(__name__)
 
 
 class Settlement:
-    """Settles leases in the order in which their runs ended, whatever the state of the database."""
+    """Settles leases, whatever the state of the database, and calls `relieved` whenever it has told some."""
 
-    def __init__(self, client: AsyncClient, leases: Leases) -> None:
+    def __init__(self, client: AsyncClient, leases: Leases, options: Options, relieved: Callable[[], None]) -> None:
         self._client = client
         self._leases = leases
-        self._pending: list[tuple[Lease, Outcome]] = []
-        self._wanted = asyncio.Event()
+        self._ack_delay = options.ack_delay
+        self._ack_batch = options.ack_batch
+        self._relieved = relieved
+        self._done: list[Lease] = []
+        self._not_done: list[tuple[Lease, Outcome]] = []
+        self._timer: asyncio.TimerHandle | None = None  # runs while acks wait for others
+        self._due = asyncio.Event()
+        self._hurried = False
         #: Set while there is nothing left to settle.
         self.idle = asyncio.Event()
         self.idle.set()
 
+    @property
+    def untold(self) -> int:
+        """Outcomes that wait for their call."""
+        return len(self._done) + len(self._not_done)
+
     def settle(self, lease: Lease, outcome: Outcome) -> None:
         """Have the outcome recorded soon. A lease that is lost has nothing to settle."""
         lease.finished = True
-        if not lease.lost:
-            self._pending.append((lease, outcome))
-            self.idle.clear()
-            self._wanted.set()
+        if lease.lost:
+            return
+        self.idle.clear()
+        if outcome.kind == "done":
+            self._done.append(lease)
+            self._schedule()
+        else:
+            self._not_done.append((lease, outcome))
+            self._due.set()
+
+    def hurry(self) -> None:
+        """From now on no ack waits for others."""
+        self._hurried = True
+        self._schedule()
 
     async def work(self) -> None:
         """Settle what comes, until cancelled."""
         while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            pending, self._pending = self._pending, []
-            await self._ack([lease for lease, outcome in pending if outcome.kind == "done"])
-            await self._give_back([lease for lease, outcome in pending if outcome.kind == "stopped"])
-            for lease, outcome in pending:
-                if outcome.kind in _REASONS:
-                    await self._nack(lease, outcome)
-            if not self._pending:
+            await self._due.wait()
+            self._due.clear()
+            await self._tell()
+            self._relieved()
+            if not self.untold:
                 self.idle.set()
+
+    def _schedule(self) -> None:
+        """Send the acks now if they are enough or may not wait; otherwise when the first has waited its time."""
+        if self._hurried or not self._ack_delay or len(self._done) >= self._ack_batch:
+            self._due.set()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._ack_delay, self._due.set)
+
+    async def _tell(self) -> None:
+        """What is not done goes first, for somebody else may have the message; then one call of acks."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        not_done, self._not_done = self._not_done, []
+        await self._give_back([lease for lease, outcome in not_done if outcome.kind == "stopped"])
+        for lease, outcome in not_done:
+            if outcome.kind in _REASONS:
+                await self._nack(lease, outcome)
+        acks, self._done = self._done[: self._ack_batch], self._done[self._ack_batch :]
+        if self._done:
+            self._due.set()  # these have waited long enough
+        await self._ack(acks)
 
     async def _ack(self, leases: list[Lease]) -> None:
         if not leases:

@@ -46,7 +46,8 @@ class Shift:
         self._claims, settlements, heartbeats = self._clients
         self._options = options
         self._leases = Leases(heartbeats, options.heartbeat)
-        self._settlement = Settlement(settlements, self._leases)
+        self._changed = asyncio.Event()  # a slot became free, the queue was announced, outcomes were told, or the end
+        self._settlement = Settlement(settlements, self._leases, options, relieved=self._changed.set)
         self._presence = Presence(heartbeats, options)
         self._crew = Crew(
             Launch(options.handler_name, options.environment, options.tasks_per_process or 1, options.queue),
@@ -55,7 +56,6 @@ class Shift:
         )
         self._waiting: deque[Lease] = deque()
         self._running: set[asyncio.Task[None]] = set()
-        self._changed = asyncio.Event()  # a slot became free, the queue was announced, or the worker stops
         self._stopping = asyncio.Event()
         self._at_once = asyncio.Event()
         self._failure: BaseException | None = None
@@ -122,11 +122,18 @@ class Shift:
                     await happens(self._changed, within=jittered(self._options.poll_interval) if room else None)
 
     def _room(self) -> int:
-        """How many messages to claim now: none before half of what was claimed ahead is used up."""
-        if len(self._waiting) > self._options.prefetch // 2:
+        """How many messages to claim now: none before half of what was claimed ahead is used up.
+
+        Nor while more outcomes than a call of acks and a full worker could make wait to be told, so that a
+        database that is slow to take them bounds what would be delivered again.
+        """
+        capacity = self._options.concurrency + self._options.prefetch
+        if (
+            len(self._waiting) > self._options.prefetch // 2
+            or self._settlement.untold > capacity + self._options.ack_batch
+        ):
             return 0
-        held = len(self._waiting) + len(self._running)
-        return min(self._options.concurrency + self._options.prefetch - held, MAX_CLAIM)
+        return min(capacity - len(self._waiting) - len(self._running), MAX_CLAIM)
 
     async def _receive(self, room: int) -> list[Message] | None:
         return await persist(
@@ -142,20 +149,32 @@ class Shift:
         )
 
     def _fill_slots(self) -> None:
-        while self._has_slot() and self._waiting:
-            lease = self._waiting.popleft()
-            if not lease.lost:
-                run = self._spawn(self._perform(lease))
-                self._running.add(run)
-                run.add_done_callback(self._free_slot)
+        while len(self._running) < self._options.concurrency and (lease := self._next_lease()):
+            slot = self._spawn(self._run_from(lease))
+            self._running.add(slot)
+            slot.add_done_callback(self._free_slot)
 
-    def _has_slot(self) -> bool:
-        return len(self._running) < self._options.concurrency and not self._stopping.is_set()
+    def _next_lease(self) -> Lease | None:
+        while self._waiting and not self._stopping.is_set():
+            if not (lease := self._waiting.popleft()).lost:
+                return lease
+        return None
 
-    def _free_slot(self, run: asyncio.Task[None]) -> None:
-        self._running.discard(run)
+    def _free_slot(self, slot: asyncio.Task[None]) -> None:
+        self._running.discard(slot)
         self._fill_slots()
-        self._changed.set()
+        self._ask_for_more()
+
+    def _ask_for_more(self) -> None:
+        if self._room():
+            self._changed.set()
+
+    async def _run_from(self, lease: Lease | None) -> None:
+        """One run after the other while messages wait, without a turn of the event loop between them."""
+        while lease is not None:
+            await self._perform(lease)
+            lease = self._next_lease()
+            self._ask_for_more()
 
     async def _perform(self, lease: Lease) -> None:
         outcome = Outcome("stopped")  # should the crew fail or this be cancelled
@@ -166,6 +185,7 @@ class Shift:
 
     async def _wind_down(self) -> None:
         """Give back what waits, let what runs finish in its grace, stop and give back the rest."""
+        self._settlement.hurry()
         for lease in self._waiting:
             self._settlement.settle(lease, Outcome("stopped"))
         if self._running:

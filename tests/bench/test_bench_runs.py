@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from bench.scenarios import SCENARIOS
+from bench.workers import HABITS
 
 PROJECT = Path(__file__).parents[2]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
@@ -13,11 +14,12 @@ TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
-    command = [sys.executable, "-m", "bench", *TINY, "--growth", "--snapshot", "3", "--json", str(file)]
+    command = [sys.executable, "-m", "bench", *TINY, "--growth", "--snapshot", "3", "--worker", "--json", str(file)]
     process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
 
-    sections = json.loads(file.read_text())["sections"]
+    report = json.loads(file.read_text())
+    sections = report["sections"]
     measured = {row["scenario"] for rows in sections.values() for row in rows}
     assert {scenario.name for scenario in SCENARIOS} < measured
     assert {"4,000 waiting", "last third"} < measured
@@ -26,3 +28,11 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
             assert row["messages_per_second"] > 0
             assert row["wal_bytes"] > 0
             assert f"{row['side']} " in process.stdout
+    assert [row["worker"] for row in report["worker"]] == [habit.name for habit in HABITS]
+    for row in report["worker"]:
+        assert row["messages_per_second"] > 0
+        assert row["worker_cpu_us"] > 0
+        assert f"{row['worker']} " in process.stdout
+    alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
+    assert alone == ahead == 1
+    assert gathered > 1

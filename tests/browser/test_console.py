@@ -31,6 +31,7 @@ PATHS = [
     "/redrives/new?q=queue:Q",
     "/deletions/new?q=queue:Q",
     "/consumers",
+    "/old-snapshots",
     "/audit",
     "/people",
     "/new-queue",

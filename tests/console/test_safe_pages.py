@@ -22,6 +22,7 @@ PATHS = [
     "/redrives/new",
     "/deletions/new?q=queue:Q",
     "/consumers",
+    "/old-snapshots",
     "/audit",
     "/people",
     "/new-queue",

@@ -25,6 +25,7 @@ MATRIX = [
     ("get", "/dead-letters", "see_metadata"),
     ("get", "/redrives", "see_metadata"),
     ("get", "/consumers", "see_metadata"),
+    ("get", "/old-snapshots", "see_metadata"),
     ("get", "/audit", "see_metadata"),
     ("get", "/queues/Q/send", "redrive"),
     ("post", "/queues/Q/send", "redrive"),

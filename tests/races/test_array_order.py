@@ -16,6 +16,7 @@ from tests.races.sessions import finish, start, until_waiting
 Connect = Callable[..., psycopg.Connection[Any]]
 
 EXTEND = "select count(deadline) from signalbox.change_visibility_batch(%s, 60)"
+GIVE_BACK = "select count(deadline) from signalbox.change_visibility_batch(%s, 0)"
 ACK_CLAIMS = "select count(*) filter (where acked) from signalbox._ack_claims(%s)"
 ACK = "select count(*) filter (where acked) from signalbox.ack(%s)"
 
@@ -52,7 +53,11 @@ def overlap(
     return outcomes
 
 
-@pytest.mark.parametrize(("verb", "expected"), [(ACK, [3, 0]), (EXTEND, [3, 3])], ids=["ack", "extend"])
+@pytest.mark.parametrize(
+    ("verb", "expected"),
+    [(ACK, [3, 0]), (EXTEND, [3, 3]), (GIVE_BACK, [3, 0])],
+    ids=["ack", "extend", "give back"],
+)
 def test_overlapping_calls_in_opposite_orders_do_not_deadlock(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any], verb: str, expected: list[int]
 ) -> None:
@@ -61,7 +66,14 @@ def test_overlapping_calls_in_opposite_orders_do_not_deadlock(
     assert sorted(overlap(engine, sessions, observer, verb), key=str) == sorted(expected, key=str)
 
 
-@pytest.mark.parametrize(("verb", "call"), [("_ack_claims", ACK_CLAIMS), ("change_visibility_batch", EXTEND)])
+@pytest.mark.parametrize(
+    ("verb", "call"),
+    [
+        ("_ack_claims", ACK_CLAIMS),
+        ("change_visibility_batch", EXTEND),
+        ("change_visibility_batch", GIVE_BACK),
+    ],
+)
 def test_calls_that_lock_in_the_order_given_would_deadlock(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs, verb: str, call: str
 ) -> None:

@@ -173,3 +173,18 @@ def test_a_message_given_back_forever_never_blocks_its_queue(engine: Engine) -> 
     engine.value("select signalbox.change_visibility(%s, 0)", handle)
 
     assert engine.receive_one()[2] == 32767
+
+
+@pytest.mark.parametrize("how", ["rejected", "expired"])
+def test_a_message_without_a_body_is_not_buried_empty(make_engine: Callable[..., Engine], how: str) -> None:
+    """Hazard 8: an error, and the lease stays; a dead letter without its body could never be read or redriven."""
+    engine = make_engine(max_receives=1)
+    engine.send("lost")
+    handle = engine.receive_one(visibility_timeout=0)[1]
+    engine.connection.execute("delete from signalbox.message where queue_id = %s", [engine.queue_id])
+
+    with pytest.raises(psycopg.errors.DataCorrupted, match="have no body"):
+        engine.nack(handle, reason="rejected") if how == "rejected" else engine.receive(1)
+
+    assert engine.counted() == engine.recounted() == (0, 0, 1, 0, 0)
+    assert engine.value("select signalbox.purge(%s, null, '{leased}')", engine.queue) == 1  # the way out

@@ -81,6 +81,36 @@ def test_a_purge_leaves_what_a_consumer_is_claiming(engine: Engine, connect: Con
     assert engine.counted() == engine.recounted() == (0, 0, 2, 0, 0)
 
 
+@pytest.mark.parametrize("state", ["scheduled", "leased"])
+def test_a_purge_leaves_what_another_moves_at_this_moment(engine: Engine, connect: Connect, state: str) -> None:
+    """A promotion, or an ack: the purge does not wait for it."""
+    for number in range(2):
+        engine.send(number, delay_seconds=0.000001 if state == "scheduled" else 0)
+    mover, purger = engine.on(connect()), engine.on(connect())
+    handle = engine.receive(2)[0][1] if state == "leased" else ""
+    purger.connection.execute("set lock_timeout = '1s'")
+    mover.connection.execute("begin")
+    if state == "leased":
+        assert mover.ack(handle) == [True]
+    else:
+        assert mover.value("select signalbox._promote_due(%s, '-infinity', 1)", engine.queue_id) == 1
+
+    assert purger.value("select signalbox.purge(%s, null, array[%s])", engine.queue, state) == 1
+
+    mover.connection.execute("commit")
+    assert engine.counted() == engine.recounted() == (1 if state == "scheduled" else 0, 0, 0, 0, 0)
+
+
+def test_one_call_takes_no_more_than_it_may_whatever_the_states(engine: Engine) -> None:
+    for number in range(3):
+        engine.die(number)
+    queue = f"{engine.queue}-dlq"
+    engine.rows("select signalbox.send(%s, '1')", queue)
+    step = "select signalbox.purge(%s, null, '{ready,scheduled,leased,dead}', 2)"
+
+    assert [engine.value(step, queue) for _ in range(3)] == [2, 2, 0]
+
+
 def test_a_message_claimed_in_vain_is_purged_by_the_next_step(engine: Engine, connect: Connect) -> None:
     engine.send("x")
     bound = preview(engine)

@@ -132,6 +132,37 @@ def test_a_handle_is_bound_to_its_queue(make_engine: Callable[..., Engine], verb
     assert engine.recounted() == (0, 0, 1, 0, 0)
 
 
+USES_OF_MANY = {
+    "ack": "select acked from signalbox.ack(%s)",
+    "extend": "select deadline is not null from signalbox.change_visibility_batch(%s, 60)",
+    "give back": "select deadline is not null from signalbox.change_visibility_batch(%s, 0)",
+}
+
+
+@pytest.mark.parametrize("claims", [1, 2], ids=["one claim", "two claims"])
+@pytest.mark.parametrize("use", USES_OF_MANY)
+def test_handles_are_bound_to_their_queue_together_too(
+    make_engine: Callable[..., Engine], use: str, claims: int
+) -> None:
+    engine, other = make_engine(), make_engine()
+    for number in range(4):
+        engine.send(number)
+    handles = [row[1].split(".", 1)[1] for _ in range(claims) for row in engine.receive(4 // claims)]
+
+    answers = engine.rows(USES_OF_MANY[use], [f"{other.queue_id}.{handle}" for handle in handles])
+
+    assert answers == [(False,)] * 4
+    assert engine.counted() == engine.recounted() == (0, 0, 4, 0, 0)
+
+
+@pytest.mark.parametrize("claims", [1, 2, 6])
+def test_handles_of_older_deliveries_give_nothing_back_either(engine: Engine, claims: int) -> None:
+    handles = of_older_deliveries(engine, claims=claims)
+
+    assert engine.rows(USES_OF_MANY["give back"], handles) == [(False,)] * 6
+    assert engine.counted() == engine.recounted() == (0, 0, 6, 0, 0)
+
+
 def test_a_handle_settles_once(engine: Engine) -> None:
     engine.send("work")
     handle = engine.receive_one()[1]

@@ -45,6 +45,25 @@ def wait_for_gate(message):
     note(message, "ended")
 
 
+def record_or_fail(message):
+    if message.payload.get("poisonous"):
+        poison(message)
+    record(message)
+
+
+def record_or_spin(message):
+    if message.payload.get("poisonous"):
+        spin(message)
+    record(message)
+
+
+def record_or_kill_worker(message):
+    record(message)
+    if message.payload.get("deadly") and message.receive_count == 1:
+        os.kill(os.getppid(), signal.SIGKILL)
+        spin(message)
+
+
 def poison(message):
     note(message, "ran")
     cause = {"customer": message.payload.get("customer")}

@@ -95,6 +95,10 @@ class TestOptions:
         [
             ({"concurrency": 0}, "concurrency"),
             ({"prefetch": -1}, "prefetch"),
+            ({"ack_delay": -1}, "ack_delay"),
+            ({"ack_delay": 61}, "ack_delay"),
+            ({"ack_batch": 0}, "ack_batch"),
+            ({"ack_batch": 1001}, "ack_batch"),
             ({"task_timeout": 0}, "task_timeout"),
             ({"poll_interval": -1}, "poll_interval"),
             ({"stop_grace": float("inf")}, "stop_grace"),

@@ -1,0 +1,128 @@
+"""Measures the real worker with a handler that does nothing: claims and acks one at a time, ahead, together."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+
+import psutil
+
+from bench.comparison import Arena
+from bench.scenarios import SIGNALBOX
+
+MESSAGES = 10_000
+WARM_UP_MESSAGES = 1_000
+LOOK_SECONDS = 0.02
+PATIENCE_SECONDS = 600.0
+STOP_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A way to work: what the worker is told on its command line."""
+
+    name: str
+    options: tuple[str, ...]
+
+
+#: The first is what the others are compared with.
+HABITS = (
+    Habit("one claim, one ack", ("--prefetch=0", "--ack-delay=0", "--ack-batch=1")),
+    Habit("claims ahead, one ack", ("--prefetch=100", "--ack-delay=0", "--ack-batch=1")),
+    Habit("claims ahead, acks gathered", ("--prefetch=100",)),
+)
+
+
+@dataclass(frozen=True)
+class WorkerSample:
+    """One measurement; costs are for one message."""
+
+    messages_per_second: float
+    worker_cpu_us: float
+    server_cpu_us: float
+    wal_bytes: float
+    messages_per_ack: float
+
+    @classmethod
+    def median(cls, samples: "list[WorkerSample]") -> "WorkerSample":
+        columns = zip(*(astuple(sample) for sample in samples), strict=True)
+        return cls(*map(statistics.median, columns))
+
+
+WorkerResults = dict[Habit, list[WorkerSample]]
+
+
+def measure_workers(arena: Arena, messages: int, rounds: int, progress: Callable[[str], None]) -> WorkerResults:
+    """Every habit drains as many messages, `rounds` times; who goes first changes with every round."""
+    results: WorkerResults = {habit: [] for habit in HABITS}
+    for number in range(rounds):
+        for place in range(len(HABITS)):
+            habit = HABITS[(number + place) % len(HABITS)]
+            progress(f"round {number + 1} of {rounds}: worker, {habit.name}")
+            with _working(arena, habit) as process:
+                results[habit].append(_measure(arena, process, messages))
+    return results
+
+
+@contextmanager
+def _working(arena: Arena, habit: Habit) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker that has run before, with everything loaded and prepared, whose queue is paused."""
+    _configure(arena, paused=False)
+    arena.prepare(SIGNALBOX, WARM_UP_MESSAGES)
+    command = [sys.executable, "-m", "signalbox.worker", "bench", "bench.handlers:nothing", "--poll-interval=0.05"]
+    process = subprocess.Popen(
+        [*command, "--log-level=ERROR", *habit.options], env={**os.environ, "DATABASE_URL": arena.url}
+    )
+    try:
+        _wait_until_drained(arena, process)
+        _configure(arena, paused=True)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(STOP_SECONDS)
+
+
+def _measure(arena: Arena, process: subprocess.Popen[bytes], messages: int) -> WorkerSample:
+    """The time from the end of the pause to the last ack, and what was used meanwhile."""
+    arena.prepare(SIGNALBOX, messages)
+    stock, ack_calls, worker_cpu_seconds = arena.waiting(SIGNALBOX), _ack_calls(arena), _cpu_seconds(process)
+    with arena.meter.measure() as cost:
+        _configure(arena, paused=False)
+        started = time.monotonic()
+        _wait_until_drained(arena, process)
+        seconds = time.monotonic() - started
+        arena.connection.execute(SIGNALBOX.sql("catch_up"))
+    return WorkerSample(
+        messages_per_second=stock / seconds,
+        worker_cpu_us=(_cpu_seconds(process) - worker_cpu_seconds) / stock * 1e6,
+        server_cpu_us=cost.cpu_seconds / stock * 1e6,
+        wal_bytes=cost.wal_bytes / stock,
+        messages_per_ack=stock / (_ack_calls(arena) - ack_calls),
+    )
+
+
+def _configure(arena: Arena, *, paused: bool) -> None:
+    arena.connection.execute("select signalbox.configure_queue('bench', jsonb_build_object('paused', %s))", [paused])
+
+
+def _wait_until_drained(arena: Arena, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while arena.waiting(SIGNALBOX):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"the worker did not drain its queue; its exit status is {process.returncode}")
+        time.sleep(LOOK_SECONDS)
+
+
+def _cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Of the worker and of the children it has; none comes or goes while the handler returns."""
+    worker = psutil.Process(process.pid)
+    return sum(sum(each.cpu_times()[:2]) for each in (worker, *worker.children(recursive=True)))
+
+
+def _ack_calls(arena: Arena) -> int:
+    row = arena.connection.execute("select count(*) from signalbox.settled where outcome = 'a'").fetchone()
+    return int(row[0]) if row else 0

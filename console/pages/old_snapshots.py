@@ -1,0 +1,32 @@
+"""Old snapshots: who keeps PostgreSQL from removing dead rows, and what to do about it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from console.htmx import render_page
+from console.old_snapshots import Row
+from console.roles import may, requires
+from metrics.xmin_holders import HIDDEN_BACKEND, YOUNG_SECONDS, read_holders
+
+MOST_HOLDERS = 100
+
+
+@require_safe
+@requires("see_metadata")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /old-snapshots: the holders, oldest first. Statements may quote data: they take what payloads take."""
+    holders = read_holders()
+    sees_queries = may(request.user, "see_payloads")
+    context = {
+        "title": "Old snapshots",
+        "rows": [Row(one, one.query if sees_queries else None) for one in holders[:MOST_HOLDERS]],
+        "count": len(holders),
+        "old": sum(one.is_old for one in holders),
+        "hidden": sum(one.kind == HIDDEN_BACKEND for one in holders),
+        "young_seconds": YOUNG_SECONDS,
+        "old_seconds": settings.OLD_SNAPSHOT_SECONDS,
+    }
+    return render_page(request, "old_snapshots/browse.html", "old_snapshots/_list.html", context)

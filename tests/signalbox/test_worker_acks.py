@@ -1,0 +1,152 @@
+"""Acks that wait for others: gathered, told in time, and nothing lost or doubled by it.
+
+Where an ack must be seen waiting, it would wait for longer than any test does.
+"""
+
+from __future__ import annotations
+
+import signal
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from tests.signalbox.workers import PATIENCE, eventually
+
+FOR_EVER = 60.0
+assert FOR_EVER > PATIENCE
+
+
+@pytest.fixture
+def acked(dsn):
+    """What was acked of a queue: a list of message ids for each call."""
+
+    def look(queue):
+        with psycopg.connect(dsn) as connection:
+            rows = connection.execute(
+                "select message_ids from signalbox.settled join signalbox.queue using (queue_id)"
+                " where name = %s and outcome = 'a'",
+                [queue],
+            ).fetchall()
+        return [ids for (ids,) in rows]
+
+    return look
+
+
+def flat(calls):
+    return sorted(message_id for call in calls for message_id in call)
+
+
+def ran(notes, times):
+    return eventually(lambda: len(notes.said("ran")) == times and notes.said("ran"))
+
+
+class TestGathering:
+    def test_every_message_is_acked_once_in_few_calls(self, client, queue, notes, start_worker, held, acked):
+        ids = client.send_batch(queue, [notes.payload()] * 200)
+        for _ in range(2):
+            start_worker(queue, "record", prefetch=20, ack_delay=0.2)
+        eventually(lambda: held(queue) == 0)
+        assert flat(acked(queue)) == ids
+        assert len(acked(queue)) < 50
+        assert sorted(line[1] for line in notes.said("ran")) == ids
+
+    def test_a_call_has_no_more_acks_than_it_may(self, client, queue, notes, start_worker, held, acked):
+        ids = client.send_batch(queue, [notes.payload()] * 50)
+        start_worker(queue, "record", prefetch=50, ack_delay=FOR_EVER, ack_batch=10)
+        eventually(lambda: held(queue) == 0)
+        assert flat(acked(queue)) == ids
+        assert {len(call) for call in acked(queue)} == {10}
+
+    def test_one_in_a_call_is_an_ack_for_each_message(self, client, queue, notes, start_worker, held, acked):
+        ids = client.send_batch(queue, [notes.payload()] * 20)
+        start_worker(queue, "record", prefetch=20, ack_batch=1)
+        eventually(lambda: held(queue) == 0)
+        assert sorted(acked(queue)) == [[message_id] for message_id in ids]
+
+    @pytest.mark.parametrize("ack_delay", [0, 0.05])
+    def test_the_last_ack_waits_for_no_other_message(self, client, queue, notes, start_worker, acked, ack_delay):
+        message_id = client.send(queue, notes.payload())
+        start_worker(queue, "record", ack_delay=ack_delay)
+        eventually(lambda: acked(queue) == [[message_id]])
+
+    def test_a_failure_waits_for_nothing(self, client, queue, notes, start_worker, failures):
+        client.send(queue, notes.payload())
+        message_id = client.send(queue, notes.payload(poisonous=True))
+        start_worker(queue, "record_or_fail", ack_delay=FOR_EVER)
+        eventually(lambda: failures(message_id))
+
+    def test_runs_do_not_go_far_ahead_of_acks(self, client, queue, notes, start_worker, lease, connection, held):
+        ids = client.send_batch(queue, [notes.payload()] * 100)
+        connection.execute("lock table signalbox.settled in share mode")
+        start_worker(queue, "record", visibility_timeout=1, ack_batch=5)
+        taken = eventually(lambda: lease(ids[0]))[0]
+        eventually(lambda: lease(ids[0])[1] > taken + timedelta(seconds=3))  # time enough to run them all
+        assert 5 < len(notes.said("ran")) < 20
+        connection.rollback()
+        eventually(lambda: held(queue) == 0)
+        assert sorted(line[1] for line in notes.said("ran")) == ids
+
+
+class TestWaitingAcks:
+    def test_a_stop_tells_them(self, client, queue, notes, start_worker, acked):
+        ids = client.send_batch(queue, [notes.payload()] * 5)
+        worker = start_worker(queue, "record", prefetch=5, ack_delay=FOR_EVER)
+        ran(notes, times=5)
+        assert acked(queue) == []
+        worker.tell(signal.SIGTERM)
+        assert worker.wait() == 0
+        assert acked(queue) == [ids]
+
+    def test_a_stop_at_once_tells_them(self, client, queue, notes, start_worker, acked):
+        first, stuck = client.send_batch(queue, [notes.payload(), notes.payload(poisonous=True)])
+        worker = start_worker(queue, "record_or_spin", prefetch=2, ack_delay=FOR_EVER, stop_grace=600)
+        eventually(lambda: notes.said("began"))
+        worker.tell(signal.SIGTERM)
+        eventually(lambda: "Stopping" in worker.log.read_text())
+        worker.tell(signal.SIGTERM)
+        assert worker.wait() == 0
+        assert flat(acked(queue)) == [first]
+        assert [message.id for message in client.receive(queue, 2)] == [stuck]
+
+    def test_a_killed_worker_leaves_redeliveries_and_nothing_else(
+        self, client, make_queue, notes, start_worker, acked, held
+    ):
+        queue = make_queue(visibility_timeout_seconds=1)
+        ids = client.send_batch(queue, [notes.payload()] * 4 + [notes.payload(deadly=True)])
+        worker = start_worker(queue, "record_or_kill_worker", prefetch=5, ack_delay=FOR_EVER)
+        assert worker.wait() == -signal.SIGKILL
+        assert acked(queue) == []
+        start_worker(queue, "record_or_kill_worker", prefetch=5)
+        eventually(lambda: held(queue) == 0)
+        assert sorted(line[1:3] for line in notes.said("ran")) == sorted(
+            (message_id, receive_count) for message_id in ids for receive_count in (1, 2)
+        )
+        assert flat(acked(queue)) == ids
+
+    def test_their_leases_go_on(self, client, queue, notes, start_worker, lease, acked):
+        message_id = client.send(queue, notes.payload())
+        worker = start_worker(queue, "record", visibility_timeout=1, ack_delay=FOR_EVER)
+        ran(notes, times=1)
+        taken = lease(message_id)[0]
+        eventually(lambda: lease(message_id)[1] > taken + timedelta(seconds=3))
+        assert lease(message_id)[0] == taken  # not taken anew after it had ended
+        worker.tell(signal.SIGTERM)
+        assert worker.wait() == 0
+        assert acked(queue) == [[message_id]]
+        assert [line[1:3] for line in notes.said("ran")] == [(message_id, 1)]
+
+    def test_one_that_is_refused_is_reported_and_the_others_hold(
+        self, client, queue, notes, start_worker, acked, held, connection
+    ):
+        ids = client.send_batch(queue, [notes.payload()] * 3)
+        worker = start_worker(queue, "record", prefetch=3, ack_delay=FOR_EVER)
+        ran(notes, times=3)
+        connection.execute("delete from signalbox.lease where message_id = %s", [ids[1]])
+        connection.commit()
+        worker.tell(signal.SIGTERM)
+        assert worker.wait() == 0
+        assert acked(queue) == [[ids[0], ids[2]]]
+        log = worker.log.read_text()
+        assert f"Message {ids[1]} was done, but its lease was no longer held" in log
+        assert log.count("no longer held") == 1
