@@ -182,7 +182,7 @@ class LifeOfAQueue(RuleBasedStateMachine):
         return self._delivered(rows, self.model.next(max_messages))
 
     def _delivered(self, rows: list[Row], expected: list[int]) -> MultipleResults[str]:
-        for message_id, handle, _, _ in rows:
+        for message_id, handle, *_ in rows:
             self.model.deliver(message_id, handle)
         messages = self.model.messages
         assert sorted((row[0], row[2], row[3]) for row in rows) == sorted(
