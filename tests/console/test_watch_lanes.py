@@ -38,6 +38,10 @@ def test_a_lane_shows_what_waits_and_who_holds_it_up(viewer: Browser, limited: E
     assert bold.startswith("<b>bold</b> 2 ")
 
 
+def test_the_verdict_does_not_say_that_nothing_waits(viewer: Browser, limited: Engine) -> None:
+    assert "Messages are taken as their lanes have room." in viewer.see(f"/queues/{limited.queue}").text
+
+
 def test_one_lane_is_found_by_its_group(viewer: Browser, limited: Engine) -> None:
     assert len(lanes(viewer, limited, "?group=acme").rows()) == 1
     assert "No such lane" in lanes(viewer, limited, "?group=nobody").text
