@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from bench.comparison import Arena, compare
+from bench.fairness import measure_fairness
 from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
 from bench.report import Report
@@ -17,7 +18,7 @@ def main() -> None:
     options = parse_arguments()
     wanted = [scenario.scaled(options.scale) for scenario in SCENARIOS if scenario.name in options.only]
     with ScratchServer() as server, server.connect() as connection, server.upkeep():
-        arena = Arena(connection, server.url, options.settle)
+        arena = Arena(connection, server.url, options.settle, options.full_pages)
         arena.measure_rest()
         sections = {}
         if wanted:
@@ -32,7 +33,9 @@ def main() -> None:
         workers = {}
         if options.worker:
             workers = measure_workers(arena, max(1000, int(MESSAGES * options.scale)), options.rounds, say)
-        report = Report(sections, server_version(connection.info.server_version), options.rounds, arena.rest, workers)
+        fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
+        version = server_version(connection.info.server_version)
+        report = Report(sections, version, options.rounds, arena.rest, workers, fairness)
     print(report.text())
     if options.json:
         options.json.write_text(report.json())
@@ -44,8 +47,12 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="how often each scenario is measured (5)")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of messages (1.0)")
     parser.add_argument("--only", nargs="*", choices=names, default=names, help="some of the scenarios, or none")
+    parser.add_argument(
+        "--full-pages", action="store_true", help="let the stock be older than the last checkpoint, as a backlog is"
+    )
     parser.add_argument("--growth", action="store_true", help="also drain with 10,000 and 1,000,000 waiting")
     parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
+    parser.add_argument("--fairness", action="store_true", help="also let a large group and small ones share a queue")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument(
         "--settle", type=float, default=1.5, metavar="SECONDS", help="rest before each measurement (1.5)"

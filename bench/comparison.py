@@ -10,7 +10,7 @@ import psycopg
 
 from bench import pgbench
 from bench.measuring import Cost, Meter
-from bench.scenarios import SIGNALBOX, TEXTBOOK, Scenario, Side, sides_of
+from bench.scenarios import BARE, SIGNALBOX, TEXTBOOK, Scenario, Side, sides_of
 
 REST_SECONDS = 3.0
 
@@ -30,26 +30,30 @@ class Sample:
 
 
 class Arena:
-    """Both queues in one server, with upkeep running, and what it takes to measure either."""
+    """The queues in one server, with upkeep running, and what it takes to measure either."""
 
-    def __init__(self, connection: psycopg.Connection, url: str, settle_seconds: float) -> None:
+    def __init__(
+        self, connection: psycopg.Connection, url: str, settle_seconds: float, full_pages: bool = False
+    ) -> None:
         self.connection = connection
         self.url = url
         self.settle_seconds = settle_seconds
+        self.full_pages = full_pages
         self.meter = Meter(connection)
         self.rest = Cost()
-        for side in (TEXTBOOK, SIGNALBOX):
+        for side in (TEXTBOOK, SIGNALBOX, BARE):
             connection.execute(side.sql("schema"))
 
     def measure_rest(self) -> None:
-        """What upkeep costs when there is nothing to do; the textbook, which needs none, is not charged for it."""
+        """What upkeep costs when there is nothing to do; whoever needs none is not charged for it."""
         with self.meter.measure() as self.rest:
             time.sleep(REST_SECONDS)
 
     def prepare(self, side: Side, stock: int) -> None:
         """Empty tables, everything flushed, then the stock: its pages are in the log before any measurement.
 
-        A page's first change after a checkpoint is logged whole. Done this way it hits neither side.
+        A page's first change after a checkpoint is logged whole. Done this way it hits no side, unless `full_pages`
+        asks for a stock that is older than the last checkpoint, as every backlog of some minutes is.
         """
         self.empty(side)
         self.connection.execute(side.sql("settle"))
@@ -57,6 +61,8 @@ class Arena:
         if stock:
             self.connection.execute(side.sql("fill", messages=stock))
         self.connection.execute(side.sql("analyze"))
+        if self.full_pages:
+            self.connection.execute("checkpoint")
         time.sleep(self.settle_seconds)
 
     def empty(self, side: Side) -> None:
@@ -80,7 +86,7 @@ class Arena:
 
     def sample(self, side: Side, messages: int, seconds: float, cost: Cost) -> Sample:
         cpu_seconds = cost.cpu_seconds
-        if side is TEXTBOOK and self.rest.seconds:
+        if side in (TEXTBOOK, BARE) and self.rest.seconds:
             cpu_seconds -= self.rest.cpu_seconds / self.rest.seconds * cost.seconds
         return Sample(messages / seconds, cpu_seconds / messages * 1e6, cost.wal_bytes / messages)
 

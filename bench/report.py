@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from bench.comparison import Results, Sample
+from bench.fairness import Waits
 from bench.measuring import Cost
 from bench.scenarios import TEXTBOOK
 from bench.worker_table import worker_lines, worker_measurements
@@ -25,6 +26,7 @@ class Report:
     rounds: int
     rest: Cost
     workers: WorkerResults
+    fairness: list[Waits]
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -33,6 +35,8 @@ class Report:
             lines += [_line(cells) for cells in _rows(results)]
         if self.workers:
             lines += ["", *worker_lines(self.workers)]
+        if self.fairness:
+            lines += ["", *_fairness_lines(self.fairness)]
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -42,6 +46,7 @@ class Report:
             "upkeep_at_rest": asdict(self.rest),
             "sections": {title: list(_measurements(results)) for title, results in self.sections.items()},
             "worker": list(worker_measurements(self.workers)),
+            "fairness": [asdict(waits) for waits in self.fairness],
         }
         return json.dumps(document, indent=2)
 
@@ -81,6 +86,13 @@ def _rows(results: Results) -> Iterator[tuple[str, ...]]:
                 f"{sample.wal_bytes:,.0f}",
                 f"{sample.wal_bytes / textbook.wal_bytes:.2f}",
             )
+
+
+def _fairness_lines(fairness: list[Waits]) -> Iterator[str]:
+    yield "Small groups beside a large one: from send to ack"
+    yield f"{'':<50}{'messages':>10}{'median ms':>11}{'p99 ms':>10}"
+    for waits in fairness:
+        yield f"{waits.system:<50}{waits.messages:>10,}{waits.median_ms:>11,.1f}{waits.p99_ms:>10,.1f}"
 
 
 def _line(cells: tuple[str, ...]) -> str:

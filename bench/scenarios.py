@@ -1,4 +1,4 @@
-"""The work that is measured, and the two queues that do it."""
+"""The work that is measured, and the queues that do it."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,9 +76,10 @@ class Side:
 
 TEXTBOOK = Side("textbook", "textbook")
 SIGNALBOX = Side("signalbox", "signalbox", durable_claims=False)
+BARE = Side("the hot path alone", "bare", durable_claims=False)
 SIGNALBOX_DURABLE = Side("signalbox, durable claims", "signalbox")
 
 
 def sides_of(scenario: Scenario) -> tuple[Side, ...]:
     """A send claims nothing, so that the kinds of claim differ in drains only."""
-    return (TEXTBOOK, SIGNALBOX) if scenario.work == "send" else (TEXTBOOK, SIGNALBOX, SIGNALBOX_DURABLE)
+    return (TEXTBOOK, SIGNALBOX) if scenario.work == "send" else (TEXTBOOK, SIGNALBOX, SIGNALBOX_DURABLE, BARE)

@@ -1,0 +1,101 @@
+"""Whether a large group delays small ones: how long these wait alone, behind it, and behind it without lanes."""
+
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psycopg
+
+from bench import pgbench
+from bench.comparison import Arena
+from bench.scenarios import SIGNALBOX
+
+LARGE_MESSAGES = 1_000_000
+SMALL_GROUPS = 100
+EACH = 10
+CLIENTS = 4
+WINDOW = 10
+SEND_EVERY_SECONDS = 0.005
+CONSUMERS_START_SECONDS = 2.0
+LAY_BATCH = 10_000
+
+
+@dataclass(frozen=True)
+class Waits:
+    """How long the small groups' messages took from being sent to being acknowledged, in milliseconds."""
+
+    system: str
+    messages: int
+    median_ms: float
+    p99_ms: float
+
+
+def measure_fairness(arena: Arena, scale: float, progress: Callable[[str], None]) -> list[Waits]:
+    """The same small groups' messages, sent while four consumers work: alone, behind one large group, without lanes."""
+    large = int(LARGE_MESSAGES * scale)
+    systems = [
+        ("idle", WINDOW, 0),
+        (f"{large:,} of another group, lanes of {WINDOW}", WINDOW, large),
+        (f"{large:,} of another group, no lanes", 0, large),
+    ]
+    return [_measure(arena, name, window, stock, progress) for name, window, stock in systems]
+
+
+def _measure(arena: Arena, name: str, window: int, stock: int, progress: Callable[[str], None]) -> Waits:
+    progress(f"fairness: {name}")
+    connection = arena.connection
+    connection.execute("select signalbox.create_queue('fair')")
+    connection.execute(
+        "select signalbox.configure_queue('fair', jsonb_build_object('lane_max_in_flight', %s::integer))", [window]
+    )
+    _lay(connection, stock)
+    sent: list[int] = []
+    seconds = int(SMALL_GROUPS * EACH * SEND_EVERY_SECONDS + CONSUMERS_START_SECONDS) + 3
+    sender = threading.Thread(target=_send_small, args=(arena.url, sent))
+    sender.start()
+    pgbench.run_seconds(arena.url, SIGNALBOX.sql("fair_drain"), CLIENTS, seconds)
+    sender.join()
+    waits = _waits(connection, sent)
+    _clear(connection)
+    return Waits(name, len(waits), statistics.median(waits), statistics.quantiles(waits, n=100)[98])
+
+
+def _lay(connection: psycopg.Connection, messages: int) -> None:
+    for _ in range(messages // LAY_BATCH):
+        connection.execute(
+            "select count(*) from signalbox.send_batch('fair', array_fill(jsonb '{}', array[%(n)s::integer]),"
+            " group_ids => array_fill('large'::text, array[%(n)s::integer]))",
+            {"n": LAY_BATCH},
+        )
+
+
+def _send_small(url: str, sent: list[int]) -> None:
+    time.sleep(CONSUMERS_START_SECONDS)
+    with psycopg.connect(url, autocommit=True) as connection:
+        for number in range(SMALL_GROUPS * EACH):
+            row = connection.execute(
+                "select signalbox.send('fair', '{}', group_id => %s)", [f"small {number % SMALL_GROUPS}"]
+            ).fetchone()
+            sent.append(row[0] if row else 0)
+            time.sleep(SEND_EVERY_SECONDS)
+
+
+def _waits(connection: psycopg.Connection, sent: list[int]) -> list[float]:
+    """Of each message: until its ack, or until now when it still waits, which flatters whoever makes it wait."""
+    rows = connection.execute(
+        "select 1000 * extract(epoch from coalesce(s.settled_at, clock_timestamp()) - m.sent_at)::double precision"
+        " from signalbox.queue q join signalbox.message m on m.queue_id = q.queue_id"
+        " left join (select unnest(message_ids) as message_id, settled_at from signalbox.settled) s using (message_id)"
+        " where q.name = 'fair' and m.message_id = any(%s)",
+        [sent],
+    )
+    return [row[0] for row in rows]
+
+
+def _clear(connection: psycopg.Connection) -> None:
+    """Nothing of it may slow what is measured next."""
+    purge = "select signalbox.purge('fair', states => '{ready,scheduled,waiting,leased}', max_messages => 100000)"
+    while (row := connection.execute(purge).fetchone()) and row[0]:
+        continue

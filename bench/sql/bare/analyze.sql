@@ -1,0 +1,1 @@
+analyze bare.message, bare.ready, bare.lease;

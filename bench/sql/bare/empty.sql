@@ -1,0 +1,1 @@
+truncate bare.ready, bare.lease, bare.message, bare.counter_delta, bare.settled;

@@ -1,0 +1,1 @@
+vacuum (analyze) bare.message, bare.ready, bare.lease, bare.settled, bare.counter_delta;

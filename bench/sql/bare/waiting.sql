@@ -1,0 +1,1 @@
+select (select count(*) from bare.ready) + (select count(*) from bare.lease);
