@@ -117,6 +117,7 @@ begin
       and not exists (select from signalbox.ready r where r.message_id = k.message_id)
       and not exists (select from signalbox.waiting w where w.message_id = k.message_id)
     limit 5000
+    for update of k skip locked  -- a redrive that needs some of them again locks them in another order
   ))
   -- Asked again of a row that a redrive has meanwhile begun to need: its place alone is not asked before 17.7 and 18.1.
   and d.kept_at < clock_timestamp() - signalbox.history_kept();
