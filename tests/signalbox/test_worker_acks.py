@@ -53,10 +53,10 @@ class TestGathering:
 
     def test_a_call_has_no_more_acks_than_it_may(self, client, queue, notes, start_worker, held, acked):
         ids = client.send_batch(queue, [notes.payload()] * 50)
-        start_worker(queue, "record", prefetch=50, ack_delay=FOR_EVER, ack_batch=10)
+        start_worker(queue, "record", prefetch=50, ack_delay=1.0, ack_batch=10)
         eventually(lambda: held(queue) == 0)
         assert flat(acked(queue)) == ids
-        assert {len(call) for call in acked(queue)} == {10}
+        assert max(len(call) for call in acked(queue)) == 10
 
     def test_one_in_a_call_is_an_ack_for_each_message(self, client, queue, notes, start_worker, held, acked):
         ids = client.send_batch(queue, [notes.payload()] * 20)
@@ -79,9 +79,9 @@ class TestGathering:
     def test_runs_do_not_go_far_ahead_of_acks(self, client, queue, notes, start_worker, lease, connection, held):
         ids = client.send_batch(queue, [notes.payload()] * 100)
         connection.execute("lock table signalbox.settled in share mode")
-        start_worker(queue, "record", visibility_timeout=1, ack_batch=5)
+        start_worker(queue, "record", visibility_timeout=5, ack_batch=5)
         taken = eventually(lambda: lease(ids[0]))[0]
-        eventually(lambda: lease(ids[0])[1] > taken + timedelta(seconds=3))  # time enough to run them all
+        eventually(lambda: lease(ids[0])[1] > taken + timedelta(seconds=8))  # time enough to run them all
         assert 5 < len(notes.said("ran")) < 20
         connection.rollback()
         eventually(lambda: held(queue) == 0)
