@@ -79,7 +79,8 @@ class Arena:
         with self.meter.measure() as cost:
             seconds = pgbench.run_transactions(self.url, side.script(scenario), scenario.clients, scenario.transactions)
             self.connection.execute(side.sql("catch_up"))
-        handled = abs(self.waiting(side) - before)
+        in_hand = scenario.clients * scenario.batch if side.one_call else 0
+        handled = abs(self.waiting(side) - before) + in_hand
         if handled != scenario.handled:
             raise RuntimeError(f"{side.name} handled {handled} messages of {scenario.handled} in {scenario.name!r}")
         return self.sample(side, handled, seconds, cost)

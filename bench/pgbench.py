@@ -38,6 +38,7 @@ def _run(url: str, script: str, clients: int, limit: str) -> int:
         file.write(script)
         file.flush()
         command = [str(binary("pgbench")), "--no-vacuum", "--protocol=prepared", f"--client={clients}", limit]
+        command += ["--define=receipt_handles={}"]  # what a client has in hand at its first call
         process = subprocess.run(
             [*command, f"--file={file.name}", url],
             env={**os.environ, "PGOPTIONS": OPTIONS, "PGAPPNAME": APPLICATION},

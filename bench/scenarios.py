@@ -62,6 +62,8 @@ class Side:
     name: str
     folder: str
     durable_claims: bool = True
+    one_call: bool = False
+    """A claim acknowledges what the one before brought."""
 
     def sql(self, step: str, **values: object) -> str:
         template = Template((SQL / self.folder / f"{step}.sql").read_text())
@@ -71,15 +73,18 @@ class Side:
         if scenario.work == "steady":
             return self.sql("steady")
         step = f"{scenario.work}_{'one' if scenario.batch == 1 else 'batch'}"
-        return self.sql(step, batch=scenario.batch)
+        return self.sql(step + "_in_one_call" * self.one_call, batch=scenario.batch)
 
 
 TEXTBOOK = Side("textbook", "textbook")
 SIGNALBOX = Side("signalbox", "signalbox", durable_claims=False)
 BARE = Side("the hot path alone", "bare", durable_claims=False)
 SIGNALBOX_DURABLE = Side("signalbox, durable claims", "signalbox")
+SIGNALBOX_ONE_CALL = Side("signalbox, in one call", "signalbox", one_call=True)
 
 
 def sides_of(scenario: Scenario) -> tuple[Side, ...]:
     """A send claims nothing, so that the kinds of claim differ in drains only."""
-    return (TEXTBOOK, SIGNALBOX) if scenario.work == "send" else (TEXTBOOK, SIGNALBOX, SIGNALBOX_DURABLE, BARE)
+    if scenario.work == "send":
+        return (TEXTBOOK, SIGNALBOX)
+    return (TEXTBOOK, SIGNALBOX, SIGNALBOX_ONE_CALL, SIGNALBOX_DURABLE, BARE)

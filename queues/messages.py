@@ -14,7 +14,7 @@ from typing import Any, Unpack
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from signalbox import Client, Message
-from signalbox.messages import NackOutcome
+from signalbox.messages import AckedAndReceived, NackOutcome
 from signalbox.statements import BatchOptions, NackOptions, SendOptions
 
 
@@ -43,6 +43,13 @@ def receive(queue: str, max_messages: int = 1, **options: Any) -> list[Message]:
 def ack(receipts: Iterable[Message | str]) -> dict[str, bool]:
     """The work is done, in the current transaction; for each receipt handle whether it was still held."""
     return client().ack_batch(receipts)
+
+
+def ack_and_receive(
+    receipts: Iterable[Message | str], queue: str, max_messages: int = 1, **options: Any
+) -> AckedAndReceived:
+    """Ack these and receive what comes next, in one call; refused inside a transaction, as receive is."""
+    return client().ack_and_receive(receipts, queue, max_messages, **options)
 
 
 def nack(receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:

@@ -12,7 +12,7 @@ from psycopg.rows import tuple_row
 from signalbox import statements
 from signalbox.connections import Source, check_claim, connections_of
 from signalbox.errors import translated
-from signalbox.messages import Message, NackOutcome, handle_of
+from signalbox.messages import AckedAndReceived, Message, NackOutcome, handle_of
 from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
 
 T = TypeVar("T")
@@ -70,6 +70,27 @@ class Client:
     def ack_batch(self, receipts: Iterable[Message | str]) -> dict[str, bool]:
         """Ack many messages in one statement; for each receipt handle what `ack` returns."""
         return self._run(statements.ack(receipts))
+
+    def ack_and_receive(
+        self,
+        receipts: Iterable[Message | str],
+        queue: str,
+        max_messages: int = 1,
+        *,
+        visibility_timeout: float | None = None,
+        consumer: str | None = None,
+        allow_open_transaction: bool = False,
+    ) -> AckedAndReceived:
+        """Ack these and receive what comes next, in one call and one commit: cheaper than one after the other.
+
+        Both or neither is done. Otherwise as `ack_batch` and `receive`.
+        """
+        statement = statements.ack_and_receive(receipts, queue, max_messages, visibility_timeout, consumer)
+
+        def check(connection: psycopg.Connection[Any]) -> None:
+            check_claim(connection, durable=True, allow_open_transaction=allow_open_transaction)
+
+        return self._run(statement, check)
 
     def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
         """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 #: What became of a nacked message; None instead means that the lease was no longer held.
 NackOutcome = Literal["retry", "dead"]
@@ -43,6 +43,13 @@ class Message:
         """The message that `to_json` described."""
         times = {name: datetime.fromisoformat(fields[name]).astimezone(UTC) for name in ("sent_at", "deadline")}
         return cls(**{**fields, **times})
+
+
+class AckedAndReceived(NamedTuple):
+    """For each receipt handle whether the lease was still held, and the messages received in the same call."""
+
+    acked: dict[str, bool]
+    messages: list[Message]
 
 
 def handle_of(receipt: Message | str) -> str:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Generic, LiteralString, TypedDict, TypeVar, cast
 
 from signalbox import arguments
-from signalbox.messages import FailureReason, Message, NackOutcome, handle_of
+from signalbox.messages import AckedAndReceived, FailureReason, Message, NackOutcome, handle_of
 from signalbox.payloads import encode, encode_attributes
 
 T = TypeVar("T")
@@ -129,6 +129,35 @@ def receive(
     queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None, *, durable: bool
 ) -> Statement[list[Message]]:
     """Up to `max_messages` messages, leased to the caller."""
+    return _receive(queue, max_messages, visibility_timeout, consumer, durable, None, _messages)
+
+
+def ack_and_receive(
+    receipts: Iterable[Message | str],
+    queue: str,
+    max_messages: int,
+    visibility_timeout: float | None,
+    consumer: str | None,
+) -> Statement[AckedAndReceived]:
+    """What `ack` says of these handles, and up to `max_messages` further messages."""
+    handles = _handles(receipts)
+
+    def read(rows: list[Row]) -> AckedAndReceived:
+        refused = {row[1] for row in rows if row[0] is None}
+        return AckedAndReceived({handle: handle not in refused for handle in handles}, _messages(rows))
+
+    return _receive(queue, max_messages, visibility_timeout, consumer, True, handles, read)
+
+
+def _receive(
+    queue: str,
+    max_messages: int,
+    visibility_timeout: float | None,
+    consumer: str | None,
+    durable: bool,
+    acknowledge: list[str] | None,
+    read: Callable[[list[Row]], T],
+) -> Statement[T]:
     return Statement(
         """
         select
@@ -147,7 +176,8 @@ def receive(
           max_messages => %(max_messages)s::int,
           visibility_timeout => %(visibility_timeout)s::double precision,
           consumer => %(consumer)s::text,
-          durable => %(durable)s::boolean
+          durable => %(durable)s::boolean,
+          acknowledge => %(acknowledge)s::text[]
         )
         """,
         {
@@ -156,8 +186,9 @@ def receive(
             "visibility_timeout": arguments.optional_seconds("visibility_timeout", visibility_timeout),
             "consumer": arguments.optional_text("consumer", consumer),
             "durable": durable,
+            "acknowledge": acknowledge,
         },
-        lambda rows: [_message(row) for row in rows],
+        read,
     )
 
 
@@ -280,6 +311,11 @@ def _handles(receipts: Iterable[Message | str]) -> list[str]:
 
 def _only_value(rows: list[Row]) -> Any:
     return rows[0][0]
+
+
+def _messages(rows: list[Row]) -> list[Message]:
+    """The deliveries; a row without a message names a handle that was no longer held."""
+    return [_message(row) for row in rows if row[0] is not None]
 
 
 def _message(row: Row) -> Message:

@@ -3,13 +3,16 @@
 -- upkeep is alive (and does both every second) and nothing waits above priority 0, only when a claim comes back short.
 -- Call it in a transaction of its own, and commit before the work starts: a rollback would un-count the delivery.
 -- durable => false lets the commit be asynchronous; only where the claim is the whole transaction.
+-- acknowledge => handles says first what ack would say, for the price of neither a call nor a commit of its own; a row
+-- without a message_id then names a handle that was no longer held.
 -- Every probe is the head of an index, from a floor: head_queue, lease_deadline, scheduled_due, ready_claim.
 create or replace function signalbox.receive(
   queue text,
   max_messages int default 1,
   visibility_timeout double precision default null,
   consumer text default null,
-  durable boolean default true
+  durable boolean default true,
+  acknowledge text[] default null
 ) returns table (
   message_id bigint,
   receipt_handle text,
@@ -64,6 +67,7 @@ declare
   v_before text;
   v_after text;
   v_fetched integer;
+  v_done record;
 begin
   select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds),
     q.paused, q.is_dead_letter_queue, h.priority, h.floor, q.mode = 'fifo' or q.lane_max_in_flight > 0,
@@ -88,10 +92,39 @@ begin
   if receive.consumer is not null then
     perform signalbox._see_consumer(v_queue_id, receive.consumer);
   end if;
+  if receive.acknowledge is not null then
+    if cardinality(receive.acknowledge) <> 1 then
+      return query
+      select null::bigint, a.receipt_handle, null::int, null::jsonb, null::jsonb, null::text, null::int, null::timestamptz, null::timestamptz
+      from signalbox.ack(receive.acknowledge) a
+      where not a.acked;
+    else
+      -- As in ack, written out: calling it would cost what is saved.
+      if not receive.acknowledge[1] ~ '^\d{1,9}\.\d{1,18}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+        perform signalbox._check_handles(receive.acknowledge);
+      end if;
+      delete from signalbox.lease l
+      where l.message_id = split_part(receive.acknowledge[1], '.', 2)::bigint
+        and l.nonce = split_part(receive.acknowledge[1], '.', 3)::uuid
+        and l.queue_id + 0 = split_part(receive.acknowledge[1], '.', 1)::integer
+      returning l.queue_id, l.message_id, l.receive_count, signalbox._work_ms(l.leased_at) as work_ms, l.consumer, l.lane into v_done;
+      if found then
+        insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)
+        values (v_done.queue_id, clock_timestamp(), array[v_done.message_id], array[v_done.receive_count], array[v_done.work_ms], v_done.consumer);
+        if v_done.lane is not null then
+          perform signalbox._leave_lanes(array[v_done.message_id]);
+        end if;
+      else
+        receipt_handle := receive.acknowledge[1];
+        return next;
+        receipt_handle := null;
+      end if;
+    end if;
+  end if;
   if v_paused then
     return;
   end if;
-  if not receive.durable then
+  if not receive.durable and receive.acknowledge is null then
     perform set_config('synchronous_commit', 'off', true);
   end if;
 

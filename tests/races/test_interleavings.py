@@ -137,6 +137,15 @@ class Story:
         handles = [handle for deed in actor.deeds for handle in deed.answers]
         return dict(zip(handles, actor.session.ack(*handles), strict=True))
 
+    def receive_for_ack(self, actor: Actor) -> dict[str, bool]:
+        """Acknowledge what is in good hands, and receive, in one call."""
+        deed = Deed("ack", -1, {})  # its moment matters to nobody
+        rows = actor.session.receive(10, acknowledge=self.handles)
+        refused = {row[1] for row in rows if row[0] is None}
+        deed.answers = {handle: handle not in refused for handle in self.handles}
+        actor.deeds.append(deed)
+        return {row[1]: True for row in rows if row[0] is not None}
+
     def nack(self, actor: Actor) -> dict[str, bool]:
         return {self.handles[0]: actor.session.nack(self.handles[0], delay_seconds=0) is not None}
 
@@ -301,7 +310,7 @@ def play_all(
     return told, waited
 
 
-VERBS = ["receive", "receive one", "ack", "nack", "give back", "extend", "expire", "purge"]
+VERBS = ["receive", "receive one", "receive for ack", "ack", "nack", "give back", "extend", "expire", "purge"]
 LEASE_TAKERS = {"ack", "nack", "give back", "extend"}
 """Verbs that wait for whoever has the lease; the others pass over it."""
 
@@ -314,6 +323,7 @@ TRIPLES = [
     (("ack",), ("nack",), ("expire",)),
     (("receive one",), ("receive",), ("ack",)),
     (("extend",), ("ack",), ("expire",)),
+    (("receive for ack",), ("nack",), ("expire",)),
 ]
 
 

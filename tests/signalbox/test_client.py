@@ -57,6 +57,19 @@ def test_send_batch_keeps_order_and_options(client, queue):
     assert client.send_batch(queue, []) == []
 
 
+def test_ack_and_receive_does_both_in_one_call(client, queue):
+    client.send_batch(queue, [1, 2, 3])
+    first, second = client.receive(queue, 2)
+    client.ack(second)
+
+    acked, messages = client.ack_and_receive([first, second.receipt_handle], queue, 5, consumer="c")
+
+    assert acked == {first.receipt_handle: True, second.receipt_handle: False}
+    assert [message.payload for message in messages] == [3]
+    assert client.ack_and_receive(messages, queue) == ({messages[0].receipt_handle: True}, [])
+    assert client.ack_and_receive([], queue) == ({}, [])
+
+
 def test_nack_tells_what_becomes_of_the_message(client, make_queue):
     queue = make_queue(max_receives=2)
     client.send(queue, 1)
