@@ -10,6 +10,7 @@ from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
 from bench.report import Report
 from bench.scenarios import SCENARIOS
+from bench.senders import measure_senders
 from bench.server import ScratchServer
 from bench.workers import MESSAGES, measure_workers
 
@@ -33,9 +34,10 @@ def main() -> None:
         workers = {}
         if options.worker:
             workers = measure_workers(arena, max(1000, int(MESSAGES * options.scale)), options.rounds, say)
+        senders = measure_senders(arena, options.scale, options.rounds, say) if options.sender else {}
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
         version = server_version(connection.info.server_version)
-        report = Report(sections, version, options.rounds, arena.rest, workers, fairness)
+        report = Report(sections, version, options.rounds, arena.rest, workers, senders, fairness)
     print(report.text())
     if options.json:
         options.json.write_text(report.json())
@@ -54,6 +56,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
     parser.add_argument("--fairness", action="store_true", help="also let a large group and small ones share a queue")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
+    parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
     parser.add_argument(
         "--settle", type=float, default=1.5, metavar="SECONDS", help="rest before each measurement (1.5)"
     )

@@ -10,6 +10,7 @@ from bench.comparison import Results, Sample
 from bench.fairness import Waits
 from bench.measuring import Cost
 from bench.scenarios import TEXTBOOK
+from bench.senders import SenderResults, sender_lines, sender_measurements
 from bench.worker_table import worker_lines, worker_measurements
 from bench.workers import WorkerResults
 
@@ -19,13 +20,14 @@ WIDTHS = (18, 26, 11, 6, 9, 6, 10, 6)
 
 @dataclass(frozen=True)
 class Report:
-    """`sections` by title, and `workers`; any may be empty. `rest` is upkeep with nothing to do."""
+    """`sections` by title and what was asked for besides; any may be empty. `rest` is upkeep with nothing to do."""
 
     sections: dict[str, Results]
     server_version: str
     rounds: int
     rest: Cost
     workers: WorkerResults
+    senders: SenderResults
     fairness: list[Waits]
 
     def text(self) -> str:
@@ -35,6 +37,8 @@ class Report:
             lines += [_line(cells) for cells in _rows(results)]
         if self.workers:
             lines += ["", *worker_lines(self.workers)]
+        if self.senders:
+            lines += ["", *sender_lines(self.senders)]
         if self.fairness:
             lines += ["", *_fairness_lines(self.fairness)]
         return "\n".join(lines)
@@ -46,6 +50,7 @@ class Report:
             "upkeep_at_rest": asdict(self.rest),
             "sections": {title: list(_measurements(results)) for title, results in self.sections.items()},
             "worker": list(worker_measurements(self.workers)),
+            "sender": list(sender_measurements(self.senders)),
             "fairness": [asdict(waits) for waits in self.fairness],
         }
         return json.dumps(document, indent=2)

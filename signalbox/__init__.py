@@ -15,6 +15,7 @@ from signalbox.errors import (
     WrongIsolation,
 )
 from signalbox.messages import Message
+from signalbox.sender import Sender
 
 try:
     __version__ = version("signalbox")
@@ -31,6 +32,7 @@ __all__ = [
     "PayloadTooLarge",
     "QueueClosed",
     "QueueNotFound",
+    "Sender",
     "SignalboxError",
     "WrongIsolation",
 ]

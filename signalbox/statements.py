@@ -91,6 +91,43 @@ def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
     )
 
 
+_SEND_BATCH: LiteralString = """
+select signalbox.send_batch(
+  queue => %(queue)s::text,
+  payloads => %(payloads)s::jsonb[],
+  attributes => %(attributes)s::jsonb[],
+  priorities => %(priorities)s::int[],
+  delay_seconds => %(delay_seconds)s::double precision[],
+  group_ids => %(group_ids)s::text[],
+  deduplication_ids => %(deduplication_ids)s::text[],
+  trace_ids => %(trace_ids)s::text[]
+)
+"""
+
+
+def send_together(sends: Sequence[Statement[int]]) -> Statement[list[int]]:
+    """Several `send`s to one queue as one batch, all or none; their ids in the order given."""
+
+    def column(name: str) -> list[Any] | None:
+        values = [send.parameters[name] for send in sends]
+        return None if all(value is None for value in values) else values
+
+    return Statement(
+        _SEND_BATCH,
+        {
+            "queue": sends[0].parameters["queue"],
+            "payloads": column("payload"),
+            "attributes": column("attributes"),
+            "priorities": column("priority"),
+            "delay_seconds": column("delay_seconds"),
+            "group_ids": column("group_id"),
+            "deduplication_ids": column("deduplication_id"),
+            "trace_ids": column("trace_id"),
+        },
+        lambda rows: [row[0] for row in rows],
+    )
+
+
 def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) -> Statement[list[int]]:
     """Many messages, all or none; their ids in the order of the payloads."""
 
@@ -99,18 +136,7 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
         return None if values is None else arguments.column(name, values, len(payloads), check)
 
     return Statement(
-        """
-        select signalbox.send_batch(
-          queue => %(queue)s::text,
-          payloads => %(payloads)s::jsonb[],
-          attributes => %(attributes)s::jsonb[],
-          priorities => %(priorities)s::int[],
-          delay_seconds => %(delay_seconds)s::double precision[],
-          group_ids => %(group_ids)s::text[],
-          deduplication_ids => %(deduplication_ids)s::text[],
-          trace_ids => %(trace_ids)s::text[]
-        )
-        """,
+        _SEND_BATCH,
         {
             "queue": arguments.text("queue", queue),
             "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from bench.scenarios import SCENARIOS
+from bench.senders import HABITS as SENDING_HABITS
 from bench.workers import HABITS
 
 PROJECT = Path(__file__).parents[2]
@@ -14,7 +15,18 @@ TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
-    command = [sys.executable, "-m", "bench", *TINY, "--growth", "--snapshot", "3", "--worker", "--fairness"]
+    command = [
+        sys.executable,
+        "-m",
+        "bench",
+        *TINY,
+        "--growth",
+        "--snapshot",
+        "3",
+        "--worker",
+        "--sender",
+        "--fairness",
+    ]
     command += ["--json", str(file)]
     process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
@@ -34,6 +46,10 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
         assert row["messages_per_second"] > 0
         assert row["worker_cpu_us"] > 0
         assert f"{row['worker']} " in process.stdout
+    assert [row["sender"] for row in report["sender"]] == list(SENDING_HABITS)
+    for row in report["sender"]:
+        assert row["messages_per_second"] > 0
+        assert f"{row['sender']} " in process.stdout
     assert [waits["messages"] for waits in report["fairness"]] == [1000] * 3
     alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
     assert alone == ahead == 1

@@ -1,0 +1,142 @@
+"""Measures sending from Python, one message at a time: a call each, or gathered by a `Sender`."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, astuple, dataclass
+
+from bench.comparison import Arena
+from bench.scenarios import PAYLOAD, SIGNALBOX
+from signalbox import Client, Sender
+
+MESSAGES = 8_000
+THREADS = 8
+TITLE = f"Sending from Python one at a time, {THREADS} threads; x is the ratio to the first"
+HEADINGS = ("", "messages/s", "x", "client CPU us", "x", "server CPU us", "x", "WAL bytes")
+WIDTHS = (32, 11, 6, 14, 6, 14, 6, 10)
+
+
+@dataclass(frozen=True)
+class SenderSample:
+    """One measurement; costs are for one message."""
+
+    messages_per_second: float
+    client_cpu_us: float
+    server_cpu_us: float
+    wal_bytes: float
+
+    @classmethod
+    def median(cls, samples: "list[SenderSample]") -> "SenderSample":
+        columns = zip(*(astuple(sample) for sample in samples), strict=True)
+        return cls(*map(statistics.median, columns))
+
+
+SenderResults = dict[str, list[SenderSample]]
+
+
+def call_each(url: str, messages: int) -> None:
+    """Every thread has a client, and waits for each commit."""
+
+    def send(share: int) -> None:
+        with Client(url) as client:
+            for _ in range(share):
+                client.send("bench", PAYLOAD)
+
+    _share_out(send, messages)
+
+
+def gather_and_wait(url: str, messages: int) -> None:
+    """The threads share a sender, and each waits for the id of its message before it sends another."""
+    with Client(url) as client, Sender(client) as sender:
+        _share_out(lambda share: [sender.send("bench", PAYLOAD).result() for _ in range(share)], messages)
+
+
+def gather_and_go_on(url: str, messages: int) -> None:
+    """The threads share a sender, and look at the ids at the end."""
+    with Client(url) as client, Sender(client) as sender:
+
+        def send(share: int) -> None:
+            for sent in [sender.send("bench", PAYLOAD) for _ in range(share)]:
+                sent.result()
+
+        _share_out(send, messages)
+
+
+def _share_out(send: Callable[[int], object], messages: int) -> None:
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(send, [messages // THREADS] * THREADS))
+
+
+#: The first is what the others are compared with.
+HABITS = {
+    "a call each": call_each,
+    "gathered, each waits for its id": gather_and_wait,
+    "gathered, ids at the end": gather_and_go_on,
+}
+
+
+def measure_senders(arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]) -> SenderResults:
+    """Every habit sends as many messages, `rounds` times; who goes first changes with every round."""
+    messages = max(THREADS, int(MESSAGES * scale)) // THREADS * THREADS
+    results: SenderResults = {name: [] for name in HABITS}
+    names = list(HABITS)
+    for number in range(rounds):
+        for place in range(len(names)):
+            name = names[(number + place) % len(names)]
+            progress(f"round {number + 1} of {rounds}: sender, {name}")
+            arena.prepare(SIGNALBOX, 0)
+            results[name].append(_measure(arena, HABITS[name], messages))
+    return results
+
+
+def _measure(arena: Arena, send: Callable[[str, int], None], messages: int) -> SenderSample:
+    client_cpu_seconds = time.process_time()
+    with arena.meter.measure() as cost:
+        started = time.monotonic()
+        send(arena.url, messages)
+        seconds = time.monotonic() - started
+        client_cpu_seconds = time.process_time() - client_cpu_seconds
+        arena.connection.execute(SIGNALBOX.sql("catch_up"))
+    if arena.waiting(SIGNALBOX) != messages:
+        raise RuntimeError(f"{arena.waiting(SIGNALBOX)} of {messages} messages arrived")
+    return SenderSample(
+        messages_per_second=messages / seconds,
+        client_cpu_us=client_cpu_seconds / messages * 1e6,
+        server_cpu_us=cost.cpu_seconds / messages * 1e6,
+        wal_bytes=cost.wal_bytes / messages,
+    )
+
+
+def sender_lines(results: SenderResults) -> Iterator[str]:
+    """The table of medians."""
+    yield TITLE
+    yield _line(HEADINGS)
+    medians = {name: SenderSample.median(samples) for name, samples in results.items()}
+    first = next(iter(medians.values()))
+    for name, sample in medians.items():
+        yield _line(
+            (
+                name,
+                f"{sample.messages_per_second:,.0f}",
+                f"{sample.messages_per_second / first.messages_per_second:.2f}",
+                f"{sample.client_cpu_us:,.0f}",
+                f"{sample.client_cpu_us / first.client_cpu_us:.2f}",
+                f"{sample.server_cpu_us:,.0f}",
+                f"{sample.server_cpu_us / first.server_cpu_us:.2f}",
+                f"{sample.wal_bytes:,.0f}",
+            )
+        )
+
+
+def sender_measurements(results: SenderResults) -> Iterator[dict[str, object]]:
+    """One object for each habit: its medians, and every round."""
+    for name, samples in results.items():
+        median = asdict(SenderSample.median(samples))
+        yield {"sender": name, **median, "every_round": [asdict(sample) for sample in samples]}
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    name, *numbers = cells
+    widths = zip(numbers, WIDTHS[1:], strict=True)
+    return (name.ljust(WIDTHS[0]) + "".join(number.rjust(width) for number, width in widths)).rstrip()

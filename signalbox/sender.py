@@ -1,0 +1,144 @@
+"""Sends that go together: each waits a few milliseconds for others, and one call and one commit serve them all."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Self, Unpack
+
+from signalbox import statements
+from signalbox.client import Client
+from signalbox.errors import InvalidArgument, SignalboxError
+from signalbox.statements import SendOptions, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class _Send:
+    """One message that waits, with the future of its id."""
+
+    queue: str
+    statement: Statement[int]
+    id: Future[int]
+    since: float = field(default_factory=time.monotonic)
+
+
+class Sender:
+    """Gathers the sends of all threads; those of one queue keep their order.
+
+    A message is sent when its future has the id, and not before: a process that dies takes with it what still
+    waited. Whoever needs to know asks the future, as many at once as there are threads. One refused message fails
+    alone, with the error that `Client.send` would raise. Connections are the client's, which must not be a caller's
+    connection: what goes together is not of one transaction. A fork needs a sender of its own.
+
+    `delay` is how many seconds the first message waits for others, `batch` how many go together at most, and
+    `capacity` how many may wait before `send` itself waits.
+    """
+
+    def __init__(self, client: Client, *, delay: float = 0.001, batch: int = 100, capacity: int = 10_000) -> None:
+        if not client._connections.commits_each_call:
+            raise InvalidArgument("client must commit each call: give it a DSN or a pool", field="client")
+        if not 1 <= batch <= capacity:
+            raise InvalidArgument("batch must be from 1 to capacity", field="batch")
+        self._client = client
+        self._delay = delay
+        self._batch = batch
+        self._capacity = capacity
+        self._waiting: deque[_Send] = deque()
+        self._given = 0
+        self._settled = 0
+        self._hurried = 0
+        self._closed = False
+        self._lock = threading.Lock()
+        self._news = threading.Condition(self._lock)
+        self._room = threading.Condition(self._lock)
+        self._thread = threading.Thread(target=self._work, name="signalbox-sender", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> Future[int]:
+        """Have the message sent soon; the future of its id. What is wrong with the arguments is raised here."""
+        send = _Send(queue, statements.send(queue, payload, options), Future())
+        with self._lock:
+            self._room.wait_for(lambda: self._closed or len(self._waiting) < self._capacity)
+            if self._closed:
+                raise RuntimeError("this sender is closed")
+            self._waiting.append(send)
+            self._given += 1
+            if len(self._waiting) in (1, self._batch):
+                self._news.notify()
+        return send.id
+
+    def flush(self) -> None:
+        """Return when everything that was given to `send` so far has been sent or refused."""
+        with self._lock:
+            given = self._given
+            self._hurried += 1
+            self._news.notify()
+            self._room.wait_for(lambda: self._settled >= given)
+            self._hurried -= 1
+
+    def close(self) -> None:
+        """Send what waits and stop. A second call does nothing."""
+        with self._lock:
+            self._closed = True
+            self._news.notify()
+            self._room.notify_all()
+        self._thread.join()
+        atexit.unregister(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _work(self) -> None:
+        while taken := self._next():
+            sends = [send for send in taken if send.id.set_running_or_notify_cancel()]
+            for queue in dict.fromkeys(send.queue for send in sends):
+                self._send_together([send for send in sends if send.queue == queue])
+            with self._lock:
+                self._settled += len(taken)
+                self._room.notify_all()
+
+    def _next(self) -> list[_Send]:
+        """What goes together next, when it is enough or has waited its time; empty at the end."""
+        with self._lock:
+            self._news.wait_for(lambda: self._waiting or self._closed)
+            if self._waiting:
+                left = self._waiting[0].since + self._delay - time.monotonic()
+                self._news.wait_for(self._must_go, max(left, 0.0))
+            taken = [self._waiting.popleft() for _ in range(min(self._batch, len(self._waiting)))]
+            self._room.notify_all()
+            return taken
+
+    def _must_go(self) -> bool:
+        return len(self._waiting) >= self._batch or self._hurried > 0 or self._closed
+
+    def _send_together(self, sends: list[_Send]) -> None:
+        try:
+            ids = self._client._run(statements.send_together([send.statement for send in sends]))
+        except SignalboxError as error:
+            self._send_alone(sends, error)
+        except Exception as error:
+            _fail(sends, error)
+        else:
+            for send, message_id in zip(sends, ids, strict=True):
+                send.id.set_result(message_id)
+
+    def _send_alone(self, sends: list[_Send], error: Exception) -> None:
+        """One of them was refused, and so all were: each is tried by itself."""
+        if len(sends) == 1:
+            _fail(sends, error)
+            return
+        for send in sends:
+            self._send_together([send])
+
+
+def _fail(sends: list[_Send], error: Exception) -> None:
+    for send in sends:
+        send.id.set_exception(error)
