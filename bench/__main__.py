@@ -8,6 +8,8 @@ from bench.comparison import Arena, compare
 from bench.fairness import measure_fairness
 from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
+from bench.peers.comparison import measure_peers
+from bench.peers.installing import missing_tools
 from bench.report import Report
 from bench.scenarios import SCENARIOS
 from bench.senders import measure_senders
@@ -35,9 +37,10 @@ def main() -> None:
         if options.worker:
             workers = measure_workers(arena, max(1000, int(MESSAGES * options.scale)), options.rounds, say)
         senders = measure_senders(arena, options.scale, options.rounds, say) if options.sender else {}
+        peers = measure_peers(arena, options.scale, options.rounds, say) if options.peers else None
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
         version = server_version(connection.info.server_version)
-        report = Report(sections, version, options.rounds, arena.rest, workers, senders, fairness)
+        report = Report(sections, version, options.rounds, arena.rest, workers, senders, peers, fairness)
     print(report.text())
     if options.json:
         options.json.write_text(report.json())
@@ -52,16 +55,20 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--full-pages", action="store_true", help="let the stock be older than the last checkpoint, as a backlog is"
     )
-    parser.add_argument("--growth", action="store_true", help="also drain with 10,000 and 1,000,000 waiting")
+    parser.add_argument("--growth", action="store_true", help="also drain with 10,000, 1 and 5 million waiting")
     parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
     parser.add_argument("--fairness", action="store_true", help="also let a large group and small ones share a queue")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
+    parser.add_argument("--peers", action="store_true", help="also run other queues, installed from PyPI and npm")
     parser.add_argument(
         "--settle", type=float, default=1.5, metavar="SECONDS", help="rest before each measurement (1.5)"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every measurement there too")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.peers and (missing := missing_tools()):
+        parser.error(f"--peers needs {' and '.join(missing)}: install Node.js 20 or newer")
+    return options
 
 
 def server_version(number: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from bench.comparison import Arena, Results
 from bench.scenarios import SIGNALBOX, TEXTBOOK, Scenario
 
-WAITING = (10_000, 1_000_000)
+WAITING = (10_000, 1_000_000, 5_000_000)
 DRAIN = Scenario("drain 1", "drain", batch=1, clients=4, messages=8_000)
 
 

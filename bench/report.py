@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from bench.comparison import Results, Sample
 from bench.fairness import Waits
 from bench.measuring import Cost
+from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
 from bench.scenarios import TEXTBOOK
 from bench.senders import SenderResults, sender_lines, sender_measurements
 from bench.worker_table import worker_lines, worker_measurements
@@ -28,6 +29,7 @@ class Report:
     rest: Cost
     workers: WorkerResults
     senders: SenderResults
+    peers: PeerResults | None
     fairness: list[Waits]
 
     def text(self) -> str:
@@ -39,6 +41,8 @@ class Report:
             lines += ["", *worker_lines(self.workers)]
         if self.senders:
             lines += ["", *sender_lines(self.senders)]
+        if self.peers:
+            lines += ["", *peer_lines(self.peers)]
         if self.fairness:
             lines += ["", *_fairness_lines(self.fairness)]
         return "\n".join(lines)
@@ -51,6 +55,7 @@ class Report:
             "sections": {title: list(_measurements(results)) for title, results in self.sections.items()},
             "worker": list(worker_measurements(self.workers)),
             "sender": list(sender_measurements(self.senders)),
+            "peers": list(peer_measurements(self.peers)) if self.peers else [],
             "fairness": [asdict(waits) for waits in self.fairness],
         }
         return json.dumps(document, indent=2)

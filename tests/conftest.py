@@ -12,7 +12,7 @@ from pathlib import Path
 
 import django
 import pytest
-from django.db import connections
+from django.db import connection, connections
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
 
@@ -43,6 +43,11 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
         created = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
     yield
     with django_db_blocker.unblock():
+        with connection.cursor() as cursor:  # a failed test may have left a session open
+            cursor.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where datname = current_database() and pid <> pg_backend_pid()"
+            )
         teardown_databases(created, verbosity=0)
 
 

@@ -1,10 +1,12 @@
 """The benchmark runs, on a size that says nothing about speed."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+from bench.peers.installing import PEERS, PROGRAMS
 from bench.scenarios import SCENARIOS
 from bench.senders import HABITS as SENDING_HABITS
 from bench.workers import HABITS
@@ -54,3 +56,19 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
     alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
     assert alone == ahead == 1
     assert gathered > 1
+
+
+def test_what_the_peers_need_is_said_before_anything_runs(tmp_path: Path) -> None:
+    process = subprocess.run(
+        [sys.executable, "-m", "bench", "--peers"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": str(tmp_path)},
+    )
+    assert process.returncode == 2
+    assert "--peers needs node and npm" in process.stderr
+
+
+def test_every_peer_has_a_program() -> None:
+    assert {peer.program for peer in PEERS} <= {path.name for path in PROGRAMS.iterdir()}
