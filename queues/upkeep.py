@@ -22,7 +22,7 @@ from queues.floors import FloorKeeper
 
 log = logging.getLogger(__name__)
 
-PULSE_SECONDS = 0.05  # how long a sleeping receiver may wait for the announcement of a message
+PULSE_SECONDS = 0.02  # how long a sleeping receiver may wait for the announcement of a message
 FLOOR_SECONDS = 0.1
 ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
 RECONNECT_SECONDS = 1.0
@@ -79,7 +79,7 @@ class Upkeep:
         while not self.stopping.is_set():
             started = time.monotonic()
             rounds.run_due(started)
-            self.stopping.wait(max(0.0, PULSE_SECONDS - (time.monotonic() - started)))
+            self.stopping.wait(max(0.0, rounds.beat_seconds - (time.monotonic() - started)))
         rounds.close()
 
 
@@ -87,6 +87,8 @@ class Rounds:
     """Steps over one connection, and what they remember between runs."""
 
     steps: list[Step]
+    beat_seconds: float
+    """How long after one look at what is due the next follows."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
@@ -125,6 +127,8 @@ class Rounds:
 class Pulse(Rounds):
     """What others wait for: wake-ups, claim floors, counters, due messages, and a log to send into."""
 
+    beat_seconds = PULSE_SECONDS
+
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
         self.floors = FloorKeeper(connection)
@@ -136,7 +140,7 @@ class Pulse(Rounds):
             Step("floors", FLOOR_SECONDS, self.move_floors),
             Step("fold", 1.0, self.fold),
             Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
-            Step("release_lanes", PULSE_SECONDS, self._call("release_lanes")),
+            Step("release_lanes", 0.05, self._call("release_lanes")),
             Step("hint_lanes", 30.0, self._call("hint_lanes")),
             Step("ensure_partitions", 1.0, self.ensure_log),
             Step("sweep_floors", 30.0, self.floors.sweep),
@@ -169,6 +173,8 @@ class Pulse(Rounds):
 
 class Chores(Rounds):
     """What can take its time: retention, history, and clearing away."""
+
+    beat_seconds = 0.5
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
