@@ -12,6 +12,7 @@ from bench.measuring import Cost
 from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
 from bench.scenarios import TEXTBOOK
 from bench.senders import SenderResults, sender_lines, sender_measurements
+from bench.tables import ratio, table_line
 from bench.worker_table import worker_lines, worker_measurements
 from bench.workers import WorkerResults
 
@@ -35,8 +36,8 @@ class Report:
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
         for title, results in self.sections.items():
-            lines += ["", title, _line(HEADINGS)]
-            lines += [_line(cells) for cells in _rows(results)]
+            lines += ["", title, table_line(HEADINGS, WIDTHS, names=2)]
+            lines += [table_line(cells, WIDTHS, names=2) for cells in _rows(results)]
         if self.workers:
             lines += ["", *worker_lines(self.workers)]
         if self.senders:
@@ -90,11 +91,11 @@ def _rows(results: Results) -> Iterator[tuple[str, ...]]:
                 scenario.name if side is TEXTBOOK else "",
                 side.name,
                 f"{sample.messages_per_second:,.0f}",
-                f"{sample.messages_per_second / textbook.messages_per_second:.2f}",
+                ratio(sample.messages_per_second, textbook.messages_per_second),
                 f"{sample.cpu_us:,.1f}",
-                f"{sample.cpu_us / textbook.cpu_us:.2f}",
+                ratio(sample.cpu_us, textbook.cpu_us),
                 f"{sample.wal_bytes:,.0f}",
-                f"{sample.wal_bytes / textbook.wal_bytes:.2f}",
+                ratio(sample.wal_bytes, textbook.wal_bytes),
             )
 
 
@@ -103,9 +104,3 @@ def _fairness_lines(fairness: list[Waits]) -> Iterator[str]:
     yield f"{'':<50}{'messages':>10}{'median ms':>11}{'p99 ms':>10}"
     for waits in fairness:
         yield f"{waits.system:<50}{waits.messages:>10,}{waits.median_ms:>11,.1f}{waits.p99_ms:>10,.1f}"
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    words = [cell.ljust(width) for cell, width in zip(cells[:2], WIDTHS[:2], strict=True)]
-    numbers = [cell.rjust(width) for cell, width in zip(cells[2:], WIDTHS[2:], strict=True)]
-    return "".join([*words, *numbers]).rstrip()

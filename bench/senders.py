@@ -8,6 +8,7 @@ from dataclasses import asdict, astuple, dataclass
 
 from bench.comparison import Arena
 from bench.scenarios import PAYLOAD, SIGNALBOX
+from bench.tables import ratio, table_line
 from signalbox import Client, Sender
 
 MESSAGES = 8_000
@@ -111,21 +112,22 @@ def _measure(arena: Arena, send: Callable[[str, int], None], messages: int) -> S
 def sender_lines(results: SenderResults) -> Iterator[str]:
     """The table of medians."""
     yield TITLE
-    yield _line(HEADINGS)
+    yield table_line(HEADINGS, WIDTHS)
     medians = {name: SenderSample.median(samples) for name, samples in results.items()}
     first = next(iter(medians.values()))
     for name, sample in medians.items():
-        yield _line(
+        yield table_line(
             (
                 name,
                 f"{sample.messages_per_second:,.0f}",
-                f"{sample.messages_per_second / first.messages_per_second:.2f}",
+                ratio(sample.messages_per_second, first.messages_per_second),
                 f"{sample.client_cpu_us:,.0f}",
-                f"{sample.client_cpu_us / first.client_cpu_us:.2f}",
+                ratio(sample.client_cpu_us, first.client_cpu_us),
                 f"{sample.server_cpu_us:,.0f}",
-                f"{sample.server_cpu_us / first.server_cpu_us:.2f}",
+                ratio(sample.server_cpu_us, first.server_cpu_us),
                 f"{sample.wal_bytes:,.0f}",
-            )
+            ),
+            WIDTHS,
         )
 
 
@@ -134,9 +136,3 @@ def sender_measurements(results: SenderResults) -> Iterator[dict[str, object]]:
     for name, samples in results.items():
         median = asdict(SenderSample.median(samples))
         yield {"sender": name, **median, "every_round": [asdict(sample) for sample in samples]}
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    name, *numbers = cells
-    widths = zip(numbers, WIDTHS[1:], strict=True)
-    return (name.ljust(WIDTHS[0]) + "".join(number.rjust(width) for number, width in widths)).rstrip()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from bench.tables import ratio, table_line
 from bench.workers import WorkerResults, WorkerSample
 
 TITLE = "The worker, with a handler that does nothing; x is the ratio to the first"
@@ -13,22 +14,23 @@ WIDTHS = (28, 11, 6, 14, 6, 14, 6, 10, 10)
 def worker_lines(results: WorkerResults) -> Iterator[str]:
     """The table of medians."""
     yield TITLE
-    yield _line(HEADINGS)
+    yield table_line(HEADINGS, WIDTHS)
     medians = {habit: WorkerSample.median(samples) for habit, samples in results.items()}
     first = next(iter(medians.values()))
     for habit, sample in medians.items():
-        yield _line(
+        yield table_line(
             (
                 habit.name,
                 f"{sample.messages_per_second:,.0f}",
-                f"{sample.messages_per_second / first.messages_per_second:.2f}",
+                ratio(sample.messages_per_second, first.messages_per_second),
                 f"{sample.worker_cpu_us:,.0f}",
-                f"{sample.worker_cpu_us / first.worker_cpu_us:.2f}",
+                ratio(sample.worker_cpu_us, first.worker_cpu_us),
                 f"{sample.server_cpu_us:,.0f}",
-                f"{sample.server_cpu_us / first.server_cpu_us:.2f}",
+                ratio(sample.server_cpu_us, first.server_cpu_us),
                 f"{sample.wal_bytes:,.0f}",
                 f"{sample.messages_per_ack:.1f}",
-            )
+            ),
+            WIDTHS,
         )
 
 
@@ -41,9 +43,3 @@ def worker_measurements(results: WorkerResults) -> Iterator[dict[str, object]]:
             **asdict(WorkerSample.median(samples)),
             "every_round": [asdict(sample) for sample in samples],
         }
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    name, *numbers = cells
-    widths = zip(numbers, WIDTHS[1:], strict=True)
-    return (name.ljust(WIDTHS[0]) + "".join(number.rjust(width) for number, width in widths)).rstrip()

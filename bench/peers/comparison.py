@@ -11,6 +11,7 @@ from pathlib import Path
 from bench.comparison import Arena
 from bench.peers.installing import PEERS, SIGNALBOX, Peer, installed
 from bench.scenarios import PAYLOAD
+from bench.tables import table_line
 from bench.workers import HABITS, MESSAGES, measure_workers
 
 SENDS = 2_000
@@ -114,9 +115,9 @@ def _database(arena: Arena, peer: Peer) -> Iterator[str]:
 def peer_lines(results: PeerResults) -> Iterator[str]:
     """The table of medians."""
     yield TITLE
-    yield _line(HEADINGS)
+    yield table_line(HEADINGS, WIDTHS)
     for name in dict.fromkeys([*results.sends, *results.works]):
-        yield _line((name, *_cells(results.sends.get(name)), *_cells(results.works.get(name))))
+        yield table_line((name, *_cells(results.sends.get(name)), *_cells(results.works.get(name))), WIDTHS)
 
 
 def peer_measurements(results: PeerResults) -> Iterator[dict[str, object]]:
@@ -133,9 +134,3 @@ def _cells(samples: list[PeerSample] | None) -> tuple[str, str, str]:
         return ("", "", "")
     sample = PeerSample.median(samples)
     return (f"{sample.messages_per_second:,.0f}", f"{sample.server_cpu_us:,.0f}", f"{sample.wal_bytes:,.0f}")
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    name, *numbers = cells
-    widths = zip(numbers, WIDTHS[1:], strict=True)
-    return (name.ljust(WIDTHS[0]) + "".join(number.rjust(width) for number, width in widths)).rstrip()
