@@ -39,6 +39,7 @@ declare
   v_until timestamptz := 'infinity';
   v_wanted integer := receive.max_messages;
   v_nonce uuid := gen_random_uuid();
+  v_guards smallint;
   v_look boolean;
   v_looked boolean := false;
   v_claimed_short boolean := false;
@@ -67,8 +68,8 @@ declare
 begin
   select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds),
     q.paused, q.is_dead_letter_queue, h.priority, h.floor, q.mode = 'fifo' or q.lane_max_in_flight > 0,
-    q.mode = 'fifo' or q.lane_max_in_flight > 0 or h.priority > 0 or h.floor = '-infinity'
-  into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_laned, v_look
+    q.mode = 'fifo' or q.lane_max_in_flight > 0 or h.priority > 0 or h.floor = '-infinity', q.guards
+  into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_laned, v_look, v_guards
   from signalbox.queue q, lateral (
     select b.kind as priority, signalbox.floor_time(b.floor) as floor
     from signalbox.head b
@@ -90,6 +91,15 @@ begin
   end if;
   if v_paused then
     return;
+  end if;
+  if v_guards & 4 > 0 then
+    v_nonce := signalbox._marked_nonce(v_nonce);
+  end if;
+  if v_guards & 2 > 0 then
+    v_wanted := least(v_wanted, signalbox._free_in_flight(v_queue_id));
+    if v_wanted < 1 then
+      return;
+    end if;
   end if;
   if not receive.durable then
     perform set_config('synchronous_commit', 'off', true);
