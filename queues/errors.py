@@ -9,6 +9,7 @@ from signalbox.errors import (
     QueueNotFound,
     QuotaExceeded,
     SignalboxError,
+    TenantNotFound,
     WrongIsolation,
     translated,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "QueueNotFound",
     "QuotaExceeded",
     "SignalboxError",
+    "TenantNotFound",
     "WrongIsolation",
     "translated",
 ]

@@ -136,6 +136,7 @@ class Pulse(Rounds):
             Step("floors", FLOOR_SECONDS, self.move_floors),
             Step("fold", 1.0, self.fold),
             Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
+            Step("weigh", 1.0, self._call("weigh")),
             Step("release_lanes", PULSE_SECONDS, self._call("release_lanes")),
             Step("hint_lanes", 30.0, self._call("hint_lanes")),
             Step("ensure_partitions", 1.0, self.ensure_log),
@@ -181,6 +182,7 @@ class Chores(Rounds):
             Step("drop_history", 60.0, self._call("drop_history")),
             Step("drop_segments", 600.0, self.drop_segments),
             Step("drop_kept", 3600.0, self._call("drop_kept")),
+            Step("drop_lost_keys", 3600.0, self._call("drop_lost_keys")),
         ]
 
     def drop_segments(self) -> None:

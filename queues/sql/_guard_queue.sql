@@ -78,7 +78,7 @@ begin
   where q.tenant_id = p_tenant.tenant_id and not q.is_dead_letter_queue;
   if v_queues >= p_tenant.max_queues then
     perform signalbox._refuse_quota(
-      'tenant ' || quote_literal(p_tenant.name), 'tenant', 'queues', 'max_queues', p_tenant.max_queues, v_queues, null
+      'tenant ' || quote_literal(p_tenant.name), 'tenant', 'queues', 'max_queues', p_tenant.max_queues, v_queues + 1, null
     );
   end if;
 end $$;

@@ -81,6 +81,9 @@ begin
     detail = json_build_object(
       'reason', p_reason, 'limit', p_limit, 'actual', p_actual, 'retry_after', p_retry_after, 'scope', p_scope
     ),
-    hint = case when p_retry_after is not null then format('Try again in %s s.', trim_scale(round(p_retry_after::numeric, 3))) end,
+    hint = case
+      when p_retry_after is null then 'It would not go later either: ask for less, or raise the limit.'
+      else format('Try again in %s s.', trim_scale(round(p_retry_after::numeric, 3)))
+    end,
     column = p_limit_name;
 end $$;

@@ -45,6 +45,8 @@ STEPS = [
     "clean_up",
     "drop_history",
     "drop_kept",
+    "drop_lost_keys",
+    "weigh",
 ]
 
 PLACES = """
