@@ -80,7 +80,7 @@ DEAD_LETTERED = _counter(
 
 PUBLISH_REJECTED = _counter(
     "publish_rejected",
-    "Sends refused for a limit of the queue or its tenant; reason is backlog, bytes, age or rate. A batch is one.",
+    "Sends refused by a limit of the queue or its tenant; reason is backlog, bytes, age, rate or closed.",
     (*QUEUE, "reason"),
 )
 QUEUE_BYTES = _gauge(

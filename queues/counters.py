@@ -74,7 +74,7 @@ class QueueNumbers:
     """Every message that ever left: acked, dead, purged, expired."""
     queue: Queue = field(repr=False)
     refused: dict[str, int] = field(default_factory=dict)
-    """Sends refused, by reason: backlog, bytes, age, rate. Empty where nothing limits sending."""
+    """Sends refused, by reason: backlog, bytes, age, rate, closed. Empty where nothing limits sending."""
     refusing: tuple[str, ...] = ()
     """The reasons for which upkeep has seen sends refused within the last minute."""
     bytes_held: int | None = None
@@ -92,7 +92,7 @@ class QueueNumbers:
 def read_numbers(queue_ids: Sequence[int] | None = None) -> list[QueueNumbers]:
     """The numbers of these queues, of all when None, ordered by name.
 
-    Two queries, however many queues there are; a third where sending to any of them is limited.
+    Two queries, however many queues there are; a third where sending to any of them is limited or closed.
     """
     queues = Queue.objects.select_related("tenant").order_by("name")
     if queue_ids is not None:
@@ -104,7 +104,7 @@ def read_numbers(queue_ids: Sequence[int] | None = None) -> list[QueueNumbers]:
             [list(queue_ids) if queue_ids is not None else None],
         )
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
-    admissions = _admissions([queue.queue_id for queue in queues if queue.guards & LIMITS_SENDING])
+    admissions = _admissions([queue.queue_id for queue in queues if queue.guards & LIMITS_SENDING or queue.closed])
     return [
         replace(_numbers(queue, *rows[queue.queue_id]), **admissions.get(queue.queue_id, {}))
         for queue in queues
@@ -120,7 +120,7 @@ def _admissions(queue_ids: list[int]) -> dict[int, dict[str, Any]]:
         cursor.execute(
             "select r.queue_id, jsonb_object_agg(r.reason, signalbox._register(r.counter)),"
             " array_agg(r.reason order by r.reason)"
-            " filter (where r.refused_at > clock_timestamp() - interval '60 seconds'),"
+            " filter (where r.refused_at > clock_timestamp() - interval '60 seconds' and r.reason <> 'closed'),"
             " max(case when q.max_backlog_bytes > 0 then signalbox._register(g.bytes_held) end)"
             " from signalbox.refusal r"
             " join signalbox.queue q on q.queue_id = r.queue_id"

@@ -1,8 +1,8 @@
 """What a tenant's queues may do together, and what they use of it.
 
 The limits are columns of the tenant; a trigger marks the queues that they concern, so that the verbs of all others look
-at nothing more. What is enforced where is told in `queues/sql/`: `_admit.sql`, `_free_in_flight.sql`, `_guard_queue.sql`
-and `begin_long_poll.sql`.
+at nothing more. What is enforced where is told in `queues/sql/`: `_admit.sql`, `_free_in_flight.sql`,
+`_guard_queue.sql` and `begin_long_poll.sql`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,10 @@ begin
     + case when new.max_in_flight > 0 or v_tenant.max_in_flight > 0 then 2 else 0 end
     + case when new.dedup_scope = 'in_flight' then 4 else 0 end;
   if new.guards & 1 > 0 then
-    perform signalbox._ensure_refusals(new.queue_id);
+    perform signalbox._ensure_refusals(new.queue_id, array['backlog', 'bytes', 'age', 'rate']);
+  end if;
+  if new.closed then
+    perform signalbox._ensure_refusals(new.queue_id, array['closed']);
   end if;
   if signalbox._limits_sending(
     new.max_backlog_messages, new.max_backlog_bytes, new.max_oldest_age_seconds, new.publish_rate_per_second
@@ -113,12 +116,12 @@ begin
 end $$;
 
 -- A counter for each reason for which a send to this queue may be refused. Sequences, since a refusal rolls back.
-create or replace function signalbox._ensure_refusals(p_queue_id integer) returns void
+create or replace function signalbox._ensure_refusals(p_queue_id integer, p_reasons text[]) returns void
 language plpgsql as $$
 declare
   v_reason text;
 begin
-  foreach v_reason in array array['backlog', 'bytes', 'age', 'rate'] loop
+  foreach v_reason in array p_reasons loop
     continue when exists (select from signalbox.refusal r where r.queue_id = p_queue_id and r.reason = v_reason);
     execute format('create sequence if not exists signalbox.%I minvalue 0 start 1', format('refused_%s_%s', p_queue_id, v_reason));
     insert into signalbox.refusal (queue_id, reason, counter)

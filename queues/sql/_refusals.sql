@@ -31,6 +31,10 @@ end $$;
 create or replace function signalbox._refuse_closed(p_queue text) returns void
 language plpgsql as $$
 begin
+  perform nextval(r.counter)
+  from signalbox.queue q
+  join signalbox.refusal r on r.queue_id = q.queue_id and r.reason = 'closed'
+  where q.name = p_queue;
   raise exception using
     errcode = 'SB423',
     message = format('queue %s is closed: it accepts no messages', quote_literal(p_queue)),

@@ -76,7 +76,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_admit_batch": ("signalbox._admit_batch(%(queue_id)s, array['1', '2']::jsonb[])", NOTHING),
     "_check_queue_count": ("signalbox._check_queue_count(t) from signalbox.tenant t limit 1", Refusal("SB429")),
     "_ensure_gauge": ("signalbox._ensure_gauge(null, 1)", NOTHING),
-    "_ensure_refusals": ("signalbox._ensure_refusals(%(queue_id)s)", NOTHING),
+    "_ensure_refusals": ("signalbox._ensure_refusals(%(queue_id)s, '{closed}')", NOTHING),
     "_evaluate": ("signalbox._evaluate(g.gauge_id) from signalbox.gauge g where g.queue_id = %(queue_id)s", NOTHING),
     "_forget_keys": ("signalbox._forget_keys(%(queue_id)s)", NOTHING),
     "_free_in_flight": ("signalbox._free_in_flight(%(queue_id)s)", 1000),
