@@ -1,4 +1,4 @@
-"""Every way the engine refuses: the client's error tree, under the name the apps import it by."""
+"""Every way the engine refuses: the client's error tree, under the name the apps import it by, and one of ours."""
 
 from signalbox.errors import (
     DeduplicationConflict,
@@ -9,7 +9,6 @@ from signalbox.errors import (
     QueueNotFound,
     QuotaExceeded,
     SignalboxError,
-    TenantNotFound,
     WrongIsolation,
     translated,
 )
@@ -27,3 +26,7 @@ __all__ = [
     "WrongIsolation",
     "translated",
 ]
+
+
+class TenantNotFound(SignalboxError):  # noqa: N818 - as in signalbox.errors
+    """There is no tenant of this name."""

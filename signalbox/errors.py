@@ -26,10 +26,6 @@ class QueueNotFound(SignalboxError):
     """There is no queue of this name."""
 
 
-class TenantNotFound(SignalboxError):
-    """There is no tenant of this name."""
-
-
 class InvalidArgument(SignalboxError):
     """An argument or setting is invalid."""
 
