@@ -69,6 +69,8 @@ declare
   v_cost double precision;
   v_span bigint;
   v_next bigint;
+  -- An older snapshot would tell nothing new.
+  v_looks boolean := current_setting('transaction_isolation') = 'read committed';
 begin
   select g.*, l.* into v_gauge
   from signalbox.gauge g, signalbox._limits(g) l
@@ -80,7 +82,7 @@ begin
   end if;
   who := v_gauge.who;
   scope := v_gauge.scope;
-  if v_gauge.weighed and v_now - signalbox._register(v_gauge.evaluated) > 1000000000 then
+  if v_gauge.weighed and v_looks and v_now - signalbox._register(v_gauge.evaluated) > 1000000000 then
     perform signalbox._evaluate(p_gauge_id);
   end if;
   for v_attempt in 1..2 loop
@@ -93,7 +95,7 @@ begin
       v_held := v_admitted - signalbox._register(v_gauge.base);
       v_bytes_held := signalbox._register(v_gauge.bytes_held);
       v_oldest := signalbox._register(v_gauge.oldest);
-      v_cost := 1000000000 / nullif(v_gauge.publish_rate_per_second, 0);
+      v_cost := least(1000000000 / nullif(v_gauge.publish_rate_per_second, 0), 1000000000000000000); -- 30 years
       v_span := greatest(1000000000, v_cost);
       v_next := least(greatest(signalbox._register(v_gauge.next_free), v_now - v_span), v_now);
       if p_messages < 0 then
@@ -146,7 +148,7 @@ begin
       when sqlstate 'SB000' then
         null;
     end;
-    exit when reason is null or reason = 'rate' or retry_after is null;
+    exit when reason is null or reason = 'rate' or retry_after is null or not v_looks;
     exit when v_attempt = 2 or v_now - signalbox._register(v_gauge.evaluated) < 50000000;
     perform signalbox._evaluate(p_gauge_id);
   end loop;

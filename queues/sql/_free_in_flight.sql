@@ -5,6 +5,7 @@ create or replace function signalbox._free_in_flight(p_queue_id integer) returns
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off

@@ -113,6 +113,8 @@ begin
     (v_prefix || 'mark_admitted')::regclass, (v_prefix || 'mark_xid')::regclass
   )
   on conflict do nothing;
+  -- From here on what is admitted is told from what was there before.
+  perform signalbox._evaluate(g.gauge_id) from signalbox.gauge g where g.queue_id = p_queue_id or g.tenant_id = p_tenant_id;
 end $$;
 
 -- A counter for each reason for which a send to this queue may be refused. Sequences, since a refusal rolls back.

@@ -502,3 +502,15 @@ def test_a_limited_queue_does(make_engine: MakeEngine, connect: Connect) -> None
     )
 
     assert session.value(called) == 1
+
+
+def test_a_sender_with_an_older_snapshot_is_admitted_by_what_others_have_evaluated(
+    make_engine: MakeEngine, connect: Connect
+) -> None:
+    engine = make_engine(max_backlog_messages=2)
+    sender = engine.on(connect())
+    sender.connection.execute("begin isolation level repeatable read")
+    sender.send("first")
+    engine.send("second")
+
+    assert refused(sender.send, "third")["actual"] == 3
