@@ -136,7 +136,6 @@ class Pulse(Rounds):
             Step("floors", FLOOR_SECONDS, self.move_floors),
             Step("fold", 1.0, self.fold),
             Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
-            Step("weigh", 1.0, self._call("weigh")),
             Step("release_lanes", PULSE_SECONDS, self._call("release_lanes")),
             Step("hint_lanes", 30.0, self._call("hint_lanes")),
             Step("ensure_partitions", 1.0, self.ensure_log),
@@ -174,6 +173,7 @@ class Chores(Rounds):
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
         self.steps = [
+            Step("weigh", 1.0, self._call("weigh")),
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("record_history", 10.0, self._call("record_history")),
             Step("empty_deltas", 15.0, self._call("empty_deltas")),

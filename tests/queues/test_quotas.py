@@ -476,6 +476,7 @@ def test_an_unlimited_queue_executes_no_additional_statement(engine: Engine, con
     names = [
         "_admit", "_admit_batch", "_take", "_evaluate", "_free_in_flight", "_held_key", "_hold_key", "_release_keys",
         "_marked_nonce",
+        "_is_marked",
     ]  # fmt: skip
     session.connection.execute("begin")
     session.send("one")
