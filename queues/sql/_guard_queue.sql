@@ -35,6 +35,13 @@ begin
       ) then 1 else 0 end
     + case when new.max_in_flight > 0 or v_tenant.max_in_flight > 0 then 2 else 0 end
     + case when new.dedup_scope = 'in_flight' then 4 else 0 end;
+  return new;
+end $$;
+
+-- After the row is there, so that one that finds another of its name makes nothing.
+create or replace function signalbox._equip_queue() returns trigger
+language plpgsql as $$
+begin
   if new.guards & 1 > 0 then
     perform signalbox._ensure_refusals(new.queue_id, array['backlog', 'bytes', 'age', 'rate']);
   end if;
@@ -46,7 +53,7 @@ begin
   ) then
     perform signalbox._ensure_gauge(new.queue_id, null);
   end if;
-  return new;
+  return null;
 end $$;
 
 create or replace function signalbox._guard_tenant() returns trigger
@@ -134,5 +141,7 @@ end $$;
 
 create or replace trigger guard_queue before insert or update on signalbox.queue
   for each row execute function signalbox._guard_queue();
+create or replace trigger equip_queue after insert or update on signalbox.queue
+  for each row execute function signalbox._equip_queue();
 create or replace trigger guard_tenant after update on signalbox.tenant
   for each row execute function signalbox._guard_tenant();

@@ -80,6 +80,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_evaluate": ("signalbox._evaluate(g.gauge_id) from signalbox.gauge g where g.queue_id = %(queue_id)s", NOTHING),
     "_forget_keys": ("signalbox._forget_keys(%(queue_id)s)", NOTHING),
     "_free_in_flight": ("signalbox._free_in_flight(%(queue_id)s)", 1000),
+    "_equip_queue": ("signalbox._equip_queue()", Refusal("0A000")),
     "_guard_queue": ("signalbox._guard_queue()", Refusal("0A000")),
     "_guard_tenant": ("signalbox._guard_tenant()", Refusal("0A000")),
     "_held_key": ("signalbox._held_key(%(queue_id)s, 'key', '1', null, 0, null)", None),

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tests.engine import Engine
+from tests.races.naive import NaiveVerbs
 from tests.races.sessions import finish, start, until_waiting
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -63,6 +64,48 @@ def test_nobody_waits_for_the_commit_of_another_sender(
     assert [send(second) for _ in range(20)] == ["sent"] * 20
     evaluate(second)
     first.connection.execute("rollback")
+
+
+LOCK = "perform pg_advisory_xact_lock(hashtext('signalbox.gauge'), p_gauge_id);"
+READ = "v_admitted := signalbox._register(v_gauge.admitted);"
+BARRIER = " perform pg_advisory_lock(4711); perform pg_advisory_unlock(4711);"
+
+
+def admitted_by_two(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs, changes: dict[str, str]
+) -> int:
+    """Two senders, the first held up between reading what is admitted and writing it; what the gauge then says."""
+    naive.install("_take", changes | {READ: READ + BARRIER})
+    naive.install("_admit", {})
+    naive.install("send", {})
+    holder, sessions = connect(), [naive.engine(engine, connect()) for _ in range(2)]
+    holder.execute("select pg_advisory_lock(4711)")
+    calls = []
+    for session in sessions:
+        calls.append(start(session.send, "body"))
+        until_waiting(observer, session.connection)
+    holder.execute("select pg_advisory_unlock(4711)")
+    for call in calls:
+        finish(call)
+    return int(
+        engine.value("select signalbox._register(admitted) from signalbox.gauge where queue_id = %s", engine.queue_id)
+    )
+
+
+def test_a_gauge_is_read_and_written_by_one_at_a_time(
+    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs
+) -> None:
+    engine = make_engine(max_backlog_messages=100)
+
+    assert admitted_by_two(engine, connect, observer, naive, {}) == 2
+
+
+def test_without_the_gauge_s_lock_one_of_two_would_be_forgotten(
+    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs
+) -> None:
+    engine = make_engine(max_backlog_messages=100)
+
+    assert admitted_by_two(engine, connect, observer, naive, {LOCK: ""}) == 1
 
 
 def test_what_an_open_transaction_has_sent_counts_already(
