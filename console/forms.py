@@ -12,7 +12,8 @@ from django.contrib.auth.password_validation import validate_password
 
 from console.roles import ROLES
 from dlq.models import MAX_RATE_PER_SECOND
-from queues.models import Queue
+from queues.models import Queue, Tenant
+from queues.quotas import QUOTAS
 from queues.settings import SETTINGS, Setting
 
 REASON_CHARACTERS = 500
@@ -29,7 +30,14 @@ GROUPS: dict[str, list[str]] = {
         "dead_letter_queue",
     ],
     "Groups": ["lane_max_in_flight", "lane_release_interval_seconds"],
-    "Keeping": ["retention_seconds", "dedup_window_seconds", "max_payload_bytes"],
+    "Limits": [
+        "max_backlog_messages",
+        "max_backlog_bytes",
+        "max_oldest_age_seconds",
+        "max_in_flight",
+        "publish_rate_per_second",
+    ],
+    "Keeping": ["retention_seconds", "dedup_scope", "dedup_window_seconds", "max_payload_bytes"],
     "Alerts": ["alert_oldest_age_seconds", "alert_dead_letters"],
 }
 
@@ -116,6 +124,24 @@ class ConfigureForm(SettingsForm):
         self.fields["reason"] = forms.CharField(
             max_length=REASON_CHARACTERS, required=False, help_text="Kept in the audit beside what changed."
         )
+
+
+class QuotaForm(forms.Form):
+    """A tenant's quotas, and why they change; `changes()` gives those that differ from what was shown."""
+
+    def __init__(self, data: Any = None, *, tenant: Tenant) -> None:
+        super().__init__(data, initial={name: getattr(tenant, name) for name in QUOTAS})
+        for name, quota in QUOTAS.items():
+            self.fields[name] = _field(quota)
+        self.fields["reason"] = forms.CharField(
+            max_length=REASON_CHARACTERS, required=False, help_text="Kept in the audit beside what changed."
+        )
+
+    def changes(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.changed_data if name in QUOTAS}
+
+    def quotas(self) -> list[forms.BoundField]:
+        return [self[name] for name in QUOTAS]
 
 
 class LaneLimitForm(forms.Form):

@@ -87,6 +87,7 @@ class Frame:
         yield self._entry("Redrives", "redrives", ("redrive",), active, running, "plain")
         consumers = wording.plural(now.consumers, "consumer") + " seen in the last minute"
         yield self._entry("Consumers", "consumers", ("consumer",), now.consumers, consumers, "")
+        yield self._entry("Tenants", "tenants", ("tenants", "tenant"), 0, "", "")
         yield self._entry("Audit", "audit", ("audit",), 0, "", "")
         if not self.denied["administer"]:
             yield self._entry("People", "people", ("people", "person"), 0, "", "")

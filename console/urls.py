@@ -24,6 +24,7 @@ from console.pages import (
     redrive_reviews,
     redrives,
     sessions,
+    tenants,
 )
 
 
@@ -101,6 +102,8 @@ urlpatterns = [
     path("purges/", include(purge_urls)),
     path("consumers", consumers.browse, name="consumers"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
+    path("tenants", tenants.browse, name="tenants"),
+    path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
     path("audit", audit.browse, name="audit"),
     path("people", people.browse, name="people"),
     path("people/<row:person_id>", people.change, name="person"),

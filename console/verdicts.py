@@ -13,6 +13,13 @@ from queues.counters import QueueNumbers
 
 # Rates below this are noise of the last folds: a sentence does not speak of growth or draining.
 MOVING_PER_SECOND = 0.05
+# Why a limit of the queue or its tenant refuses sends.
+REFUSALS = {
+    "age": "the oldest message has waited too long (max_oldest_age_seconds)",
+    "backlog": "too many messages are held (max_backlog_messages)",
+    "bytes": "too many bytes are held (max_backlog_bytes)",
+    "rate": "they came too fast (publish_rate_per_second)",
+}
 # What waits less than this is no backlog yet, and has no time to drain in.
 WAITED_SECONDS = 10.0
 # A backlog that drains within this needs nobody's attention.
@@ -81,7 +88,7 @@ def _health(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> H
         return Health.BREACHING
     if numbers.ready and (not numbers.consumers or _stuck(numbers)):
         return Health.WATCH
-    return Health.WATCH if _held_up(numbers) else Health.HEALTHY
+    return Health.WATCH if _held_up(numbers) or numbers.refusing else Health.HEALTHY
 
 
 def _held_up(numbers: QueueNumbers) -> bool:
@@ -106,12 +113,19 @@ def _drains_in(numbers: QueueNumbers) -> float | None:
 def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> str:
     if numbers.paused:
         return _paused(numbers)
+    if numbers.refusing:
+        return _refusing(numbers)
     if numbers.ready and not numbers.consumers:
         return _no_consumer(numbers)
     if age_breached:
         return _too_old(numbers)
     if dead_breached:
         return _too_many_dead(numbers)
+    return _remark(numbers)
+
+
+def _remark(numbers: QueueNumbers) -> str:
+    """What is worth saying when nothing is wrong."""
     if _stuck(numbers):
         return f"{_motion(numbers)}."
     if _held_up(numbers):
@@ -133,6 +147,12 @@ def _paused(numbers: QueueNumbers) -> str:
     if numbers.ready:
         words += f"; {wording.plural(numbers.ready, 'message')} held back"
     return f"{words}."
+
+
+def _refusing(numbers: QueueNumbers) -> str:
+    causes = " and ".join(REFUSALS[reason] for reason in numbers.refusing)
+    nobody = " No consumer in the last minute." if numbers.ready and not numbers.consumers else ""
+    return f"Sends were refused in the last minute: {causes}.{nobody}"
 
 
 def _no_consumer(numbers: QueueNumbers) -> str:

@@ -78,6 +78,10 @@ def _samples(numbers: QueueNumbers) -> Iterator[Sample]:
         yield metric, (), numbers.totals[event]
     for reason, died in numbers.dead_lettered_by_reason.items():
         yield names.DEAD_LETTERED, (reason,), died
+    for reason, refused in numbers.refused.items():
+        yield names.PUBLISH_REJECTED, (reason,), refused
+    if numbers.bytes_held is not None:
+        yield names.QUEUE_BYTES, (), numbers.bytes_held
     yield from _configuration(numbers)
 
 

@@ -78,6 +78,16 @@ DEAD_LETTERED = _counter(
     (*QUEUE, "reason"),
 )
 
+PUBLISH_REJECTED = _counter(
+    "publish_rejected",
+    "Sends refused by a limit of the queue or its tenant; reason is backlog, bytes, age, rate or closed.",
+    (*QUEUE, "reason"),
+)
+QUEUE_BYTES = _gauge(
+    "queue_bytes",
+    "What the queue's messages weigh, estimated by the mean size sent; only where max_backlog_bytes is set.",
+)
+
 QUEUE_INFO = _gauge(
     "queue_info",
     "Always 1; what the queue is, as labels. dead_letter_queue is where its dead letters go.",
@@ -127,6 +137,8 @@ QUEUE_METRICS = (
     QUEUE_CONSUMERS,
     *EVENTS.values(),
     DEAD_LETTERED,
+    PUBLISH_REJECTED,
+    QUEUE_BYTES,
     QUEUE_INFO,
     ALERT_THRESHOLD,
     RETENTION,

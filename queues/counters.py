@@ -6,13 +6,18 @@ Verbs append deltas, a fold sums them every second, and a read adds what the las
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 from django.db import connection
 
 from queues.models import Queue
+
+LIMITS_SENDING = 1
+"""The bit of `Queue.guards` that says so."""
 
 DEAD_REASONS = ("rejected", "runtime_error", "lock_expired")
 
@@ -68,6 +73,12 @@ class QueueNumbers:
     removed_total: int
     """Every message that ever left: acked, dead, purged, expired."""
     queue: Queue = field(repr=False)
+    refused: dict[str, int] = field(default_factory=dict)
+    """Sends refused, by reason: backlog, bytes, age, rate, closed. Empty where nothing limits sending."""
+    refusing: tuple[str, ...] = ()
+    """The reasons for which upkeep has seen sends refused within the last minute."""
+    bytes_held: int | None = None
+    """What its messages weigh, as estimated; None where the queue's settings do not limit it."""
 
     @property
     def alert_oldest_age_seconds(self) -> float:
@@ -79,7 +90,10 @@ class QueueNumbers:
 
 
 def read_numbers(queue_ids: Sequence[int] | None = None) -> list[QueueNumbers]:
-    """The numbers of these queues, of all when None, ordered by name. Two queries, however many queues there are."""
+    """The numbers of these queues, of all when None, ordered by name.
+
+    Two queries, however many queues there are; a third where sending to any of them is limited or closed.
+    """
     queues = Queue.objects.select_related("tenant").order_by("name")
     if queue_ids is not None:
         queues = queues.filter(queue_id__in=list(queue_ids))
@@ -90,7 +104,39 @@ def read_numbers(queue_ids: Sequence[int] | None = None) -> list[QueueNumbers]:
             [list(queue_ids) if queue_ids is not None else None],
         )
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
-    return [_numbers(queue, *rows[queue.queue_id]) for queue in queues if queue.queue_id in rows]
+    admissions = _admissions([queue.queue_id for queue in queues if queue.guards & LIMITS_SENDING or queue.closed])
+    return [
+        replace(_numbers(queue, *rows[queue.queue_id]), **admissions.get(queue.queue_id, {}))
+        for queue in queues
+        if queue.queue_id in rows
+    ]
+
+
+def _admissions(queue_ids: list[int]) -> dict[int, dict[str, Any]]:
+    """What is known of the limits of these queues: fields of QueueNumbers by queue id."""
+    if not queue_ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select r.queue_id, jsonb_object_agg(r.reason, signalbox._register(r.counter)),"
+            " array_agg(r.reason order by r.reason)"
+            " filter (where r.refused_at > clock_timestamp() - interval '60 seconds' and r.reason <> 'closed'),"
+            " max(case when q.max_backlog_bytes > 0 then signalbox._register(g.bytes_held) end)"
+            " from signalbox.refusal r"
+            " join signalbox.queue q on q.queue_id = r.queue_id"
+            " left join signalbox.gauge g on g.queue_id = r.queue_id"
+            " where r.queue_id = any(%s) group by r.queue_id",
+            [queue_ids],
+        )
+        return {
+            queue_id: {"refused": _loaded(refused), "refusing": tuple(refusing or ()), "bytes_held": held}
+            for queue_id, refused, refusing, held in cursor.fetchall()
+        }
+
+
+def _loaded(document: Any) -> dict[str, int]:
+    """A JSON object, which Django's cursor gives as text."""
+    return dict(json.loads(document) if isinstance(document, str) else document)
 
 
 def _numbers(

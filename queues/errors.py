@@ -1,4 +1,4 @@
-"""Every way the engine refuses: the client's error tree, under the name the apps import it by."""
+"""Every way the engine refuses: the client's error tree, under the name the apps import it by, and one of ours."""
 
 from signalbox.errors import (
     DeduplicationConflict,
@@ -7,6 +7,7 @@ from signalbox.errors import (
     PayloadTooLarge,
     QueueClosed,
     QueueNotFound,
+    QuotaExceeded,
     SignalboxError,
     WrongIsolation,
     translated,
@@ -19,7 +20,13 @@ __all__ = [
     "PayloadTooLarge",
     "QueueClosed",
     "QueueNotFound",
+    "QuotaExceeded",
     "SignalboxError",
+    "TenantNotFound",
     "WrongIsolation",
     "translated",
 ]
+
+
+class TenantNotFound(SignalboxError):  # noqa: N818 - as in signalbox.errors
+    """There is no tenant of this name."""

@@ -17,11 +17,20 @@ from queues.settings import SETTINGS
 
 
 class Tenant(models.Model):
-    """Who a queue belongs to; each queue has one."""
+    """Who a queue belongs to; each queue has one. What its queues may do together is written by `queues.quotas`."""
 
     tenant_id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=100, unique=True)
     created_at = models.DateTimeField(db_default=Now())
+
+    max_backlog_messages = models.BigIntegerField(db_default=0)
+    max_backlog_bytes = models.BigIntegerField(db_default=0)
+    max_oldest_age_seconds = models.FloatField(db_default=0.0)
+    max_in_flight = models.BigIntegerField(db_default=0)
+    publish_rate_per_second = models.FloatField(db_default=0.0)
+    max_queues = models.BigIntegerField(db_default=0)
+    max_retention_seconds = models.FloatField(db_default=0.0)
+    max_long_polls = models.BigIntegerField(db_default=0)
 
     class Meta:
         db_table = "tenant"
@@ -64,11 +73,20 @@ class Queue(models.Model):
     jitter = _number("jitter")
     aging_seconds = _number("aging_seconds")
     dedup_window_seconds = _number("dedup_window_seconds")
+    dedup_scope = models.CharField(max_length=20, db_default=str(SETTINGS["dedup_scope"].default))
     max_payload_bytes = _integer("max_payload_bytes")
+    max_backlog_messages = _integer("max_backlog_messages")
+    max_backlog_bytes = _integer("max_backlog_bytes")
+    max_oldest_age_seconds = _number("max_oldest_age_seconds")
+    max_in_flight = _integer("max_in_flight")
+    publish_rate_per_second = _number("publish_rate_per_second")
     paused = _flag("paused")
     closed = _flag("closed")
     alert_oldest_age_seconds = _number("alert_oldest_age_seconds")
     alert_dead_letters = _integer("alert_dead_letters")
+
+    guards = models.SmallIntegerField(db_default=0)
+    """What verbs must look at for this queue: written by a trigger (`queues/sql/_guard_queue.sql`)."""
 
     paused_at = models.DateTimeField(null=True)
     paused_by = models.CharField(max_length=150, null=True)

@@ -37,6 +37,10 @@ def _seconds(name: str, default: float, minimum: float, maximum: float, help_tex
     return Setting(name, "number", default, help_text, unit="seconds", minimum=minimum, maximum=maximum)
 
 
+def _limit(name: str, unit: str, maximum: float, help_text: str) -> Setting:
+    return Setting(name, "integer", 0, f"{help_text} 0 is no limit.", unit=unit, minimum=0, maximum=maximum)
+
+
 _ALL = (
     _seconds(
         "visibility_timeout_seconds",
@@ -129,6 +133,14 @@ _ALL = (
         "How long a deduplication id keeps later messages with it out.",
     ),
     Setting(
+        "dedup_scope",
+        "choice",
+        "window",
+        "What a deduplication id keeps later messages with it out of: window means the time of dedup_window_seconds; "
+        "in_flight means until its message is acknowledged, dead, purged or expired. A change forgets all ids.",
+        choices=("window", "in_flight"),
+    ),
+    Setting(
         "max_payload_bytes",
         "integer",
         262_144,
@@ -136,6 +148,40 @@ _ALL = (
         unit="bytes",
         minimum=1,
         maximum=262_144,
+    ),
+    _limit(
+        "max_backlog_messages",
+        "messages",
+        1_000_000_000,
+        "Sends are refused that would make the queue hold more: ready, delayed, waiting and in flight together.",
+    ),
+    _limit(
+        "max_backlog_bytes",
+        "bytes",
+        1_000_000_000_000,
+        "Sends are refused while all that the queue holds is larger, as estimated from the mean size of what was sent.",
+    ),
+    _seconds(
+        "max_oldest_age_seconds",
+        0.0,
+        0.0,
+        MAX_SECONDS,
+        "Sends are refused while the oldest visible message waits longer. 0 is no limit.",
+    ),
+    _limit(
+        "max_in_flight",
+        "messages",
+        10_000,
+        "Receivers get no more while so many messages of the queue are in flight.",
+    ),
+    Setting(
+        "publish_rate_per_second",
+        "number",
+        0.0,
+        "Sends are refused that come faster; a second's worth may come at once. 0 is no limit.",
+        unit="messages/s",
+        minimum=0.0,
+        maximum=1_000_000.0,
     ),
     Setting("paused", "boolean", False, "A paused queue accepts messages and hands out none."),
     Setting("closed", "boolean", False, "A closed queue hands out what it has and accepts no more."),

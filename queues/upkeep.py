@@ -179,6 +179,7 @@ class Chores(Rounds):
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
         self.steps = [
+            Step("weigh", 1.0, self._call("weigh")),
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("record_history", 10.0, self._call("record_history")),
             Step("empty_deltas", 15.0, self._call("empty_deltas")),
@@ -187,6 +188,7 @@ class Chores(Rounds):
             Step("drop_history", 60.0, self._call("drop_history")),
             Step("drop_segments", 600.0, self.drop_segments),
             Step("drop_kept", 3600.0, self._call("drop_kept")),
+            Step("drop_lost_keys", 3600.0, self._call("drop_lost_keys")),
         ]
 
     def drop_segments(self) -> None:

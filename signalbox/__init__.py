@@ -11,6 +11,7 @@ from signalbox.errors import (
     PayloadTooLarge,
     QueueClosed,
     QueueNotFound,
+    QuotaExceeded,
     SignalboxError,
     WrongIsolation,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "PayloadTooLarge",
     "QueueClosed",
     "QueueNotFound",
+    "QuotaExceeded",
     "Sender",
     "SignalboxError",
     "WrongIsolation",

@@ -25,6 +25,8 @@ class AsyncConnections(Protocol):
     """What a client needs of its source."""
 
     commits_each_call: bool
+    lasting: bool
+    dsn: str | None
 
     def borrow(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]: ...
 
@@ -35,6 +37,8 @@ class AsyncCallersConnection:
     """The caller's own connection: calls join the caller's transaction and never commit it."""
 
     commits_each_call = False
+    lasting = True
+    dsn: str | None = None
 
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self._connection = connection
@@ -51,6 +55,8 @@ class AsyncPooledConnections:
     """A connection of the caller's pool for each call."""
 
     commits_each_call = True
+    lasting = False
+    dsn: str | None = None
 
     def __init__(self, pool: AsyncPool) -> None:
         self._pool = pool
@@ -66,9 +72,10 @@ class AsyncOwnConnection:
     """One autocommit connection, opened at the first call and again when it is lost; tasks take turns."""
 
     commits_each_call = True
+    lasting = True
 
     def __init__(self, dsn: str, connect_options: dict[str, Any]) -> None:
-        self._dsn = dsn
+        self.dsn: str | None = dsn
         self._connect_options = connect_options
         self._turn = asyncio.Lock()
         self._connection: psycopg.AsyncConnection[Any] | None = None
@@ -87,7 +94,7 @@ class AsyncOwnConnection:
         if self._connection is None or not is_alive(self._connection):
             await self.close()
             self._connection = await psycopg.AsyncConnection.connect(
-                self._dsn, autocommit=True, **self._connect_options
+                self.dsn or "", autocommit=True, **self._connect_options
             )
         return self._connection
 

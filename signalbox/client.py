@@ -12,6 +12,7 @@ from psycopg.rows import tuple_row
 from signalbox import statements
 from signalbox.connections import Source, check_claim, connections_of
 from signalbox.errors import translated
+from signalbox.long_polls import receive_waiting
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, handle_of
 from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
 
@@ -49,19 +50,23 @@ class Client:
         consumer: str | None = None,
         durable: bool = True,
         allow_open_transaction: bool = False,
+        wait_seconds: float = 0.0,
     ) -> list[Message]:
         """Lease up to `max_messages` messages for `visibility_timeout` seconds (None: the queue's setting).
 
         `durable=False` commits asynchronously, which is faster: a crash of the database may deliver the
         messages again without having counted this delivery. On a connection whose transaction would stay
         open, receive raises OpenTransaction unless `allow_open_transaction`.
+
+        Of an empty queue it waits up to `wait_seconds` for news; a tenant with all its long polls in use
+        refuses that with QuotaExceeded.
         """
         statement = statements.receive(queue, max_messages, visibility_timeout, consumer, durable=durable)
 
         def check(connection: psycopg.Connection[Any]) -> None:
             check_claim(connection, durable=durable, allow_open_transaction=allow_open_transaction)
 
-        return self._run(statement, check)
+        return receive_waiting(self._connections, queue, lambda: self._run(statement, check), wait_seconds)
 
     def ack(self, receipt: Message | str) -> bool:
         """The message is done with. False when its lease was no longer held: it will be delivered again."""

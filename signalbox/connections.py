@@ -34,6 +34,12 @@ class Connections(Protocol):
     #: True when every call is a transaction of its own, False when the caller decides.
     commits_each_call: bool
 
+    #: True when every borrow gives the same connection, which then can have what lasts as long as a session.
+    lasting: bool
+
+    #: Where a connection that listens can be made; None: only the caller knows.
+    dsn: str | None
+
     def borrow(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
 
     def close(self) -> None: ...
@@ -43,6 +49,8 @@ class CallersConnection:
     """The caller's own connection: calls join the caller's transaction and never commit it."""
 
     commits_each_call = False
+    lasting = True
+    dsn: str | None = None
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -59,6 +67,8 @@ class PooledConnections:
     """A connection of the caller's pool for each call."""
 
     commits_each_call = True
+    lasting = False
+    dsn: str | None = None
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -77,9 +87,10 @@ class OwnConnection:
     """
 
     commits_each_call = True
+    lasting = True
 
     def __init__(self, dsn: str, connect_options: dict[str, Any]) -> None:
-        self._dsn = dsn
+        self.dsn: str | None = dsn
         self._connect_options = connect_options
         self._forget()
 
@@ -103,7 +114,7 @@ class OwnConnection:
     def _usable(self) -> psycopg.Connection[Any]:
         if self._connection is None or not is_alive(self._connection):
             self.close()
-            self._connection = psycopg.connect(self._dsn, autocommit=True, **self._connect_options)
+            self._connection = psycopg.connect(self.dsn or "", autocommit=True, **self._connect_options)
         return self._connection
 
     def close(self) -> None:

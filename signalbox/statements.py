@@ -313,6 +313,24 @@ def configure_queue(name: str, settings: Mapping[str, object]) -> Statement[int]
     )
 
 
+def begin_long_poll(queue: str) -> Statement[int | None]:
+    """A place among the long polls of the queue's tenant; None where it has no limit."""
+    return Statement(
+        "select signalbox.begin_long_poll(queue => %(queue)s::text)",
+        {"queue": arguments.text("queue", queue)},
+        _only_value,
+    )
+
+
+def end_long_poll(queue: str, place: int) -> Statement[bool]:
+    """Give the place back; False when this connection did not have it."""
+    return Statement(
+        "select signalbox.end_long_poll(queue => %(queue)s::text, place => %(place)s::int)",
+        {"queue": queue, "place": place},
+        _only_value,
+    )
+
+
 def announce_consumer(queue: str, consumer: str, details: Mapping[str, object]) -> Statement[None]:
     """Tell the console that this consumer is alive, and what it is."""
     return Statement(

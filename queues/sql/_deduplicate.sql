@@ -41,12 +41,7 @@ begin
     return null;
   end if;
   if v_hash <> signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id) then
-    raise exception using
-      errcode = 'SB409',
-      message = format('deduplication_id %s was sent with another body', quote_literal(p_deduplication_id)),
-      detail = v_first_id::text,
-      hint = 'The detail is the id of the first message. Use another deduplication id for another message.',
-      column = 'deduplication_id';
+    perform signalbox._refuse_other_body(p_deduplication_id, v_first_id);
   end if;
   perform signalbox._count(p_queue_id, 21::smallint, 1);
   return v_first_id;

@@ -9,6 +9,7 @@ begin
   lock table signalbox.counter_delta in access exclusive mode;
   truncate signalbox.counter_delta;
   update signalbox.settled s set txid = 0 where s.txid <> 0;
+  perform setval(g.mark_xid, 0) from signalbox.gauge g;
   insert into signalbox.fold (folded_at, snapshot) select clock_timestamp(), signalbox._fold_snapshot();
   insert into signalbox.counter_delta (queue_id, event, amount)
   select q.queue_id, e.event, case e.to_state

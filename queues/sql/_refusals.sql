@@ -31,6 +31,10 @@ end $$;
 create or replace function signalbox._refuse_closed(p_queue text) returns void
 language plpgsql as $$
 begin
+  perform nextval(r.counter)
+  from signalbox.queue q
+  join signalbox.refusal r on r.queue_id = q.queue_id and r.reason = 'closed'
+  where q.name = p_queue;
   raise exception using
     errcode = 'SB423',
     message = format('queue %s is closed: it accepts no messages', quote_literal(p_queue)),
@@ -50,4 +54,40 @@ create or replace function signalbox._refuse_fifo_delay() returns void
 language plpgsql as $$
 begin
   perform signalbox._refuse('delay_seconds', 'cannot be given in a FIFO queue: a message that rests would hold up its group');
+end $$;
+
+create or replace function signalbox._refuse_other_body(p_deduplication_id text, p_first_id bigint) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = 'SB409',
+    message = format('deduplication_id %s was sent with another body', quote_literal(p_deduplication_id)),
+    detail = p_first_id::text,
+    hint = 'The detail is the id of the first message. Use another deduplication id for another message.',
+    column = 'deduplication_id';
+end $$;
+
+-- What is above its limit, whose limit it is, and in how many seconds to try again: null, it would never go.
+create or replace function signalbox._refuse_quota(
+  p_who text,
+  p_scope text,
+  p_reason text,
+  p_limit_name text,
+  p_limit double precision,
+  p_actual double precision,
+  p_retry_after double precision
+) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = 'SB429',
+    message = format('%s of %s is %s, and this would make it %s', p_limit_name, p_who, p_limit::numeric, round(p_actual::numeric, 3)),
+    detail = json_build_object(
+      'reason', p_reason, 'limit', p_limit, 'actual', p_actual, 'retry_after', p_retry_after, 'scope', p_scope
+    ),
+    hint = case
+      when p_retry_after is null then 'It would not go later either: ask for less, or raise the limit.'
+      else format('Try again in %s s.', trim_scale(round(p_retry_after::numeric, 3)))
+    end,
+    column = p_limit_name;
 end $$;

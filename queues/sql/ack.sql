@@ -50,6 +50,9 @@ begin
       if v_lane is not null then
         perform signalbox._leave_lanes(array[v_id]);
       end if;
+      if signalbox._is_marked(v_nonce) then
+        perform signalbox._release_keys(array[v_id]);
+      end if;
     end if;
     return next;
     return;
@@ -89,6 +92,9 @@ begin
     if v_lane is not null then
       perform signalbox._leave_lanes(v_gone);
     end if;
+    if signalbox._is_marked(v_nonce) then
+      perform signalbox._release_keys(v_gone);
+    end if;
   end if;
   if cardinality(v_gone) = cardinality(ack.receipt_handles) then
     return query select h, true from unnest(ack.receipt_handles) h;
@@ -113,6 +119,7 @@ as $$
 declare
   v_gone text[];
   v_laned bigint[];
+  v_marked bigint[];
 begin
   perform signalbox._check_handles(p_handles);
   with given as materialized (
@@ -124,7 +131,7 @@ begin
     delete from signalbox.lease l
     using given g
     where l.message_id = any(array[g.message_id]) and l.nonce = g.nonce and l.queue_id + 0 = g.queue_id
-    returning l.message_id, l.queue_id, l.receive_count, l.leased_at, l.consumer, l.lane, g.handle
+    returning l.message_id, l.queue_id, l.receive_count, l.leased_at, l.consumer, l.lane, l.nonce, g.handle
   ), kept as (
     insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)
     select g.queue_id, clock_timestamp(),
@@ -135,9 +142,15 @@ begin
     from gone g
     group by g.queue_id
   )
-  select array_agg(g.handle), array_agg(g.message_id) filter (where g.lane is not null) into v_gone, v_laned from gone g;
+  select array_agg(g.handle), array_agg(g.message_id) filter (where g.lane is not null),
+    array_agg(g.message_id) filter (where signalbox._is_marked(g.nonce))
+  into v_gone, v_laned, v_marked
+  from gone g;
   if v_laned is not null then
     perform signalbox._leave_lanes(v_laned);
+  end if;
+  if v_marked is not null then
+    perform signalbox._release_keys(v_marked);
   end if;
 
   if cardinality(v_gone) = cardinality(p_handles) then

@@ -42,6 +42,7 @@ declare
   v_until timestamptz := 'infinity';
   v_wanted integer := receive.max_messages;
   v_nonce uuid := gen_random_uuid();
+  v_guards smallint;
   v_look boolean;
   v_looked boolean := false;
   v_claimed_short boolean := false;
@@ -71,8 +72,8 @@ declare
 begin
   select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds),
     q.paused, q.is_dead_letter_queue, h.priority, h.floor, q.mode = 'fifo' or q.lane_max_in_flight > 0,
-    q.mode = 'fifo' or q.lane_max_in_flight > 0 or h.priority > 0 or h.floor = '-infinity'
-  into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_laned, v_look
+    q.mode = 'fifo' or q.lane_max_in_flight > 0 or h.priority > 0 or h.floor = '-infinity', q.guards
+  into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_laned, v_look, v_guards
   from signalbox.queue q, lateral (
     select b.kind as priority, signalbox.floor_time(b.floor) as floor
     from signalbox.head b
@@ -107,12 +108,15 @@ begin
       where l.message_id = split_part(receive.acknowledge[1], '.', 2)::bigint
         and l.nonce = split_part(receive.acknowledge[1], '.', 3)::uuid
         and l.queue_id + 0 = split_part(receive.acknowledge[1], '.', 1)::integer
-      returning l.queue_id, l.message_id, l.receive_count, signalbox._work_ms(l.leased_at) as work_ms, l.consumer, l.lane into v_done;
+      returning l.queue_id, l.message_id, l.receive_count, l.nonce, signalbox._work_ms(l.leased_at) as work_ms, l.consumer, l.lane into v_done;
       if found then
         insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)
         values (v_done.queue_id, clock_timestamp(), array[v_done.message_id], array[v_done.receive_count], array[v_done.work_ms], v_done.consumer);
         if v_done.lane is not null then
           perform signalbox._leave_lanes(array[v_done.message_id]);
+        end if;
+        if signalbox._is_marked(v_done.nonce) then
+          perform signalbox._release_keys(array[v_done.message_id]);
         end if;
       else
         receipt_handle := receive.acknowledge[1];
@@ -123,6 +127,15 @@ begin
   end if;
   if v_paused then
     return;
+  end if;
+  if v_guards & 4 > 0 then
+    v_nonce := signalbox._marked_nonce(v_nonce);
+  end if;
+  if v_guards & 2 > 0 then
+    v_wanted := least(v_wanted, signalbox._free_in_flight(v_queue_id));
+    if v_wanted < 1 then
+      return;
+    end if;
   end if;
   if not receive.durable and receive.acknowledge is null then
     perform set_config('synchronous_commit', 'off', true);

@@ -1,6 +1,7 @@
 -- redrive(dead_letter_ids, target_queue, redrive_id, actor): send these dead letters again, each once: those that are no
 -- longer dead are passed over. The message keeps its id, starts with no deliveries, and remembers by whom it was sent.
 -- In a lane it takes the last place. Target: the queue it died in, or target_queue. Returns what moved. One small transaction is the caller's business.
+-- Where messages hold their deduplication ids, one whose id another message holds is passed over too (_retake_keys).
 -- Locks the rows in order, SKIP LOCKED. Index: dead_letter_pkey (by any: see ack).
 create or replace function signalbox.redrive(
   dead_letter_ids bigint[],
@@ -19,6 +20,7 @@ as $$
 declare
   v_target_queue_id integer;
   v_closed boolean;
+  v_ids bigint[];
 begin
   if redrive.target_queue is not null then
     select q.queue_id, q.closed into v_target_queue_id, v_closed from signalbox.queue q where q.name = redrive.target_queue;
@@ -45,11 +47,12 @@ begin
     from signalbox.dead_letter d
     where d.dead_letter_id = any(redrive.dead_letter_ids)
   ) u;
+  v_ids := signalbox._retake_keys(redrive.dead_letter_ids, v_target_queue_id);
   return query
   with picked as materialized (
     select d.dead_letter_id
     from signalbox.dead_letter d
-    where d.dead_letter_id = any(redrive.dead_letter_ids)
+    where d.dead_letter_id = any(v_ids)
     order by d.dead_letter_id
     for update skip locked
   ), gone as (

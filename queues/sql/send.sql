@@ -1,6 +1,7 @@
 -- send(queue, payload, ...): put one message into a queue, in the caller's transaction; returns the message id.
 -- Durable when that transaction is; a rollback leaves nothing. With a deduplication id that was used within the queue's
--- window it sends nothing and returns the first message's id. Waits only for another sender of the same deduplication id.
+-- window, or is held by a message, it sends nothing and returns the first message's id. Waits only for another sender of
+-- the same deduplication id. Where a limit would be exceeded it is refused at once (_admit).
 -- A message of a lane (its group, where the queue is FIFO or limits groups) goes to waiting until the lane has room; in
 -- a FIFO queue the senders of one group take turns until they commit.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
@@ -29,10 +30,11 @@ declare
   v_id bigint;
   v_mode text;
   v_lane text;
+  v_guards smallint;
 begin
   select q.queue_id, q.closed, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes, q.mode,
-    signalbox._lane_of(q.mode, q.lane_max_in_flight, send.group_id)
-  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_lane
+    signalbox._lane_of(q.mode, q.lane_max_in_flight, send.group_id), q.guards
+  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_lane, v_guards
   from signalbox.queue q
   where q.name = send.queue;
   if not found then
@@ -57,15 +59,24 @@ begin
       perform signalbox._use_priority(v_queue_id, send.priority::smallint);
     end if;
     if send.deduplication_id is not null then
-      v_first_id := signalbox._deduplicate(
-        v_queue_id, send.deduplication_id, send.payload, send.attributes, send.priority, send.group_id
-      );
+      if v_guards & 4 > 0 then
+        v_first_id := signalbox._held_key(
+          v_queue_id, send.deduplication_id, send.payload, send.attributes, send.priority, send.group_id
+        );
+      else
+        v_first_id := signalbox._deduplicate(
+          v_queue_id, send.deduplication_id, send.payload, send.attributes, send.priority, send.group_id
+        );
+      end if;
       if v_first_id is not null then
         return v_first_id;
       end if;
     end if;
   end if;
 
+  if v_guards & 1 > 0 then
+    perform signalbox._admit(v_queue_id, 1, octet_length(send.payload::text));
+  end if;
   if v_mode = 'fifo' then
     perform pg_advisory_xact_lock(signalbox._fifo_turn(v_queue_id, v_lane));
   end if;
@@ -115,7 +126,11 @@ begin
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
     select v_queue_id, send.priority::smallint, 0::smallint, signalbox.clock_time(), v_id;
   end if;
-  if send.deduplication_id is not null then
+  if send.deduplication_id is not null and v_guards & 4 > 0 then
+    perform signalbox._hold_key(
+      v_queue_id, send.deduplication_id, v_id, send.payload, send.attributes, send.priority, send.group_id
+    );
+  elsif send.deduplication_id is not null then
     perform signalbox._remember_deduplication(
       v_queue_id, send.deduplication_id, v_id, send.payload, send.attributes, send.priority, send.group_id
     );

@@ -26,10 +26,11 @@ declare
   v_turns bigint[];
   v_count integer := coalesce(cardinality(send_batch.payloads), 0);
   v_ids bigint[];
+  v_guards smallint;
 begin
   select q.queue_id, q.closed, q.delay_seconds, q.max_payload_bytes, q.mode,
-    q.mode = 'fifo' or q.lane_max_in_flight > 0 and send_batch.group_ids is not null
-  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_laned
+    q.mode = 'fifo' or q.lane_max_in_flight > 0 and send_batch.group_ids is not null, q.guards
+  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_laned, v_guards
   from signalbox.queue q
   where q.name = send_batch.queue;
   if not found then
@@ -49,6 +50,9 @@ begin
   where p is null or octet_length(p::text) > v_max_payload_bytes;
 
   perform signalbox._check_batch_length('group_ids', cardinality(send_batch.group_ids), v_count);
+  if v_guards & 1 > 0 then
+    perform signalbox._admit_batch(v_queue_id, send_batch.payloads);
+  end if;
   if v_mode = 'fifo' then
     v_turns := array(
       select distinct signalbox._fifo_turn(v_queue_id, send_batch.group_ids[i]) from generate_series(1, v_count) i order by 1
@@ -100,6 +104,9 @@ begin
     perform pg_advisory_xact_lock(v_queue_id, k.lock)
     from (select distinct hashtext(d) as lock from unnest(send_batch.deduplication_ids) d where d is not null order by 1) k;
   end if;
+  if v_guards & 1 > 0 then
+    perform set_config('signalbox.admitted', v_queue_id::text, true);
+  end if;
   for i in 1..v_count loop
     v_ids[i] := signalbox.send(
       send_batch.queue,
@@ -112,6 +119,9 @@ begin
       send_batch.trace_ids[i]
     );
   end loop;
+  if v_guards & 1 > 0 then
+    perform set_config('signalbox.admitted', '', true);
+  end if;
   return query select unnest(v_ids);
 end $$;
 

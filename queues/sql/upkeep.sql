@@ -8,7 +8,8 @@ as $$
 declare
   c_steps constant text[] := array[
     'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
-    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept'
+    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept', 'drop_lost_keys',
+    'weigh'
   ];
   v_step text := coalesce(upkeep.step, c_steps[nextval('signalbox.upkeep_turn') % cardinality(c_steps) + 1]);
 begin
@@ -26,6 +27,8 @@ begin
     when 'clean_up' then signalbox.clean_up() || ' rows'
     when 'drop_history' then cardinality(signalbox.drop_history()) || ' partitions'
     when 'drop_kept' then signalbox.drop_kept() || ' bodies'
+    when 'drop_lost_keys' then signalbox.drop_lost_keys() || ' ids'
+    when 'weigh' then signalbox.weigh() || ' queues refuse'
     else signalbox._refuse_step(v_step, c_steps)
   end, 'another process is at it');
 end $$;

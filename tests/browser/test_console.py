@@ -33,6 +33,7 @@ PATHS = [
     "/consumers",
     "/old-snapshots",
     "/audit",
+    "/tenants",
     "/people",
     "/new-queue",
     "/messages/M",

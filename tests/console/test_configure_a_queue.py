@@ -13,11 +13,12 @@ def settings_path(engine: Engine) -> str:
     return f"/queues/{engine.queue}/settings"
 
 
-def test_every_setting_but_two_has_a_field_with_its_unit(admin: Browser, engine: Engine) -> None:
+def test_every_setting_has_a_field_with_its_unit(admin: Browser, engine: Engine) -> None:
     page = admin.see(settings_path(engine))
 
     names = {one.attributes.get("name") for one in page.all("input")}
-    assert set(SETTINGS) - names == {"paused", "mode"}
+    assert set(SETTINGS) - names == {"paused", "mode", "dedup_scope"}
+    assert {one.attributes["name"] for one in page.all("select")} >= {"mode", "dedup_scope"}
     assert "Retention in seconds, 4 d" in page.text
     assert SETTINGS["jitter"].help in page.text
 

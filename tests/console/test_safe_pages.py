@@ -23,6 +23,8 @@ PATHS = [
     "/deletions/new?q=queue:Q",
     "/consumers",
     "/old-snapshots",
+    "/tenants",
+    "/tenants/1",
     "/audit",
     "/people",
     "/new-queue",

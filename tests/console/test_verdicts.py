@@ -132,3 +132,17 @@ def test_nothing_visible_has_no_age() -> None:
 def test_lanes_that_nothing_moves_are_watched() -> None:
     assert said(waiting=3) == (Health.WATCH, "3 messages held up in lanes, and none is ready or in flight.")
     assert said(waiting=3, leased=1) == (Health.HEALTHY, "")
+
+
+def test_a_queue_that_refuses_says_why() -> None:
+    full = said(refusing=("backlog",), ready=9)
+    both = said(refusing=("backlog", "rate"), ready=9, consumers=0)
+
+    assert full == (
+        Health.WATCH,
+        "Sends were refused in the last minute: too many messages are held (max_backlog_messages).",
+    )
+    assert both[1] == (
+        "Sends were refused in the last minute: too many messages are held (max_backlog_messages) and"
+        " they came too fast (publish_rate_per_second). No consumer in the last minute."
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from queues.quotas import QUOTAS
 from queues.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,12 @@ def test_every_queue_setting_is_documented_with_its_default() -> None:
         row = next((line for line in page.splitlines() if line.startswith(f"| `{setting.name}`")), "")
         assert row, f"{setting.name} is not in docs/queue-settings.md"
         assert f"| {_shown(setting.default)} |" in row, row
+
+
+def test_every_quota_is_documented() -> None:
+    page = text_of(ROOT / "docs" / "quotas.md")
+
+    assert [name for name in QUOTAS if f"| `{name}` |" not in page] == []
 
 
 def _shown(default: float | bool | str | None) -> str:

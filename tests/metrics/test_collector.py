@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
+import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
@@ -242,8 +243,45 @@ def test_a_thousand_queues_take_as_many_queries_as_one(engine: Engine, commits: 
         transaction.set_rollback(True)
 
     assert len(fleet.queues) > 1000
-    assert len(many) == len(few) == 4, [query["sql"] for query in many]
+    limited = any(queue.refused for queue in fleet.queues)  # by limits that other tests have left
+    assert len(many) == len(few) == 4 + limited, [query["sql"] for query in many]
 
 
 def _queue(labels: frozenset[tuple[str, str]]) -> str:
     return dict(labels)["queue"]
+
+
+def test_refusals_are_counted_by_reason_and_stay_counted(
+    make_engine: Callable[..., Engine], engine: Engine, scrape: Scrape
+) -> None:
+    full = make_engine(max_backlog_messages=1, publish_rate_per_second=100)
+    full.send()
+    for _ in range(2):
+        with pytest.raises(psycopg.Error):
+            full.send()
+    closed = make_engine(closed=True)
+    with pytest.raises(psycopg.Error):
+        closed.send()
+    exposition = scrape()
+
+    refused = exposition.series("publish_rejected_total", queue=full.queue)
+    assert {dict(labels)["reason"]: count for labels, count in refused.items()} == {
+        "backlog": 2,
+        "bytes": 0,
+        "age": 0,
+        "rate": 0,
+    }
+    assert exposition.value("publish_rejected_total", queue=closed.queue, reason="closed") == 1
+    assert exposition.series("publish_rejected_total", queue=engine.queue) == {}
+
+
+def test_bytes_are_exported_where_they_are_limited(
+    make_engine: Callable[..., Engine], engine: Engine, scrape: Scrape
+) -> None:
+    weighed = make_engine(max_backlog_bytes=1000)
+    weighed.send("12345678")
+    weighed.send("12345678")
+    exposition = scrape()
+
+    assert exposition.value("queue_bytes", queue=weighed.queue) == 20
+    assert exposition.series("queue_bytes", queue=engine.queue) == {}

@@ -72,6 +72,35 @@ CALLS: dict[str, tuple[str, Any]] = {
         "signalbox._check_lanes(row(q.*), '{}') from signalbox.queue q where q.queue_id = %(queue_id)s",
         NOTHING,
     ),
+    "_admit": ("signalbox._admit(%(queue_id)s, 1, 1)", NOTHING),
+    "_admit_batch": ("signalbox._admit_batch(%(queue_id)s, array['1', '2']::jsonb[])", NOTHING),
+    "_check_queue_count": ("signalbox._check_queue_count(t) from signalbox.tenant t limit 1", Refusal("SB429")),
+    "_ensure_gauge": ("signalbox._ensure_gauge(null, 1)", NOTHING),
+    "_ensure_refusals": ("signalbox._ensure_refusals(%(queue_id)s, '{closed}')", NOTHING),
+    "_evaluate": ("signalbox._evaluate(g.gauge_id) from signalbox.gauge g where g.queue_id = %(queue_id)s", NOTHING),
+    "_forget_keys": ("signalbox._forget_keys(%(queue_id)s)", NOTHING),
+    "_free_in_flight": ("signalbox._free_in_flight(%(queue_id)s)", 1000),
+    "_equip_queue": ("signalbox._equip_queue()", Refusal("0A000")),
+    "_guard_queue": ("signalbox._guard_queue()", Refusal("0A000")),
+    "_guard_tenant": ("signalbox._guard_tenant()", Refusal("0A000")),
+    "_held_key": ("signalbox._held_key(%(queue_id)s, 'key', '1', null, 0, null)", None),
+    "_hold_key": ("signalbox._hold_key(%(queue_id)s, 'key', %(message_id)s, '1', null, 0, null)", NOTHING),
+    "_is_marked": ("signalbox._is_marked(gen_random_uuid())", False),
+    "_limits": ("(signalbox._limits(g)).weighed from signalbox.gauge g where g.queue_id = %(queue_id)s", False),
+    "_limits_sending": ("signalbox._limits_sending(0, 0, 0, 0.5)", True),
+    "_long_poll_key": ("signalbox._long_poll_key(1) = signalbox._long_poll_key(2)", False),
+    "_marked_nonce": ("signalbox._is_marked(signalbox._marked_nonce(gen_random_uuid()))", True),
+    "_now_ns": ("signalbox._now_ns()", NUMBER),
+    "_refuse_other_body": ("signalbox._refuse_other_body('key', 1)", Refusal("SB409")),
+    "_refuse_quota": ("signalbox._refuse_quota('queue', 'queue', 'rate', 'limit', 1, 2, 3)", Refusal("SB429")),
+    "_register": ("signalbox._register(g.admitted) from signalbox.gauge g where g.queue_id = %(queue_id)s", 0),
+    "_release_keys": ("signalbox._release_keys(array[%(message_id)s::bigint])", NOTHING),
+    "_release_keys_of": ("signalbox._release_keys_of(%(queue_id)s, array[%(message_id)s::bigint])", NOTHING),
+    "_retake_keys": ("signalbox._retake_keys(array[%(letter)s::bigint], null) = array[%(letter)s::bigint]", True),
+    "_take": (
+        "(signalbox._take(g.gauge_id, 1, 1)).reason from signalbox.gauge g where g.queue_id = %(queue_id)s",
+        None,
+    ),
     "_enter_lane": ("signalbox._enter_lane(%(queue_id)s, 'lane', 0::smallint, 0::smallint, 888888888888)", NOTHING),
     "_fifo_turn": ("signalbox._fifo_turn(1, 'a') = signalbox._fifo_turn(1, 'b')", False),
     "_kept_bodies": ("(signalbox._kept_bodies(%(queue_id)s, '{1}')).payload", Refusal("XX001")),
@@ -116,6 +145,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "announce": ("signalbox.announce(pg_current_snapshot())::text", TEXT),
     "announce_consumer": ("signalbox.announce_consumer(%(queue)s, 'consumer', '{\"pid\": 1}')", NOTHING),
     "backoff_seconds": ("signalbox.backoff_seconds(3, 5, 3600, 0)", 20.0),
+    "begin_long_poll": ("signalbox.begin_long_poll(%(queue)s)", None),
     "change_visibility": ("signalbox.change_visibility(%(handle)s, 60) > now()", True),
     "change_visibility_batch": ("(signalbox.change_visibility_batch(array[%(handle)s], 60)).deadline > now()", True),
     "clean_up": ("signalbox.clean_up()", NUMBER),
@@ -126,8 +156,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     "depth": ("signalbox.depth('{5,0,2}', 'ready')", 3),
     "drop_history": ("signalbox.drop_history()", ARRAY),
     "drop_kept": ("signalbox.drop_kept()", NUMBER),
+    "drop_lost_keys": ("signalbox.drop_lost_keys()", NUMBER),
     "drop_segment": ("signalbox.drop_segment(999999999)", NOTHING),
     "empty_deltas": ("signalbox.empty_deltas()", NUMBER),
+    "end_long_poll": ("signalbox.end_long_poll(%(queue)s, 1)", False),
     "ensure_floors": ("signalbox.ensure_floors(%(token)s, array[%(queue_id)s])", 3),
     "ensure_partitions": ("signalbox.ensure_partitions()", ARRAY),
     "event_total": ("signalbox.event_total('{5,1,2}', 'published', 'delivered')", 7),
@@ -144,6 +176,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "nack": ("signalbox.nack(%(handle)s)", "retry"),
     "oldest_visible_at": ("signalbox.oldest_visible_at(%(queue_id)s) < clock_timestamp()", True),
     "publish_log_end": ("signalbox.publish_log_end()", NUMBER),
+    "long_polls": ("signalbox.long_polls(1)", 0),
     "limit_lane": ("signalbox.limit_lane(%(queue)s, 'lane', null)", NOTHING),
     "next_lane": ("signalbox.next_lane(%(queue_id)s)", "lane"),
     "purge": ("signalbox.purge(%(queue)s)", 2),
@@ -163,6 +196,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "take_lead": ("signalbox.take_lead(%(token)s)", "leading"),
     "ticket_writers": ("signalbox.ticket_writers()", ARRAY),
     "upkeep": ("signalbox.upkeep('drop_kept')", TEXT),
+    "weigh": ("signalbox.weigh()", NUMBER),
 }
 """A call of every function, as an expression, and its answer in the scene below."""
 
@@ -186,6 +220,7 @@ def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection
     session.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
     session.value("select signalbox.take_lead(%s)", names["token"])
     session.value("select signalbox._enter_lane(%s, 'lane', 0::smallint, 0::smallint, 999999999999)", names["queue_id"])
+    session.value("select signalbox._ensure_gauge(%s, null)", names["queue_id"])
     session.connection.execute("create table signalbox.message_999999999 (like signalbox.message)")
     yield session.connection, names
     session.connection.execute("rollback")

@@ -27,11 +27,14 @@ class Message:
     overdue: bool = False
     """Its lease is past the deadline, or its delay is over, and nobody has looked yet."""
     letter: int = 0
+    key: str | None = None
 
 
 @dataclass
 class Model:
     max_receives: int
+    holds_keys: bool = False
+    """A deduplication id is held by its message, and free when that is settled or dead."""
     messages: dict[int, Message] = field(default_factory=dict)
     keys: dict[str, tuple[int, Any]] = field(default_factory=dict)
     """The first message of every deduplication id, and what was sent."""
@@ -92,6 +95,18 @@ class Model:
     def die(self, message_id: int, event: str) -> None:
         self.move(message_id, DEAD, event)
 
+    def may_be_redriven(self, message_ids: Iterable[int]) -> list[int]:
+        """Of these dead letters, in the order they died: those whose id nobody holds. They hold it from now on."""
+        chosen = []
+        for message_id in message_ids:
+            message = self.messages[message_id]
+            if self.holds_keys and message.key is not None:
+                if message.key in self.keys:
+                    continue
+                self.keys[message.key] = (message_id, (message.body, message.priority))
+            chosen.append(message_id)
+        return chosen
+
     def redrive(self, message_ids: Iterable[int]) -> None:
         together = self._tick()
         for message_id in message_ids:
@@ -112,6 +127,8 @@ class Model:
 
     def _move(self, message_id: int, place: str) -> None:
         message = self.messages[message_id]
+        if self.holds_keys and place not in (WAITING, RESTING, LEASED):
+            self.keys = {key: held for key, held in self.keys.items() if held[0] != message_id}
         message.place, message.since = place, self._tick()
         message.handle, message.overdue = None, False
 

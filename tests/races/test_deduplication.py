@@ -241,3 +241,13 @@ def test_a_rolled_back_send_leaves_no_id_behind(engine: Engine, connect: Connect
     engine.send("another body", deduplication_id="key")
 
     assert [row[3] for row in engine.receive(10)] == ["another body"]
+
+
+def test_a_batch_sent_again_returns_the_first_messages(engine: Engine) -> None:
+    """Some of them new, in another order: each repeat has the id of the first, and only the new are sent."""
+    first = engine.value(SEND_BATCH, engine.queue, ["a", "b", "c"], ["a", "b", "c"])
+    again = engine.value(SEND_BATCH, engine.queue, ["c", "d", "a"], ["c", "d", "a"])
+
+    assert again == [first[2], again[1], first[0]]
+    assert again[1] not in first
+    assert len(engine.receive(10)) == 4

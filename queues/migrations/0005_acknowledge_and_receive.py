@@ -4,7 +4,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0003_lanes")]
+    dependencies = [("queues", "0004_admission")]
     operations = [
         migrations.RunSQL(
             "drop function if exists signalbox.receive(text, integer, double precision, text, boolean)",

@@ -1,0 +1,147 @@
+-- Triggers that keep what verbs must look at right, whoever writes a queue's or a tenant's row: queue.guards (1: limits on
+-- sending, 2: a limit on what is in flight, 4: messages hold deduplication ids), the gauges and counters that those limits
+-- need, and what a tenant allows its queues. A queue that no limit concerns has guards 0, and its verbs do nothing more.
+create or replace function signalbox._guard_queue() returns trigger
+language plpgsql as $$
+declare
+  v_tenant signalbox.tenant;
+begin
+  select * into v_tenant from signalbox.tenant t where t.tenant_id = new.tenant_id;
+  if tg_op = 'INSERT' then
+    if v_tenant.max_queues > 0 and not new.is_dead_letter_queue then
+      perform signalbox._check_queue_count(v_tenant);
+    end if;
+    if v_tenant.max_retention_seconds > 0 then
+      new.retention_seconds := least(new.retention_seconds, v_tenant.max_retention_seconds);
+    end if;
+  else
+    if v_tenant.max_retention_seconds > 0 and new.retention_seconds > v_tenant.max_retention_seconds
+      and new.retention_seconds is distinct from old.retention_seconds
+    then
+      perform signalbox._refuse_quota(
+        'tenant ' || quote_literal(v_tenant.name), 'tenant', 'retention', 'max_retention_seconds',
+        v_tenant.max_retention_seconds, new.retention_seconds, null
+      );
+    end if;
+    if new.dedup_scope <> old.dedup_scope then
+      perform signalbox._forget_keys(new.queue_id);
+    end if;
+  end if;
+  new.guards :=
+    case when signalbox._limits_sending(
+        new.max_backlog_messages, new.max_backlog_bytes, new.max_oldest_age_seconds, new.publish_rate_per_second
+      ) or signalbox._limits_sending(
+        v_tenant.max_backlog_messages, v_tenant.max_backlog_bytes, v_tenant.max_oldest_age_seconds, v_tenant.publish_rate_per_second
+      ) then 1 else 0 end
+    + case when new.max_in_flight > 0 or v_tenant.max_in_flight > 0 then 2 else 0 end
+    + case when new.dedup_scope = 'in_flight' then 4 else 0 end;
+  return new;
+end $$;
+
+-- After the row is there, so that one that finds another of its name makes nothing.
+create or replace function signalbox._equip_queue() returns trigger
+language plpgsql as $$
+begin
+  if new.guards & 1 > 0 then
+    perform signalbox._ensure_refusals(new.queue_id, array['backlog', 'bytes', 'age', 'rate']);
+  end if;
+  if new.closed then
+    perform signalbox._ensure_refusals(new.queue_id, array['closed']);
+  end if;
+  if signalbox._limits_sending(
+    new.max_backlog_messages, new.max_backlog_bytes, new.max_oldest_age_seconds, new.publish_rate_per_second
+  ) then
+    perform signalbox._ensure_gauge(new.queue_id, null);
+  end if;
+  return null;
+end $$;
+
+create or replace function signalbox._guard_tenant() returns trigger
+language plpgsql as $$
+begin
+  if signalbox._limits_sending(
+    new.max_backlog_messages, new.max_backlog_bytes, new.max_oldest_age_seconds, new.publish_rate_per_second
+  ) then
+    perform signalbox._ensure_gauge(null, new.tenant_id);
+  end if;
+  update signalbox.queue q set guards = q.guards where q.tenant_id = new.tenant_id;
+  return null;
+end $$;
+
+create or replace function signalbox._limits_sending(
+  p_messages bigint, p_bytes bigint, p_age double precision, p_rate double precision
+) returns boolean
+language sql immutable as $$
+  select p_messages > 0 or p_bytes > 0 or p_age > 0 or p_rate > 0
+$$;
+
+-- May the tenant have one more? Two that make one at the same time take turns. Dead-letter queues do not count: a message
+-- that dies must always have a place.
+create or replace function signalbox._check_queue_count(p_tenant signalbox.tenant) returns void
+language plpgsql as $$
+declare
+  v_queues bigint;
+begin
+  perform from signalbox.tenant t where t.tenant_id = p_tenant.tenant_id for no key update;
+  select count(*) into v_queues
+  from signalbox.queue q
+  where q.tenant_id = p_tenant.tenant_id and not q.is_dead_letter_queue;
+  if v_queues >= p_tenant.max_queues then
+    perform signalbox._refuse_quota(
+      'tenant ' || quote_literal(p_tenant.name), 'tenant', 'queues', 'max_queues', p_tenant.max_queues, v_queues + 1, null
+    );
+  end if;
+end $$;
+
+-- The registers of a queue's or a tenant's gauge, made once and kept. They are not logged: after a crash a gauge is
+-- evaluated anew. The mean size is, since nothing else remembers it.
+create or replace function signalbox._ensure_gauge(p_queue_id integer, p_tenant_id integer) returns void
+language plpgsql as $$
+declare
+  v_prefix text := 'gauge_' || coalesce('q' || p_queue_id, 't' || p_tenant_id) || '_';
+  v_register text;
+begin
+  if exists (select from signalbox.gauge g where g.queue_id = p_queue_id or g.tenant_id = p_tenant_id) then
+    return;
+  end if;
+  foreach v_register in array array[
+    'next_free', 'last_xid', 'admitted', 'base', 'bytes_held', 'oldest', 'evaluated', 'lost', 'mark_admitted', 'mark_xid'
+  ] loop
+    execute format('create unlogged sequence if not exists signalbox.%I minvalue -4000000000000000000', v_prefix || v_register);
+  end loop;
+  execute format('create sequence if not exists signalbox.%I minvalue 0', v_prefix || 'mean_bytes');
+  v_prefix := 'signalbox.' || v_prefix;
+  insert into signalbox.gauge (
+    queue_id, tenant_id, next_free, last_xid, admitted, base, bytes_held, mean_bytes, oldest, evaluated, lost, mark_admitted, mark_xid
+  )
+  values (
+    p_queue_id, p_tenant_id, (v_prefix || 'next_free')::regclass, (v_prefix || 'last_xid')::regclass, (v_prefix || 'admitted')::regclass, (v_prefix || 'base')::regclass,
+    (v_prefix || 'bytes_held')::regclass, (v_prefix || 'mean_bytes')::regclass, (v_prefix || 'oldest')::regclass, (v_prefix || 'evaluated')::regclass, (v_prefix || 'lost')::regclass,
+    (v_prefix || 'mark_admitted')::regclass, (v_prefix || 'mark_xid')::regclass
+  )
+  on conflict do nothing;
+  -- From here on what is admitted is told from what was there before.
+  perform signalbox._evaluate(g.gauge_id) from signalbox.gauge g where g.queue_id = p_queue_id or g.tenant_id = p_tenant_id;
+end $$;
+
+-- A counter for each reason for which a send to this queue may be refused. Sequences, since a refusal rolls back.
+create or replace function signalbox._ensure_refusals(p_queue_id integer, p_reasons text[]) returns void
+language plpgsql as $$
+declare
+  v_reason text;
+begin
+  foreach v_reason in array p_reasons loop
+    continue when exists (select from signalbox.refusal r where r.queue_id = p_queue_id and r.reason = v_reason);
+    execute format('create sequence if not exists signalbox.%I minvalue 0 start 1', format('refused_%s_%s', p_queue_id, v_reason));
+    insert into signalbox.refusal (queue_id, reason, counter)
+    values (p_queue_id, v_reason, format('signalbox.refused_%s_%s', p_queue_id, v_reason)::regclass)
+    on conflict do nothing;
+  end loop;
+end $$;
+
+create or replace trigger guard_queue before insert or update on signalbox.queue
+  for each row execute function signalbox._guard_queue();
+create or replace trigger equip_queue after insert or update on signalbox.queue
+  for each row execute function signalbox._equip_queue();
+create or replace trigger guard_tenant after update on signalbox.tenant
+  for each row execute function signalbox._guard_tenant();

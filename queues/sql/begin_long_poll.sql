@@ -1,0 +1,66 @@
+-- begin_long_poll(queue): before a consumer waits for news on this connection, a place for it among those its tenant may
+-- have (tenant.max_long_polls); returns the place, or null where the tenant has no such limit. Give it back with
+-- end_long_poll; a connection that ends gives it back by itself, since the place is a session's advisory lock. Several waits on one
+-- connection share a place. Needs a session of its own: behind a pooler in transaction mode places would wander.
+create or replace function signalbox.begin_long_poll(queue text) returns integer
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_tenant record;
+begin
+  select t.tenant_id, t.name, t.max_long_polls
+  into v_tenant
+  from signalbox.queue q
+  join signalbox.tenant t on t.tenant_id = q.tenant_id
+  where q.name = begin_long_poll.queue;
+  if not found then
+    perform signalbox._refuse_unknown_queue(begin_long_poll.queue);
+  end if;
+  if v_tenant.max_long_polls = 0 then
+    return null;
+  end if;
+  for v_place in 1..v_tenant.max_long_polls loop
+    if pg_try_advisory_lock(signalbox._long_poll_key(v_tenant.tenant_id), v_place) then
+      return v_place;
+    end if;
+  end loop;
+  perform signalbox._refuse_quota(
+    'tenant ' || quote_literal(v_tenant.name), 'tenant', 'long_polls', 'max_long_polls',
+    v_tenant.max_long_polls, v_tenant.max_long_polls + 1, 1
+  );
+end $$;
+
+-- end_long_poll(queue, place): the wait is over. False when this connection did not have the place.
+create or replace function signalbox.end_long_poll(queue text, place integer) returns boolean
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_key integer;
+begin
+  select signalbox._long_poll_key(q.tenant_id) into v_key from signalbox.queue q where q.name = end_long_poll.queue;
+  if not exists (
+    select from pg_locks l
+    where l.locktype = 'advisory' and l.pid = pg_backend_pid() and l.objsubid = 2
+      and l.classid = (v_key::bigint & 4294967295)::oid and l.objid = end_long_poll.place::oid
+  ) then
+    return false; -- without the warning that PostgreSQL gives
+  end if;
+  return pg_advisory_unlock(v_key, end_long_poll.place);
+end $$;
+
+-- long_polls(tenant_id): how many connections of a tenant wait for news, and have a place. Reads pg_locks once.
+create or replace function signalbox.long_polls(tenant_id integer) returns integer
+language sql volatile as $$
+  select count(distinct l.objid)::integer
+  from pg_locks l
+  where l.locktype = 'advisory' and l.objsubid = 2
+    and l.database = (select d.oid from pg_database d where d.datname = current_database())
+    and l.classid = (signalbox._long_poll_key(long_polls.tenant_id)::bigint & 4294967295)::oid
+$$;
+
+create or replace function signalbox._long_poll_key(p_tenant_id integer) returns integer
+language sql immutable as $$
+  select hashtext('signalbox.long_poll.' || p_tenant_id)
+$$;

@@ -1,0 +1,517 @@
+"""Limits on sending and receiving, each by itself: what is refused, with which numbers, and nothing half done."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.engine import Engine
+from tests.races.sessions import until
+
+Connect = Callable[..., psycopg.Connection[Any]]
+MakeEngine = Callable[..., Engine]
+
+
+def refused(call: Callable[..., object], *arguments: Any, **options: Any) -> dict[str, Any]:
+    """The details of a refusal: reason, limit, actual, retry_after, scope; and the limit's name as `column`."""
+    with pytest.raises(psycopg.Error) as caught:
+        call(*arguments, **options)
+    assert caught.value.sqlstate == "SB429", caught.value
+    return {**json.loads(caught.value.diag.message_detail or ""), "column": caught.value.diag.column_name}
+
+
+def send_batch(engine: Engine, payloads: list[Any], **options: Any) -> list[int]:
+    names = "".join(f", {name} => %s" for name in options)
+    statement = f"select id from signalbox.send_batch(%s, %s::jsonb[]{names}) id"
+    return [row[0] for row in engine.rows(statement, engine.queue, list(map(Jsonb, payloads)), *options.values())]
+
+
+def evaluate(engine: Engine) -> None:
+    """What upkeep does every second, now."""
+    engine.rows(
+        "select signalbox._evaluate(g.gauge_id) from signalbox.gauge g, signalbox.queue q"
+        " where q.queue_id = %s and (g.queue_id = q.queue_id or g.tenant_id = q.tenant_id)",
+        engine.queue_id,
+    )
+
+
+def refusals(engine: Engine) -> dict[str, int]:
+    """What was counted, where anything was."""
+    return dict(
+        engine.rows(
+            "select reason, signalbox._register(counter) from signalbox.refusal"
+            " where queue_id = %s and signalbox._register(counter) > 0",
+            engine.queue_id,
+        )
+    )
+
+
+@pytest.fixture
+def make_tenant(connect: Connect, make_engine: MakeEngine) -> Callable[..., list[Engine]]:
+    """Makes a tenant with these quotas and so many queues."""
+
+    def _make(queues: int, **quotas: float) -> list[Engine]:
+        name = f"tenant-{uuid.uuid4().hex[:8]}"
+        connection = connect()
+        connection.execute("insert into signalbox.tenant (name) values (%s)", [name])
+        if quotas:
+            columns = ", ".join(f"{quota} = %s" for quota in quotas)
+            connection.execute(
+                f"update signalbox.tenant set {columns} where name = %s".encode(), [*quotas.values(), name]
+            )
+        engines = []
+        for number in range(queues):
+            row = connection.execute(
+                "select signalbox.create_queue(%s, '{}', %s)", [f"{name}-{number}", name]
+            ).fetchone()
+            assert row is not None
+            engines.append(Engine(connect(), f"{name}-{number}", row[0]))
+        return engines
+
+    return _make
+
+
+# Backlog
+
+
+def test_a_full_queue_refuses_and_says_what_is_full(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_messages=3)
+    for number in range(3):
+        engine.send(number)
+
+    assert refused(engine.send, "too many") == {
+        "reason": "backlog",
+        "limit": 3,
+        "actual": 4,
+        "retry_after": 1,
+        "scope": "queue",
+        "column": "max_backlog_messages",
+    }
+    assert engine.counted()[0] == 3
+    assert refusals(engine) == {"backlog": 1}
+
+
+def test_delayed_waiting_and_leased_messages_are_held_too(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_messages=4, lane_max_in_flight=1)
+    engine.send("delayed", delay_seconds=60)
+    engine.send("first of its lane", group_id="a")
+    engine.send("behind it", group_id="a")
+    engine.receive_one()
+    engine.send("ready")
+
+    assert refused(engine.send, "too many")["actual"] == 5
+
+
+def test_there_is_room_again_when_something_is_done(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_messages=1)
+    engine.send("first")
+    refused(engine.send, "second")
+    engine.ack(engine.receive_one()[1])
+    evaluate(engine)
+
+    assert engine.send("second")
+
+
+def test_without_upkeep_the_sender_looks_itself(make_engine: MakeEngine) -> None:
+    """Nothing here evaluates but the senders, and none waits for a second to pass."""
+    engine = make_engine(max_backlog_messages=1)
+    engine.send("first")
+    engine.ack(engine.receive_one()[1])
+
+    def send() -> int | None:
+        try:
+            return engine.send("second")
+        except psycopg.Error as error:
+            assert error.sqlstate == "SB429"
+            return None
+
+    assert until(send, "a sender who finds room")
+
+
+def test_what_dies_is_no_longer_held_and_what_is_redriven_is(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_messages=1)
+    letter = engine.die("poison")
+    evaluate(engine)
+    engine.send("second")
+
+    engine.value("select count(*) from signalbox.redrive(%s)", [letter])  # never refused: it was here before
+
+    evaluate(engine)
+    assert refused(engine.send, "third")["actual"] == 3
+
+
+def test_a_changed_limit_holds_at_once(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_messages=100)
+    engine.send("first")
+
+    def limit(messages: int) -> None:
+        engine.value(
+            "select signalbox.configure_queue(%s, %s)", engine.queue, Jsonb({"max_backlog_messages": messages})
+        )
+
+    limit(1)
+    assert refused(engine.send, "second")["limit"] == 1
+    limit(2)
+    engine.send("second")
+    limit(0)
+    assert [engine.send(number) for number in range(10)]
+
+
+def test_a_limit_on_a_queue_that_is_full_already(engine: Engine) -> None:
+    for number in range(5):
+        engine.send(number)
+    engine.value("select signalbox.configure_queue(%s, %s)", engine.queue, Jsonb({"max_backlog_messages": 3}))
+
+    assert refused(engine.send, "too many")["actual"] == 6
+
+
+def test_a_rolled_back_send_gives_its_room_back(make_engine: MakeEngine, connect: Connect) -> None:
+    engine = make_engine(max_backlog_messages=2)
+    sender = engine.on(connect(autocommit=False))
+    sender.send("in vain")
+    sender.send("in vain")
+    sender.connection.rollback()
+
+    evaluate(engine)  # sees them as under way, and sets a mark
+    evaluate(engine)  # sees that all transactions of before the mark have ended
+
+    assert engine.send("first")
+    assert engine.send("second")
+    assert refused(engine.send, "third")["actual"] == 3
+
+
+# Batches
+
+
+def test_a_batch_that_would_exceed_is_refused_whole(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_messages=5)
+    send_batch(engine, [1, 2, 3])
+
+    assert refused(send_batch, engine, [4, 5, 6]) | {"column": ""} == {
+        "reason": "backlog",
+        "limit": 5,
+        "actual": 6,
+        "retry_after": 1,
+        "scope": "queue",
+        "column": "",
+    }
+    assert engine.counted()[0] == 3
+    assert len(send_batch(engine, [4, 5])) == 2
+
+
+def test_a_batch_with_options_is_asked_for_once(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_messages=5, publish_rate_per_second=5)
+
+    assert refused(send_batch, engine, [0] * 6, priorities=[1] * 6)["actual"] == 6
+    assert len(send_batch(engine, [0] * 5, priorities=[1] * 5)) == 5
+    assert engine.value("select current_setting('signalbox.admitted', true)") in (None, "")
+    assert engine.counted()[0] == 5
+
+
+def test_after_a_batch_in_a_transaction_the_next_send_is_asked_for_again(
+    make_engine: MakeEngine, connect: Connect
+) -> None:
+    engine = make_engine(max_backlog_messages=3)
+    sender = engine.on(connect(autocommit=False))
+    send_batch(sender, [1, 2], priorities=[1, 2])
+    sender.send(3)
+
+    assert refused(sender.send, 4)["actual"] == 4
+
+
+def test_a_batch_larger_than_the_limit_is_told_that_it_will_never_go(make_engine: MakeEngine) -> None:
+    backlog = make_engine(max_backlog_messages=2)
+    rate = make_engine(publish_rate_per_second=2)
+
+    assert refused(send_batch, backlog, [1, 2, 3])["retry_after"] is None
+    assert refused(send_batch, rate, [1, 2, 3])["retry_after"] is None
+
+
+# Bytes
+
+
+def test_bytes_are_weighed_by_what_was_sent(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_bytes=100)
+    for _ in range(10):
+        engine.send("12345678")  # ten bytes of JSON
+
+    details = refused(engine.send, 1)
+    assert (details["reason"], details["limit"], details["actual"]) == ("bytes", 100, 101)
+    handles = [row[1] for row in engine.receive(5)]
+    engine.ack(*handles)
+    evaluate(engine)
+    assert (
+        engine.value("select signalbox._register(bytes_held) from signalbox.gauge where queue_id = %s", engine.queue_id)
+        == 50
+    )
+    assert send_batch(engine, ["12345678"] * 5)
+
+
+def test_the_mean_follows_what_is_sent_now(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_bytes=1_000_000)
+    send_batch(engine, ["x" * 8] * 100)
+    send_batch(engine, ["x" * 98] * 100)
+
+    assert (
+        engine.value("select signalbox._register(mean_bytes) from signalbox.gauge where queue_id = %s", engine.queue_id)
+        == 100
+    )
+
+
+def test_one_payload_above_the_limit_will_never_go(make_engine: MakeEngine) -> None:
+    assert refused(make_engine(max_backlog_bytes=5).send, "too long") | {"column": ""} == {
+        "reason": "bytes",
+        "limit": 5,
+        "actual": 10,
+        "retry_after": None,
+        "scope": "queue",
+        "column": "",
+    }
+
+
+# Age
+
+
+def test_a_queue_whose_oldest_waits_too_long_refuses(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_oldest_age_seconds=60)
+    engine.send("waits")
+    engine.send("too")
+    engine.connection.execute(
+        "update signalbox.ready set ready_at = ready_at - interval '2 minutes' where queue_id = %s", [engine.queue_id]
+    )
+    evaluate(engine)
+
+    details = refused(engine.send, "third")
+    assert (details["reason"], details["limit"], details["retry_after"]) == ("age", 60, 1)
+    assert details["actual"] >= 120
+    for _ in range(2):
+        engine.ack(engine.receive_one()[1])
+    evaluate(engine)
+    assert engine.send("third")
+
+
+# Rate
+
+
+def test_a_second_s_worth_may_come_at_once(make_engine: MakeEngine) -> None:
+    engine = make_engine(publish_rate_per_second=0.01)  # one, and the next in a hundred seconds
+    engine.send("first")
+
+    details = refused(engine.send, "second")
+    assert (details["reason"], details["limit"], details["actual"]) == ("rate", 0.01, 2)
+    assert 60 < details["retry_after"] <= 100
+
+
+def test_tokens_come_back_with_time(make_engine: MakeEngine) -> None:
+    engine = make_engine(publish_rate_per_second=0.01)
+    engine.send("first")
+    # A hundred seconds later, as far as the gauge knows.
+    engine.rows(
+        "select setval(next_free, signalbox._register(next_free) - 100000000000)"
+        " from signalbox.gauge where queue_id = %s",
+        engine.queue_id,
+    )
+
+    assert engine.send("second")
+    refused(engine.send, "third")
+
+
+def test_an_idle_queue_does_not_save_up(make_engine: MakeEngine) -> None:
+    engine = make_engine(publish_rate_per_second=5)
+    engine.rows("select setval(next_free, 1) from signalbox.gauge where queue_id = %s", engine.queue_id)  # decades
+
+    assert refused(send_batch, engine, [0] * 6)["actual"] == 6
+    send_batch(engine, [0] * 5)
+
+
+def test_a_refused_send_takes_no_token(make_engine: MakeEngine) -> None:
+    engine = make_engine(publish_rate_per_second=0.02, max_backlog_messages=1)
+    for _ in range(3):
+        refused(send_batch, engine, [1, 2])
+
+    assert engine.send("first")
+
+
+# In flight
+
+
+def test_no_more_is_handed_out_than_may_be_in_flight(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_in_flight=3)
+    send_batch(engine, list(range(10)))
+
+    first = engine.receive(2)
+    second = engine.receive(2)
+    assert (len(first), len(second), engine.receive(2)) == (2, 1, [])
+    engine.ack(first[0][1])
+    assert len(engine.receive(10)) == 1
+
+
+def test_leases_that_ran_out_make_room(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_in_flight=1)
+    message_id = engine.send("comes back")
+    engine.receive_one(visibility_timeout=0)
+
+    assert engine.receive_one()[0] == message_id
+
+
+# Tenants
+
+
+def test_a_tenant_s_limit_counts_all_its_queues(make_tenant: Callable[..., list[Engine]]) -> None:
+    first, second = make_tenant(2, max_backlog_messages=3, publish_rate_per_second=1000)
+    first.send(1)
+    second.send(2)
+    first.send(3)
+
+    for engine in (first, second):
+        details = refused(engine.send, 4)
+        assert (details["reason"], details["scope"], details["actual"]) == ("backlog", "tenant", 4)
+        assert refusals(engine) == {"backlog": 1}
+
+
+def test_what_the_tenant_refuses_takes_nothing_from_the_queue(make_tenant: Callable[..., list[Engine]]) -> None:
+    (engine,) = make_tenant(1, max_backlog_messages=1)
+    engine.value(
+        "select signalbox.configure_queue(%s, %s)",
+        engine.queue,
+        Jsonb({"publish_rate_per_second": 0.03, "max_backlog_messages": 50}),
+    )
+    for _ in range(3):
+        refused(send_batch, engine, [1, 2])
+    refused(send_batch, engine, [1, 2], priorities=[1, 1])
+
+    assert engine.send("first")
+
+
+def test_a_tenant_s_messages_in_flight(make_tenant: Callable[..., list[Engine]]) -> None:
+    first, second = make_tenant(2, max_in_flight=3)
+    send_batch(first, [1, 2])
+    send_batch(second, [1, 2])
+
+    assert (len(first.receive(10)), len(second.receive(10))) == (2, 1)
+
+
+def test_a_tenant_s_queues_are_counted_without_dead_letter_queues(make_tenant: Callable[..., list[Engine]]) -> None:
+    first, second = make_tenant(2, max_queues=2)
+    first.die("its dead-letter queue must have a place")
+    (tenant,) = first.rows(
+        "select t.name from signalbox.tenant t join signalbox.queue q using (tenant_id) where q.queue_id = %s",
+        second.queue_id,
+    )
+    create = "select signalbox.create_queue(%s, '{}', %s)"
+
+    assert refused(first.value, create, f"{first.queue}-more", *tenant) == {
+        "reason": "queues",
+        "limit": 2,
+        "actual": 3,
+        "retry_after": None,
+        "scope": "tenant",
+        "column": "max_queues",
+    }
+    assert first.value(create, first.queue, *tenant) == first.queue_id
+
+
+def test_a_tenant_s_queues_keep_for_no_longer_than_it_may(make_tenant: Callable[..., list[Engine]]) -> None:
+    (engine,) = make_tenant(1, max_retention_seconds=3600)
+    configure = "select signalbox.configure_queue(%s, %s)"
+    kept = "select retention_seconds from signalbox.queue where queue_id = %s"
+
+    assert engine.value(kept, engine.queue_id) == 3600
+    details = refused(engine.value, configure, engine.queue, Jsonb({"retention_seconds": 7200}))
+    assert (details["reason"], details["limit"], details["actual"]) == ("retention", 3600, 7200)
+    engine.value(configure, engine.queue, Jsonb({"retention_seconds": 600, "max_receives": 2}))
+    assert engine.value(kept, engine.queue_id) == 600
+
+
+def test_quotas_that_come_later_hold_for_the_queues_there_are(make_tenant: Callable[..., list[Engine]]) -> None:
+    (engine,) = make_tenant(1)
+    engine.send("before")
+    engine.connection.execute(
+        "update signalbox.tenant set max_backlog_messages = 1 where tenant_id ="
+        " (select tenant_id from signalbox.queue where queue_id = %s)",
+        [engine.queue_id],
+    )
+
+    assert refused(engine.send, "after")["scope"] == "tenant"
+
+
+# Counting, and what nobody pays for
+
+
+def test_upkeep_notes_who_refuses(make_engine: MakeEngine) -> None:
+    engine = make_engine(max_backlog_messages=1)
+    engine.send("first")
+    refused(engine.send, "second")
+    refused(engine.send, "third")
+    noted = "select reason, counted, refused_at is not null from signalbox.refusal where queue_id = %s and counted > 0"
+
+    assert engine.value("select signalbox.weigh()") >= 1
+
+    assert engine.rows(noted, engine.queue_id) == [("backlog", 2, True)]
+
+
+def test_a_queue_that_no_limit_concerns_is_not_marked(engine: Engine, make_engine: MakeEngine) -> None:
+    guards = "select guards from signalbox.queue where queue_id = %s"
+
+    assert engine.value(guards, engine.queue_id) == 0
+    assert engine.value("select count(*) from signalbox.gauge where queue_id = %s", engine.queue_id) == 0
+    marked = make_engine(max_in_flight=1, dedup_scope="in_flight", publish_rate_per_second=9)
+    assert marked.value(guards, marked.queue_id) == 7
+
+
+def test_an_unlimited_queue_executes_no_additional_statement(engine: Engine, connect: Connect) -> None:
+    """Counted by PostgreSQL: none of the functions of limits and held ids is called."""
+    session = engine.on(connect())
+    session.connection.execute("set track_functions = 'all'")
+    called = (
+        "select f.proname from pg_stat_xact_user_functions x join pg_proc f on f.oid = x.funcid"
+        " where f.proname = any(%s) order by 1"
+    )
+    names = [
+        "_admit", "_admit_batch", "_take", "_evaluate", "_free_in_flight", "_held_key", "_hold_key", "_release_keys",
+        "_marked_nonce",
+        "_is_marked",
+    ]  # fmt: skip
+    session.connection.execute("begin")
+    session.send("one")
+    send_batch(session, [1, 2])
+    send_batch(session, [1, 2], priorities=[1, 2])
+    handles = [row[1] for row in session.receive(10)]
+    session.ack(handles[0])
+    session.ack(*handles[1:])
+
+    assert session.rows(called, names) == []
+    session.connection.execute("rollback")
+
+
+def test_a_limited_queue_does(make_engine: MakeEngine, connect: Connect) -> None:
+    """So that the test before would notice."""
+    engine = make_engine(max_backlog_messages=9)
+    session = engine.on(connect())
+    session.connection.execute("set track_functions = 'all'")
+    session.connection.execute("begin")
+    session.send("one")
+    called = (
+        "select count(*) from pg_stat_xact_user_functions x"
+        " join pg_proc f on f.oid = x.funcid where f.proname = '_take'"
+    )
+
+    assert session.value(called) == 1
+
+
+def test_a_sender_with_an_older_snapshot_is_admitted_by_what_others_have_evaluated(
+    make_engine: MakeEngine, connect: Connect
+) -> None:
+    engine = make_engine(max_backlog_messages=2)
+    sender = engine.on(connect())
+    sender.connection.execute("begin isolation level repeatable read")
+    sender.send("first")
+    engine.send("second")
+
+    assert refused(sender.send, "third")["actual"] == 3
