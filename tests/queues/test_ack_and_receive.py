@@ -137,3 +137,24 @@ def test_an_acknowledgement_is_durable_whatever_the_claim_may_be(
     engine.on(session).receive(1, durable=False, acknowledge=[handle])
 
     assert session.execute("show synchronous_commit").fetchone() == ("on",)
+
+
+def test_it_frees_the_key_of_a_message_in_flight(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(dedup_scope="in_flight")
+    first = engine.send("x", deduplication_id="key")
+    handle = engine.receive_one()[1]
+    assert engine.send("x", deduplication_id="key") == first
+
+    engine.receive(1, acknowledge=[handle])
+
+    assert engine.send("x", deduplication_id="key") != first
+
+
+def test_it_frees_a_place_in_flight(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(max_in_flight=1)
+    engine.send(1)
+    engine.send(2)
+    handle = engine.receive_one()[1]
+    assert engine.receive(5) == []
+
+    assert [row[3] for row in engine.receive(5, acknowledge=[handle])] == [2]
