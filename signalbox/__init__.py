@@ -7,6 +7,8 @@ from signalbox.client import Client
 from signalbox.errors import (
     DeduplicationConflict,
     InvalidArgument,
+    MessageNotFound,
+    NotSettled,
     OpenTransaction,
     PayloadTooLarge,
     QueueClosed,
@@ -14,7 +16,7 @@ from signalbox.errors import (
     SignalboxError,
     WrongIsolation,
 )
-from signalbox.messages import Message
+from signalbox.messages import Message, Outcome
 
 try:
     __version__ = version("signalbox")
@@ -27,7 +29,10 @@ __all__ = [
     "DeduplicationConflict",
     "InvalidArgument",
     "Message",
+    "MessageNotFound",
+    "NotSettled",
     "OpenTransaction",
+    "Outcome",
     "PayloadTooLarge",
     "QueueClosed",
     "QueueNotFound",

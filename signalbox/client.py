@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar, Unpack
@@ -10,10 +11,11 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from signalbox import statements
-from signalbox.connections import Source, check_claim, connections_of
+from signalbox.connections import Source, check_claim, check_wait, connections_of
 from signalbox.errors import translated
-from signalbox.messages import Message, NackOutcome, handle_of
+from signalbox.messages import Message, NackOutcome, Outcome, handle_of
 from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
+from signalbox.waiting import SettledWait
 
 T = TypeVar("T")
 
@@ -63,16 +65,27 @@ class Client:
 
         return self._run(statement, check)
 
-    def ack(self, receipt: Message | str) -> bool:
-        """The message is done with. False when its lease was no longer held: it will be delivered again."""
-        return self._run(statements.ack([receipt]))[handle_of(receipt)]
+    def ack(self, receipt: Message | str, *, result: object = None) -> bool:
+        """The message is done with. False when its lease was no longer held: it will be delivered again.
 
-    def ack_batch(self, receipts: Iterable[Message | str]) -> dict[str, bool]:
-        """Ack many messages in one statement; for each receipt handle what `ack` returns."""
-        return self._run(statements.ack(receipts))
+        `result`, at most 64 KB of JSON, is kept as long as history: see `wait_settled`.
+        """
+        return self._run(statements.ack([receipt], [result]))[handle_of(receipt)]
+
+    def ack_batch(
+        self, receipts: Iterable[Message | str], *, results: Sequence[object] | None = None
+    ) -> dict[str, bool]:
+        """Ack many messages in one statement; for each receipt handle what `ack` returns.
+
+        `results` has one entry for each receipt; None keeps nothing.
+        """
+        return self._run(statements.ack(receipts, results))
 
     def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
-        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held."""
+        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held.
+
+        `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
+        """
         return self._run(statements.nack(receipt, options))
 
     def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
@@ -96,6 +109,22 @@ class Client:
     ) -> int:
         """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""
         return self._run(statements.purge(queue, through_message_id, states, max_messages))
+
+    def message_outcome(self, message_id: int) -> Outcome | None:
+        """Where the message stands and how it ended; None when nothing is known of it."""
+        return self._run(statements.message_outcome(message_id))
+
+    def wait_settled(self, message_id: int, timeout: float | None = None) -> Outcome:
+        """Wait until the message is acked, purged, expired or dead, at most `timeout` seconds (None: for ever).
+
+        Asks every 10 ms at first, every second in the end. Raises NotSettled, a TimeoutError, when the time
+        is over, and MessageNotFound when nothing is known of the message. On a connection in a transaction
+        it raises OpenTransaction: what that transaction sent, nobody can settle before it has committed.
+        """
+        statement, wait = statements.message_outcome(message_id), SettledWait(message_id, timeout)
+        while (outcome := self._run(statement, check_wait)) is None or outcome.outcome is None:
+            time.sleep(wait.pause(outcome))
+        return outcome
 
     def create_queue(
         self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None

@@ -167,3 +167,9 @@ def check_claim(connection: psycopg.BaseConnection[Any], *, durable: bool, allow
         raise InvalidArgument(
             "durable=False would make all of the open transaction commit asynchronously", field="durable"
         )
+
+
+def check_wait(connection: psycopg.BaseConnection[Any]) -> None:
+    """Refuse to wait on a caller's connection in a transaction, which would stay open for as long."""
+    if not (connection.autocommit and is_idle(connection)):
+        raise OpenTransaction("Waiting would keep this connection's transaction open: give the client a DSN or a pool.")

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 
 import psycopg
 
+from signalbox.messages import Outcome
+
 
 class SignalboxError(Exception):
     """Signalbox refused the request."""
@@ -51,6 +53,18 @@ class QueueClosed(SignalboxError):
 
 class WrongIsolation(SignalboxError):
     """This verb needs a transaction at isolation level READ COMMITTED."""
+
+
+class MessageNotFound(SignalboxError):
+    """Nothing is known of this message: it never was, or its retention is over."""
+
+
+class NotSettled(SignalboxError, TimeoutError):
+    """The message was not settled in time; `outcome` is where it stands."""
+
+    def __init__(self, message: str = "", outcome: Outcome | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
 
 
 class OpenTransaction(SignalboxError):

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Any, Generic, LiteralString, TypedDict, TypeVar, cast
 
 from signalbox import arguments
-from signalbox.messages import FailureReason, Message, NackOutcome, handle_of
-from signalbox.payloads import encode, encode_attributes
+from signalbox.messages import Body, FailureReason, Message, NackOutcome, Outcome, handle_of
+from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode, encode_attributes, encode_within
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -60,6 +60,7 @@ class NackOptions(TypedDict, total=False):
     error: str | None
     details: str | None  # the stack, usually
     reason: FailureReason  # "runtime_error" unless said otherwise
+    state: object  # JSON for the next delivery; None: what there was stays
 
 
 def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
@@ -141,6 +142,8 @@ def receive(
           priority,
           sent_at,
           deadline,
+          state::text,
+          body::text,
           extract(epoch from deadline - clock_timestamp())::double precision
         from signalbox.receive(
           queue => %(queue)s::text,
@@ -161,11 +164,21 @@ def receive(
     )
 
 
-def ack(receipts: Iterable[Message | str]) -> Statement[dict[str, bool]]:
+def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = None) -> Statement[dict[str, bool]]:
     """For each receipt handle: is the message done with (True), or was the lease no longer held (False)?"""
+    handles = _handles(receipts)
+    if results is None or all(result is None for result in arguments.column("results", results, len(handles), _as_is)):
+        return Statement(
+            "select receipt_handle, acked from signalbox.ack(receipt_handles => %(handles)s::text[])",
+            {"handles": handles},
+            lambda rows: {row[0]: row[1] for row in rows},
+        )
     return Statement(
-        "select receipt_handle, acked from signalbox.ack(receipt_handles => %(handles)s::text[])",
-        {"handles": _handles(receipts)},
+        """
+        select receipt_handle, acked
+        from signalbox.ack(receipt_handles => %(handles)s::text[], results => %(results)s::jsonb[])
+        """,
+        {"handles": handles, "results": arguments.column("results", results, len(handles), _encode_result)},
         lambda rows: {row[0]: row[1] for row in rows},
     )
 
@@ -180,7 +193,8 @@ def nack(receipt: Message | str, options: NackOptions) -> Statement[NackOutcome 
           error_class => %(error_class)s::text,
           error => %(error)s::text,
           details => %(details)s::text,
-          reason => %(reason)s::text
+          reason => %(reason)s::text,
+          state => %(state)s::jsonb
         )
         """,
         {
@@ -190,6 +204,7 @@ def nack(receipt: Message | str, options: NackOptions) -> Statement[NackOutcome 
             "error": arguments.storable_text(options.get("error")),
             "details": arguments.storable_text(options.get("details")),
             "reason": arguments.text("reason", options.get("reason", "runtime_error")),
+            "state": _encode_given(STATE_BYTES, "state", options.get("state")),
         },
         _only_value,
     )
@@ -273,6 +288,43 @@ def announce_consumer(queue: str, consumer: str, details: Mapping[str, object]) 
     )
 
 
+def message_outcome(message_id: int) -> Statement[Outcome | None]:
+    """Where the message stands, or None when nothing is known of it."""
+    return Statement(
+        """
+        select queue, status, outcome, receive_count, settled_at, result::text
+        from signalbox.message_outcome(message_id => %(message_id)s::bigint)
+        """,
+        {"message_id": arguments.count("message_id", message_id)},
+        lambda rows: _outcome(message_id, rows[0]) if rows else None,
+    )
+
+
+def _as_is(_: str, value: object) -> object:
+    return value
+
+
+def _encode_given(most_bytes: int, field: str, value: object) -> str | None:
+    return None if value is None else encode_within(most_bytes, value, field)
+
+
+def _encode_result(field: str, value: object) -> str | None:
+    return _encode_given(RESULT_BYTES, field, value)
+
+
+def _outcome(message_id: int, row: Row) -> Outcome:
+    queue, status, outcome, receive_count, settled_at, result = row
+    return Outcome(
+        message_id=message_id,
+        queue=queue,
+        status=status,
+        outcome=outcome,
+        receive_count=receive_count,
+        settled_at=settled_at and settled_at.astimezone(UTC),
+        result=json.loads(result) if result else None,
+    )
+
+
 def _handles(receipts: Iterable[Message | str]) -> list[str]:
     handles = [receipts] if isinstance(receipts, str) else [handle_of(receipt) for receipt in receipts]
     return arguments.column("receipt_handles", handles, len(handles), arguments.text)
@@ -283,7 +335,9 @@ def _only_value(rows: list[Row]) -> Any:
 
 
 def _message(row: Row) -> Message:
-    message_id, handle, receive_count, payload, attributes, group_id, priority, sent_at, deadline, left = row
+    message_id, handle, receive_count, payload, attributes, group_id, priority, sent_at, deadline, state, body, left = (
+        row
+    )
     return Message(
         id=message_id,
         receipt_handle=handle,
@@ -295,4 +349,6 @@ def _message(row: Row) -> Message:
         sent_at=sent_at.astimezone(UTC),
         deadline=deadline.astimezone(UTC),
         lease_seconds=left,
+        state=json.loads(state) if state else None,
+        body=Body(**json.loads(body)) if body else None,
     )

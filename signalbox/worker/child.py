@@ -40,7 +40,7 @@ def main(descriptor: int) -> None:
     except BaseException as error:
         link.sendall(pack({"unable": "".join(traceback.format_exception(error))}))
         sys.exit(1)
-    runner = _runner(handler, order["threads"], _sender(link))
+    runner = _runner(handler, order, _sender(link))
     threading.Thread(target=_obey, args=(orders, runner), name="signalbox-orders", daemon=True).start()
     link.sendall(pack({"ready": True, "is_async": is_async(handler)}))
     runner.run()
@@ -56,8 +56,11 @@ def _prepare(order: Mapping[str, Any]) -> Handler:
     return handler
 
 
-def _runner(handler: Handler, threads: int, answer: Answer) -> Runner:
-    return AsyncRunner(handler, answer) if is_async(handler) else ThreadRunner(handler, answer, threads)
+def _runner(handler: Handler, order: Mapping[str, Any], answer: Answer) -> Runner:
+    keep_results = order["keep_results"]
+    if is_async(handler):
+        return AsyncRunner(handler, answer, keep_results=keep_results)
+    return ThreadRunner(handler, answer, order["threads"], keep_results=keep_results)
 
 
 def _sender(link: socket.socket) -> Answer:

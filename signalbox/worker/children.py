@@ -44,6 +44,7 @@ class Launch:
     environment: str | None
     threads: int
     label: str
+    keep_results: bool = False
 
 
 def _future() -> asyncio.Future[Any]:
@@ -154,6 +155,7 @@ class Child:
                 "handler": launch.handler,
                 "environment": launch.environment,
                 "threads": launch.threads,
+                "keep_results": launch.keep_results,
                 "log_level": logging.getLogger().getEffectiveLevel(),
             }
         )

@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--stop-grace", type=float, metavar="S", help="seconds that runs may finish in after a stop (30)")
     add("--cancel-grace", type=float, metavar="S", help="seconds a cancelled async run may take to end (5)")
     add("--tasks-per-process", type=int, metavar="N", help="runs that share a child process (1; async: all)")
+    add("--keep-results", action="store_true", help="keep what the handler returns, as the message's result")
     add("--consumer", metavar="NAME", help="the worker's name in the console (host:pid)")
     add(
         "--no-prepare",

@@ -44,6 +44,8 @@ class Options:
     cancel_grace: float = 5.0
     #: Runs that share a child process; None: one, or all when the handler is async.
     tasks_per_process: int | None = None
+    #: Keep what the handler returns as the message's result.
+    keep_results: bool = False
     #: The worker's name in the console; None: host:pid.
     consumer: str | None = None
     #: `module:function` that prepares a child process and loads the handler in it.
