@@ -1,6 +1,8 @@
 """Every way the engine refuses: the client's error tree, under the name the apps import it by."""
 
 from signalbox.errors import (
+    BodyCorrupt,
+    BodyMissing,
     DeduplicationConflict,
     InvalidArgument,
     OpenTransaction,
@@ -13,6 +15,8 @@ from signalbox.errors import (
 )
 
 __all__ = [
+    "BodyCorrupt",
+    "BodyMissing",
     "DeduplicationConflict",
     "InvalidArgument",
     "OpenTransaction",

@@ -13,16 +13,20 @@ from typing import Any, Unpack
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from queues import bodies
 from signalbox import Client, Message
 from signalbox.messages import NackOutcome
 from signalbox.statements import BatchOptions, NackOptions, SendOptions
 
 
 def client(using: str = DEFAULT_DB_ALIAS) -> Client:
-    """A client over this thread's Django connection: calls join its transaction and never commit it."""
+    """A client over this thread's Django connection: calls join its transaction and never commit it.
+
+    Large bodies go to the storage that the settings name.
+    """
     wrapper = connections[using]
     wrapper.ensure_connection()
-    return Client(wrapper.connection)
+    return Client(wrapper.connection, bodies=bodies.store())
 
 
 def send(queue: str, payload: object, **options: Unpack[SendOptions]) -> int:

@@ -3,8 +3,11 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from signalbox.async_client import AsyncClient
+from signalbox.bodies import BodyStore, FileBodies
 from signalbox.client import Client
 from signalbox.errors import (
+    BodyCorrupt,
+    BodyMissing,
     DeduplicationConflict,
     InvalidArgument,
     MessageNotFound,
@@ -25,8 +28,12 @@ except PackageNotFoundError:  # a checkout that was never installed
 
 __all__ = [
     "AsyncClient",
+    "BodyCorrupt",
+    "BodyMissing",
+    "BodyStore",
     "Client",
     "DeduplicationConflict",
+    "FileBodies",
     "InvalidArgument",
     "Message",
     "MessageNotFound",

@@ -11,7 +11,8 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from signalbox import statements
-from signalbox.async_connections import AsyncSource, async_connections_of
+from signalbox.async_connections import AsyncSource, async_connections_of, async_one_transaction
+from signalbox.bodies import BodyStore, Parcel, parcels_of, upload, with_body
 from signalbox.connections import check_claim, check_wait
 from signalbox.errors import translated
 from signalbox.messages import Message, NackOutcome, Outcome, handle_of
@@ -27,16 +28,17 @@ class AsyncClient:
     What is said of `Client` holds here.
     """
 
-    def __init__(self, source: AsyncSource, **connect_options: Any) -> None:
+    def __init__(self, source: AsyncSource, *, bodies: BodyStore | None = None, **connect_options: Any) -> None:
+        self._bodies = bodies
         self._connections = async_connections_of(source, connect_options)
 
     async def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
         """Send one message; its id. With a deduplication id already used, the id of the first message."""
-        return await self._run(statements.send(queue, payload, options))
+        return await self._send(statements.send(queue, payload, options))
 
     async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
-        return await self._run(statements.send_batch(queue, payloads, options))
+        return await self._send(statements.send_batch(queue, payloads, options))
 
     async def receive(
         self,
@@ -59,7 +61,12 @@ class AsyncClient:
         def check(connection: psycopg.AsyncConnection[Any]) -> None:
             check_claim(connection, durable=durable, allow_open_transaction=allow_open_transaction)
 
-        return await self._run(statement, check)
+        messages = await self._run(statement, check)
+        return [with_body(message, self._bodies) for message in messages]
+
+    async def fetch(self, message: Message) -> Any:
+        """The payload. That of a large message is read in a thread, where looking at it would hold up the loop."""
+        return await asyncio.to_thread(lambda: message.payload) if message.body else message.payload
 
     async def ack(self, receipt: Message | str, *, result: object = None) -> bool:
         """The message is done with. False when its lease was no longer held: it will be delivered again.
@@ -148,6 +155,23 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    async def _send(self, statement: Statement[T]) -> T:
+        parcels = parcels_of(statements.payloads_of(statement), self._bodies) if self._bodies is not None else {}
+        if not parcels:
+            return await self._run(statement)
+        pointing = statements.with_bodies(statement, {place: parcel.sha256 for place, parcel in parcels.items()})
+        return await self._send_large(pointing, {parcel.sha256: parcel for parcel in parcels.values()})
+
+    async def _send_large(self, statement: Statement[T], parcels: dict[str, Parcel]) -> T:
+        """Claim each body, in the order in which all do, upload it, and send: in one transaction."""
+        assert self._bodies is not None  # noqa: S101 - else there are no parcels
+        with translated():
+            async with self._connections.borrow() as connection, async_one_transaction(connection):
+                for sha256, parcel in sorted(parcels.items()):
+                    await self._ask(connection, statements.claim_body(sha256, len(parcel.content)))
+                    await asyncio.to_thread(upload, parcel, self._bodies)
+                return await self._ask(connection, statement)
+
     async def _run(
         self, statement: Statement[T], check: Callable[[psycopg.AsyncConnection[Any]], None] | None = None
     ) -> T:
@@ -155,6 +179,9 @@ class AsyncClient:
             async with self._connections.borrow() as connection:
                 if check and not self._connections.commits_each_call:
                     check(connection)
-                cursor = connection.cursor(row_factory=tuple_row)
-                await cursor.execute(statement.sql, statement.parameters)
-                return statement.read(await cursor.fetchall())
+                return await self._ask(connection, statement)
+
+    async def _ask(self, connection: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
+        cursor = connection.cursor(row_factory=tuple_row)
+        await cursor.execute(statement.sql, statement.parameters)
+        return statement.read(await cursor.fetchall())

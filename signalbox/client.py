@@ -11,7 +11,8 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from signalbox import statements
-from signalbox.connections import Source, check_claim, check_wait, connections_of
+from signalbox.bodies import BodyStore, Parcel, parcels_of, upload, with_body
+from signalbox.connections import Source, check_claim, check_wait, connections_of, one_transaction
 from signalbox.errors import translated
 from signalbox.messages import Message, NackOutcome, Outcome, handle_of
 from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
@@ -27,20 +28,23 @@ class Client:
     caller's transaction and never commit it. Further keywords go to `psycopg.connect` with the DSN: behind
     PgBouncer in transaction mode pass `prepare_threshold=None`.
 
+    With a body store (`bodies`), payloads too large for the database go there; without one they are refused.
+
     Refusals are raised as errors of `signalbox.errors`; a lost database as `psycopg.OperationalError`, and
     then what was asked for may or may not have been done.
     """
 
-    def __init__(self, source: Source, **connect_options: Any) -> None:
+    def __init__(self, source: Source, *, bodies: BodyStore | None = None, **connect_options: Any) -> None:
+        self._bodies = bodies
         self._connections = connections_of(source, connect_options)
 
     def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
         """Send one message; its id. With a deduplication id already used, the id of the first message."""
-        return self._run(statements.send(queue, payload, options))
+        return self._send(statements.send(queue, payload, options))
 
     def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
-        return self._run(statements.send_batch(queue, payloads, options))
+        return self._send(statements.send_batch(queue, payloads, options))
 
     def receive(
         self,
@@ -63,7 +67,8 @@ class Client:
         def check(connection: psycopg.Connection[Any]) -> None:
             check_claim(connection, durable=durable, allow_open_transaction=allow_open_transaction)
 
-        return self._run(statement, check)
+        messages = self._run(statement, check)
+        return [with_body(message, self._bodies) for message in messages]
 
     def ack(self, receipt: Message | str, *, result: object = None) -> bool:
         """The message is done with. False when its lease was no longer held: it will be delivered again.
@@ -150,9 +155,28 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _send(self, statement: Statement[T]) -> T:
+        parcels = parcels_of(statements.payloads_of(statement), self._bodies) if self._bodies is not None else {}
+        if not parcels:
+            return self._run(statement)
+        pointing = statements.with_bodies(statement, {place: parcel.sha256 for place, parcel in parcels.items()})
+        return self._send_large(pointing, {parcel.sha256: parcel for parcel in parcels.values()})
+
+    def _send_large(self, statement: Statement[T], parcels: dict[str, Parcel]) -> T:
+        """Claim each body, in the order in which all do, upload it, and send: in one transaction."""
+        assert self._bodies is not None  # noqa: S101 - else there are no parcels
+        with translated(), self._connections.borrow() as connection, one_transaction(connection):
+            for sha256, parcel in sorted(parcels.items()):
+                self._ask(connection, statements.claim_body(sha256, len(parcel.content)))
+                upload(parcel, self._bodies)
+            return self._ask(connection, statement)
+
     def _run(self, statement: Statement[T], check: Callable[[psycopg.Connection[Any]], None] | None = None) -> T:
         with translated(), self._connections.borrow() as connection:
             if check and not self._connections.commits_each_call:
                 check(connection)
-            cursor = connection.cursor(row_factory=tuple_row)
-            return statement.read(cursor.execute(statement.sql, statement.parameters).fetchall())
+            return self._ask(connection, statement)
+
+    def _ask(self, connection: psycopg.Connection[Any], statement: Statement[T]) -> T:
+        cursor = connection.cursor(row_factory=tuple_row)
+        return statement.read(cursor.execute(statement.sql, statement.parameters).fetchall())

@@ -6,7 +6,7 @@ import os
 import select
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 import psycopg
@@ -155,6 +155,11 @@ def lasting_dsn(dsn: str, application_name: str) -> str:
         "tcp_user_timeout": 30_000,  # milliseconds
     }
     return make_conninfo(**(defaults | conninfo_to_dict(dsn)))
+
+
+def one_transaction(connection: psycopg.Connection[Any]) -> AbstractContextManager[object]:
+    """Makes the calls in the block one transaction: the caller's, or one of their own where every call would commit."""
+    return connection.transaction() if connection.autocommit and is_idle(connection) else nullcontext()
 
 
 def check_claim(connection: psycopg.BaseConnection[Any], *, durable: bool, allow_open_transaction: bool) -> None:

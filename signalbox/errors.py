@@ -39,6 +39,14 @@ class PayloadTooLarge(SignalboxError):
     """The payload is larger than the queue accepts."""
 
 
+class BodyMissing(SignalboxError):
+    """The payload is in a body store, and there is nothing under its hash."""
+
+
+class BodyCorrupt(SignalboxError):
+    """What the body store has under the payload's hash is something else."""
+
+
 class DeduplicationConflict(SignalboxError):
     """Another message was sent with this deduplication id and a different body."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
 
@@ -69,19 +69,20 @@ class Message:
 
     def to_json(self) -> dict[str, Any]:
         """The message as a JSON object, for another process."""
-        values = {name: getattr(self, name) for name in self.__slots__}
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "payload"}
         return values | {
+            "payload": None if self.body else self.payload,
             "sent_at": self.sent_at.isoformat(),
             "deadline": self.deadline.isoformat(),
             "body": asdict(self.body) if self.body else None,
         }
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
         """The message that `to_json` described."""
-        times = {name: datetime.fromisoformat(fields[name]).astimezone(UTC) for name in ("sent_at", "deadline")}
-        body = Body(**fields["body"]) if fields.get("body") else None
-        return cls(**{**fields, **times, "body": body})
+        times = {name: datetime.fromisoformat(values[name]).astimezone(UTC) for name in ("sent_at", "deadline")}
+        body = Body(**values["body"]) if values.get("body") else None
+        return cls(**{**values, **times, "body": body})
 
 
 def handle_of(receipt: Message | str) -> str:

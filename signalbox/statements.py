@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, LiteralString, TypedDict, TypeVar, cast
 
@@ -75,7 +75,8 @@ def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
           delay_seconds => %(delay_seconds)s::double precision,
           group_id => %(group_id)s::text,
           deduplication_id => %(deduplication_id)s::text,
-          trace_id => %(trace_id)s::text
+          trace_id => %(trace_id)s::text,
+          body_sha256 => %(body_sha256)s::bytea
         )
         """,
         {
@@ -87,6 +88,7 @@ def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
             "group_id": arguments.optional_text("group_id", options.get("group_id")),
             "deduplication_id": arguments.optional_text("deduplication_id", options.get("deduplication_id")),
             "trace_id": arguments.optional_text("trace_id", options.get("trace_id")),
+            "body_sha256": None,
         },
         _only_value,
     )
@@ -109,7 +111,8 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
           delay_seconds => %(delay_seconds)s::double precision[],
           group_ids => %(group_ids)s::text[],
           deduplication_ids => %(deduplication_ids)s::text[],
-          trace_ids => %(trace_ids)s::text[]
+          trace_ids => %(trace_ids)s::text[],
+          body_sha256s => %(body_sha256s)s::bytea[]
         )
         """,
         {
@@ -121,8 +124,36 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
             "group_ids": column("group_ids", arguments.optional_text),
             "deduplication_ids": column("deduplication_ids", arguments.optional_text),
             "trace_ids": column("trace_ids", arguments.optional_text),
+            "body_sha256s": None,
         },
         lambda rows: [row[0] for row in rows],
+    )
+
+
+def payloads_of(statement: Statement[T]) -> list[str]:
+    """What a send or a batch carries, as JSON text."""
+    given = statement.parameters
+    return cast("list[str]", given["payloads"]) if "payloads" in given else [given["payload"]]
+
+
+def with_bodies(statement: Statement[T], hashes: Mapping[int, str]) -> Statement[T]:
+    """The same send or batch, in which the payloads at these places are replaced by pointers to their bodies."""
+    texts = ["null" if place in hashes else text for place, text in enumerate(payloads_of(statement))]
+    pointers = [bytes.fromhex(hashes[place]) if place in hashes else None for place in range(len(texts))]
+    changed = (
+        {"payloads": texts, "body_sha256s": pointers}
+        if "payloads" in statement.parameters
+        else {"payload": texts[0], "body_sha256": pointers[0]}
+    )
+    return replace(statement, parameters={**statement.parameters, **changed})
+
+
+def claim_body(sha256: str, size: int) -> Statement[bool]:
+    """Hold this body for the transaction under way; True when nobody had sent it before."""
+    return Statement(
+        "select signalbox.claim_body(sha256 => %(sha256)s::bytea, bytes => %(bytes)s::bigint)",
+        {"sha256": bytes.fromhex(sha256), "bytes": size},
+        _only_value,
     )
 
 

@@ -23,7 +23,6 @@ create table signalbox.large_body (
   stored_at timestamptz not null default clock_timestamp(),
   last_claimed_at timestamptz not null default clock_timestamp()
 );
-create index large_body_claimed on signalbox.large_body (last_claimed_at);
 create table signalbox.body_pointer (
   sha256 bytea not null,
   message_id bigint not null,

@@ -19,13 +19,13 @@ begin
     perform signalbox._refuse('bytes', format('is %s: it must be the size of the body', coalesce(claim_body.bytes::text, 'null')));
   end if;
   loop
+    -- One that the collector removes is waited for, and then gone; other senders of it are not in the way.
+    select b.bytes into v_bytes from signalbox.large_body b where b.sha256 = claim_body.sha256 for key share;
+    exit when found;
     insert into signalbox.large_body (sha256, bytes) values (claim_body.sha256, claim_body.bytes) on conflict do nothing;
     if found then
       return true;
     end if;
-    -- A new statement: one that somebody has just added is seen, and one that the collector removes is waited for.
-    select b.bytes into v_bytes from signalbox.large_body b where b.sha256 = claim_body.sha256 for key share;
-    exit when found;
   end loop;
   if v_bytes <> claim_body.bytes then
     perform signalbox._refuse('bytes', format('is %s: the body of this hash has %s', claim_body.bytes, v_bytes));

@@ -45,6 +45,7 @@ class Launch:
     threads: int
     label: str
     keep_results: bool = False
+    bodies: str | None = None
 
 
 def _future() -> asyncio.Future[Any]:
@@ -156,6 +157,7 @@ class Child:
                 "environment": launch.environment,
                 "threads": launch.threads,
                 "keep_results": launch.keep_results,
+                "bodies": launch.bodies,
                 "log_level": logging.getLogger().getEffectiveLevel(),
             }
         )

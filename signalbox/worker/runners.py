@@ -127,6 +127,8 @@ class AsyncRunner:
 
     async def _outcome(self, message: Message) -> Outcome:
         try:
+            if message.body is not None:
+                await asyncio.to_thread(lambda: message.payload)  # fetched where it does not hold up the loop
             result = await self._handler(message)
         except BaseException as error:
             return outcome_of(error)

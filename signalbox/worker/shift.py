@@ -56,6 +56,7 @@ class Shift:
                 options.tasks_per_process or 1,
                 options.queue,
                 keep_results=options.keep_results,
+                bodies=options.bodies,
             ),
             async_capacity=options.tasks_per_process or options.concurrency,
             cancel_grace=options.cancel_grace,

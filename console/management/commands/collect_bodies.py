@@ -1,0 +1,38 @@
+"""manage.py collect_bodies: remove large bodies that nothing needs; upkeep does the same every ten minutes."""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from queues import bodies
+from queues.body_collection import collect, sweep
+from queues.connections import connect
+
+
+class Command(BaseCommand):
+    help = "Remove large bodies that no message, kept body or dead letter points to."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--grace", type=float, metavar="S", help="seconds since the last claim (BODIES_GRACE_SECONDS)"
+        )
+        parser.add_argument("--sweep", action="store_true", help="also list the store for objects that no row knows")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        grace = settings.BODIES_GRACE_SECONDS if options["grace"] is None else options["grace"]
+        if not 0 <= grace < float("inf"):
+            raise CommandError("--grace must be zero or more seconds")
+        with connect("signalbox collect_bodies") as connection:
+            done = collect(connection, bodies.store(), grace, most=None)
+            if options["sweep"]:
+                swept = sweep(connection, bodies.store())
+                done.orphans, done.failed = swept.orphans, done.failed + swept.failed
+        if options["json"]:
+            self.stdout.write(json.dumps(asdict(done)))
+        else:
+            self.stdout.write(f"Removed {done.removed} bodies and {done.orphans} orphans; {done.failed} failed.")
