@@ -70,6 +70,10 @@ class Client:
         messages = self._run(statement, check)
         return [with_body(message, self._bodies) for message in messages]
 
+    def fetch(self, message: Message) -> Any:
+        """The payload, as `message.payload` has it; that of a large message is read from the body store now."""
+        return message.payload
+
     def ack(self, receipt: Message | str, *, result: object = None) -> bool:
         """The message is done with. False when its lease was no longer held: it will be delivered again.
 
