@@ -44,9 +44,9 @@ def receive(queue: str, max_messages: int = 1, **options: Any) -> list[Message]:
     return client().receive(queue, max_messages, **options)
 
 
-def ack(receipts: Iterable[Message | str]) -> dict[str, bool]:
+def ack(receipts: Iterable[Message | str], *, results: Sequence[object] | None = None) -> dict[str, bool]:
     """The work is done, in the current transaction; for each receipt handle whether it was still held."""
-    return client().ack_batch(receipts)
+    return client().ack_batch(receipts, results=results)
 
 
 def nack(receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:

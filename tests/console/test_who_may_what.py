@@ -27,6 +27,7 @@ MATRIX = [
     ("get", "/consumers", "see_metadata"),
     ("get", "/old-snapshots", "see_metadata"),
     ("get", "/audit", "see_metadata"),
+    ("get", "/queues/Q/messages/1/body", "see_payloads"),
     ("get", "/queues/Q/send", "redrive"),
     ("post", "/queues/Q/send", "redrive"),
     ("get", "/redrives/new", "redrive"),
