@@ -7,6 +7,7 @@ what a send that was rolled back has left; before it goes, its hash is claimed a
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +21,7 @@ from queues.bodies import StoredBodies
 
 log = logging.getLogger(__name__)
 
-#: Most objects that one round removes: upkeep has other things to do meanwhile.
+#: Most calls of one round, each of which looks at a thousand bodies or removes one: upkeep has other things to do.
 ROUND = 1_000
 #: An object without a row is a send under way, unless it is older.
 ORPHAN_AGE = timedelta(days=1)
@@ -34,28 +35,40 @@ class Deletes(Protocol):
 
 @dataclass
 class Collected:
-    """What a round did. `failed` are objects that the storage would not remove; they are tried again."""
+    """What a round did. `failed` are objects that the storage would not remove; they are tried again.
+
+    `after` is the hash behind which the next round goes on; empty at the end.
+    """
 
     removed: int = 0
     orphans: int = 0
     failed: int = 0
+    after: bytes = b""
 
 
 def collect(
-    connection: psycopg.Connection[Any], store: Deletes, grace_seconds: float, most: int | None = ROUND
+    connection: psycopg.Connection[Any],
+    store: Deletes,
+    grace_seconds: float,
+    after: bytes = b"",
+    most: int | None = ROUND,
 ) -> Collected:
     """Remove bodies that nothing points to and nobody has claimed for so long; over an autocommit connection."""
-    done, after = Collected(), b""
-    while most is None or done.removed + done.failed < most:
+    done = Collected(after=after)
+    for _ in itertools.count() if most is None else range(most):
         with connection.transaction() as transaction:
-            row = connection.execute("select signalbox.drop_body(%s, %s)", [grace_seconds, after]).fetchone()
-            if row is None or row[0] is None:
-                return done
-            after = bytes(row[0])
-            if not _delete(store, after.hex()):
+            row = connection.execute(
+                "select * from signalbox.drop_body(%s, %s)", [grace_seconds, done.after]
+            ).fetchone()
+            if row is None:
+                done.after = b""
+                break
+            done.after, dropped = row
+            if dropped and _delete(store, done.after.hex()):
+                done.removed += 1
+            elif dropped:
                 done.failed += 1
                 raise psycopg.Rollback(transaction)
-            done.removed += 1
     return done
 
 

@@ -175,6 +175,8 @@ class Chores(Rounds):
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
+        self._bodies_after = b""
+        """Behind which large body the last round of collecting ended."""
         self.steps = [
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("record_history", 10.0, self._call("record_history")),
@@ -190,7 +192,8 @@ class Chores(Rounds):
 
     def collect_bodies(self) -> None:
         """Remove large bodies that nothing points to any longer."""
-        done = collect(self.connection, bodies.store(), settings.BODIES_GRACE_SECONDS)
+        done = collect(self.connection, bodies.store(), settings.BODIES_GRACE_SECONDS, self._bodies_after)
+        self._bodies_after = done.after
         if done.removed or done.failed:
             log.info("removed %d large bodies, %d could not be", done.removed, done.failed)
 

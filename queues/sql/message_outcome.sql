@@ -104,6 +104,7 @@ as $$
 #variable_conflict use_column
 declare
   v_died_at timestamptz;
+  v_tomorrow timestamptz := clock_timestamp() + interval '1 day'; -- beyond it are days that are only prepared
 begin
   return query
   select s.queue_id, o.status, o.outcome, s.receive_counts[a.at]::int, s.settled_at, s.results[a.at]
@@ -111,7 +112,7 @@ begin
   cross join lateral (select array_position(s.message_ids, p_message_id) as at) a
   join (values ('a'::"char", 'completed', 'acked'), ('p', 'purged', 'purged'), ('e', 'expired', 'expired'))
     o(letter, status, outcome) on o.letter = s.outcome
-  where s.settled_at >= p_sent_at
+  where s.settled_at >= p_sent_at - interval '1 hour' and s.settled_at <= v_tomorrow -- clocks differ and are set back
     and s.message_ids[1] <= p_message_id
     and s.message_ids[cardinality(s.message_ids)] >= p_message_id
     and p_message_id = any(s.message_ids)
@@ -126,7 +127,7 @@ begin
   from (
     select f.failed_at, f.retry_at
     from signalbox.failure f
-    where f.message_id = p_message_id and f.failed_at >= p_sent_at
+    where f.message_id = p_message_id and f.failed_at >= p_sent_at - interval '1 hour' and f.failed_at <= v_tomorrow
     order by f.failed_at desc
     limit 1
   ) f

@@ -44,12 +44,14 @@ def pointer(sha256: bytes) -> dict[str, Any]:
 def needed(engine: Engine, sha256: bytes) -> bool:
     """Would the collector leave it alone? Asked in a transaction that is rolled back."""
     with engine.connection.transaction(force_rollback=True):
-        rows = []
-        after = b""
-        while (row := engine.value("select signalbox.drop_body(0, %s)", after)) is not None:
-            after = bytes(row)
-            rows.append(after)
-    return sha256 not in rows
+        return dropped(engine, 0, sha256) is False
+
+
+def dropped(engine: Engine, grace_seconds: float, sha256: bytes) -> bool:
+    """Does the collector, who begins to look right before it, drop this body?"""
+    before = (int.from_bytes(sha256) - 1).to_bytes(32)
+    rows = engine.rows("select * from signalbox.drop_body(%s, %s)", grace_seconds, before)
+    return (sha256, True) in rows
 
 
 def refusal(engine: Engine, statement: str, *parameters: Any) -> tuple[str | None, str | None]:
@@ -253,15 +255,30 @@ def test_a_body_that_was_claimed_lately_stays(engine: Engine) -> None:
     sha256 = claim(engine)
 
     with engine.connection.transaction(force_rollback=True):
-        assert engine.value("select signalbox.drop_body(3600, %s)", _before(sha256)) != sha256
-        assert engine.value("select signalbox.drop_body(0, %s)", _before(sha256)) == sha256
+        assert not dropped(engine, 3600, sha256)
+        assert dropped(engine, 0, sha256)
 
 
-def _before(sha256: bytes) -> bytes:
-    return (int.from_bytes(sha256) - 1).to_bytes(32)
+def test_the_collector_walks_on_from_where_it_was(engine: Engine) -> None:
+    """A thousand at a time, and no row at the end."""
+    first, last = b"\x00" * 32, b"\xff" * 32
+    with engine.connection.transaction(force_rollback=True):
+        engine.connection.execute("delete from signalbox.large_body")
+        engine.connection.execute(
+            "insert into signalbox.large_body (sha256, bytes)"
+            " select sha256(convert_to(n::text, 'UTF8')), 1 from generate_series(1, 1500) n"
+        )
+        ((reached, was_dropped),) = engine.rows("select * from signalbox.drop_body(3600, %s)", first)
+        assert not was_dropped
+        seen = "select count(*) from signalbox.large_body where sha256 <= %s"
+        assert engine.value(seen, reached) == 1000
+        ((reached, was_dropped),) = engine.rows("select * from signalbox.drop_body(3600, %s)", reached)
+        assert engine.value(seen, reached) == 1500
+        assert engine.rows("select * from signalbox.drop_body(0, %s)", reached) == []
+        assert engine.rows("select * from signalbox.drop_body(0, %s)", last) == []
 
 
-@pytest.mark.parametrize("grace", [-1, None])
+@pytest.mark.parametrize("grace", [-1, None, "NaN"])
 def test_a_grace_is_a_number_of_seconds(engine: Engine, grace: int | None) -> None:
     assert refusal(engine, "select signalbox.drop_body(%s)", grace) == ("SB400", "grace_seconds")
 

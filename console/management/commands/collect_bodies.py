@@ -2,7 +2,6 @@
 
 import json
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from queues import bodies
 from queues.body_collection import collect, sweep
 from queues.connections import connect
+
+MOST_GRACE_SECONDS = 31_536_000
 
 
 class Command(BaseCommand):
@@ -25,14 +26,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         grace = settings.BODIES_GRACE_SECONDS if options["grace"] is None else options["grace"]
-        if not 0 <= grace < float("inf"):
-            raise CommandError("--grace must be zero or more seconds")
+        if not 0 <= grace <= MOST_GRACE_SECONDS:
+            raise CommandError(f"--grace must be from 0 to {MOST_GRACE_SECONDS} seconds")
         with connect("signalbox collect_bodies") as connection:
             done = collect(connection, bodies.store(), grace, most=None)
             if options["sweep"]:
                 swept = sweep(connection, bodies.store())
                 done.orphans, done.failed = swept.orphans, done.failed + swept.failed
         if options["json"]:
-            self.stdout.write(json.dumps(asdict(done)))
+            self.stdout.write(json.dumps({"removed": done.removed, "orphans": done.orphans, "failed": done.failed}))
         else:
             self.stdout.write(f"Removed {done.removed} bodies and {done.orphans} orphans; {done.failed} failed.")
