@@ -279,6 +279,13 @@ class TestTheWorker:
         start_worker(queue, handler, keep_results=True, bodies=store.folder)
         assert client.wait_settled(message_id, timeout=60).result == "short"
 
+    def test_the_store_may_be_named_by_a_variable(self, start_worker, queue, dsn, notes, store, monkeypatch):
+        monkeypatch.setenv("SIGNALBOX_BODIES", str(store.folder))
+        client = Client(dsn, bodies=store)
+        message_id = client.send(queue, notes.payload(answer="short", text=large(queue)))
+        start_worker(queue, "answer", keep_results=True)
+        assert client.wait_settled(message_id, timeout=60).result == "short"
+
     @pytest.mark.parametrize("handler", ["answer", "answer_async"])
     def test_a_missing_body_is_a_failure_like_others(
         self, start_worker, make_queue, dsn, notes, store, dead_letter, handler
