@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
 from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, WaitingTicket
+from signalbox.messages import Body as LargeBody
 
 MOST_FAILURES = 100
 SEARCH_MILLISECONDS = 300
@@ -30,6 +31,10 @@ class Body:
     trace_id: str | None
     priority: int
     sent_at: datetime
+    large: LargeBody | None = None
+    """Where the payload is when it is not here."""
+    state: Any = None
+    """What the last failed delivery left for the next one."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Settlement:
     consumer: str | None
     attempts: int | None
     work_ms: int | None
+    result: Any = None
 
 
 @dataclass
@@ -66,6 +72,18 @@ class Story:
         return bool(self.body or self.failures or self.redriven or self.settlements)
 
     @property
+    def state(self) -> Any:
+        """What a failed delivery left, for the next one or for whoever looks at the dead letter."""
+        if self.dead_letter:
+            return self.dead_letter.state
+        return self.body.state if self.body else None
+
+    @property
+    def result(self) -> Any:
+        """What its ack left."""
+        return self.settlements[-1].result if self.settlements else None
+
+    @property
     def attempts(self) -> int:
         """Deliveries since it was sent or last redriven."""
         place = self.lease or self.scheduled or self.waiting or self.ready or self.dead_letter
@@ -77,7 +95,7 @@ class Story:
 def tell(queue: QueueNumbers, message_id: int) -> Story:
     """Gather the story; eleven indexed queries, whatever the size of the queue."""
     dead_letter = DeadLetter.objects.select_related("queue").filter(message_id=message_id).first()
-    body = _body(queue.queue_id, message_id)
+    body = body_of(queue.queue_id, message_id)
     story = Story(
         queue=queue,
         message_id=message_id,
@@ -102,24 +120,33 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
 
 
 _BODY = """
-select m.payload::text, m.attributes::text, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at
+select m.payload::text, m.attributes::text, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at,
+  encode(m.body_sha256, 'hex'), m.body_bytes,
+  (select s.state::text from signalbox.message_state s where s.message_id = %(message_id)s)
 from signalbox.message m where m.queue_id = %(queue_id)s and m.message_id = %(message_id)s
 union all
-select k.payload::text, k.attributes::text, k.group_id, k.deduplication_id, k.trace_id, k.priority, k.sent_at
+select k.payload::text, k.attributes::text, k.group_id, k.deduplication_id, k.trace_id, k.priority, k.sent_at,
+  encode(k.body_sha256, 'hex'), k.body_bytes,
+  (select s.state::text from signalbox.message_state s where s.message_id = %(message_id)s)
 from signalbox.message_kept k where k.queue_id = %(queue_id)s and k.message_id = %(message_id)s
 union all
-select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at
+select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
+  encode(d.body_sha256, 'hex'), d.body_bytes, null
 from signalbox.dead_letter d where d.message_id = %(message_id)s
 limit 1
 """
 
 
-def _body(queue_id: int, message_id: int) -> Body | None:
+def body_of(queue_id: int, message_id: int) -> Body | None:
     """The message in the log, the copy that outlived its segment, or the one in its dead letter."""
     with connection.cursor() as cursor:
         cursor.execute(_BODY, {"queue_id": queue_id, "message_id": message_id})
         row = cursor.fetchone()
-    return Body(json.loads(row[0]), json.loads(row[1] or "null"), *row[2:]) if row else None
+    if row is None:
+        return None
+    payload, attributes, *facts, sha256, size, state = row
+    large = LargeBody(sha256, size) if sha256 else None
+    return Body(json.loads(payload), json.loads(attributes or "null"), *facts, large, json.loads(state or "null"))
 
 
 def _redriven(message_id: int) -> QuerySet[Redriven]:
@@ -131,7 +158,8 @@ def _redriven(message_id: int) -> QuerySet[Redriven]:
 _SETTLEMENTS = """
 select s.outcome::text, s.settled_at, s.consumer,
   s.receive_counts[array_position(s.message_ids, %(message_id)s)],
-  s.work_ms[array_position(s.message_ids, %(message_id)s)]
+  s.work_ms[array_position(s.message_ids, %(message_id)s)],
+  s.results[array_position(s.message_ids, %(message_id)s)]::text
 from signalbox.settled s
 where s.queue_id = %(queue_id)s
   and s.settled_at >= coalesce(%(sent_at)s::timestamptz, '-infinity')
@@ -146,7 +174,7 @@ limit 10
 def _settlements(queue_id: int, message_id: int, sent_at: datetime | None) -> list[Settlement]:
     with connection.cursor() as cursor:
         cursor.execute(_SETTLEMENTS, {"queue_id": queue_id, "message_id": message_id, "sent_at": sent_at})
-        return [Settlement(*row) for row in cursor.fetchall()]
+        return [Settlement(*facts, json.loads(result or "null")) for *facts, result in cursor.fetchall()]
 
 
 def queue_of(message_id: int) -> str | None:

@@ -3,6 +3,7 @@
 A value that cannot be understood stops the process at once and names its variable.
 """
 
+import json
 import os
 import secrets
 from pathlib import Path
@@ -35,6 +36,24 @@ def env_number(name: str, default: int, low: int, high: int) -> int:
 
 def env_list(name: str, default: str) -> list[str]:
     return [item.strip() for item in env_text(name, default).split(",") if item.strip()]
+
+
+def env_object(name: str, default: dict[str, object]) -> dict[str, object]:
+    text = env_text(name, json.dumps(default))
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ImproperlyConfigured(f"{name} must be a JSON object, not {text!r}")
+    return value
+
+
+def env_class(name: str, default: str) -> str:
+    text = env_text(name, default)
+    if not all(part.isidentifier() for part in text.split(".")) or "." not in text:
+        raise ImproperlyConfigured(f"{name} must be the dotted name of a class, not {text!r}")
+    return text
 
 
 def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
@@ -180,6 +199,22 @@ USE_I18N = False
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+# Payloads too large for the database: a storage of Django's, shared by all processes and with no other installation.
+BODIES_STORAGE = env_class("BODIES_STORAGE", "queues.bodies.WholeFiles")
+BODIES_MAX_BYTES = env_number("BODIES_MAX_BYTES", 100_000_000, low=262_144, high=5_000_000_000)
+BODIES_GRACE_SECONDS = env_number("BODIES_GRACE_SECONDS", 3600, low=0, high=31_536_000)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nobody uploads files here
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "bodies": {
+        "BACKEND": BODIES_STORAGE,
+        "OPTIONS": env_object(
+            "BODIES_OPTIONS",
+            {"location": str(SIGNALBOX_HOME / "bodies")} if BODIES_STORAGE == "queues.bodies.WholeFiles" else {},
+        ),
+    },
+}
 
 # Logs go to standard error; the process manager keeps them.
 LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))

@@ -7,6 +7,7 @@ from django.urls import include, path, register_converter
 from console import live
 from console.pages import (
     audit,
+    bodies,
     consumers,
     dead_letters,
     deletions,
@@ -60,6 +61,7 @@ queue_urls = [
     path("resume", queues.resume, name="queue_resume"),
     path("messages", messages.browse, name="queue_messages"),
     path("messages/<row:message_id>", messages.show, name="message"),
+    path("messages/<row:message_id>/body", bodies.show, name="message_body"),
     path("purge", purges.new, name="queue_purge"),
     path("send", messages.send, name="queue_send"),
     path("lanes", lanes.browse, name="queue_lanes"),

@@ -13,6 +13,8 @@ class QueuesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from queues import checks  # noqa: F401 - registers them
+
         post_migrate.connect(_install_scripts, sender=self)
 
 

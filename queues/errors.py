@@ -1,6 +1,8 @@
 """Every way the engine refuses: the client's error tree, under the name the apps import it by, and one of ours."""
 
 from signalbox.errors import (
+    BodyCorrupt,
+    BodyMissing,
     DeduplicationConflict,
     InvalidArgument,
     OpenTransaction,
@@ -14,6 +16,8 @@ from signalbox.errors import (
 )
 
 __all__ = [
+    "BodyCorrupt",
+    "BodyMissing",
     "DeduplicationConflict",
     "InvalidArgument",
     "OpenTransaction",

@@ -13,16 +13,20 @@ from typing import Any, Unpack
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from queues import bodies
 from signalbox import Client, Message
 from signalbox.messages import AckedAndReceived, NackOutcome
 from signalbox.statements import BatchOptions, NackOptions, SendOptions
 
 
 def client(using: str = DEFAULT_DB_ALIAS) -> Client:
-    """A client over this thread's Django connection: calls join its transaction and never commit it."""
+    """A client over this thread's Django connection: calls join its transaction and never commit it.
+
+    Large bodies go to the storage that the settings name.
+    """
     wrapper = connections[using]
     wrapper.ensure_connection()
-    return Client(wrapper.connection)
+    return Client(wrapper.connection, bodies=bodies.store())
 
 
 def send(queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
@@ -40,9 +44,9 @@ def receive(queue: str, max_messages: int = 1, **options: Any) -> list[Message]:
     return client().receive(queue, max_messages, **options)
 
 
-def ack(receipts: Iterable[Message | str]) -> dict[str, bool]:
+def ack(receipts: Iterable[Message | str], *, results: Sequence[object] | None = None) -> dict[str, bool]:
     """The work is done, in the current transaction; for each receipt handle whether it was still held."""
-    return client().ack_batch(receipts)
+    return client().ack_batch(receipts, results=results)
 
 
 def ack_and_receive(

@@ -285,6 +285,7 @@ class DeadLetter(DataPlaneModel):
     died_at = models.DateTimeField()
     redrive_count = models.IntegerField()
     redrive_history = models.JSONField()
+    state = models.JSONField(null=True)
 
     class Meta:
         managed = False

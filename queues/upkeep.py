@@ -15,8 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from psycopg import sql
 
+from queues import bodies
+from queues.body_collection import collect, sweep
 from queues.connections import connect
 from queues.floors import FloorKeeper
 
@@ -178,6 +181,8 @@ class Chores(Rounds):
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
+        self._bodies_after = b""
+        """Behind which large body the last round of collecting ended."""
         self.steps = [
             Step("weigh", 1.0, self._call("weigh")),
             Step("expire_messages", 10.0, self._call("expire_messages")),
@@ -189,7 +194,27 @@ class Chores(Rounds):
             Step("drop_segments", 600.0, self.drop_segments),
             Step("drop_kept", 3600.0, self._call("drop_kept")),
             Step("drop_lost_keys", 3600.0, self._call("drop_lost_keys")),
+            Step("collect_bodies", 600.0, self.collect_bodies),
+            Step("sweep_bodies", 86_400.0, self.sweep_bodies, due_at=time.monotonic() + 3600.0),
         ]
+
+    def collect_bodies(self) -> None:
+        """Remove large bodies that nothing points to any longer."""
+        done = collect(self.connection, bodies.store(), settings.BODIES_GRACE_SECONDS, self._bodies_after)
+        self._bodies_after = done.after
+        if done.removed or done.failed:
+            log.info("removed %d large bodies, %d could not be", done.removed, done.failed)
+
+    def sweep_bodies(self) -> None:
+        """Remove objects that sends which were rolled back have left in the storage of large bodies."""
+        try:
+            done = sweep(self.connection, bodies.store())
+        except psycopg.Error:
+            raise
+        except Exception:  # whatever a storage raises that cannot be listed: upkeep goes on
+            log.exception("cannot list the storage of large bodies")
+            return
+        log.info("swept %d large bodies that no message knows", done.orphans)
 
     def drop_segments(self) -> None:
         """Drop the segments of the log that no retention needs, keeping the bodies that live tickets still do."""

@@ -3,10 +3,15 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from signalbox.async_client import AsyncClient
+from signalbox.bodies import BodyStore, FileBodies
 from signalbox.client import Client
 from signalbox.errors import (
+    BodyCorrupt,
+    BodyMissing,
     DeduplicationConflict,
     InvalidArgument,
+    MessageNotFound,
+    NotSettled,
     OpenTransaction,
     PayloadTooLarge,
     QueueClosed,
@@ -15,7 +20,7 @@ from signalbox.errors import (
     SignalboxError,
     WrongIsolation,
 )
-from signalbox.messages import Message
+from signalbox.messages import Message, Outcome
 from signalbox.sender import Sender
 
 try:
@@ -25,11 +30,18 @@ except PackageNotFoundError:  # a checkout that was never installed
 
 __all__ = [
     "AsyncClient",
+    "BodyCorrupt",
+    "BodyMissing",
+    "BodyStore",
     "Client",
     "DeduplicationConflict",
+    "FileBodies",
     "InvalidArgument",
     "Message",
+    "MessageNotFound",
+    "NotSettled",
     "OpenTransaction",
+    "Outcome",
     "PayloadTooLarge",
     "QueueClosed",
     "QueueNotFound",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar, Unpack
@@ -10,12 +11,14 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from signalbox import statements
-from signalbox.async_connections import AsyncSource, async_connections_of
-from signalbox.connections import check_claim
+from signalbox.async_connections import AsyncSource, async_connections_of, async_one_transaction
+from signalbox.bodies import BodyStore, Parcel, parcels_of, upload, with_body
+from signalbox.connections import check_claim, check_wait
 from signalbox.errors import translated
 from signalbox.long_polls import receive_waiting_async
-from signalbox.messages import AckedAndReceived, Message, NackOutcome, handle_of
+from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
 from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
+from signalbox.waiting import SettledWait
 
 T = TypeVar("T")
 
@@ -26,16 +29,17 @@ class AsyncClient:
     What is said of `Client` holds here.
     """
 
-    def __init__(self, source: AsyncSource, **connect_options: Any) -> None:
+    def __init__(self, source: AsyncSource, *, bodies: BodyStore | None = None, **connect_options: Any) -> None:
+        self._bodies = bodies
         self._connections = async_connections_of(source, connect_options)
 
     async def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
         """Send one message; its id. With a deduplication id already used, the id of the first message."""
-        return await self._run(statements.send(queue, payload, options))
+        return await self._send(statements.send(queue, payload, options))
 
     async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
-        return await self._run(statements.send_batch(queue, payloads, options))
+        return await self._send(statements.send_batch(queue, payloads, options))
 
     async def receive(
         self,
@@ -62,15 +66,30 @@ class AsyncClient:
         def check(connection: psycopg.AsyncConnection[Any]) -> None:
             check_claim(connection, durable=durable, allow_open_transaction=allow_open_transaction)
 
-        return await receive_waiting_async(self._connections, queue, lambda: self._run(statement, check), wait_seconds)
+        messages = await receive_waiting_async(
+            self._connections, queue, lambda: self._run(statement, check), wait_seconds
+        )
+        return [with_body(message, self._bodies) for message in messages]
 
-    async def ack(self, receipt: Message | str) -> bool:
-        """The message is done with. False when its lease was no longer held: it will be delivered again."""
-        return (await self._run(statements.ack([receipt])))[handle_of(receipt)]
+    async def fetch(self, message: Message) -> Any:
+        """The payload. That of a large message is read in a thread, where looking at it would hold up the loop."""
+        return await asyncio.to_thread(lambda: message.payload) if message.body else message.payload
 
-    async def ack_batch(self, receipts: Iterable[Message | str]) -> dict[str, bool]:
-        """Ack many messages in one statement; for each receipt handle what `ack` returns."""
-        return await self._run(statements.ack(receipts))
+    async def ack(self, receipt: Message | str, *, result: object = None) -> bool:
+        """The message is done with. False when its lease was no longer held: it will be delivered again.
+
+        `result`, at most 64 KB of JSON, is kept as long as history: see `wait_settled`.
+        """
+        return (await self._run(statements.ack([receipt], [result])))[handle_of(receipt)]
+
+    async def ack_batch(
+        self, receipts: Iterable[Message | str], *, results: Sequence[object] | None = None
+    ) -> dict[str, bool]:
+        """Ack many messages in one statement; for each receipt handle what `ack` returns.
+
+        `results` has one entry for each receipt; None keeps nothing.
+        """
+        return await self._run(statements.ack(receipts, results))
 
     async def ack_and_receive(
         self,
@@ -91,10 +110,14 @@ class AsyncClient:
         def check(connection: psycopg.AsyncConnection[Any]) -> None:
             check_claim(connection, durable=True, allow_open_transaction=allow_open_transaction)
 
-        return await self._run(statement, check)
+        done = await self._run(statement, check)
+        return done._replace(messages=[with_body(message, self._bodies) for message in done.messages])
 
     async def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
-        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held."""
+        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held.
+
+        `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
+        """
         return await self._run(statements.nack(receipt, options))
 
     async def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
@@ -121,6 +144,22 @@ class AsyncClient:
         """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""
         return await self._run(statements.purge(queue, through_message_id, states, max_messages))
 
+    async def message_outcome(self, message_id: int) -> Outcome | None:
+        """Where the message stands and how it ended; None when nothing is known of it."""
+        return await self._run(statements.message_outcome(message_id))
+
+    async def wait_settled(self, message_id: int, timeout: float | None = None) -> Outcome:
+        """Wait until the message is acked, purged, expired or dead, at most `timeout` seconds (None: for ever).
+
+        Asks every 10 ms at first, every second in the end. Raises NotSettled, a TimeoutError, when the time
+        is over, and MessageNotFound when nothing is known of the message. On a connection in a transaction
+        it raises OpenTransaction: what that transaction sent, nobody can settle before it has committed.
+        """
+        statement, wait = statements.message_outcome(message_id), SettledWait(message_id, timeout)
+        while (outcome := await self._run(statement, check_wait)) is None or outcome.outcome is None:
+            await asyncio.sleep(wait.pause(outcome))
+        return outcome
+
     async def create_queue(
         self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
     ) -> int:
@@ -145,6 +184,23 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    async def _send(self, statement: Statement[T]) -> T:
+        parcels = parcels_of(statements.payloads_of(statement), self._bodies) if self._bodies is not None else {}
+        if not parcels:
+            return await self._run(statement)
+        pointing = statements.with_bodies(statement, {place: parcel.sha256 for place, parcel in parcels.items()})
+        return await self._send_large(pointing, {parcel.sha256: parcel for parcel in parcels.values()})
+
+    async def _send_large(self, statement: Statement[T], parcels: dict[str, Parcel]) -> T:
+        """Claim each body, in the order in which all do, upload it, and send: in one transaction."""
+        assert self._bodies is not None  # noqa: S101 - else there are no parcels
+        with translated():
+            async with self._connections.borrow() as connection, async_one_transaction(connection):
+                for sha256, parcel in sorted(parcels.items()):
+                    await self._ask(connection, statements.claim_body(sha256, len(parcel.content)))
+                    await asyncio.to_thread(upload, parcel, self._bodies)
+                return await self._ask(connection, statement)
+
     async def _run(
         self, statement: Statement[T], check: Callable[[psycopg.AsyncConnection[Any]], None] | None = None
     ) -> T:
@@ -152,6 +208,9 @@ class AsyncClient:
             async with self._connections.borrow() as connection:
                 if check and not self._connections.commits_each_call:
                     check(connection)
-                cursor = connection.cursor(row_factory=tuple_row)
-                await cursor.execute(statement.sql, statement.parameters)
-                return statement.read(await cursor.fetchall())
+                return await self._ask(connection, statement)
+
+    async def _ask(self, connection: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
+        cursor = connection.cursor(row_factory=tuple_row)
+        await cursor.execute(statement.sql, statement.parameters)
+        return statement.read(await cursor.fetchall())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any, Protocol
 
 import psycopg
@@ -111,3 +111,8 @@ def async_connections_of(source: AsyncSource, connect_options: dict[str, Any]) -
     if isinstance(source, psycopg.AsyncConnection):
         return AsyncCallersConnection(source)
     return AsyncPooledConnections(source)
+
+
+def async_one_transaction(connection: psycopg.AsyncConnection[Any]) -> AbstractAsyncContextManager[object]:
+    """As `one_transaction` of `connections.py`."""
+    return connection.transaction() if connection.autocommit and is_idle(connection) else nullcontext()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar, Unpack
@@ -10,11 +11,13 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from signalbox import statements
-from signalbox.connections import Source, check_claim, connections_of
+from signalbox.bodies import BodyStore, Parcel, parcels_of, upload, with_body
+from signalbox.connections import Source, check_claim, check_wait, connections_of, one_transaction
 from signalbox.errors import translated
 from signalbox.long_polls import receive_waiting
-from signalbox.messages import AckedAndReceived, Message, NackOutcome, handle_of
+from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
 from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
+from signalbox.waiting import SettledWait
 
 T = TypeVar("T")
 
@@ -26,20 +29,23 @@ class Client:
     caller's transaction and never commit it. Further keywords go to `psycopg.connect` with the DSN: behind
     PgBouncer in transaction mode pass `prepare_threshold=None`.
 
+    With a body store (`bodies`), payloads too large for the database go there; without one they are refused.
+
     Refusals are raised as errors of `signalbox.errors`; a lost database as `psycopg.OperationalError`, and
     then what was asked for may or may not have been done.
     """
 
-    def __init__(self, source: Source, **connect_options: Any) -> None:
+    def __init__(self, source: Source, *, bodies: BodyStore | None = None, **connect_options: Any) -> None:
+        self._bodies = bodies
         self._connections = connections_of(source, connect_options)
 
     def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
         """Send one message; its id. With a deduplication id already used, the id of the first message."""
-        return self._run(statements.send(queue, payload, options))
+        return self._send(statements.send(queue, payload, options))
 
     def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
-        return self._run(statements.send_batch(queue, payloads, options))
+        return self._send(statements.send_batch(queue, payloads, options))
 
     def receive(
         self,
@@ -66,15 +72,28 @@ class Client:
         def check(connection: psycopg.Connection[Any]) -> None:
             check_claim(connection, durable=durable, allow_open_transaction=allow_open_transaction)
 
-        return receive_waiting(self._connections, queue, lambda: self._run(statement, check), wait_seconds)
+        messages = receive_waiting(self._connections, queue, lambda: self._run(statement, check), wait_seconds)
+        return [with_body(message, self._bodies) for message in messages]
 
-    def ack(self, receipt: Message | str) -> bool:
-        """The message is done with. False when its lease was no longer held: it will be delivered again."""
-        return self._run(statements.ack([receipt]))[handle_of(receipt)]
+    def fetch(self, message: Message) -> Any:
+        """The payload, as `message.payload` has it; that of a large message is read from the body store now."""
+        return message.payload
 
-    def ack_batch(self, receipts: Iterable[Message | str]) -> dict[str, bool]:
-        """Ack many messages in one statement; for each receipt handle what `ack` returns."""
-        return self._run(statements.ack(receipts))
+    def ack(self, receipt: Message | str, *, result: object = None) -> bool:
+        """The message is done with. False when its lease was no longer held: it will be delivered again.
+
+        `result`, at most 64 KB of JSON, is kept as long as history: see `wait_settled`.
+        """
+        return self._run(statements.ack([receipt], [result]))[handle_of(receipt)]
+
+    def ack_batch(
+        self, receipts: Iterable[Message | str], *, results: Sequence[object] | None = None
+    ) -> dict[str, bool]:
+        """Ack many messages in one statement; for each receipt handle what `ack` returns.
+
+        `results` has one entry for each receipt; None keeps nothing.
+        """
+        return self._run(statements.ack(receipts, results))
 
     def ack_and_receive(
         self,
@@ -95,10 +114,14 @@ class Client:
         def check(connection: psycopg.Connection[Any]) -> None:
             check_claim(connection, durable=True, allow_open_transaction=allow_open_transaction)
 
-        return self._run(statement, check)
+        done = self._run(statement, check)
+        return done._replace(messages=[with_body(message, self._bodies) for message in done.messages])
 
     def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
-        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held."""
+        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held.
+
+        `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
+        """
         return self._run(statements.nack(receipt, options))
 
     def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
@@ -122,6 +145,22 @@ class Client:
     ) -> int:
         """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""
         return self._run(statements.purge(queue, through_message_id, states, max_messages))
+
+    def message_outcome(self, message_id: int) -> Outcome | None:
+        """Where the message stands and how it ended; None when nothing is known of it."""
+        return self._run(statements.message_outcome(message_id))
+
+    def wait_settled(self, message_id: int, timeout: float | None = None) -> Outcome:
+        """Wait until the message is acked, purged, expired or dead, at most `timeout` seconds (None: for ever).
+
+        Asks every 10 ms at first, every second in the end. Raises NotSettled, a TimeoutError, when the time
+        is over, and MessageNotFound when nothing is known of the message. On a connection in a transaction
+        it raises OpenTransaction: what that transaction sent, nobody can settle before it has committed.
+        """
+        statement, wait = statements.message_outcome(message_id), SettledWait(message_id, timeout)
+        while (outcome := self._run(statement, check_wait)) is None or outcome.outcome is None:
+            time.sleep(wait.pause(outcome))
+        return outcome
 
     def create_queue(
         self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
@@ -147,9 +186,28 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _send(self, statement: Statement[T]) -> T:
+        parcels = parcels_of(statements.payloads_of(statement), self._bodies) if self._bodies is not None else {}
+        if not parcels:
+            return self._run(statement)
+        pointing = statements.with_bodies(statement, {place: parcel.sha256 for place, parcel in parcels.items()})
+        return self._send_large(pointing, {parcel.sha256: parcel for parcel in parcels.values()})
+
+    def _send_large(self, statement: Statement[T], parcels: dict[str, Parcel]) -> T:
+        """Claim each body, in the order in which all do, upload it, and send: in one transaction."""
+        assert self._bodies is not None  # noqa: S101 - else there are no parcels
+        with translated(), self._connections.borrow() as connection, one_transaction(connection):
+            for sha256, parcel in sorted(parcels.items()):
+                self._ask(connection, statements.claim_body(sha256, len(parcel.content)))
+                upload(parcel, self._bodies)
+            return self._ask(connection, statement)
+
     def _run(self, statement: Statement[T], check: Callable[[psycopg.Connection[Any]], None] | None = None) -> T:
         with translated(), self._connections.borrow() as connection:
             if check and not self._connections.commits_each_call:
                 check(connection)
-            cursor = connection.cursor(row_factory=tuple_row)
-            return statement.read(cursor.execute(statement.sql, statement.parameters).fetchall())
+            return self._ask(connection, statement)
+
+    def _ask(self, connection: psycopg.Connection[Any], statement: Statement[T]) -> T:
+        cursor = connection.cursor(row_factory=tuple_row)
+        return statement.read(cursor.execute(statement.sql, statement.parameters).fetchall())

@@ -6,7 +6,7 @@ import os
 import select
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 import psycopg
@@ -168,6 +168,11 @@ def lasting_dsn(dsn: str, application_name: str) -> str:
     return make_conninfo(**(defaults | conninfo_to_dict(dsn)))
 
 
+def one_transaction(connection: psycopg.Connection[Any]) -> AbstractContextManager[object]:
+    """Makes the calls in the block one transaction: the caller's, or one of their own where every call would commit."""
+    return connection.transaction() if connection.autocommit and is_idle(connection) else nullcontext()
+
+
 def check_claim(connection: psycopg.BaseConnection[Any], *, durable: bool, allow_open_transaction: bool) -> None:
     """Refuse a claim on a caller's connection whose transaction would stay open behind it."""
     if connection.autocommit and is_idle(connection):
@@ -178,3 +183,9 @@ def check_claim(connection: psycopg.BaseConnection[Any], *, durable: bool, allow
         raise InvalidArgument(
             "durable=False would make all of the open transaction commit asynchronously", field="durable"
         )
+
+
+def check_wait(connection: psycopg.BaseConnection[Any]) -> None:
+    """Refuse to wait on a caller's connection in a transaction, which would stay open for as long."""
+    if not (connection.autocommit and is_idle(connection)):
+        raise OpenTransaction("Waiting would keep this connection's transaction open: give the client a DSN or a pool.")

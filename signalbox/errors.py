@@ -14,6 +14,8 @@ from contextlib import contextmanager
 
 import psycopg
 
+from signalbox.messages import Outcome
+
 
 class SignalboxError(Exception):
     """Signalbox refused the request."""
@@ -36,6 +38,14 @@ class InvalidArgument(SignalboxError):
 
 class PayloadTooLarge(SignalboxError):
     """The payload is larger than the queue accepts."""
+
+
+class BodyMissing(SignalboxError):
+    """The payload is in a body store, and there is nothing under its hash."""
+
+
+class BodyCorrupt(SignalboxError):
+    """What the body store has under the payload's hash is something else."""
 
 
 class DeduplicationConflict(SignalboxError):
@@ -80,6 +90,18 @@ class QueueClosed(SignalboxError):
 
 class WrongIsolation(SignalboxError):
     """This verb needs a transaction at isolation level READ COMMITTED."""
+
+
+class MessageNotFound(SignalboxError):
+    """Nothing is known of this message: it never was, or its retention is over."""
+
+
+class NotSettled(SignalboxError, TimeoutError):
+    """The message was not settled in time; `outcome` is where it stands."""
+
+    def __init__(self, message: str = "", outcome: Outcome | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
 
 
 class OpenTransaction(SignalboxError):

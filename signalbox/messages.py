@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Self
 
 #: What became of a nacked message; None instead means that the lease was no longer held.
 NackOutcome = Literal["retry", "dead"]
 
+#: Where a message stands: as the view message_status says it, and how it left otherwise.
+MessageStatus = Literal["pending", "processing", "failed", "completed", "dead", "purged", "expired"]
+
+#: How a message ended; dead ones may be redriven.
+Ending = Literal["acked", "purged", "expired", "dead"]
+
 #: Why a delivery failed: the handler refused the message for good, raised, or lost its time.
 FailureReason = Literal["rejected", "runtime_error", "lock_expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Where the payload is that was too large for the database: under its hash, in hexadecimal, in a body store."""
+
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Where a message stands. `outcome` is None while it may still be delivered; then it is how it ended, and when.
+
+    `result` is what its ack left, None when that was nothing.
+    """
+
+    message_id: int
+    queue: str
+    status: MessageStatus
+    outcome: Ending | None
+    receive_count: int | None
+    settled_at: datetime | None
+    result: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +49,9 @@ class Message:
     """One delivery of a message, leased to its receiver until `deadline` by the database's clock.
 
     `lease_seconds` is what was left of the lease when the message was received, measured by the
-    database: unlike `deadline` it can be relied upon when this machine's clock is wrong.
+    database: unlike `deadline` it can be relied upon when this machine's clock is wrong. `state` is what the
+    last failed delivery left for this one. `body` says that the payload is large: then it is fetched from
+    the body store when it is first looked at.
     """
 
     id: int
@@ -32,17 +64,25 @@ class Message:
     sent_at: datetime
     deadline: datetime
     lease_seconds: float
+    state: Any = None
+    body: Body | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The message as a JSON object, for another process."""
-        values = {name: getattr(self, name) for name in self.__slots__}
-        return values | {"sent_at": self.sent_at.isoformat(), "deadline": self.deadline.isoformat()}
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "payload"}
+        return values | {
+            "payload": None if self.body else self.payload,
+            "sent_at": self.sent_at.isoformat(),
+            "deadline": self.deadline.isoformat(),
+            "body": asdict(self.body) if self.body else None,
+        }
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
         """The message that `to_json` described."""
-        times = {name: datetime.fromisoformat(fields[name]).astimezone(UTC) for name in ("sent_at", "deadline")}
-        return cls(**{**fields, **times})
+        times = {name: datetime.fromisoformat(values[name]).astimezone(UTC) for name in ("sent_at", "deadline")}
+        body = Body(**values["body"]) if values.get("body") else None
+        return cls(**{**values, **times, "body": body})
 
 
 class AckedAndReceived(NamedTuple):

@@ -27,6 +27,19 @@ def encode(value: object, field: str = "payload") -> str:
     return text
 
 
+def encode_within(most_bytes: int, value: object, field: str) -> str:
+    """`value` as JSON text, of at most so many bytes as PostgreSQL will count them: with spaces after commas."""
+    text = encode(value, field)
+    if (size := stored_bytes(value)) > most_bytes:
+        raise InvalidArgument(f"{field} is {size} bytes of JSON: at most {most_bytes}", field=field)
+    return text
+
+
+def stored_bytes(value: object) -> int:
+    """Bytes of `value` as the text of a jsonb, but for long numbers, which PostgreSQL writes out in full."""
+    return len(json.dumps(value, ensure_ascii=False).encode())
+
+
 def encode_attributes(value: Mapping[str, object] | None, field: str = "attributes") -> str | None:
     """Attributes as the text of a JSON object; None stays None."""
     if value is None:
@@ -80,6 +93,10 @@ def _text_fault(text: str, path: str) -> str | None:
         return f"at {path} contains half of a surrogate pair, which is not text"
     return None
 
+
+#: Most bytes of a state and of a result.
+STATE_BYTES = 16_384
+RESULT_BYTES = 65_536
 
 #: The encoded NUL itself, not the text backslash u0000, in which the backslash is encoded as two.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

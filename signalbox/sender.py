@@ -121,7 +121,7 @@ class Sender:
 
     def _send_together(self, sends: list[_Send]) -> None:
         try:
-            ids = self._client._run(statements.send_together([send.statement for send in sends]))
+            ids = self._client._send(statements.send_together([send.statement for send in sends]))
         except SignalboxError as error:
             self._send_alone(sends, error)
         except Exception as error:

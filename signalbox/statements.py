@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, LiteralString, TypedDict, TypeVar, cast
 
 from signalbox import arguments
-from signalbox.messages import AckedAndReceived, FailureReason, Message, NackOutcome, handle_of
-from signalbox.payloads import encode, encode_attributes
+from signalbox.messages import AckedAndReceived, Body, FailureReason, Message, NackOutcome, Outcome, handle_of
+from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode, encode_attributes, encode_within
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -60,6 +60,7 @@ class NackOptions(TypedDict, total=False):
     error: str | None
     details: str | None  # the stack, usually
     reason: FailureReason  # "runtime_error" unless said otherwise
+    state: object  # JSON for the next delivery; None: what there was stays
 
 
 def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
@@ -74,7 +75,8 @@ def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
           delay_seconds => %(delay_seconds)s::double precision,
           group_id => %(group_id)s::text,
           deduplication_id => %(deduplication_id)s::text,
-          trace_id => %(trace_id)s::text
+          trace_id => %(trace_id)s::text,
+          body_sha256 => %(body_sha256)s::bytea
         )
         """,
         {
@@ -86,6 +88,7 @@ def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
             "group_id": arguments.optional_text("group_id", options.get("group_id")),
             "deduplication_id": arguments.optional_text("deduplication_id", options.get("deduplication_id")),
             "trace_id": arguments.optional_text("trace_id", options.get("trace_id")),
+            "body_sha256": None,
         },
         _only_value,
     )
@@ -100,7 +103,8 @@ select signalbox.send_batch(
   delay_seconds => %(delay_seconds)s::double precision[],
   group_ids => %(group_ids)s::text[],
   deduplication_ids => %(deduplication_ids)s::text[],
-  trace_ids => %(trace_ids)s::text[]
+  trace_ids => %(trace_ids)s::text[],
+  body_sha256s => %(body_sha256s)s::bytea[]
 )
 """
 
@@ -123,6 +127,7 @@ def send_together(sends: Sequence[Statement[int]]) -> Statement[list[int]]:
             "group_ids": column("group_id"),
             "deduplication_ids": column("deduplication_id"),
             "trace_ids": column("trace_id"),
+            "body_sha256s": None,
         },
         lambda rows: [row[0] for row in rows],
     )
@@ -146,8 +151,36 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
             "group_ids": column("group_ids", arguments.optional_text),
             "deduplication_ids": column("deduplication_ids", arguments.optional_text),
             "trace_ids": column("trace_ids", arguments.optional_text),
+            "body_sha256s": None,
         },
         lambda rows: [row[0] for row in rows],
+    )
+
+
+def payloads_of(statement: Statement[T]) -> list[str]:
+    """What a send or a batch carries, as JSON text."""
+    given = statement.parameters
+    return cast("list[str]", given["payloads"]) if "payloads" in given else [given["payload"]]
+
+
+def with_bodies(statement: Statement[T], hashes: Mapping[int, str]) -> Statement[T]:
+    """The same send or batch, in which the payloads at these places are replaced by pointers to their bodies."""
+    texts = ["null" if place in hashes else text for place, text in enumerate(payloads_of(statement))]
+    pointers = [bytes.fromhex(hashes[place]) if place in hashes else None for place in range(len(texts))]
+    changed = (
+        {"payloads": texts, "body_sha256s": pointers}
+        if "payloads" in statement.parameters
+        else {"payload": texts[0], "body_sha256": pointers[0]}
+    )
+    return replace(statement, parameters={**statement.parameters, **changed})
+
+
+def claim_body(sha256: str, size: int) -> Statement[bool]:
+    """Hold this body for the transaction under way; True when nobody had sent it before."""
+    return Statement(
+        "select signalbox.claim_body(sha256 => %(sha256)s::bytea, bytes => %(bytes)s::bigint)",
+        {"sha256": bytes.fromhex(sha256), "bytes": size},
+        _only_value,
     )
 
 
@@ -196,6 +229,8 @@ def _receive(
           priority,
           sent_at,
           deadline,
+          state::text,
+          body::text,
           extract(epoch from deadline - clock_timestamp())::double precision
         from signalbox.receive(
           queue => %(queue)s::text,
@@ -218,11 +253,21 @@ def _receive(
     )
 
 
-def ack(receipts: Iterable[Message | str]) -> Statement[dict[str, bool]]:
+def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = None) -> Statement[dict[str, bool]]:
     """For each receipt handle: is the message done with (True), or was the lease no longer held (False)?"""
+    handles = _handles(receipts)
+    if results is None or all(result is None for result in arguments.column("results", results, len(handles), _as_is)):
+        return Statement(
+            "select receipt_handle, acked from signalbox.ack(receipt_handles => %(handles)s::text[])",
+            {"handles": handles},
+            lambda rows: {row[0]: row[1] for row in rows},
+        )
     return Statement(
-        "select receipt_handle, acked from signalbox.ack(receipt_handles => %(handles)s::text[])",
-        {"handles": _handles(receipts)},
+        """
+        select receipt_handle, acked
+        from signalbox.ack(receipt_handles => %(handles)s::text[], results => %(results)s::jsonb[])
+        """,
+        {"handles": handles, "results": arguments.column("results", results, len(handles), _encode_result)},
         lambda rows: {row[0]: row[1] for row in rows},
     )
 
@@ -237,7 +282,8 @@ def nack(receipt: Message | str, options: NackOptions) -> Statement[NackOutcome 
           error_class => %(error_class)s::text,
           error => %(error)s::text,
           details => %(details)s::text,
-          reason => %(reason)s::text
+          reason => %(reason)s::text,
+          state => %(state)s::jsonb
         )
         """,
         {
@@ -247,6 +293,7 @@ def nack(receipt: Message | str, options: NackOptions) -> Statement[NackOutcome 
             "error": arguments.storable_text(options.get("error")),
             "details": arguments.storable_text(options.get("details")),
             "reason": arguments.text("reason", options.get("reason", "runtime_error")),
+            "state": _encode_given(STATE_BYTES, "state", options.get("state")),
         },
         _only_value,
     )
@@ -348,6 +395,43 @@ def announce_consumer(queue: str, consumer: str, details: Mapping[str, object]) 
     )
 
 
+def message_outcome(message_id: int) -> Statement[Outcome | None]:
+    """Where the message stands, or None when nothing is known of it."""
+    return Statement(
+        """
+        select queue, status, outcome, receive_count, settled_at, result::text
+        from signalbox.message_outcome(message_id => %(message_id)s::bigint)
+        """,
+        {"message_id": arguments.count("message_id", message_id)},
+        lambda rows: _outcome(message_id, rows[0]) if rows else None,
+    )
+
+
+def _as_is(_: str, value: object) -> object:
+    return value
+
+
+def _encode_given(most_bytes: int, field: str, value: object) -> str | None:
+    return None if value is None else encode_within(most_bytes, value, field)
+
+
+def _encode_result(field: str, value: object) -> str | None:
+    return _encode_given(RESULT_BYTES, field, value)
+
+
+def _outcome(message_id: int, row: Row) -> Outcome:
+    queue, status, outcome, receive_count, settled_at, result = row
+    return Outcome(
+        message_id=message_id,
+        queue=queue,
+        status=status,
+        outcome=outcome,
+        receive_count=receive_count,
+        settled_at=settled_at and settled_at.astimezone(UTC),
+        result=json.loads(result) if result else None,
+    )
+
+
 def _handles(receipts: Iterable[Message | str]) -> list[str]:
     handles = [receipts] if isinstance(receipts, str) else [handle_of(receipt) for receipt in receipts]
     return arguments.column("receipt_handles", handles, len(handles), arguments.text)
@@ -363,7 +447,9 @@ def _messages(rows: list[Row]) -> list[Message]:
 
 
 def _message(row: Row) -> Message:
-    message_id, handle, receive_count, payload, attributes, group_id, priority, sent_at, deadline, left = row
+    message_id, handle, receive_count, payload, attributes, group_id, priority, sent_at, deadline, state, body, left = (
+        row
+    )
     return Message(
         id=message_id,
         receipt_handle=handle,
@@ -375,4 +461,6 @@ def _message(row: Row) -> Message:
         sent_at=sent_at.astimezone(UTC),
         deadline=deadline.astimezone(UTC),
         lease_seconds=left,
+        state=json.loads(state) if state else None,
+        body=Body(**json.loads(body)) if body else None,
     )

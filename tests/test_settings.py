@@ -40,6 +40,34 @@ def test_the_defaults_pass_djangos_deployment_check(tmp_path: Path) -> None:
     assert "no issues (0 silenced)" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("storage", "options", "said"),
+    [
+        ("storages.backends.s3.S3Storage", "{}", "queues.E001"),
+        ("queues.bodies.WholeFiles", '{"bucket": 1}', "queues.E001"),
+        ("django.core.files.storage.FileSystemStorage", '{"location": "/tmp/bodies"}', "queues.W001"),
+    ],
+)
+def test_a_store_of_large_bodies_that_cannot_work_is_noticed_early(
+    tmp_path: Path, storage: str, options: str, said: str
+) -> None:
+    command = [sys.executable, "manage.py", "check", "--fail-level", "WARNING"]
+
+    result = run(command, tmp_path, BODIES_STORAGE=storage, BODIES_OPTIONS=options)
+
+    assert result.returncode == 1
+    assert said in result.stderr
+
+
+def test_large_bodies_are_kept_at_home_by_default(tmp_path: Path) -> None:
+    storages = read_settings(tmp_path, "STORAGES")["STORAGES"]
+
+    assert storages["bodies"] == {
+        "BACKEND": "queues.bodies.WholeFiles",
+        "OPTIONS": {"location": str(tmp_path / "bodies")},
+    }
+
+
 def test_by_default_nothing_is_open(tmp_path: Path) -> None:
     settings = read_settings(tmp_path, "DEBUG", "HTTPS_ONLY", "ALLOWED_HOSTS", "SESSION_COOKIE_NAME")
 
@@ -69,6 +97,11 @@ def test_one_setting_allows_plain_http_on_this_machine(tmp_path: Path) -> None:
         ("PORT", "-1", "a whole number from 1 to 65535"),
         ("LOG_LEVEL", "loud", "one of DEBUG, INFO"),
         ("DATABASE_URL", "mysql://db/orders", "postgresql://"),
+        ("BODIES_STORAGE", "s3://bucket", "the dotted name of a class"),
+        ("BODIES_OPTIONS", "location=/srv", "a JSON object"),
+        ("BODIES_OPTIONS", "[1]", "a JSON object"),
+        ("BODIES_MAX_BYTES", "1000", "a whole number from 262144"),
+        ("BODIES_GRACE_SECONDS", "soon", "a whole number from 0"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_by_name(

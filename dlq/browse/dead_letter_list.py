@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from dlq.browse.pages import PAGE_ROWS, Page, Place, page_of
+from dlq.browse.pages import PAGE_ROWS, Page, Place, page_of, payload_text
 from dlq.filters import Filter
 from dlq.finding import HIGHEST_ID, Order, Query, Search, Span, find
 from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
@@ -105,7 +105,7 @@ def _id(cursor: str) -> int | None:
 
 def _listed(search: Search, limit: int, order: Order, with_payloads: bool) -> Query:
     ids = search.ids(limit, order)
-    payload = "left(d.payload::text, 2048)" if with_payloads else "null"
+    payload = payload_text("d") if with_payloads else "null"
     return Query(
         "select d.dead_letter_id, d.message_id, q.name, d.source_queue, d.reason, d.error_class,"
         " left(d.error, 1000), d.fingerprint, d.receive_count, d.redrive_count, d.priority, d.group_id,"

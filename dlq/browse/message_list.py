@@ -17,7 +17,7 @@ from typing import Any, LiteralString
 
 from django.utils import timezone
 
-from dlq.browse.pages import PAGE_ROWS, Page, Place, page_of
+from dlq.browse.pages import PAGE_ROWS, Page, Place, page_of, payload_text
 from dlq.filters import Filter, Predicate, Target
 from dlq.finding import HIGHEST_ID, LOWEST_ID, Query
 from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
@@ -42,7 +42,8 @@ class State(StrEnum):
 class MessageRow:
     """What a list shows of a message. `at` is when it became ready, is due, began to wait, was leased or was completed.
 
-    `payload_text` is JSON, cut to 2,048 characters; None when nobody asked, or when the body is gone.
+    `payload_text` is JSON, cut to 2,048 characters, or says how large the body in the store is; None when nobody
+    asked, or when the body is gone.
     """
 
     message_id: int
@@ -103,7 +104,7 @@ _BODY: LiteralString = (
     "select m.* from signalbox.message m where m.queue_id = t.queue_id and m.message_id = t.message_id"
     " union all"
     " select k.message_id, k.queue_id, k.payload, k.attributes, k.group_id, k.deduplication_id, k.trace_id,"
-    " k.priority, k.sent_at, k.txid"
+    " k.priority, k.sent_at, k.txid, k.body_sha256, k.body_bytes"
     " from signalbox.message_kept k where k.queue_id = t.queue_id and k.message_id = t.message_id"
     " limit 1) m on true"
 )
@@ -194,7 +195,7 @@ class _Listing:
 
     def _full(self, start: _Mark, end: _Mark, limit: int) -> Query:
         shape = self.shape
-        payload: LiteralString = "left(m.payload::text, 2048)" if self.with_payloads else "null::text"
+        payload: LiteralString = payload_text("m") if self.with_payloads else "null::text"
         columns = (
             f", {shape.priority} as priority, t.receive_count, {shape.at} as at, {shape.deadline} as deadline,"
             f" {shape.consumer} as consumer, m.group_id, m.trace_id, m.sent_at, {payload} as payload_text"

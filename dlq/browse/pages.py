@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, LiteralString, TypeVar
 
 Row = TypeVar("Row")
 
 PAGE_ROWS = 50
+
+
+def payload_text(table: LiteralString) -> LiteralString:
+    """The beginning of a payload, as SQL over this table; of a large one, which is elsewhere, how large it is."""
+    return (
+        f"case when {table}.body_sha256 is null then left({table}.payload::text, 2048)"
+        f" else 'large body of ' || {table}.body_bytes || ' bytes' end"
+    )
 
 
 @dataclass(frozen=True)

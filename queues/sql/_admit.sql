@@ -194,10 +194,26 @@ language sql volatile as $$
 $$;
 
 -- A batch: all of it is asked for at once. The sends it makes of itself then ask for nothing.
-create or replace function signalbox._admit_batch(p_queue_id integer, p_payloads jsonb[]) returns void
+create or replace function signalbox._admit_batch(p_queue_id integer, p_payloads jsonb[], p_body_sha256s bytea[] default null)
+returns void
 language plpgsql as $$
 begin
   perform signalbox._admit(
-    p_queue_id, cardinality(p_payloads), (select sum(octet_length(p::text)) from unnest(p_payloads) p)
+    p_queue_id, cardinality(p_payloads),
+    (select sum(octet_length(p::text)) from unnest(p_payloads) p) + signalbox._stored_bytes(p_body_sha256s)
+  );
+end $$;
+
+-- What large bodies add to the bytes of a message: they were claimed before it is sent. Index: large_body_pkey.
+create or replace function signalbox._stored_bytes(p_sha256s bytea[]) returns bigint
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  return (
+    select coalesce(sum(b.bytes), 0)
+    from unnest(p_sha256s) h(sha256)
+    join signalbox.large_body b on b.sha256 = any(array[h.sha256])
   );
 end $$;

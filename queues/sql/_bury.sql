@@ -32,22 +32,24 @@ begin
   insert into signalbox.dead_letter (
     message_id, queue_id, source_queue_id, source_queue, payload, attributes, group_id, deduplication_id, trace_id,
     priority, sent_at, receive_count, first_failed_at, last_failed_at, reason, error_class, error, details,
-    fingerprint, consumer, died_at, redrive_count, redrive_history
+    fingerprint, consumer, died_at, redrive_count, redrive_history, state, body_sha256, body_bytes
   )
   select l.message_id, v_dead_letter_queue_id, p_queue_id, q.name,
     body.payload, body.attributes, body.group_id, body.deduplication_id, body.trace_id,
     l.priority, body.sent_at, l.receive_count,
     coalesce((select min(f.failed_at) from signalbox.failure f where f.message_id = l.message_id and f.failed_at >= body.sent_at), v_now),
     v_now, p_reason, p_error_class, p_error, p_details, v_fingerprint, l.consumer, v_now,
-    story.times, story.history
+    story.times, story.history,
+    (select s.state from signalbox.message_state s where s.message_id = l.message_id),
+    body.body_sha256, body.body_bytes
   from unnest(p_leases) l
   join signalbox.queue q on q.queue_id = p_queue_id
   cross join lateral (
-    select m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id, m.sent_at
+    select m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id, m.sent_at, m.body_sha256, m.body_bytes
     from signalbox.message m
     where m.queue_id = p_queue_id and m.message_id = l.message_id
     union all
-    select k.payload, k.attributes, k.group_id, k.deduplication_id, k.trace_id, k.sent_at
+    select k.payload, k.attributes, k.group_id, k.deduplication_id, k.trace_id, k.sent_at, k.body_sha256, k.body_bytes
     from signalbox.message_kept k
     where k.queue_id = p_queue_id and k.message_id = l.message_id
     limit 1
@@ -62,6 +64,7 @@ begin
   ) story
   order by l.message_id;
   get diagnostics v_buried = row_count;
+  perform signalbox._forget_states(array(select l.message_id from unnest(p_leases) l)); -- the dead letter has them
   if v_buried <> cardinality(p_leases) then
     raise exception using
       errcode = 'data_corrupted',

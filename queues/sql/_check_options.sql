@@ -45,6 +45,21 @@ begin
   end if;
 end $$;
 
+-- What came of the work, for history: as many as there are handles.
+create or replace function signalbox._check_results(p_results jsonb[], p_handles integer) returns void
+language plpgsql as $$
+declare
+  v_bytes integer;
+begin
+  if cardinality(p_results) <> coalesce(p_handles, 0) then
+    perform signalbox._refuse('results', format('has %s entries for %s receipt handles', cardinality(p_results), coalesce(p_handles, 0)));
+  end if;
+  select max(octet_length(r::text)) into v_bytes from unnest(p_results) r;
+  if v_bytes > 65536 then
+    perform signalbox._refuse('results', format('has one of %s bytes of JSON: at most 65536', v_bytes));
+  end if;
+end $$;
+
 -- Receipt handles are 'queue_id.message_id.nonce'. One pattern over all of them: cheap even for a hundred.
 create or replace function signalbox._check_handles(p_handles text[]) returns void
 language plpgsql as $$

@@ -2,10 +2,12 @@
 -- Takes a transaction-scoped advisory lock for (queue, id), then looks in a new statement, so that of two senders the
 -- second sees the first. The same id with another body is an error that names the first message. Index: dedup_key.
 create or replace function signalbox._request_hash(
-  p_payload jsonb, p_attributes jsonb, p_priority int, p_group_id text
+  p_payload jsonb, p_attributes jsonb, p_priority int, p_group_id text, p_body_sha256 bytea default null
 ) returns bytea
 language sql immutable as $$
-  select sha256(convert_to(jsonb_build_array(p_payload, p_attributes, p_priority, p_group_id)::text, 'UTF8'))
+  select sha256(convert_to(
+    jsonb_build_array(p_payload, p_attributes, p_priority, p_group_id)::text || coalesce(encode(p_body_sha256, 'hex'), ''), 'UTF8'
+  ))
 $$;
 
 create or replace function signalbox._deduplicate(
@@ -14,7 +16,8 @@ create or replace function signalbox._deduplicate(
   p_payload jsonb,
   p_attributes jsonb,
   p_priority int,
-  p_group_id text
+  p_group_id text,
+  p_body_sha256 bytea default null
 ) returns bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -40,7 +43,7 @@ begin
   if not found then
     return null;
   end if;
-  if v_hash <> signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id) then
+  if v_hash <> signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id, p_body_sha256) then
     perform signalbox._refuse_other_body(p_deduplication_id, v_first_id);
   end if;
   perform signalbox._count(p_queue_id, 21::smallint, 1);
@@ -54,12 +57,13 @@ create or replace function signalbox._remember_deduplication(
   p_payload jsonb,
   p_attributes jsonb,
   p_priority int,
-  p_group_id text
+  p_group_id text,
+  p_body_sha256 bytea default null
 ) returns void
 language sql as $$
   insert into signalbox.dedup (queue_id, deduplication_id, message_id, request_hash, sent_at, expires_at)
   select p_queue_id, p_deduplication_id, p_message_id,
-    signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id),
+    signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id, p_body_sha256),
     now.at, now.at + q.dedup_window_seconds * interval '1 second'
   from signalbox.queue q, (select clock_timestamp() as at) now
   where q.queue_id = p_queue_id

@@ -7,7 +7,8 @@ create or replace function signalbox._held_key(
   p_payload jsonb,
   p_attributes jsonb,
   p_priority int,
-  p_group_id text
+  p_group_id text,
+  p_body_sha256 bytea default null
 ) returns bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -28,7 +29,7 @@ begin
   if not found then
     return null;
   end if;
-  if v_hash <> signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id) then
+  if v_hash <> signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id, p_body_sha256) then
     perform signalbox._refuse_other_body(p_deduplication_id, v_first_id);
   end if;
   perform signalbox._count(p_queue_id, 21::smallint, 1);
@@ -43,13 +44,14 @@ create or replace function signalbox._hold_key(
   p_payload jsonb,
   p_attributes jsonb,
   p_priority int,
-  p_group_id text
+  p_group_id text,
+  p_body_sha256 bytea default null
 ) returns void
 language sql as $$
   insert into signalbox.dedup_in_flight (queue_id, deduplication_id, message_id, request_hash)
   values (
     p_queue_id, p_deduplication_id, p_message_id,
-    signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id)
+    signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id, p_body_sha256)
   )
 $$;
 
@@ -102,7 +104,7 @@ declare
   v_kept bigint[] := '{}';
 begin
   for v_letter in
-    select d.dead_letter_id, d.message_id, d.deduplication_id, d.payload, d.attributes, d.priority, d.group_id, q.queue_id
+    select d.dead_letter_id, d.message_id, d.deduplication_id, d.payload, d.attributes, d.priority, d.group_id, d.body_sha256, q.queue_id
     from signalbox.dead_letter d
     join signalbox.queue q on q.queue_id = any(array[coalesce(p_target_queue_id, d.source_queue_id)])
     where d.dead_letter_id = any(p_dead_letter_ids)
@@ -118,7 +120,7 @@ begin
       if not found then
         perform signalbox._hold_key(
           v_letter.queue_id, v_letter.deduplication_id, v_letter.message_id, v_letter.payload, v_letter.attributes,
-          v_letter.priority, v_letter.group_id
+          v_letter.priority, v_letter.group_id, v_letter.body_sha256
         );
         continue;
       end if;

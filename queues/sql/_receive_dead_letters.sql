@@ -33,14 +33,17 @@ begin
     from (select * from gone order by dead_letter_id) g
   ), logged as (
     insert into signalbox.message (
-      message_id, queue_id, payload, attributes, group_id, trace_id, priority, sent_at
+      message_id, queue_id, payload, attributes, group_id, trace_id, priority, sent_at, body_sha256, body_bytes
     )
     select d.new_id, p_queue_id, d.payload, jsonb_build_object('dead_letter', jsonb_build_object(
         'message_id', d.message_id, 'queue', d.source_queue, 'died_at', d.died_at,
         'reason', d.reason, 'error_class', d.error_class, 'error', left(d.error, 1000)
       )) || coalesce(d.attributes, '{}'),  -- one that died here before keeps its first origin
-      d.group_id, d.trace_id, 0::smallint, clock_timestamp()
+      d.group_id, d.trace_id, 0::smallint, clock_timestamp(), d.body_sha256, d.body_bytes
     from drawn d
+  ), pointed as (
+    insert into signalbox.body_pointer (sha256, message_id)
+    select d.body_sha256, d.new_id from drawn d where d.body_sha256 is not null
   ), noted as (
     insert into signalbox.redriven (dead_letter_id, message_id, queue_id, redriven_at, actor)
     select d.dead_letter_id, d.message_id, p_queue_id, clock_timestamp(), 'consumer of the dead-letter queue'

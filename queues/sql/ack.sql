@@ -1,8 +1,9 @@
--- ack(receipt_handles): the work is done. Returns for each handle, in the order given, whether it was still held.
+-- ack(receipt_handles, results): the work is done. Returns for each handle, in the order given, whether it was still held.
+-- With results, one JSON value or null for each handle, history keeps what came of the work: at most 64 KB each.
 -- Deletes the leases and appends one row of history for each queue. A handle of an older lease acknowledges nothing.
 -- Handles of one claim differ in nothing but the message id, so that taking one apart is taking apart all of them.
 -- Locks the leases in order of message id, so that overlapping acks never wait in a circle. Index: lease_pkey.
-create or replace function signalbox.ack(receipt_handles text[])
+create or replace function signalbox.ack(receipt_handles text[], results jsonb[] default null)
 returns table (receipt_handle text, acked boolean)
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -29,6 +30,11 @@ declare
   v_counts smallint[];
   v_work_ms integer[];
 begin
+  if ack.results is not null then
+    perform signalbox._check_results(ack.results, cardinality(ack.receipt_handles));
+    return query select a.receipt_handle, a.acked from signalbox._ack_claims(ack.receipt_handles, ack.results) a;
+    return;
+  end if;
   if cardinality(ack.receipt_handles) = 1 then
     receipt_handle := ack.receipt_handles[1];
     begin
@@ -52,6 +58,9 @@ begin
       end if;
       if signalbox._is_marked(v_nonce) then
         perform signalbox._release_keys(array[v_id]);
+      end if;
+      if v_count > 1 then
+        perform signalbox._forget_states(array[v_id]);
       end if;
     end if;
     return next;
@@ -95,6 +104,9 @@ begin
     if signalbox._is_marked(v_nonce) then
       perform signalbox._release_keys(v_gone);
     end if;
+    if 1 < any(v_counts) then
+      perform signalbox._forget_states(v_gone);
+    end if;
   end if;
   if cardinality(v_gone) = cardinality(ack.receipt_handles) then
     return query select h, true from unnest(ack.receipt_handles) h;
@@ -105,8 +117,8 @@ begin
   end if;
 end $$;
 
--- The handles of several claims, each taken apart.
-create or replace function signalbox._ack_claims(p_handles text[])
+-- The handles of several claims, each taken apart; or of any, with results.
+create or replace function signalbox._ack_claims(p_handles text[], p_results jsonb[] default null)
 returns table (receipt_handle text, acked boolean)
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -120,37 +132,43 @@ declare
   v_gone text[];
   v_laned bigint[];
   v_marked bigint[];
+  v_again bigint[];
 begin
   perform signalbox._check_handles(p_handles);
   with given as materialized (
     select h as handle, split_part(h, '.', 1)::integer as queue_id, split_part(h, '.', 2)::bigint as message_id,
-      split_part(h, '.', 3)::uuid as nonce
-    from unnest(p_handles) h
+      split_part(h, '.', 3)::uuid as nonce, result
+    from unnest(p_handles, p_results) given(h, result)
     order by 3
   ), gone as (
     delete from signalbox.lease l
     using given g
     where l.message_id = any(array[g.message_id]) and l.nonce = g.nonce and l.queue_id + 0 = g.queue_id
-    returning l.message_id, l.queue_id, l.receive_count, l.leased_at, l.consumer, l.lane, l.nonce, g.handle
+    returning l.message_id, l.queue_id, l.receive_count, l.leased_at, l.consumer, l.lane, l.nonce, g.handle, g.result
   ), kept as (
-    insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)
+    insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer, results)
     select g.queue_id, clock_timestamp(),
       array_agg(g.message_id order by g.message_id),
       array_agg(g.receive_count order by g.message_id),
       array_agg(signalbox._work_ms(g.leased_at) order by g.message_id),
-      max(g.consumer)
+      max(g.consumer),
+      array_agg(g.result order by g.message_id) filter (where p_results is not null)
     from gone g
     group by g.queue_id
   )
   select array_agg(g.handle), array_agg(g.message_id) filter (where g.lane is not null),
-    array_agg(g.message_id) filter (where signalbox._is_marked(g.nonce))
-  into v_gone, v_laned, v_marked
+    array_agg(g.message_id) filter (where signalbox._is_marked(g.nonce)),
+    array_agg(g.message_id) filter (where g.receive_count > 1)
+  into v_gone, v_laned, v_marked, v_again
   from gone g;
   if v_laned is not null then
     perform signalbox._leave_lanes(v_laned);
   end if;
   if v_marked is not null then
     perform signalbox._release_keys(v_marked);
+  end if;
+  if v_again is not null then
+    perform signalbox._forget_states(v_again);
   end if;
 
   if cardinality(v_gone) = cardinality(p_handles) then

@@ -63,9 +63,11 @@ declare
 begin
   execute format($sql$
     insert into signalbox.message_kept (
-      message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at, txid
+      message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at, txid,
+      body_sha256, body_bytes
     )
-    select m.message_id, m.queue_id, m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at, m.txid
+    select m.message_id, m.queue_id, m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at, m.txid,
+      m.body_sha256, m.body_bytes
     from signalbox.%I m
     where exists (
       select from (
@@ -95,6 +97,8 @@ as $$
 begin
   perform signalbox.keep_live_bodies(drop_segment.segment_number);
   execute format('drop table signalbox.%I', 'message_' || drop_segment.segment_number);
+  delete from signalbox.body_pointer p
+  where p.message_id between drop_segment.segment_number * 1000000 + 1 and (drop_segment.segment_number + 1) * 1000000;
   delete from signalbox.segment s where s.segment_number = drop_segment.segment_number;
 end $$;
 

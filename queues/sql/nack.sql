@@ -1,13 +1,15 @@
 -- nack(receipt_handle, ...): the work failed. Records the failure and gives the message another try after delay_seconds
 -- (null: exponential backoff with jitter, by the queue's settings), or buries it when its deliveries are used up or the
--- reason is 'rejected'. In a FIFO queue its group waits meanwhile. Returns 'retry', 'dead', or null when the lease is no longer held. Index: lease_pkey.
+-- reason is 'rejected'. In a FIFO queue its group waits meanwhile. The next delivery receives state (at most 16 KB of JSON),
+-- which stays until another takes its place. Returns 'retry', 'dead', or null when the lease is no longer held. Index: lease_pkey.
 create or replace function signalbox.nack(
   receipt_handle text,
   delay_seconds double precision default null,
   error_class text default null,
   error text default null,
   details text default null,
-  reason text default 'runtime_error'
+  reason text default 'runtime_error',
+  state jsonb default null
 ) returns text
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -31,6 +33,9 @@ begin
   if nack.delay_seconds is not null and not nack.delay_seconds between 0 and 31536000 then
     perform signalbox._refuse('delay_seconds', format('is %s: it must be from 0 to 31536000 (a year)', nack.delay_seconds));
   end if;
+  if nack.state is not null then
+    perform signalbox._check_state(nack.state);
+  end if;
 
   delete from signalbox.lease l
   where l.message_id = split_part(nack.receipt_handle, '.', 2)::bigint
@@ -39,6 +44,9 @@ begin
   returning * into v_lease;
   if not found then
     return null;
+  end if;
+  if nack.state is not null then
+    perform signalbox._keep_state(v_lease.queue_id, v_lease.message_id, nack.state);
   end if;
 
   select q.max_receives, q.backoff_base_seconds, q.backoff_cap_seconds, q.jitter, q.mode

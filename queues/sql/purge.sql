@@ -130,6 +130,9 @@ begin
   values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
   insert into signalbox.counter_delta (queue_id, event, amount) values (p_queue_id, p_event, cardinality(p_ids));
   perform signalbox._release_keys_of(p_queue_id, p_ids);
+  if 0 < any(p_counts) then
+    perform signalbox._forget_states(p_ids);
+  end if;
   if exists (select from signalbox.lane_slot s where s.queue_id = p_queue_id) then
     perform signalbox._leave_lanes(p_ids);
   end if;

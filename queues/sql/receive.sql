@@ -5,6 +5,8 @@
 -- durable => false lets the commit be asynchronous; only where the claim is the whole transaction.
 -- acknowledge => handles says first what ack would say, for the price of neither a call nor a commit of its own; a row
 -- without a message_id then names a handle that was no longer held.
+-- state is what the last nack left for this delivery; body says where a payload is that is too large for the log: its
+-- sha256 and bytes, and payload is JSON's null.
 -- Every probe is the head of an index, from a floor: head_queue, lease_deadline, scheduled_due, ready_claim.
 create or replace function signalbox.receive(
   queue text,
@@ -22,7 +24,9 @@ create or replace function signalbox.receive(
   group_id text,
   priority int,
   sent_at timestamptz,
-  deadline timestamptz
+  deadline timestamptz,
+  state jsonb,
+  body jsonb
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -96,7 +100,8 @@ begin
   if receive.acknowledge is not null then
     if cardinality(receive.acknowledge) <> 1 then
       return query
-      select null::bigint, a.receipt_handle, null::int, null::jsonb, null::jsonb, null::text, null::int, null::timestamptz, null::timestamptz
+      select null::bigint, a.receipt_handle, null::int, null::jsonb, null::jsonb, null::text, null::int, null::timestamptz,
+        null::timestamptz, null::jsonb, null::jsonb
       from signalbox.ack(receive.acknowledge) a
       where not a.acked;
     else
@@ -117,6 +122,9 @@ begin
         end if;
         if signalbox._is_marked(v_done.nonce) then
           perform signalbox._release_keys(array[v_done.message_id]);
+        end if;
+        if v_done.receive_count > 1 then
+          perform signalbox._forget_states(array[v_done.message_id]);
         end if;
       else
         receipt_handle := receive.acknowledge[1];
@@ -225,14 +233,17 @@ begin
         returning lease.deadline into deadline;
         if receive.receive_count > 1 then
           insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 4::smallint, 1);
+          state := signalbox._state_of(receive.message_id);
         end if;
-        select v_queue_id || '.' || m.message_id || '.' || v_nonce, m.payload, m.attributes, m.group_id, m.priority, m.sent_at
-        into receipt_handle, payload, attributes, group_id, priority, sent_at
+        select v_queue_id || '.' || m.message_id || '.' || v_nonce, m.payload, m.attributes, m.group_id, m.priority, m.sent_at,
+          signalbox._body_of(m.body_sha256, m.body_bytes)
+        into receipt_handle, payload, attributes, group_id, priority, sent_at, body
         from signalbox.message m
         where m.queue_id = v_queue_id and m.message_id = receive.message_id;
         if not found then
-          select v_queue_id || '.' || k.message_id || '.' || v_nonce, k.payload, k.attributes, k.group_id, k.priority, k.sent_at
-          into receipt_handle, payload, attributes, group_id, priority, sent_at
+          select v_queue_id || '.' || k.message_id || '.' || v_nonce, k.payload, k.attributes, k.group_id, k.priority, k.sent_at,
+            signalbox._body_of(k.body_sha256, k.body_bytes)
+          into receipt_handle, payload, attributes, group_id, priority, sent_at, body
           from signalbox._kept_bodies(v_queue_id, array[receive.message_id]) k;
         end if;
         return next;
@@ -280,7 +291,9 @@ begin
       return query
       select m.message_id, v_before || m.message_id || v_after,
         case when v_redelivered = 0 then 1 else least(v_counts[array_position(v_ids, m.message_id)] + 1, 32767) end,
-        m.payload, m.attributes, m.group_id, m.priority::int, m.sent_at, v_deadline
+        m.payload, m.attributes, m.group_id, m.priority::int, m.sent_at, v_deadline,
+        case when v_redelivered > 0 and v_counts[array_position(v_ids, m.message_id)] > 0 then signalbox._state_of(m.message_id) end,
+        signalbox._body_of(m.body_sha256, m.body_bytes)
       from signalbox.message m
       where m.queue_id = v_queue_id and m.message_id = any(v_ids) and m.message_id between v_first_id and v_last_id
       order by m.message_id;
@@ -289,7 +302,9 @@ begin
         return query
         select k.message_id, v_before || k.message_id || v_after,
           least(v_counts[array_position(v_ids, k.message_id)] + 1, 32767),
-          k.payload, k.attributes, k.group_id, k.priority::int, k.sent_at, v_deadline
+          k.payload, k.attributes, k.group_id, k.priority::int, k.sent_at, v_deadline,
+          case when v_counts[array_position(v_ids, k.message_id)] > 0 then signalbox._state_of(k.message_id) end,
+          signalbox._body_of(k.body_sha256, k.body_bytes)
         from signalbox._kept_bodies(v_queue_id, v_ids) k;
       end if;
       v_wanted := v_wanted - cardinality(v_ids);

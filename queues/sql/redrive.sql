@@ -67,9 +67,11 @@ begin
     join signalbox.queue q on q.queue_id = any(array[g.target_queue_id])
   ), kept as (
     insert into signalbox.message_kept as k (
-      message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at
+      message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at,
+      body_sha256, body_bytes
     )
-    select g.message_id, g.target_queue_id, g.payload, g.attributes, g.group_id, g.deduplication_id, g.trace_id, g.priority, g.sent_at
+    select g.message_id, g.target_queue_id, g.payload, g.attributes, g.group_id, g.deduplication_id, g.trace_id, g.priority, g.sent_at,
+      g.body_sha256, g.body_bytes
     from gone g
     on conflict (queue_id, message_id) do update set kept_at = clock_timestamp()
   ), noted as (

@@ -4,6 +4,7 @@
 -- the same deduplication id. Where a limit would be exceeded it is refused at once (_admit).
 -- A message of a lane (its group, where the queue is FIFO or limits groups) goes to waiting until the lane has room; in
 -- a FIFO queue the senders of one group take turns until they commit.
+-- A payload too large for the log is sent as JSON's null and body_sha256, its hash, after claim_body and the upload.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
   queue text,
@@ -13,7 +14,8 @@ create or replace function signalbox.send(
   delay_seconds double precision default null,
   group_id text default null,
   deduplication_id text default null,
-  trace_id text default null
+  trace_id text default null,
+  body_sha256 bytea default null
 ) returns bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -61,11 +63,11 @@ begin
     if send.deduplication_id is not null then
       if v_guards & 4 > 0 then
         v_first_id := signalbox._held_key(
-          v_queue_id, send.deduplication_id, send.payload, send.attributes, send.priority, send.group_id
+          v_queue_id, send.deduplication_id, send.payload, send.attributes, send.priority, send.group_id, send.body_sha256
         );
       else
         v_first_id := signalbox._deduplicate(
-          v_queue_id, send.deduplication_id, send.payload, send.attributes, send.priority, send.group_id
+          v_queue_id, send.deduplication_id, send.payload, send.attributes, send.priority, send.group_id, send.body_sha256
         );
       end if;
       if v_first_id is not null then
@@ -75,7 +77,7 @@ begin
   end if;
 
   if v_guards & 1 > 0 then
-    perform signalbox._admit(v_queue_id, 1, octet_length(send.payload::text));
+    perform signalbox._admit(v_queue_id, 1, octet_length(send.payload::text) + signalbox._stored_bytes(array[send.body_sha256]));
   end if;
   if v_mode = 'fifo' then
     perform pg_advisory_xact_lock(signalbox._fifo_turn(v_queue_id, v_lane));
@@ -128,12 +130,15 @@ begin
   end if;
   if send.deduplication_id is not null and v_guards & 4 > 0 then
     perform signalbox._hold_key(
-      v_queue_id, send.deduplication_id, v_id, send.payload, send.attributes, send.priority, send.group_id
+      v_queue_id, send.deduplication_id, v_id, send.payload, send.attributes, send.priority, send.group_id, send.body_sha256
     );
   elsif send.deduplication_id is not null then
     perform signalbox._remember_deduplication(
-      v_queue_id, send.deduplication_id, v_id, send.payload, send.attributes, send.priority, send.group_id
+      v_queue_id, send.deduplication_id, v_id, send.payload, send.attributes, send.priority, send.group_id, send.body_sha256
     );
+  end if;
+  if send.body_sha256 is not null then
+    perform signalbox._point_to_body(v_queue_id, v_id, send.payload, send.body_sha256, v_max_payload_bytes);
   end if;
   return v_id;
 end $$;

@@ -8,7 +8,8 @@ create or replace function signalbox.send_batch(
   delay_seconds double precision[] default null,
   group_ids text[] default null,
   deduplication_ids text[] default null,
-  trace_ids text[] default null
+  trace_ids text[] default null,
+  body_sha256s bytea[] default null
 ) returns setof bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -51,7 +52,7 @@ begin
 
   perform signalbox._check_batch_length('group_ids', cardinality(send_batch.group_ids), v_count);
   if v_guards & 1 > 0 then
-    perform signalbox._admit_batch(v_queue_id, send_batch.payloads);
+    perform signalbox._admit_batch(v_queue_id, send_batch.payloads, send_batch.body_sha256s);
   end if;
   if v_mode = 'fifo' then
     v_turns := array(
@@ -64,7 +65,7 @@ begin
   end if;
   if v_delay_seconds = 0
     and num_nulls(send_batch.attributes, send_batch.priorities, send_batch.delay_seconds,
-      send_batch.deduplication_ids, send_batch.trace_ids) = 5
+      send_batch.deduplication_ids, send_batch.trace_ids, send_batch.body_sha256s) = 6
     and (send_batch.group_ids is null or v_laned)
   then
     perform signalbox._check_options(null, 0, 0, g, null, null) from unnest(send_batch.group_ids) g where g is not null;
@@ -98,6 +99,7 @@ begin
   perform signalbox._check_batch_length('delay_seconds', cardinality(send_batch.delay_seconds), v_count);
   perform signalbox._check_batch_length('deduplication_ids', cardinality(send_batch.deduplication_ids), v_count);
   perform signalbox._check_batch_length('trace_ids', cardinality(send_batch.trace_ids), v_count);
+  perform signalbox._check_batch_length('body_sha256s', cardinality(send_batch.body_sha256s), v_count);
   -- Deduplication ids are locked in sorted order (two batches never wait for each other in a circle) while ids come
   -- back in the order of the payloads.
   if send_batch.deduplication_ids is not null then
@@ -116,7 +118,8 @@ begin
       send_batch.delay_seconds[i],
       send_batch.group_ids[i],
       send_batch.deduplication_ids[i],
-      send_batch.trace_ids[i]
+      send_batch.trace_ids[i],
+      send_batch.body_sha256s[i]
     );
   end loop;
   if v_guards & 1 > 0 then

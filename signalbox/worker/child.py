@@ -18,7 +18,9 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
+from signalbox.bodies import BodyStore, with_body
 from signalbox.messages import Message
+from signalbox.worker.body_stores import store_of
 from signalbox.worker.frames import pack, read_frame
 from signalbox.worker.handlers import Handler, is_async, load
 from signalbox.worker.runners import Answer, AsyncRunner, Runner, ThreadRunner
@@ -37,11 +39,12 @@ def main(descriptor: int) -> None:
     logging.basicConfig(level=order["log_level"], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         handler = _prepare(order)
+        bodies = store_of(order["bodies"])
     except BaseException as error:
         link.sendall(pack({"unable": "".join(traceback.format_exception(error))}))
         sys.exit(1)
-    runner = _runner(handler, order["threads"], _sender(link))
-    threading.Thread(target=_obey, args=(orders, runner), name="signalbox-orders", daemon=True).start()
+    runner = _runner(handler, order, _sender(link))
+    threading.Thread(target=_obey, args=(orders, runner, bodies), name="signalbox-orders", daemon=True).start()
     link.sendall(pack({"ready": True, "is_async": is_async(handler)}))
     runner.run()
 
@@ -56,8 +59,11 @@ def _prepare(order: Mapping[str, Any]) -> Handler:
     return handler
 
 
-def _runner(handler: Handler, threads: int, answer: Answer) -> Runner:
-    return AsyncRunner(handler, answer) if is_async(handler) else ThreadRunner(handler, answer, threads)
+def _runner(handler: Handler, order: Mapping[str, Any], answer: Answer) -> Runner:
+    keep_results = order["keep_results"]
+    if is_async(handler):
+        return AsyncRunner(handler, answer, keep_results=keep_results)
+    return ThreadRunner(handler, answer, order["threads"], keep_results=keep_results)
 
 
 def _sender(link: socket.socket) -> Answer:
@@ -70,11 +76,11 @@ def _sender(link: socket.socket) -> Answer:
     return answer
 
 
-def _obey(orders: BinaryIO, runner: Runner) -> None:
+def _obey(orders: BinaryIO, runner: Runner, bodies: BodyStore | None) -> None:
     """Pass the worker's orders on; when there is no worker any more, end everything at once."""
     while (order := read_frame(orders)) is not None:
         if "run" in order:
-            runner.begin(order["run"], Message.from_json(order["message"]))
+            runner.begin(order["run"], with_body(Message.from_json(order["message"]), bodies))
         elif "stop" in order:
             runner.stop(order["stop"])
         elif "leave" in order:

@@ -44,6 +44,8 @@ class Launch:
     environment: str | None
     threads: int
     label: str
+    keep_results: bool = False
+    bodies: str | None = None
 
 
 def _future() -> asyncio.Future[Any]:
@@ -154,6 +156,8 @@ class Child:
                 "handler": launch.handler,
                 "environment": launch.environment,
                 "threads": launch.threads,
+                "keep_results": launch.keep_results,
+                "bodies": launch.bodies,
                 "log_level": logging.getLogger().getEffectiveLevel(),
             }
         )

@@ -33,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--stop-grace", type=float, metavar="S", help="seconds that runs may finish in after a stop (30)")
     add("--cancel-grace", type=float, metavar="S", help="seconds a cancelled async run may take to end (5)")
     add("--tasks-per-process", type=int, metavar="N", help="runs that share a child process (1; async: all)")
+    add("--keep-results", action="store_true", help="keep what the handler returns, as the message's result")
+    add("--bodies", metavar="WHERE", help="large bodies: a folder or module:function (SIGNALBOX_BODIES)")
+    if given := os.environ.get("SIGNALBOX_BODIES"):
+        parser.set_defaults(bodies=given)
     add("--consumer", metavar="NAME", help="the worker's name in the console (host:pid)")
     add(
         "--no-prepare",

@@ -11,7 +11,7 @@ from typing import Any
 
 from signalbox.messages import Message
 from signalbox.worker.children import Child, Launch, Run
-from signalbox.worker.outcomes import DONE, Outcome
+from signalbox.worker.outcomes import Outcome
 
 #: How long a child may take to tell where a run is before it is killed, in seconds.
 STACK_SECONDS = 1.0
@@ -45,7 +45,7 @@ class Crew:
             del child.runs[run.number]
             await self._tidy(child)
         outcome = run.outcome.result() if run.outcome.done() else None
-        if outcome is not None and (ended or outcome == DONE):
+        if outcome is not None and (ended or outcome.kind == "done"):
             return outcome
         if interruption.done():
             return Outcome("stopped")

@@ -44,6 +44,10 @@ class Options:
     cancel_grace: float = 5.0
     #: Runs that share a child process; None: one, or all when the handler is async.
     tasks_per_process: int | None = None
+    #: Keep what the handler returns as the message's result.
+    keep_results: bool = False
+    #: Where large bodies are: a folder, a file:// URL or `module:function` that returns a store; None: nowhere.
+    bodies: str | None = None
     #: The worker's name in the console; None: host:pid.
     consumer: str | None = None
     #: `module:function` that prepares a child process and loads the handler in it.
@@ -54,6 +58,7 @@ class Options:
     def __post_init__(self) -> None:
         arguments.text("queue", self.queue)
         arguments.optional_text("consumer", self.consumer)
+        arguments.optional_text("bodies", self.bodies)
         arguments.count("concurrency", self.concurrency)
         if self.prefetch != 0:
             arguments.count("prefetch", self.prefetch)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from signalbox.errors import InvalidArgument
+from signalbox.payloads import RESULT_BYTES, encode_within
 from signalbox.worker.verdicts import Reject, Retry
+
+logger = logging.getLogger(__name__)
 
 #: Bytes of a stack that are recorded with a failure, and characters of an error's message.
 MAX_DETAILS_BYTES = 65_536
@@ -24,6 +29,9 @@ class Outcome:
     error: str | None = None
     details: str | None = None
     delay_seconds: float | None = None
+    #: For the next delivery, and what the handler returned: JSON values, None for nothing.
+    state: Any = None
+    result: Any = None
 
     def to_json(self) -> dict[str, Any]:
         """The outcome as a JSON object; `Outcome(**fields)` makes it again."""
@@ -31,6 +39,18 @@ class Outcome:
 
 
 DONE = Outcome("done")
+
+
+def done_with(result: object) -> Outcome:
+    """The work is done, and this came of it. What cannot be kept is left out: the work is done all the same."""
+    if result is None:
+        return DONE
+    try:
+        encode_within(RESULT_BYTES, result, "result")
+    except InvalidArgument as error:
+        logger.warning("What the handler returned is not kept: %s", error)
+        return DONE
+    return Outcome("done", result=result)
 
 
 def outcome_of(error: BaseException) -> Outcome:
@@ -44,6 +64,7 @@ def outcome_of(error: BaseException) -> Outcome:
         error=_message(error)[:MAX_ERROR_CHARACTERS],
         details=bounded("".join(traceback.format_exception(_from_the_handler(error)))),
         delay_seconds=error.delay_seconds if isinstance(error, Retry) else None,
+        state=error.state if isinstance(error, Retry) else None,
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from signalbox.messages import Message
 from signalbox.worker.handlers import Handler
-from signalbox.worker.outcomes import DONE, Outcome, bounded, outcome_of
+from signalbox.worker.outcomes import DONE, Outcome, bounded, done_with, outcome_of
 
 Answer = Callable[[Mapping[str, Any]], None]
 
@@ -37,8 +37,9 @@ class Runner(Protocol):
 class ThreadRunner:
     """Runs a plain function: on the main thread, and on further ones when there is room for more."""
 
-    def __init__(self, handler: Handler, answer: Answer, capacity: int) -> None:
+    def __init__(self, handler: Handler, answer: Answer, capacity: int, *, keep_results: bool = False) -> None:
         self._handler = handler
+        self._keep_results = keep_results
         self._answer = answer
         self._capacity = capacity
         self._waiting: queue.SimpleQueue[tuple[int, Message] | None] = queue.SimpleQueue()
@@ -77,14 +78,15 @@ class ThreadRunner:
                 raise TypeError("The handler returned a coroutine: declare it with async def.")
         except BaseException as error:
             return outcome_of(error)
-        return DONE
+        return done_with(result) if self._keep_results else DONE
 
 
 class AsyncRunner:
     """Runs a coroutine function: every run is a task of one event loop, and a stop cancels it."""
 
-    def __init__(self, handler: Handler, answer: Answer) -> None:
+    def __init__(self, handler: Handler, answer: Answer, *, keep_results: bool = False) -> None:
         self._handler = handler
+        self._keep_results = keep_results
         self._answer = answer
         self._loop = asyncio.new_event_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -125,7 +127,9 @@ class AsyncRunner:
 
     async def _outcome(self, message: Message) -> Outcome:
         try:
-            await self._handler(message)
+            if message.body is not None:
+                await asyncio.to_thread(lambda: message.payload)  # fetched where it does not hold up the loop
+            result = await self._handler(message)
         except BaseException as error:
             return outcome_of(error)
-        return DONE
+        return done_with(result) if self._keep_results else DONE

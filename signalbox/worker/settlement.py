@@ -41,7 +41,7 @@ class Settlement:
         self._ack_delay = options.ack_delay
         self._ack_batch = options.ack_batch
         self._relieved = relieved
-        self._done: list[Lease] = []
+        self._done: list[tuple[Lease, Outcome]] = []
         self._not_done: list[tuple[Lease, Outcome]] = []
         self._timer: asyncio.TimerHandle | None = None  # runs while acks wait for others
         self._due = asyncio.Event()
@@ -62,7 +62,7 @@ class Settlement:
             return
         self.idle.clear()
         if outcome.kind == "done":
-            self._done.append(lease)
+            self._done.append((lease, outcome))
             self._schedule()
         else:
             self._not_done.append((lease, outcome))
@@ -105,11 +105,15 @@ class Settlement:
             self._due.set()  # these have waited long enough
         await self._ack(acks)
 
-    async def _ack(self, leases: list[Lease]) -> None:
-        if not leases:
+    async def _ack(self, done: list[tuple[Lease, Outcome]]) -> None:
+        if not done:
             return
+        leases = [lease for lease, _ in done]
         handles = [lease.handle for lease in leases]
-        acked = await _ask("ack", lambda: self._client.ack_batch(handles))
+        results = [outcome.result for _, outcome in done]
+        acked = await _ask("ack", lambda: self._client.ack_batch(handles, results=results))
+        if acked is None and any(result is not None for result in results):  # one result must not undo all that is done
+            acked = await _ask("ack without results", lambda: self._client.ack_batch(handles))
         self._leases.drop(leases)
         for lease in leases:
             if acked is not None and not acked[lease.handle]:
@@ -132,6 +136,7 @@ class Settlement:
                 error=outcome.error,
                 details=outcome.details,
                 reason=_REASONS[outcome.kind],
+                state=outcome.state,
             )
 
         fate = await _ask("nack", call)

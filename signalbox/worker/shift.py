@@ -50,7 +50,14 @@ class Shift:
         self._settlement = Settlement(settlements, self._leases, options, relieved=self._changed.set)
         self._presence = Presence(heartbeats, options)
         self._crew = Crew(
-            Launch(options.handler_name, options.environment, options.tasks_per_process or 1, options.queue),
+            Launch(
+                options.handler_name,
+                options.environment,
+                options.tasks_per_process or 1,
+                options.queue,
+                keep_results=options.keep_results,
+                bodies=options.bodies,
+            ),
             async_capacity=options.tasks_per_process or options.concurrency,
             cancel_grace=options.cancel_grace,
         )

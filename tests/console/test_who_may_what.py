@@ -29,6 +29,7 @@ MATRIX = [
     ("get", "/tenants", "see_metadata"),
     ("get", "/tenants/1", "see_metadata"),
     ("get", "/audit", "see_metadata"),
+    ("get", "/queues/Q/messages/1/body", "see_payloads"),
     ("get", "/queues/Q/send", "redrive"),
     ("post", "/queues/Q/send", "redrive"),
     ("get", "/redrives/new", "redrive"),

@@ -43,6 +43,8 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_refuse_claim": ("signalbox._refuse_claim('q', 1, 0, null)", Refusal("SB400")),
     "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
     "_best_band": ("(signalbox._best_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
+    "_body_is_needed": ("signalbox._body_is_needed(sha256('nowhere'))", False),
+    "_body_of": ("signalbox._body_of(null, null)", None),
     "_bury": (
         (
             "signalbox._bury(%(queue_id)s, array(select l from signalbox.lease l where l.queue_id = %(queue_id)s),"
@@ -51,10 +53,13 @@ CALLS: dict[str, tuple[str, Any]] = {
         NOTHING,
     ),
     "_check_batch_length": ("signalbox._check_batch_length('priorities', 2, 3)", Refusal("SB400")),
+    "_check_body_hash": ("signalbox._check_body_hash('short')", Refusal("SB400")),
     "_check_handles": ("signalbox._check_handles(array['nonsense'])", Refusal("SB400")),
     "_check_options": ("signalbox._check_options('[]', 0, 0, null, null, null)", Refusal("SB400")),
     "_check_payload": ("signalbox._check_payload('[1,2,3]', 3)", Refusal("SB413")),
+    "_check_results": ("signalbox._check_results(array['1']::jsonb[], 2)", Refusal("SB400")),
     "_check_settings": ("signalbox._check_settings('{\"max_receives\": 0}')", Refusal("SB400")),
+    "_check_state": ("signalbox._check_state(to_jsonb(repeat('x', 16384)))", Refusal("SB400")),
     "_count": ("signalbox._count(%(queue_id)s, 1::smallint, 1)", NOTHING),
     "_dead_letter_queue": ("signalbox._dead_letter_queue(%(queue_id)s) > %(queue_id)s", True),
     "_deduplicate": ("signalbox._deduplicate(%(queue_id)s, 'key', '1', null, 0, null)", None),
@@ -62,11 +67,13 @@ CALLS: dict[str, tuple[str, Any]] = {
         "signalbox._delete_dead_letters(array[%(letter)s::bigint], 'e', 20::smallint, 27::smallint)",
         1,
     ),
+    "_ending_of": ("(signalbox._ending_of(%(queue_id)s, %(message_id)s, now())).status", "pending"),
     "_ensure_period": (
         "cardinality(signalbox._ensure_period('failure', '2001-01-01Z', '2001-01-02Z', 'YYYYMMDD'))",
         1,
     ),
     "_ensure_segment": ("signalbox._ensure_segment(%(message_id)s)", False),
+    "_forget_states": ("signalbox._forget_states(array[%(message_id)s::bigint])", NOTHING),
     "_fold_snapshot": ("signalbox._fold_snapshot()::text", TEXT),
     "_check_lanes": (
         "signalbox._check_lanes(row(q.*), '{}') from signalbox.queue q where q.queue_id = %(queue_id)s",
@@ -97,12 +104,14 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_release_keys": ("signalbox._release_keys(array[%(message_id)s::bigint])", NOTHING),
     "_release_keys_of": ("signalbox._release_keys_of(%(queue_id)s, array[%(message_id)s::bigint])", NOTHING),
     "_retake_keys": ("signalbox._retake_keys(array[%(letter)s::bigint], null) = array[%(letter)s::bigint]", True),
+    "_stored_bytes": ("signalbox._stored_bytes(array[sha256('claimed'), null])", 300000),
     "_take": (
         "(signalbox._take(g.gauge_id, 1, 1)).reason from signalbox.gauge g where g.queue_id = %(queue_id)s",
         None,
     ),
     "_enter_lane": ("signalbox._enter_lane(%(queue_id)s, 'lane', 0::smallint, 0::smallint, 888888888888)", NOTHING),
     "_fifo_turn": ("signalbox._fifo_turn(1, 'a') = signalbox._fifo_turn(1, 'b')", False),
+    "_keep_state": ("signalbox._keep_state(%(queue_id)s, %(message_id)s, '{}')", NOTHING),
     "_kept_bodies": ("(signalbox._kept_bodies(%(queue_id)s, '{1}')).payload", Refusal("XX001")),
     "_first_ended": ("signalbox._first_ended(9000000000000, '{3}')", 3),
     "_rebase_counters": ("signalbox._rebase_counters()", NOTHING),
@@ -110,8 +119,13 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_lane_of": ("signalbox._lane_of('fifo', 0, null)", ""),
     "_leave_lanes": ("signalbox._leave_lanes('{999999999999}')", NOTHING),
     "_leads": ("signalbox._leads(%(token)s)", True),
+    "_log_of": ("(signalbox._log_of(%(message_id)s)).queue_id = %(queue_id)s", True),
     "_make_dead_letter_queue": ("signalbox._make_dead_letter_queue('of-every-function', 1)", NUMBER),
     "_make_heads": ("signalbox._make_heads(%(queue_id)s)", NOTHING),
+    "_point_to_body": (
+        "signalbox._point_to_body(%(queue_id)s, %(message_id)s, 'null', sha256('claimed'), 262144)",
+        NOTHING,
+    ),
     "_promote_lanes": ("signalbox._promote_lanes(%(queue_id)s, 10)", 1),
     "_promote_due": ("signalbox._promote_due(%(queue_id)s, '-infinity', 10)", 1),
     "_receive_dead_letters": ("signalbox._receive_dead_letters(%(cemetery_id)s, 10)", 1),
@@ -137,6 +151,7 @@ CALLS: dict[str, tuple[str, Any]] = {
         NOTHING,
     ),
     "_settle": ("signalbox._settle(%(queue_id)s, 'p', 15::smallint, array[%(message_id)s::bigint], '{0}')", NOTHING),
+    "_state_of": ("signalbox._state_of(%(message_id)s)", None),
     "_unfolded": ("(select count(*) from signalbox._unfolded(0, 0, '{}') u where u.queue_id = %(queue_id)s)", NUMBER),
     "_use_priority": ("signalbox._use_priority(%(queue_id)s, 5::smallint)", NOTHING),
     "_work_ms": ("signalbox._work_ms(now() + interval '60 days')", 0),
@@ -148,12 +163,14 @@ CALLS: dict[str, tuple[str, Any]] = {
     "begin_long_poll": ("signalbox.begin_long_poll(%(queue)s)", None),
     "change_visibility": ("signalbox.change_visibility(%(handle)s, 60) > now()", True),
     "change_visibility_batch": ("(signalbox.change_visibility_batch(array[%(handle)s], 60)).deadline > now()", True),
+    "claim_body": ("signalbox.claim_body(sha256('new'), 7)", True),
     "clean_up": ("signalbox.clean_up()", NUMBER),
     "clock_time": ("signalbox.clock_time() >= now()", True),
     "configure_queue": ("signalbox.configure_queue(%(queue)s, '{\"max_receives\": 7}') = %(queue_id)s", True),
     "create_queue": ("signalbox.create_queue(%(queue)s) = %(queue_id)s", True),
     "delete_dead_letters": ("signalbox.delete_dead_letters(array[%(letter)s])", 1),
     "depth": ("signalbox.depth('{5,0,2}', 'ready')", 3),
+    "drop_body": ("(signalbox.drop_body(0)).dropped", True),
     "drop_history": ("signalbox.drop_history()", ARRAY),
     "drop_kept": ("signalbox.drop_kept()", NUMBER),
     "drop_lost_keys": ("signalbox.drop_lost_keys()", NUMBER),
@@ -173,6 +190,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "keep_live_bodies": ("signalbox.keep_live_bodies(%(segment)s) >= 3", True),
     "lower_floors": ("signalbox.lower_floors(%(token)s, 0)", True),
     "mark_floor": ("(signalbox.mark_floor(%(token)s)).mark", NUMBER),
+    "message_outcome": ("(signalbox.message_outcome(%(message_id)s)).status", "pending"),
     "nack": ("signalbox.nack(%(handle)s)", "retry"),
     "oldest_visible_at": ("signalbox.oldest_visible_at(%(queue_id)s) < clock_timestamp()", True),
     "publish_log_end": ("signalbox.publish_log_end()", NUMBER),
@@ -221,6 +239,7 @@ def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection
     session.value("select signalbox.take_lead(%s)", names["token"])
     session.value("select signalbox._enter_lane(%s, 'lane', 0::smallint, 0::smallint, 999999999999)", names["queue_id"])
     session.value("select signalbox._ensure_gauge(%s, null)", names["queue_id"])
+    session.value("select signalbox.claim_body(sha256('claimed'), 300000)")
     session.connection.execute("create table signalbox.message_999999999 (like signalbox.message)")
     yield session.connection, names
     session.connection.execute("rollback")

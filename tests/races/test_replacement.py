@@ -54,7 +54,7 @@ def test_grants_survive_an_upgrade(engine: Engine, observer: psycopg.Connection[
 
         reinstall(engine)
 
-        may = "select has_function_privilege(%s, 'signalbox.ack(text[])', 'execute')"
+        may = "select has_function_privilege(%s, 'signalbox.ack(text[], jsonb[])', 'execute')"
         assert observer.execute(may, ["clerk"]).fetchone() == (True,)
         assert observer.execute(may, ["public"]).fetchone() == (False,)
     finally:

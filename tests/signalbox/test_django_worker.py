@@ -11,6 +11,8 @@ from urllib.parse import quote, urlencode
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from queues import bodies
+from signalbox import Client
 from tests.signalbox.workers import PATIENCE, eventually
 
 
@@ -42,6 +44,17 @@ def test_handlers_use_the_orm(client, make_queue, tmp_path, start, handler):
     file = tmp_path / "found"
     client.send(queue, {"queue": queue, "file": str(file)})
     start(queue, handler, "--poll-interval=0.2", "--concurrency=2")
+    assert eventually(lambda: file.exists() and file.read_text()) == queue
+
+
+@pytest.mark.parametrize("handler", ["ask_the_orm", "ask_the_orm_async"])
+def test_handlers_get_large_payloads_from_the_storage_of_the_settings(
+    dsn, queue, tmp_path, start, handler, django_db_setup
+):
+    file = tmp_path / "found"
+    with Client(dsn, bodies=bodies.store()) as client:
+        client.send(queue, {"queue": queue, "file": str(file), "text": "x" * 300_000})
+    start(queue, handler, "--poll-interval=0.2")
     assert eventually(lambda: file.exists() and file.read_text()) == queue
 
 

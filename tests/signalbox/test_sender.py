@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from signalbox import Client, DeduplicationConflict, InvalidArgument, QueueNotFound, Sender
+from signalbox import Client, DeduplicationConflict, FileBodies, InvalidArgument, QueueNotFound, Sender
 
 PATIENCE_SECONDS = 20
 LONG = 3600.0
@@ -151,3 +151,12 @@ def test_a_batch_must_fit(client):
     with pytest.raises(InvalidArgument):
         Sender(client, batch=0)
     assert not [thread for thread in threading.enumerate() if thread.name == "signalbox-sender"]
+
+
+def test_a_large_message_goes_along(dsn, queue, tmp_path):
+    large = "x" * 300_000
+    with Client(dsn, bodies=FileBodies(tmp_path)) as client, Sender(client, delay=LONG) as sender:
+        sender.send(queue, 1)
+        sender.send(queue, large)
+        sender.flush()
+        assert payloads(client, queue) == [1, large]

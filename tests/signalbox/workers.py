@@ -99,7 +99,9 @@ def worker_starter(dsn: str, folder: Path) -> Iterator[Callable[..., WorkerProce
     started: list[WorkerProcess] = []
 
     def start(queue: str, handler: str, **options: Any) -> WorkerProcess:
-        switches = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+        switches = [
+            f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in options.items()
+        ]
         worker = WorkerProcess(
             [queue, f"tests.signalbox.handlers:{handler}", "--poll-interval=0.2", *switches],
             folder / f"worker-{len(started)}.log",

@@ -26,6 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            options.setdefault("bodies", "queues.bodies:store")
             worker = worker_of(dsn(), options, environment=f"{__name__}:in_django")
             connections.close_all()  # the worker has its own, and its children have theirs
             worker.run()

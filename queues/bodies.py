@@ -1,0 +1,93 @@
+"""Large bodies in Django's storage: the alias "bodies" of STORAGES, by default a folder under SIGNALBOX_HOME.
+
+Any storage that Django knows will do, on condition that an object appears whole or not at all. All processes of an
+installation must see the same one, and no other installation may: what no row of this database knows is swept away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from django.conf import settings
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import FileSystemStorage, Storage, storages
+
+from signalbox.bodies import FileBodies, name_of
+from signalbox.errors import BodyMissing, InvalidArgument
+
+ALIAS = "bodies"
+
+
+class WholeFiles(FileSystemStorage):
+    """A folder in which a file appears when it is whole and on the disk; Django's own writes under the final name."""
+
+    def _save(self, name: str, content: File[Any]) -> str:
+        FileBodies(self.location).put(Path(name).name, content.read())
+        return name
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        """The name itself: what is there already is the same."""
+        return name
+
+
+class StoredBodies:
+    """A body store over a storage of Django's; also what collection and the console need."""
+
+    def __init__(self, storage: Storage, max_bytes: int) -> None:
+        self.storage = storage
+        self.max_bytes = max_bytes
+
+    def put(self, sha256: str, content: bytes) -> None:
+        """Keep the content. Putting it again changes nothing."""
+        name = name_of(sha256)
+        kept = self.storage.save(name, ContentFile(content))
+        if kept != name:
+            self.storage.delete(kept)  # a storage that never overwrites: somebody else was faster
+
+    def open(self, sha256: str) -> BinaryIO:
+        """The content to read. Raises BodyMissing."""
+        try:
+            return cast("BinaryIO", cast("IO[bytes]", self.storage.open(name_of(sha256), "rb")))
+        except FileNotFoundError as error:
+            raise BodyMissing(f"The body {sha256} is not in the storage of large bodies.") from error
+
+    def exists(self, sha256: str) -> bool:
+        """Is there anything under this hash?"""
+        return self.storage.exists(name_of(sha256))
+
+    def delete(self, sha256: str) -> None:
+        """Remove the object, if it is there."""
+        self.storage.delete(name_of(sha256))
+
+    def stored_before(self, moment: datetime) -> Iterator[str]:
+        """The hashes of all objects that are older; what has another name is not ours."""
+        for folder in self._listed("")[0]:
+            for name in self._listed(folder)[1]:
+                try:
+                    path = name_of(name)
+                except InvalidArgument:
+                    continue
+                if path == f"{folder}/{name}" and self._stored_at(path) < moment:
+                    yield name
+
+    def _listed(self, folder: str) -> tuple[list[str], list[str]]:
+        try:
+            return self.storage.listdir(folder)
+        except FileNotFoundError:
+            return [], []  # nothing was ever stored
+
+    def _stored_at(self, path: str) -> datetime:
+        try:
+            return self.storage.get_modified_time(path)
+        except FileNotFoundError:
+            return datetime.max.replace(tzinfo=UTC)  # gone since it was listed
+
+
+@cache
+def store() -> StoredBodies:
+    """The body store of this installation."""
+    return StoredBodies(storages[ALIAS], settings.BODIES_MAX_BYTES)

@@ -1,0 +1,185 @@
+"""Large bodies: payloads that are too large for the database live in a store, under the hash of their content.
+
+The message points to its body by that hash. A sender claims the hash in its transaction before it looks into the
+store, and the collector removes an object only while it holds that claim; so what a committed message points to is
+there. Any store will do that has the three calls of `BodyStore`; this one is a folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from signalbox.errors import BodyCorrupt, BodyMissing, InvalidArgument, PayloadTooLarge
+from signalbox.messages import Body, Message
+
+#: What the log itself holds of a payload, in bytes as PostgreSQL counts them; what may be more goes to the store.
+INLINE_BYTES = 262_144
+#: What a store accepts unless told otherwise, in bytes.
+MAX_BYTES = 100_000_000
+
+
+class BodyStore(Protocol):
+    """Where large bodies are kept, by the SHA-256 of their content in hexadecimal. Called from any thread."""
+
+    #: What it accepts, in bytes.
+    max_bytes: int
+
+    def put(self, sha256: str, content: bytes) -> None:
+        """Keep the content, whole or not at all. Putting it again changes nothing."""
+        ...
+
+    def open(self, sha256: str) -> BinaryIO:
+        """The content to read. Raises BodyMissing."""
+        ...
+
+    def exists(self, sha256: str) -> bool:
+        """Is there anything under this hash?"""
+        ...
+
+
+class FileBodies:
+    """A folder as a body store; whoever sends and receives must see the same one."""
+
+    def __init__(self, folder: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> None:
+        self.folder = Path(folder)
+        self.max_bytes = max_bytes
+
+    def put(self, sha256: str, content: bytes) -> None:
+        """Keep the content: it appears under its name when all of it has reached the disk."""
+        path = self._path(sha256)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f".{sha256}.{secrets.token_hex(8)}")
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+
+    def open(self, sha256: str) -> BinaryIO:
+        """The content to read. Raises BodyMissing."""
+        try:
+            return self._path(sha256).open("rb")
+        except FileNotFoundError as error:
+            raise BodyMissing(f"The body {sha256} is not in {self.folder}.") from error
+
+    def exists(self, sha256: str) -> bool:
+        """Is there anything under this hash?"""
+        return self._path(sha256).exists()
+
+    def _path(self, sha256: str) -> Path:
+        return self.folder / name_of(sha256)
+
+
+def name_of(sha256: str) -> str:
+    """What an object is called in every store: its hash, in one of 256 folders. Raises InvalidArgument."""
+    if not isinstance(sha256, str) or not _HASH.fullmatch(sha256):
+        raise InvalidArgument(f"{str(sha256)[:80]!r} is not a SHA-256 in hexadecimal", field="sha256")
+    return f"{sha256[:2]}/{sha256}"
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A large body on its way into the store."""
+
+    sha256: str
+    content: bytes
+
+    @classmethod
+    def of(cls, text: str) -> Parcel:
+        """The body that this JSON text is."""
+        content = text.encode()
+        return cls(hashlib.sha256(content).hexdigest(), content)
+
+
+def parcels_of(texts: Sequence[str], store: BodyStore) -> dict[int, Parcel]:
+    """Which of these payloads, as JSON text, go into the store. Raises PayloadTooLarge."""
+    parcels = {place: Parcel.of(text) for place, text in enumerate(texts) if is_large(text)}
+    for parcel in parcels.values():
+        if len(parcel.content) > store.max_bytes:
+            raise PayloadTooLarge(
+                f"payload is {len(parcel.content)} bytes of JSON, above the body store's limit of {store.max_bytes}"
+            )
+    return parcels
+
+
+def is_large(text: str) -> bool:
+    """May PostgreSQL find this JSON text too long? It writes a space after every comma and colon."""
+    if len(text) * 6 <= INLINE_BYTES:
+        return False
+    return len(text.encode()) + text.count(",") + text.count(":") > INLINE_BYTES
+
+
+def upload(parcel: Parcel, store: BodyStore) -> None:
+    """Put the body into the store unless it is there. Call it after the claim, in the same transaction."""
+    if not store.exists(parcel.sha256):
+        store.put(parcel.sha256, parcel.content)
+
+
+class LargeMessage(Message):
+    """A message whose payload is in the store; fetched when it is first looked at, and kept."""
+
+    __slots__ = ("_bodies", "_fetched")
+    _bodies: BodyStore | None
+    _fetched: Any
+
+    def __init__(self, message: Message, bodies: BodyStore | None) -> None:
+        for name in Message.__slots__:
+            if name != "payload":
+                object.__setattr__(self, name, getattr(message, name))
+        object.__setattr__(self, "_bodies", bodies)
+
+    @property
+    def payload(self) -> Any:
+        """The payload. Raises BodyMissing or BodyCorrupt."""
+        if not hasattr(self, "_fetched"):
+            assert self.body is not None  # noqa: S101 - none is made without
+            object.__setattr__(self, "_fetched", json.loads(read_body(self.body, self._bodies)))
+        return self._fetched
+
+    def __repr__(self) -> str:
+        return f"LargeMessage(id={self.id}, receipt_handle={self.receipt_handle!r}, body={self.body!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LargeMessage) and other.to_json() == self.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.receipt_handle)
+
+
+def with_body(message: Message, bodies: BodyStore | None) -> Message:
+    """The message, with a payload that comes from the store if that is where it is."""
+    return LargeMessage(message, bodies) if message.body is not None else message
+
+
+def read_body(body: Body, bodies: BodyStore | None) -> bytes:
+    """The content of a body, which is what its hash says. Raises BodyMissing or BodyCorrupt."""
+    if bodies is None:
+        raise BodyMissing(f"The payload is in a body store, under {body.sha256}, and none was given to the client.")
+    with bodies.open(body.sha256) as file:
+        content = file.read(body.bytes + 1)
+    if len(content) != body.bytes or hashlib.sha256(content).hexdigest() != body.sha256:
+        raise BodyCorrupt(f"What the body store has under {body.sha256} is not that body.")
+    return content
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_HASH = re.compile(r"[0-9a-f]{64}")
