@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from django.db import connection
 
 from queues.models import Queue
-
-LIMITS_SENDING = 1
-"""The bit of `Queue.guards` that says so."""
 
 DEAD_REASONS = ("rejected", "runtime_error", "lock_expired")
 
@@ -90,53 +86,32 @@ class QueueNumbers:
 
 
 def read_numbers(queue_ids: Sequence[int] | None = None) -> list[QueueNumbers]:
-    """The numbers of these queues, of all when None, ordered by name.
-
-    Two queries, however many queues there are; a third where sending to any of them is limited or closed.
-    """
+    """The numbers of these queues, of all when None, ordered by name. Two queries, however many queues there are."""
     queues = Queue.objects.select_related("tenant").order_by("name")
     if queue_ids is not None:
         queues = queues.filter(queue_id__in=list(queue_ids))
     with connection.cursor() as cursor:
-        cursor.execute(
-            "select queue_id, totals, earlier, earlier_seconds, oldest_visible_seconds, consumers"
-            " from signalbox.queue_numbers(%s::integer[])",
-            [list(queue_ids) if queue_ids is not None else None],
-        )
+        cursor.execute(_NUMBERS, [list(queue_ids) if queue_ids is not None else None])
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
-    admissions = _admissions([queue.queue_id for queue in queues if queue.guards & LIMITS_SENDING or queue.closed])
-    return [
-        replace(_numbers(queue, *rows[queue.queue_id]), **admissions.get(queue.queue_id, {}))
-        for queue in queues
-        if queue.queue_id in rows
-    ]
+    return [_numbers(queue, *rows[queue.queue_id]) for queue in queues if queue.queue_id in rows]
 
 
-def _admissions(queue_ids: list[int]) -> dict[int, dict[str, Any]]:
-    """What is known of the limits of these queues: fields of QueueNumbers by queue id."""
-    if not queue_ids:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "select r.queue_id, jsonb_object_agg(r.reason, signalbox._register(r.counter)),"
-            " array_agg(r.reason order by r.reason)"
-            " filter (where r.refused_at > clock_timestamp() - interval '60 seconds' and r.reason <> 'closed'),"
-            " max(case when q.max_backlog_bytes > 0 then signalbox._register(g.bytes_held) end)"
-            " from signalbox.refusal r"
-            " join signalbox.queue q on q.queue_id = r.queue_id"
-            " left join signalbox.gauge g on g.queue_id = r.queue_id"
-            " where r.queue_id = any(%s) group by r.queue_id",
-            [queue_ids],
-        )
-        return {
-            queue_id: {"refused": _loaded(refused), "refusing": tuple(refusing or ()), "bytes_held": held}
-            for queue_id, refused, refusing, held in cursor.fetchall()
-        }
-
-
-def _loaded(document: Any) -> dict[str, int]:
-    """A JSON object, which Django's cursor gives as text."""
-    return dict(json.loads(document) if isinstance(document, str) else document)
+# Refusals are kept for the few queues that something limits.
+_NUMBERS = """
+select n.queue_id, n.totals, n.earlier, n.earlier_seconds, n.oldest_visible_seconds, n.consumers,
+  a.refused, a.refusing, a.bytes_held
+from signalbox.queue_numbers(%s::integer[]) n
+left join (
+  select r.queue_id, jsonb_object_agg(r.reason, signalbox._register(r.counter)) as refused,
+    array_agg(r.reason order by r.reason)
+      filter (where r.refused_at > clock_timestamp() - interval '60 seconds' and r.reason <> 'closed') as refusing,
+    max(case when q.max_backlog_bytes > 0 then signalbox._register(g.bytes_held) end) as bytes_held
+  from signalbox.refusal r
+  join signalbox.queue q on q.queue_id = r.queue_id and (q.guards & 1 > 0 or q.closed)
+  left join signalbox.gauge g on g.queue_id = r.queue_id
+  group by r.queue_id
+) a on a.queue_id = n.queue_id
+"""
 
 
 def _numbers(
@@ -146,6 +121,9 @@ def _numbers(
     earlier_seconds: float | None,
     oldest_visible_seconds: float | None,
     consumers: int,
+    refused: str | dict[str, int] | None,
+    refusing: list[str] | None,
+    bytes_held: int | None,
 ) -> QueueNumbers:
     earlier, seconds = earlier or totals, earlier_seconds or 1.0
     sums = _sums()
@@ -171,6 +149,9 @@ def _numbers(
         added_total=added,
         removed_total=removed,
         queue=queue,
+        refused=json.loads(refused) if isinstance(refused, str) else refused or {},
+        refusing=tuple(refusing or ()),
+        bytes_held=bytes_held,
     )
 
 

@@ -184,9 +184,9 @@ class Chores(Rounds):
         self._bodies_after = b""
         """Behind which large body the last round of collecting ended."""
         self.steps = [
-            Step("weigh", 1.0, self._call("weigh")),
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("record_history", 10.0, self._call("record_history")),
+            Step("weigh", 1.0, self._call("weigh")),
             Step("empty_deltas", 15.0, self._call("empty_deltas")),
             Step("summarize_history", 20.0, self._call("summarize_history")),
             Step("clean_up", 60.0, self._call("clean_up")),

@@ -21,6 +21,7 @@ declare
   v_last_xid bigint;
   v_xmin bigint;
   v_recent bigint;
+  v_events smallint[] := '{1,2,33}';
   v_totals bigint[];
   v_published bigint;
   v_backlog bigint;
@@ -36,20 +37,23 @@ begin
   v_queue_ids := array(
     select q.queue_id from signalbox.queue q where q.queue_id = v_gauge.queue_id or q.tenant_id = v_gauge.tenant_id
   );
+  if v_gauge.tenant_id is not null then
+    v_events := v_events || 24::smallint; -- a dead letter that is received is published anew, and nobody asked for it
+  end if;
   v_admitted := signalbox._register(v_gauge.admitted);
   v_last_xid := signalbox._register(v_gauge.last_xid);
   v_xmin := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
-  select coalesce(sum(d.amount), 0)
+  select coalesce(sum(case d.event when 24 then -d.amount else d.amount end), 0)
   into v_recent
   from signalbox.counter_delta d
-  where d.txid >= v_mark_xid and v_known and d.event in (1, 2, 33) and d.queue_id = any(v_queue_ids);
+  where d.txid >= v_mark_xid and v_known and d.event = any(v_events) and d.queue_id = any(v_queue_ids);
   v_totals := array(
     select sum(t.amount)::bigint
     from signalbox.queue_totals(v_queue_ids) q, unnest(q.totals) with ordinality t(amount, event)
     group by t.event
     order by t.event
   );
-  v_published := v_totals[1] + v_totals[2] + v_totals[33];
+  v_published := v_totals[1] + v_totals[2] + v_totals[33] - case when v_gauge.tenant_id is null then 0 else v_totals[24] end;
   v_backlog := signalbox.depth(v_totals, 'ready') + signalbox.depth(v_totals, 'scheduled')
     + signalbox.depth(v_totals, 'waiting') + signalbox.depth(v_totals, 'leased');
   select min(signalbox.oldest_visible_at(q)) into v_oldest from unnest(v_queue_ids) q;

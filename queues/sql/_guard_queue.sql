@@ -6,6 +6,15 @@ language plpgsql as $$
 declare
   v_tenant signalbox.tenant;
 begin
+  if tg_op = 'INSERT' then
+    -- A quota that is being set reaches this queue: either sees the other. Made one after the other only where counted.
+    perform from signalbox.tenant t
+    where t.tenant_id = new.tenant_id and t.max_queues > 0 and not new.is_dead_letter_queue
+    for no key update;
+    if not found then
+      perform from signalbox.tenant t where t.tenant_id = new.tenant_id for share;
+    end if;
+  end if;
   select * into v_tenant from signalbox.tenant t where t.tenant_id = new.tenant_id;
   if tg_op = 'INSERT' then
     if v_tenant.max_queues > 0 and not new.is_dead_letter_queue then
@@ -42,11 +51,16 @@ end $$;
 create or replace function signalbox._equip_queue() returns trigger
 language plpgsql as $$
 begin
-  if new.guards & 1 > 0 then
-    perform signalbox._ensure_refusals(new.queue_id, array['backlog', 'bytes', 'age', 'rate']);
-  end if;
-  if new.closed then
-    perform signalbox._ensure_refusals(new.queue_id, array['closed']);
+  if new.guards & 1 > 0 or new.closed then
+    perform signalbox._ensure_refusals(new.queue_id, array_remove(array[
+      case when new.max_backlog_messages > 0 or t.max_backlog_messages > 0 then 'backlog' end,
+      case when new.max_backlog_bytes > 0 or t.max_backlog_bytes > 0 then 'bytes' end,
+      case when new.max_oldest_age_seconds > 0 or t.max_oldest_age_seconds > 0 then 'age' end,
+      case when new.publish_rate_per_second > 0 or t.publish_rate_per_second > 0 then 'rate' end,
+      case when new.closed then 'closed' end
+    ], null))
+    from signalbox.tenant t
+    where t.tenant_id = new.tenant_id;
   end if;
   if signalbox._limits_sending(
     new.max_backlog_messages, new.max_backlog_bytes, new.max_oldest_age_seconds, new.publish_rate_per_second

@@ -2,6 +2,7 @@
 -- It returns expired leases and promotes due messages of its queue itself, so delivery needs no other process; while
 -- upkeep is alive (and does both every second) and nothing waits above priority 0, only when a claim comes back short.
 -- Call it in a transaction of its own, and commit before the work starts: a rollback would un-count the delivery.
+-- Where what may be in flight is limited it hands out no more than that leaves (_free_in_flight).
 -- durable => false lets the commit be asynchronous; only where the claim is the whole transaction.
 -- acknowledge => handles says first what ack would say, for the price of neither a call nor a commit of its own; a row
 -- without a message_id then names a handle that was no longer held.

@@ -98,7 +98,10 @@ def running_prometheus(folder: Path) -> Iterator[Prometheus]:
             process.wait()
 
 
-def test_prometheus_scrapes_the_console_and_answers_every_panel(engine: Engine, prometheus: Prometheus) -> None:
+def test_prometheus_scrapes_the_console_and_answers_every_panel(
+    make_engine: Callable[..., Engine], prometheus: Prometheus
+) -> None:
+    engine = make_engine(max_backlog_bytes=1_000_000)  # so that what limits export is there too
     waiting = f'signalbox_queue_messages{{queue="{engine.queue}",state="ready"}}'
     engine.die()
     for _ in range(4):

@@ -441,6 +441,27 @@ def test_quotas_that_come_later_hold_for_the_queues_there_are(make_tenant: Calla
     assert refused(engine.send, "after")["scope"] == "tenant"
 
 
+def test_dead_letters_that_are_received_are_not_taken_for_admitted(
+    make_tenant: Callable[..., list[Engine]], connect: Connect
+) -> None:
+    """They are published in the tenant's dead-letter queue; what is under way elsewhere counts none the less."""
+    (engine,) = make_tenant(1, max_backlog_messages=10)
+    for number in range(4):
+        engine.die(number)
+    sender = engine.on(connect())
+    sender.connection.execute("begin")
+    for number in range(4):
+        sender.send(number)
+    cemetery = Engine(engine.connection, f"{engine.queue}-dlq", engine.queue_id)
+    assert len(cemetery.receive(4)) == 4
+    evaluate(engine)
+
+    for number in range(2):
+        engine.send(number)
+    assert refused(engine.send, "third")["actual"] == 11
+    sender.connection.execute("commit")
+
+
 # Counting, and what nobody pays for
 
 

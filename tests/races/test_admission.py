@@ -296,3 +296,32 @@ def test_two_queues_made_at_once_are_counted_one_after_the_other(
 
     with pytest.raises(psycopg.Error, match="max_queues"):
         finish(making)
+
+
+@pytest.mark.parametrize("first", ["the queue", "the quota"])
+def test_a_queue_made_while_a_quota_is_set_is_limited(
+    engine: Engine, connect: Connect, observer: psycopg.Connection[Any], first: str
+) -> None:
+    tenant, queue = f"of-{engine.queue}", f"{engine.queue}-a"
+    engine.connection.execute("insert into signalbox.tenant (name) values (%s)", [tenant])
+    makes = ("select signalbox.create_queue(%s, '{}', %s)", queue, tenant)
+    limits = ("update signalbox.tenant set max_backlog_messages = 1 where name = %s returning 1", tenant)
+    one, other = engine.on(connect()), engine.on(connect())
+    one.connection.execute("begin")
+    one.value(*(makes if first == "the queue" else limits))
+    waiting = start(other.value, *(limits if first == "the queue" else makes))
+    until_waiting(observer, other.connection)
+    one.connection.execute("commit")
+    finish(waiting)
+
+    assert engine.value("select guards from signalbox.queue where name = %s", queue) == 1
+
+
+def test_queues_of_a_tenant_are_made_at_the_same_time(engine: Engine, connect: Connect) -> None:
+    """Where they are not counted nobody waits, in the tenant of all who name none least of all."""
+    first, second = engine.on(connect()), engine.on(connect(options="-c lock_timeout=1"))
+    first.connection.execute("begin")
+    first.value("select signalbox.create_queue(%s)", f"{engine.queue}-a")
+
+    assert second.value("select signalbox.create_queue(%s)", f"{engine.queue}-b")
+    first.connection.execute("rollback")

@@ -48,17 +48,17 @@ def test_floors_move_while_a_fold_hangs(engine: Engine, connect: Connect, make_f
 def test_no_step_holds_more_than_the_locks_of_its_transaction(engine: Engine, connect: Connect) -> None:
     """Session locks would stay with a pooled connection long after its client has gone."""
     session = engine.on(connect())
-    for _ in range(13):  # every step comes once
+    for _ in range(15):  # every step comes once
         session.value("select signalbox.upkeep()")
 
     assert session.value("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()") == 0
 
 
 def test_a_call_without_a_step_takes_them_in_turn(engine: Engine) -> None:
-    done = [engine.value("select signalbox.upkeep()").split(":")[0] for _ in range(26)]
+    done = [engine.value("select signalbox.upkeep()").split(":")[0] for _ in range(30)]
 
-    assert len(set(done)) == 13
-    assert done[:13] == done[13:]
+    assert len(set(done)) == 15
+    assert done[:15] == done[15:]
 
 
 def test_a_step_that_fails_does_not_stop_the_loop(engine: Engine, connect: Connect) -> None:
