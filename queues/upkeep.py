@@ -178,6 +178,7 @@ class Chores(Rounds):
             Step("empty_deltas", 15.0, self._call("empty_deltas")),
             Step("summarize_history", 20.0, self._call("summarize_history")),
             Step("clean_up", 60.0, self._call("clean_up")),
+            Step("forget_lanes", 60.0, self._call("forget_lanes")),
             Step("drop_history", 60.0, self._call("drop_history")),
             Step("drop_segments", 600.0, self.drop_segments),
             Step("drop_kept", 3600.0, self._call("drop_kept")),

@@ -47,6 +47,9 @@ begin
     alert_dead_letters = v_queue.alert_dead_letters
   where q.queue_id = v_queue.queue_id;
   if v_settings ?| array['mode', 'lane_max_in_flight', 'lane_release_interval_seconds'] then
+    if v_queue.mode = 'fifo' or v_queue.lane_max_in_flight > 0 then
+      perform signalbox._make_lane_heads(v_queue.queue_id);
+    end if;
     perform signalbox.hint_lanes(v_queue.queue_id);
   end if;
   return v_queue.queue_id;

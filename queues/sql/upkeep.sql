@@ -7,7 +7,7 @@ as $$
 #variable_conflict use_column
 declare
   c_steps constant text[] := array[
-    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
+    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
     'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept'
   ];
   v_step text := coalesce(upkeep.step, c_steps[nextval('signalbox.upkeep_turn') % cardinality(c_steps) + 1]);
@@ -17,6 +17,7 @@ begin
     when 'return_and_promote' then signalbox.return_and_promote(null) || ' messages'
     when 'release_lanes' then signalbox.release_lanes() || ' messages'
     when 'hint_lanes' then signalbox.hint_lanes() || ' lanes'
+    when 'forget_lanes' then signalbox.forget_lanes() || ' lanes'
     when 'ensure_partitions' then cardinality(signalbox.ensure_partitions()) || ' partitions'
     when 'publish_log_end' then 'log up to ' || signalbox.publish_log_end()
     when 'expire_messages' then signalbox.expire_messages() || ' messages'

@@ -80,6 +80,13 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_last_fold": ("(signalbox._last_fold()).fold_id", NUMBER),
     "_lane_of": ("signalbox._lane_of('fifo', 0, null)", ""),
     "_leave_lanes": ("signalbox._leave_lanes('{999999999999}')", NOTHING),
+    "_make_lane_heads": ("signalbox._make_lane_heads(%(queue_id)s)", NOTHING),
+    "_lane_lock": ("signalbox._lane_lock(1, 'a') = signalbox._lane_lock(2, 'a')", False),
+    "_lane_knowledge": ("(signalbox._lane_knowledge(%(queue_id)s, 'lane', 1)).place", 0),
+    "_note_lane": ("signalbox._note_lane(%(queue_id)s, 'lane', 1, row(null, 0, 0, '{}'))", NOTHING),
+    "_distrust_lanes": ("signalbox._distrust_lanes()", NOTHING),
+    "_hint_lanes": ("signalbox._hint_lanes(%(queue_id)s, true)", 1),
+    "forget_lanes": ("signalbox.forget_lanes()", NUMBER),
     "_leads": ("signalbox._leads(%(token)s)", True),
     "_make_dead_letter_queue": ("signalbox._make_dead_letter_queue('of-every-function', 1)", NUMBER),
     "_make_heads": ("signalbox._make_heads(%(queue_id)s)", NOTHING),
@@ -128,7 +135,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "drop_kept": ("signalbox.drop_kept()", NUMBER),
     "drop_segment": ("signalbox.drop_segment(999999999)", NOTHING),
     "empty_deltas": ("signalbox.empty_deltas()", NUMBER),
-    "ensure_floors": ("signalbox.ensure_floors(%(token)s, array[%(queue_id)s])", 3),
+    "ensure_floors": ("signalbox.ensure_floors(%(token)s, array[%(queue_id)s])", 5),
     "ensure_partitions": ("signalbox.ensure_partitions()", ARRAY),
     "event_total": ("signalbox.event_total('{5,1,2}', 'published', 'delivered')", 7),
     "expire_messages": ("signalbox.expire_messages()", NUMBER),
@@ -185,6 +192,7 @@ def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection
     names["token"] = uuid.uuid4()
     session.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
     session.value("select signalbox.take_lead(%s)", names["token"])
+    session.value("select signalbox._make_lane_heads(%s)", names["queue_id"])
     session.value("select signalbox._enter_lane(%s, 'lane', 0::smallint, 0::smallint, 999999999999)", names["queue_id"])
     session.connection.execute("create table signalbox.message_999999999 (like signalbox.message)")
     yield session.connection, names

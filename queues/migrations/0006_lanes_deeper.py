@@ -1,0 +1,54 @@
+"""Lanes under an old snapshot: floors for their hints and for what waits, and what is known of each lane's places and
+slots, so that a promoter does not walk over what the lane has consumed."""
+
+from django.db import migrations
+
+# The clock, as in clock_time.sql: functions are installed after the migrations.
+LATER = """greatest(
+  clock_timestamp(), timestamptz 'epoch' + pg_sequence_last_value('signalbox.clock'::regclass) * interval '1 microsecond'
+)"""
+
+FLOORS = f"""
+alter table signalbox.lane_hint alter column due_at set default {LATER};
+alter table signalbox.waiting alter column waiting_since set default {LATER};
+insert into signalbox.head (queue_id, kind)
+select q.queue_id, k.kind
+from signalbox.queue q, (values (12::smallint), (13::smallint)) k(kind)
+where q.mode = 'fifo' or q.lane_max_in_flight > 0
+  or exists (select from signalbox.waiting w where w.queue_id = q.queue_id)
+  or exists (select from signalbox.lane_hint h where h.queue_id = q.queue_id);
+"""
+
+# Slots are numbered in the order in which they are taken; under a lane's lock only one promoter takes any.
+SLOTS = """
+alter table signalbox.lane_slot add column slot bigint not null default nextval('signalbox.place');
+drop index signalbox.lane_slot_lane;
+create index lane_slot_lane on signalbox.lane_slot (queue_id, lane, slot);
+"""
+
+KNOWLEDGE = """
+create sequence signalbox.place_mark minvalue 0;
+create sequence signalbox.place_horizon minvalue 0;
+create sequence signalbox.lane_epoch;
+create sequence signalbox.lane_noted;
+select setval('signalbox.place_mark', 0), setval('signalbox.place_horizon', 0), nextval('signalbox.lane_epoch');
+grant select on sequence signalbox.place_mark, signalbox.place_horizon, signalbox.lane_epoch to public;
+create table signalbox.lane_floor (
+  queue_id integer not null,
+  lane text not null,
+  noted bigint not null default nextval('signalbox.lane_noted'),
+  noted_at timestamptz not null default clock_timestamp(),
+  epoch bigint not null,
+  place bigint not null,
+  slot bigint not null,
+  holders bigint[] not null
+);
+create index lane_floor_newest on signalbox.lane_floor (queue_id, lane, noted);
+alter table signalbox.lane_floor set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+create type signalbox.lane_knowledge as (origin tid, place bigint, slot bigint, holders bigint[]);
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("queues", "0003_lanes")]
+    operations = [migrations.RunSQL(statements) for statements in (FLOORS, SLOTS, KNOWLEDGE)]
