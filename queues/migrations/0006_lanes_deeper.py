@@ -11,6 +11,8 @@ LATER = """greatest(
 FLOORS = f"""
 alter table signalbox.lane_hint alter column due_at set default {LATER};
 alter table signalbox.waiting alter column waiting_since set default {LATER};
+drop index signalbox.lane_hint_lane;
+create index lane_hint_lane on signalbox.lane_hint (hashtextextended(lane, queue_id::bigint), due_at);
 insert into signalbox.head (queue_id, kind)
 select q.queue_id, k.kind
 from signalbox.queue q, (values (12::smallint), (13::smallint)) k(kind)

@@ -34,6 +34,7 @@ create or replace function signalbox._note_lane(
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_sort = off
 set jit = off
 as $$
 declare

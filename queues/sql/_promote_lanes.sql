@@ -3,13 +3,15 @@
 -- promoter has keeps its hint. Whoever changes a lane leaves a hint in the same transaction, and the lane is looked at in
 -- a statement that begins after the hint was seen and the lane was locked, so no change is overlooked.
 -- Bounded: p_limit lanes. Every probe begins where nothing was consumed yet: hints at their floor, the lane's places and
--- slots at what _note_lane wrote. Indexes: lane_hint_due, lane_hint_lane, lane_floor_newest, lane_slot_lane, waiting_lane.
+-- slots at what _note_lane wrote. Hints are found by the hash of their lane, and places in order, in words that rule out
+-- the other index of each table. Indexes: lane_hint_due, lane_hint_lane, lane_floor_newest, lane_slot_lane, waiting_lane.
 create or replace function signalbox._promote_lanes(p_queue_id integer, p_limit integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 set jit = off
 as $$
 declare
@@ -54,7 +56,9 @@ begin
     v_hints := array(
       select h.ctid
       from signalbox.lane_hint h
-      where h.queue_id = p_queue_id and h.lane = v_lane and h.due_at >= v_hint_floor and h.due_at <= v_now
+      where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
+        and h.lane = v_lane and h.queue_id + 0 = p_queue_id
+        and h.due_at >= v_hint_floor and h.due_at <= v_now
       order by h.due_at
       limit 1000
     );
@@ -83,7 +87,10 @@ begin
     if v_free > 0 and v_interval > 0 then
       -- A hint that is not due yet is the pause after the last release.
       v_free := case when exists (
-        select from signalbox.lane_hint h where h.queue_id = p_queue_id and h.lane = v_lane and h.due_at > v_now
+        select
+        from signalbox.lane_hint h
+        where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
+          and h.lane = v_lane and h.queue_id + 0 = p_queue_id and h.due_at > v_now
       ) then 0 else 1 end;
     end if;
     v_moved := 0;
@@ -123,14 +130,19 @@ begin
       from moment m, picked p;
       get diagnostics v_moved = row_count;
       -- What somebody else has in hand may come back.
-      continue when v_moved < v_free and exists (
-        select from signalbox.waiting w where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_known.place
-      );
+      if v_moved < v_free then
+        perform
+        from signalbox.waiting w
+        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_known.place
+        order by w.place
+        limit 1;
+        continue when found;
+      end if;
       if v_moved > 0 and v_interval > 0 then
         insert into signalbox.lane_hint (queue_id, lane, due_at)
         values (p_queue_id, v_lane, greatest(clock_timestamp() + v_interval * interval '1 second', signalbox.clock_time()));
       end if;
-      if v_moved > 0 and random() < 0.03 then
+      if v_moved > 0 and random() < 0.06 then
         perform signalbox._note_lane(p_queue_id, v_lane, v_epoch, v_known); -- now and then: a few dead entries cost less
       end if;
     end if;
@@ -209,7 +221,11 @@ begin
   select l.queue_id, l.lane
   from lanes l
   where p_again or not exists (
-    select from signalbox.lane_hint h where h.queue_id = l.queue_id and h.lane = l.lane
+    select
+    from signalbox.lane_hint h
+    where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(l.lane, l.queue_id::bigint)
+      and h.lane = l.lane and h.queue_id + 0 = l.queue_id
+      and h.due_at >= signalbox.floor_time((select d.floor from signalbox.head d where d.queue_id = l.queue_id and d.kind = 12 limit 1))
   );
   get diagnostics v_hinted = row_count;
   return v_hinted;

@@ -16,6 +16,8 @@ declare
   v_risen integer := 0;
   v_from timestamptz;
   v_first timestamptz;
+  -- No floor rises beyond the mark: looking further would be a walk over all that was consumed ahead of its deadline.
+  v_to timestamptz := timestamptz 'epoch' + advance_floor.mark * interval '1 microsecond';
 begin
   if not signalbox._leads(advance_floor.token) then
     return null;
@@ -30,31 +32,31 @@ begin
     if v_head.kind = 10 then
       select l.deadline into v_first
       from signalbox.lease l
-      where l.queue_id = v_head.queue_id and l.deadline >= v_from
+      where l.queue_id = v_head.queue_id and l.deadline >= v_from and l.deadline <= v_to
       order by l.deadline
       limit 1;
     elsif v_head.kind = 11 then
       select s.due_at into v_first
       from signalbox.scheduled s
-      where s.queue_id = v_head.queue_id and s.due_at >= v_from
+      where s.queue_id = v_head.queue_id and s.due_at >= v_from and s.due_at <= v_to
       order by s.due_at, s.message_id
       limit 1;
     elsif v_head.kind = 12 then
       select n.due_at into v_first
       from signalbox.lane_hint n
-      where n.queue_id = v_head.queue_id and n.due_at >= v_from
+      where n.queue_id = v_head.queue_id and n.due_at >= v_from and n.due_at <= v_to
       order by n.due_at
       limit 1;
     elsif v_head.kind = 13 then
       select w.waiting_since into v_first
       from signalbox.waiting w
-      where w.queue_id = v_head.queue_id and w.waiting_since >= v_from
+      where w.queue_id = v_head.queue_id and w.waiting_since >= v_from and w.waiting_since <= v_to
       order by w.waiting_since, w.message_id
       limit 1;
     else
       select r.ready_at into v_first
       from signalbox.ready r
-      where r.queue_id = v_head.queue_id and r.priority = v_head.kind and r.ready_at >= v_from
+      where r.queue_id = v_head.queue_id and r.priority = v_head.kind and r.ready_at >= v_from and r.ready_at <= v_to
       order by r.ready_at, r.message_id
       limit 1;
     end if;
