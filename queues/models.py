@@ -59,6 +59,8 @@ class Queue(models.Model):
     mode = models.CharField(max_length=20, db_default=str(SETTINGS["mode"].default))
     lane_max_in_flight = _integer("lane_max_in_flight")
     lane_release_interval_seconds = _number("lane_release_interval_seconds")
+    lane_max_waiting = _integer("lane_max_waiting")
+    block_lane_on_dead = _flag("block_lane_on_dead")
     backoff_base_seconds = _number("backoff_base_seconds")
     backoff_cap_seconds = _number("backoff_cap_seconds")
     jitter = _number("jitter")

@@ -11,6 +11,7 @@ from signalbox.errors import (
     PayloadTooLarge,
     QueueClosed,
     QueueNotFound,
+    QuotaExceeded,
     SignalboxError,
     WrongIsolation,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "PayloadTooLarge",
     "QueueClosed",
     "QueueNotFound",
+    "QuotaExceeded",
     "SignalboxError",
     "WrongIsolation",
 ]

@@ -7,6 +7,7 @@ The database names its refusals by SQLSTATE. Here is the only place that knows w
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,6 +44,34 @@ class DeduplicationConflict(SignalboxError):
     def __init__(self, message: str = "", first_message_id: int | None = None) -> None:
         super().__init__(message)
         self.first_message_id = first_message_id
+
+
+class QuotaExceeded(SignalboxError):
+    """A limit of the queue or its tenant would be exceeded; nothing was done.
+
+    `reason` is backlog, bytes, age, rate, lane, queues, retention or long_polls; `limit` and `actual` are in the
+    limit's unit. `retry_after` is in seconds; None: what was asked for is itself above the limit.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        reason: str = "",
+        limit: float = 0.0,
+        actual: float = 0.0,
+        retry_after: float | None = None,
+        field: str | None = None,
+        scope: str = "queue",
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.limit = limit
+        self.actual = actual
+        self.retry_after = retry_after
+        self.field = field
+        """The limit's name, say max_backlog_messages."""
+        self.scope = scope
+        """Whose limit it is: queue or tenant."""
 
 
 class QueueClosed(SignalboxError):
@@ -101,6 +130,10 @@ def _deduplication_conflict(error: psycopg.Error) -> DeduplicationConflict:
     return DeduplicationConflict(_message(error), first_message_id=int(named[0]) if named else None)
 
 
+def _quota_exceeded(error: psycopg.Error) -> QuotaExceeded:
+    return QuotaExceeded(_message(error), **json.loads(error.diag.message_detail or "{}"), field=error.diag.column_name)
+
+
 _BY_SQLSTATE: dict[str, Callable[[psycopg.Error], SignalboxError]] = {
     "SB400": _invalid_argument,
     "SB404": lambda error: QueueNotFound(_message(error)),
@@ -108,6 +141,7 @@ _BY_SQLSTATE: dict[str, Callable[[psycopg.Error], SignalboxError]] = {
     "SB413": lambda error: PayloadTooLarge(_message(error)),
     "SB423": lambda error: QueueClosed(_message(error)),
     "SB425": lambda error: WrongIsolation(_message(error)),
+    "SB429": _quota_exceeded,
     "22P02": _unstorable_payload,  # not JSON, or a lone surrogate
     "22P05": _unstorable_payload,  # \u0000
     "22021": _unstorable_text,  # NUL, or bytes that are not the database's encoding

@@ -1,16 +1,16 @@
 """Lanes under an old snapshot: floors for their hints and for what waits, and what is known of each lane's places and
 slots, so that a promoter does not walk over what the lane has consumed."""
 
-from django.db import migrations
+from django.db import migrations, models
 
-# The clock, as in clock_time.sql: functions are installed after the migrations.
-LATER = """greatest(
+# Both times are those of clock_time.sql, in its own words: functions are installed after the migrations.
+FLOORS = """
+alter table signalbox.lane_hint alter column due_at set default greatest(
   clock_timestamp(), timestamptz 'epoch' + pg_sequence_last_value('signalbox.clock'::regclass) * interval '1 microsecond'
-)"""
-
-FLOORS = f"""
-alter table signalbox.lane_hint alter column due_at set default {LATER};
-alter table signalbox.waiting alter column waiting_since set default {LATER};
+);
+alter table signalbox.waiting alter column waiting_since set default greatest(
+  clock_timestamp(), timestamptz 'epoch' + pg_sequence_last_value('signalbox.clock'::regclass) * interval '1 microsecond'
+);
 drop index signalbox.lane_hint_lane;
 create index lane_hint_lane on signalbox.lane_hint (hashtextextended(lane, queue_id::bigint), due_at);
 insert into signalbox.head (queue_id, kind)
@@ -53,4 +53,8 @@ create type signalbox.lane_knowledge as (origin tid, place bigint, slot bigint, 
 
 class Migration(migrations.Migration):
     dependencies = [("queues", "0003_lanes")]
-    operations = [migrations.RunSQL(statements) for statements in (FLOORS, SLOTS, KNOWLEDGE)]
+    operations = [
+        migrations.AddField("queue", "lane_max_waiting", models.BigIntegerField(db_default=0)),
+        migrations.AddField("queue", "block_lane_on_dead", models.BooleanField(db_default=False)),
+        *[migrations.RunSQL(statements) for statements in (FLOORS, SLOTS, KNOWLEDGE)],
+    ]

@@ -96,6 +96,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_refuse": ("signalbox._refuse('field', 'is wrong')", Refusal("SB400")),
     "_refuse_closed": ("signalbox._refuse_closed('queue')", Refusal("SB423")),
     "_refuse_fifo_delay": ("signalbox._refuse_fifo_delay()", Refusal("SB400")),
+    "_refuse_full_lane": ("signalbox._refuse_full_lane(%(queue_id)s, 'lane', 1)", Refusal("SB429")),
     "_refuse_isolation": ("signalbox._refuse_isolation('receive')", Refusal("SB425")),
     "_refuse_step": ("signalbox._refuse_step('step', '{a,b}')", Refusal("SB400")),
     "_refuse_too_large": ("signalbox._refuse_too_large(2, 1)", Refusal("SB413")),

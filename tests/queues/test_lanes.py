@@ -7,6 +7,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
+from queues.errors import QuotaExceeded, translated
 from tests.engine import Engine
 
 MakeEngine = Callable[..., Engine]
@@ -235,7 +236,126 @@ class TestLimits:
         while rows := engine.receive(10):
             engine.ack(*(row[1] for row in rows))
 
-        for table in ("waiting", "lane_slot", "lane_hint", "lane_limit"):
+        for table in ("waiting", "lane_slot", "lane_hint", "lane_limit", "lane_floor"):
             assert engine.value(f"select count(*) from signalbox.{table} where queue_id = %s", engine.queue_id) == 0, (
                 table
             )
+
+
+class TestFullLanes:
+    def test_a_send_into_a_full_lane_is_refused_and_leaves_nothing(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1, lane_max_waiting=2)
+        for number in range(2):
+            engine.send(number, group_id="a")
+
+        with pytest.raises(QuotaExceeded) as caught, translated():
+            engine.send("one too many", group_id="a")
+
+        error = caught.value
+        assert (error.reason, error.limit, error.actual, error.retry_after) == ("lane", 2, 3, 1)
+        assert error.field == "lane_max_waiting"
+        assert engine.waiting() == 2
+        engine.send("another group", group_id="b")
+        engine.send("no group")
+
+    def test_room_is_made_by_what_is_let_go(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(mode="fifo", lane_max_waiting=1)
+        engine.send("under way", group_id="a")
+        handle = engine.receive_one()[1]
+        engine.send("waits", group_id="a")
+        with pytest.raises(psycopg.Error, match="1 messages wait in the lane of the group 'a', 1 may"):
+            engine.send("one too many", group_id="a")
+
+        engine.ack(handle)
+        engine.receive_one()
+        engine.send("fits", group_id="a")
+
+    def test_a_batch_goes_whole_or_not_at_all(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1, lane_max_waiting=3)
+        batch = "select signalbox.send_batch(%s, array_fill('1'::jsonb, array[%s]), group_ids => %s)"
+        with pytest.raises(QuotaExceeded) as caught, translated():
+            engine.rows(batch, engine.queue, 6, ["a"] * 4 + ["b"] * 2)
+        assert caught.value.retry_after is None  # it would never fit
+        assert engine.waiting() == 0
+
+        engine.rows(batch, engine.queue, 6, ["a"] * 3 + ["b"] * 3)
+        with pytest.raises(QuotaExceeded) as caught, translated():
+            engine.rows(batch, engine.queue, 2, ["c", "b"])
+        assert caught.value.retry_after == 1
+        assert engine.waiting() == 6
+
+    def test_what_returns_to_its_lane_is_not_refused(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1, lane_max_waiting=1)
+        dead = engine.send("dies", group_id="a")
+        engine.nack(engine.receive_one()[1], reason="rejected")
+        engine.send("under way", group_id="a")
+        engine.receive_one()
+        engine.send("waits", group_id="a")
+
+        redrive = "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))"
+        assert len(engine.rows(redrive, dead)) == 1
+        assert engine.waiting() == 2
+
+
+class TestBlockedByTheDead:
+    @pytest.fixture
+    def blocked(self, make_engine: MakeEngine) -> tuple[Engine, list[int]]:
+        """A group whose first has died, with two behind it."""
+        engine = make_engine(mode="fifo", block_lane_on_dead=True)
+        sent = [engine.send(number, group_id="a") for number in range(3)]
+        assert engine.nack(engine.receive_one()[1], reason="rejected") == "dead"
+        return engine, sent
+
+    def test_its_group_waits_and_others_do_not(self, blocked: tuple[Engine, list[int]]) -> None:
+        engine, _ = blocked
+        assert engine.receive(10) == []
+        other = engine.send("another", group_id="b")
+        assert [row[0] for row in engine.receive(10)] == [other]
+        assert (engine.waiting(), engine.counted()) == (2, engine.recounted())
+
+    def test_redriven_it_goes_first(self, blocked: tuple[Engine, list[int]]) -> None:
+        engine, sent = blocked
+        engine.rows(
+            "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))",
+            sent[0],
+        )
+
+        for message_id in sent:
+            ((received, handle, *_),) = engine.receive(10)
+            assert received == message_id
+            engine.ack(handle)
+        assert (engine.waiting(), engine.counted()) == (0, engine.recounted())
+        assert engine.value("select count(*) from signalbox.lane_slot where queue_id = %s", engine.queue_id) == 0
+
+    @pytest.mark.parametrize(
+        "way",
+        [
+            "signalbox.delete_dead_letters(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))",
+            "signalbox.purge('{queue}-dlq', states => array['dead']) from (select %s) message",
+            "signalbox.configure_queue('{queue}', '{{\"block_lane_on_dead\": false}}') from (select %s) message",
+            "count(*) from signalbox.receive('{queue}-dlq', 10), (select %s) message",
+            (
+                "count(*) from signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter"
+                " where message_id = %s), target_queue => '{queue}-dlq')"
+            ),
+        ],
+        ids=["deleted", "purged", "no longer blocking", "received from its queue", "redriven elsewhere"],
+    )
+    def test_the_next_goes_when_it_is_gone(self, blocked: tuple[Engine, list[int]], way: str) -> None:
+        engine, sent = blocked
+        engine.rows("select " + way.format(queue=engine.queue), sent[0])
+
+        assert [row[0] for row in engine.receive(10)] == [sent[1]]
+
+    def test_it_expires_like_any_dead_letter(self, blocked: tuple[Engine, list[int]]) -> None:
+        engine, sent = blocked
+        engine.connection.execute(
+            "update signalbox.dead_letter set died_at = now() - interval '1 year' where message_id = %s", (sent[0],)
+        )
+        engine.value("select signalbox.expire_messages()")
+
+        assert [row[0] for row in engine.receive(10)] == [sent[1]]
+
+    def test_only_a_fifo_queue_knows_it(self, make_engine: MakeEngine) -> None:
+        with pytest.raises(psycopg.Error, match="block_lane_on_dead needs a FIFO queue"):
+            make_engine(block_lane_on_dead=True)
