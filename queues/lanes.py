@@ -18,11 +18,11 @@ MOST_HOLDERS = 3
 
 @dataclass(frozen=True)
 class Holder:
-    """A message that has one of a lane's slots. `until` is its deadline, or when it is due again; null when ready."""
+    """A message that has one of a lane's slots. `until` is its deadline, or when it is due again; null when ready or dead."""
 
     message_id: int
     state: str
-    """ready, leased or scheduled (backing off)."""
+    """ready, leased, scheduled (backing off), or dead where the dead hold their group."""
     consumer: str | None
     until: datetime | None
 
@@ -65,6 +65,18 @@ def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: st
     ]
 
 
+def dead_ahead(queue_id: int, lane: str) -> int | None:
+    """The dead message that holds this lane of a FIFO queue, if one does. A few index probes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select s.message_id from signalbox.lane_slot s join signalbox.dead_letter d using (message_id)"
+            " where s.queue_id = %s and s.lane = %s limit 1",
+            [queue_id, lane],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
 # Every step finds the next lane of any of three indexes: those with messages waiting, under way, or a limit.
 _LANES = """
 with recursive names as (
@@ -89,7 +101,8 @@ order by l.n
 
 _HOLDERS = """
 select l.lane, s.message_id,
-  case when e.message_id is not null then 'leased' when d.message_id is not null then 'scheduled' else 'ready' end,
+  case when e.message_id is not null then 'leased' when d.message_id is not null then 'scheduled'
+    when x.message_id is not null then 'dead' else 'ready' end,
   e.consumer, coalesce(e.deadline, d.due_at)
 from unnest(%(lanes)s::text[]) l(lane)
 cross join lateral (
@@ -99,5 +112,6 @@ cross join lateral (
 ) s
 left join signalbox.lease e on e.message_id = s.message_id
 left join signalbox.scheduled d on d.message_id = s.message_id
+left join signalbox.dead_letter x on x.message_id = s.message_id
 order by l.lane, s.message_id
 """

@@ -132,3 +132,11 @@ def test_nothing_visible_has_no_age() -> None:
 def test_lanes_that_nothing_moves_are_watched() -> None:
     assert said(waiting=3) == (Health.WATCH, "3 messages held up in lanes, and none is ready or in flight.")
     assert said(waiting=3, leased=1) == (Health.HEALTHY, "")
+
+
+def test_the_dead_that_hold_their_groups_are_blamed() -> None:
+    blocking = Queue(alert_oldest_age_seconds=300.0, alert_dead_letters=9, block_lane_on_dead=True)
+    behind = "3 messages held up behind dead ones, until these are redriven, deleted or purged."
+    assert said(waiting=3, dead=1, queue=blocking) == (Health.WATCH, behind)
+    assert said(waiting=3, dead=10, queue=blocking) == (Health.BREACHING, f"10 dead letters, 9 allowed. {behind}")
+    assert said(waiting=3, dead=1, scheduled=1, queue=blocking)[1].startswith("3 messages held up in lanes")

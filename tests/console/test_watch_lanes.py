@@ -95,6 +95,17 @@ def test_the_page_of_a_waiting_message_says_what_it_waits_for(operator: Browser,
     assert len(operator.see(f"/queues/{limited.queue}/messages?state=waiting").rows()) == 4
 
 
+def test_a_dead_message_that_holds_its_group_is_named(operator: Browser, make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(mode="fifo", block_lane_on_dead=True)
+    dead, waiting = engine.send(1, group_id="acme"), engine.send(2, group_id="acme")
+    engine.nack(engine.receive_one()[1], reason="rejected")
+
+    (row,) = lanes(operator, engine).rows()
+    assert f"{dead} dead: the group waits until it is redriven, deleted or purged" in row
+    page = operator.see(f"/queues/{engine.queue}/messages/{waiting}")
+    assert f"behind message {dead}, which is dead and holds the group acme" in page.text
+
+
 def test_mode_is_chosen_for_a_new_queue(admin: Browser, engine: Engine) -> None:
     form = admin.see("/new-queue")
     admin.submit("/new-queue", **form.fields() | {"name": f"{engine.queue}-fifo", "mode": "fifo"})

@@ -292,7 +292,9 @@ class TestFullLanes:
         engine.receive_one()
         engine.send("waits", group_id="a")
 
-        redrive = "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))"
+        redrive = (
+            "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))"
+        )
         assert len(engine.rows(redrive, dead)) == 1
         assert engine.waiting() == 2
 
