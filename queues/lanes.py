@@ -1,7 +1,8 @@
 """The lanes of a queue as they stand: what waits in each, what is under way, and what it waits for.
 
 A lane is a group with a limit of its own (see `queues/sql/_promote_lanes.sql`). One is known only while it has messages
-or a limit of its own; a page of them is read by walking from lane to lane, however long they are.
+or a limit of its own; a page of them is read by walking from lane to lane, however long they are,
+and counters say what each has (`queues/sql/lane_counts.sql`).
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from datetime import datetime
 
 from django.db import connection
 
-MOST_COUNTED = 1_000
 MOST_HOLDERS = 3
 
 
 @dataclass(frozen=True)
 class Holder:
-    """A message that has one of a lane's slots. `until` is its deadline, or when it is due again; null when ready or dead."""
+    """A message that has one of a lane's slots. `until` is its deadline, or when it is due again; null else null."""
 
     message_id: int
     state: str
@@ -29,7 +29,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Lane:
-    """One lane. `waiting` counts to `MOST_COUNTED`; `under_way` are ready, in flight or, where FIFO, backing off."""
+    """One lane. `under_way` are ready, in flight or, where FIFO, backing off."""
 
     group_id: str
     waiting: int
@@ -43,14 +43,10 @@ class Lane:
         """How many are under way beside the holders that are named."""
         return self.under_way - len(self.holders)
 
-    @property
-    def waiting_is_exact(self) -> bool:
-        return self.waiting <= MOST_COUNTED
-
 
 def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: str | None = None) -> list[Lane]:
     """Up to `size` lanes by group id, those behind `after`; `only` is the one of this group. Two queries."""
-    arguments = {"queue_id": queue_id, "after": after, "size": size, "only": only, "most": MOST_COUNTED + 1}
+    arguments = {"queue_id": queue_id, "after": after, "size": size, "only": only}
     with connection.cursor() as cursor:
         cursor.execute(_LANES, arguments)
         lanes = cursor.fetchall()
@@ -86,15 +82,13 @@ with recursive names as (
   from names l
   where l.lane is not null and l.n < %(size)s and %(only)s::text is null
 )
-select l.lane,
-  (select count(*) from (
-    select from signalbox.waiting w where w.queue_id = %(queue_id)s and w.lane = l.lane limit %(most)s) w),
+select l.lane, c.waiting,
   (select w.waiting_since from signalbox.waiting w
     where w.queue_id = %(queue_id)s and w.lane = l.lane order by w.place limit 1),
-  (select count(*) from (
-    select from signalbox.lane_slot s where s.queue_id = %(queue_id)s and s.lane = l.lane limit %(most)s) s),
+  c.under_way,
   (select o.max_in_flight from signalbox.lane_limit o where o.queue_id = %(queue_id)s and o.lane = l.lane)
 from names l
+left join signalbox.lane_counts(%(queue_id)s, array(select n.lane from names n where n.lane is not null)) c using (lane)
 where l.lane is not null
 order by l.n
 """

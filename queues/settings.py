@@ -105,8 +105,8 @@ _ALL = (
         "lane_max_waiting",
         "integer",
         0,
-        "How many messages of one group may wait in its lane: a send that would make it more is refused. 0 is no limit. "
-        "Each send counts what waits up to this number, so a large one costs it time.",
+        "How many messages of one group may wait in its lane: a send that would make it more is refused. 0 is no "
+        "limit. Each send counts what waits up to this number, so a large one costs it time.",
         unit="messages",
         minimum=0,
         maximum=100_000,
@@ -115,8 +115,8 @@ _ALL = (
         "block_lane_on_dead",
         "boolean",
         False,
-        "In a FIFO queue: a message that dies holds its group until it is redriven, which delivers it first, deleted or "
-        "purged. Otherwise the next one goes.",
+        "In a FIFO queue: a message that dies holds its group until it is redriven, which delivers it first, deleted "
+        "or purged. Otherwise the next one goes.",
     ),
     _seconds(
         "backoff_base_seconds", 5.0, 0.0, 86_400.0, "Pause before the first retry; it doubles with each further one."

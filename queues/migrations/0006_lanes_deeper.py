@@ -50,11 +50,34 @@ alter table signalbox.lane_floor set (autovacuum_vacuum_scale_factor = 0, autova
 create type signalbox.lane_knowledge as (origin tid, place bigint, slot bigint, holders bigint[]);
 """
 
+# What each lane has, by deltas and folds like the counters of a queue; the newest row of a lane counts.
+COUNTERS = """
+alter table signalbox.counter_delta add column lane text;
+create table signalbox.lane_stat (
+  queue_id integer not null,
+  lane text not null,
+  fold_id bigint not null,
+  folded_at timestamptz not null,
+  waiting bigint not null,
+  under_way bigint not null
+);
+create index lane_stat_newest on signalbox.lane_stat (queue_id, lane, fold_id);
+alter table signalbox.lane_stat set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+insert into signalbox.lane_stat (queue_id, lane, fold_id, folded_at, waiting, under_way)
+select l.queue_id, l.lane, (select max(f.fold_id) from signalbox.fold f), clock_timestamp(), sum(l.waiting), sum(l.under_way)
+from (
+  select w.queue_id, w.lane, 1 as waiting, 0 as under_way from signalbox.waiting w
+  union all
+  select s.queue_id, s.lane, 0, 1 from signalbox.lane_slot s
+) l
+group by l.queue_id, l.lane;
+"""
+
 
 class Migration(migrations.Migration):
     dependencies = [("queues", "0003_lanes")]
     operations = [
         migrations.AddField("queue", "lane_max_waiting", models.BigIntegerField(db_default=0)),
         migrations.AddField("queue", "block_lane_on_dead", models.BooleanField(db_default=False)),
-        *[migrations.RunSQL(statements) for statements in (FLOORS, SLOTS, KNOWLEDGE)],
+        *[migrations.RunSQL(statements) for statements in (FLOORS, SLOTS, KNOWLEDGE, COUNTERS)],
     ]

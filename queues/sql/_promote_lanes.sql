@@ -119,8 +119,8 @@ begin
         insert into signalbox.lane_slot (message_id, queue_id, lane)
         select p.message_id, p_queue_id, v_lane from picked p
       ), counted as (
-        insert into signalbox.counter_delta (queue_id, event, amount)
-        select p_queue_id, 35::smallint, count(*) from picked having count(*) > 0
+        insert into signalbox.counter_delta (queue_id, event, amount, lane)
+        select p_queue_id, 35::smallint, count(*), v_lane from picked having count(*) > 0
       ), moment as materialized (
         select signalbox.clock_time() as at
       )

@@ -11,6 +11,7 @@ declare
   v_head record;
   v_ids bigint[];
   v_counts smallint[];
+  v_lanes text[];
   v_expired bigint := 0;
 begin
   if not pg_try_advisory_xact_lock(hashtext('signalbox.expire'), 0) then
@@ -70,12 +71,13 @@ begin
         limit expire_messages.max_messages - v_expired
         for update skip locked
       ))
-      returning w.message_id, w.receive_count
+      returning w.message_id, w.receive_count, w.lane
     )
-    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
-    into v_ids, v_counts
+    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id),
+      array_agg(g.lane order by g.message_id)
+    into v_ids, v_counts, v_lanes
     from gone g;
-    perform signalbox._settle(v_head.queue_id, 'e', 36::smallint, v_ids, v_counts);
+    perform signalbox._settle_waiting(v_head.queue_id, 'e', 36::smallint, v_ids, v_counts, v_lanes);
     v_expired := v_expired + coalesce(cardinality(v_ids), 0);
   end loop;
   for v_head in

@@ -77,14 +77,14 @@ begin
     select redrive.redrive_id, g.dead_letter_id, g.message_id, g.target_queue_id, clock_timestamp(), redrive.actor
     from gone g
   ), counted as (
-    insert into signalbox.counter_delta (queue_id, event, amount)
-    select g.source_queue_id, 13::smallint, count(*) from gone g group by g.source_queue_id
+    insert into signalbox.counter_delta (queue_id, event, amount, lane)
+    select g.source_queue_id, 13::smallint, count(*), null from gone g group by g.source_queue_id
     union all
-    select g.queue_id, 23::smallint, count(*) from gone g group by g.queue_id
+    select g.queue_id, 23::smallint, count(*), null from gone g group by g.queue_id
     union all
-    select p.target_queue_id, case when p.lane is null or p.holds then 14 else 38 end::smallint, count(*)
-    from placed p
-    group by p.target_queue_id, p.lane is null or p.holds
+    select p.target_queue_id, case when p.waits_in is null then 14 else 38 end::smallint, count(*), p.waits_in
+    from (select d.*, case when not d.holds then d.lane end as waits_in from placed d) p
+    group by p.target_queue_id, p.waits_in
   ), moment as materialized (
     select signalbox.clock_time() as at
   ), readied as (
@@ -109,6 +109,9 @@ begin
     returning s.queue_id, s.lane
   ), hinted_behind as (
     insert into signalbox.lane_hint (queue_id, lane) select distinct l.queue_id, l.lane from left_behind l
+  ), counted_behind as (
+    insert into signalbox.counter_delta (queue_id, event, amount, lane)
+    select l.queue_id, 48::smallint, count(*), l.lane from left_behind l group by l.queue_id, l.lane
   )
   select g.dead_letter_id, g.message_id, g.target_queue_id from gone g order by g.dead_letter_id;
 end $$;

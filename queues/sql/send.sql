@@ -102,7 +102,7 @@ begin
         send.priority::smallint, clock_timestamp()
       )
     )
-    insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 33::smallint, 1);
+    insert into signalbox.counter_delta (queue_id, event, amount, lane) values (v_queue_id, 33::smallint, 1, v_lane);
     perform signalbox._enter_lane(v_queue_id, v_lane, send.priority::smallint, 0::smallint, v_id);
   else
     with logged as (

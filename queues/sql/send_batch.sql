@@ -144,8 +144,8 @@ begin
     insert into signalbox.message (message_id, queue_id, payload, group_id, priority, sent_at)
     select g.message_id, p_queue_id, g.payload, g.group_id, 0::smallint, clock_timestamp() from given g
   ), counted as (
-    insert into signalbox.counter_delta (queue_id, event, amount)
-    select p_queue_id, case when g.lane is null then 1 else 33 end::smallint, count(*) from given g group by g.lane is null
+    insert into signalbox.counter_delta (queue_id, event, amount, lane)
+    select p_queue_id, case when g.lane is null then 1 else 33 end::smallint, count(*), g.lane from given g group by g.lane
   ), moment as materialized (
     select signalbox.clock_time() as at
   ), readied as (

@@ -332,7 +332,10 @@ class TestBlockedByTheDead:
     @pytest.mark.parametrize(
         "way",
         [
-            "signalbox.delete_dead_letters(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))",
+            (
+                "signalbox.delete_dead_letters(array(select dead_letter_id from signalbox.dead_letter"
+                " where message_id = %s))"
+            ),
             "signalbox.purge('{queue}-dlq', states => array['dead']) from (select %s) message",
             "signalbox.configure_queue('{queue}', '{{\"block_lane_on_dead\": false}}') from (select %s) message",
             "count(*) from signalbox.receive('{queue}-dlq', 10), (select %s) message",
@@ -361,3 +364,59 @@ class TestBlockedByTheDead:
     def test_only_a_fifo_queue_knows_it(self, make_engine: MakeEngine) -> None:
         with pytest.raises(psycopg.Error, match="block_lane_on_dead needs a FIFO queue"):
             make_engine(block_lane_on_dead=True)
+
+
+class TestCounts:
+    def test_each_lane_is_counted_through_everything_that_happens_to_it(self, make_engine: MakeEngine) -> None:
+        """Sent alone and together, failing, backing off, dying, redriven, purged and expired; folded in between."""
+        engine = make_engine(lane_max_in_flight=2, max_receives=2)
+        for number in range(3):
+            engine.send(number, group_id="a")
+        engine.rows(
+            "select signalbox.send_batch(%s, array_fill('1'::jsonb, array[5]), group_ids => %s)",
+            engine.queue,
+            ["a", "b", "b", "b", None],
+        )
+        assert engine.lanes() == engine.lanes_recounted() == {"a": (4, 0), "b": (3, 0)}
+
+        received = {row[0]: row[1] for row in engine.receive(10)}
+        assert engine.lanes() == engine.lanes_recounted() == {"a": (2, 2), "b": (1, 2)}
+        engine.value("select signalbox.fold()")
+        handles = list(received.values())
+        engine.ack(handles[0])
+        engine.nack(handles[1], delay_seconds=0.000001)
+        engine.nack(handles[2], reason="rejected")
+        engine.value("select signalbox.return_and_promote(array[%s])", engine.queue_id)
+        assert engine.lanes() == engine.lanes_recounted()
+        engine.value("select signalbox.fold()")
+        letters = "array(select dead_letter_id from signalbox.dead_letter where source_queue_id = %s)"
+        engine.rows(f"select signalbox.redrive({letters})", engine.queue_id)
+        assert engine.lanes() == engine.lanes_recounted()
+        engine.connection.execute(
+            "update signalbox.waiting set waiting_since = now() - interval '1 year' where queue_id = %s and lane = 'a'",
+            [engine.queue_id],
+        )
+        engine.value("select signalbox.expire_messages()")
+        assert engine.lanes() == engine.lanes_recounted()
+        engine.value("select signalbox.purge(%s, states => '{ready,scheduled,waiting,leased}')", engine.queue)
+        assert engine.lanes() == engine.lanes_recounted() == {}
+
+    def test_a_lane_that_has_been_empty_for_a_minute_leaves_no_row(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1)
+        engine.send(group_id="a")
+        engine.value("select signalbox.fold()")
+        engine.ack(engine.receive_one()[1])
+        engine.value("select signalbox.fold()")
+        engine.connection.execute("update signalbox.lane_stat set folded_at = now() - interval '2 minutes'")
+        engine.value("select signalbox.clean_up()")
+
+        assert engine.value("select count(*) from signalbox.lane_stat where queue_id = %s", engine.queue_id) == 0
+        engine.send(group_id="a")
+        assert engine.lanes() == {"a": (1, 0)}
+
+    def test_more_than_a_thousand_are_counted(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(mode="fifo")
+        engine.rows("select count(*) from signalbox.send_batch(%s, array_fill('1'::jsonb, array[5000]))", engine.queue)
+        engine.receive(1)
+
+        assert engine.lanes() == engine.lanes_recounted() == {"": (4999, 1)}
