@@ -27,6 +27,7 @@ TOTALS: dict[str, tuple[str, ...]] = {
     "dead_lettered": tuple(f"dead_{reason}" for reason in DEAD_REASONS),
     "deduplicated": ("deduplicated",),
     "redriven": ("redriven",),
+    "aged": ("aged",),
     "released_from_lane": ("released_from_lane",),
     # A dead letter is purged or expires where it lives, in its dead-letter queue; its source only forgets it.
     "purged": ("purged_ready", "purged_scheduled", "purged_waiting", "purged_leased", "purged_held"),

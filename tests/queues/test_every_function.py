@@ -42,7 +42,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_ack_claims": ("(signalbox._ack_claims(array[%(handle)s])).acked", True),
     "_refuse_claim": ("signalbox._refuse_claim('q', 1, 0, null)", Refusal("SB400")),
     "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
-    "_best_band": ("(signalbox._best_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
+    "_next_band": ("(signalbox._next_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
     "_bury": (
         (
             "signalbox._bury(%(queue_id)s, array(select l from signalbox.lease l where l.queue_id = %(queue_id)s),"
