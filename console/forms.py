@@ -30,7 +30,7 @@ GROUPS: dict[str, list[str]] = {
     ],
     "Groups": ["lane_max_in_flight", "lane_release_interval_seconds", "lane_max_waiting", "block_lane_on_dead"],
     "Keeping": ["retention_seconds", "dedup_window_seconds", "max_payload_bytes"],
-    "Alerts": ["alert_oldest_age_seconds", "alert_dead_letters"],
+    "Alerts": ["alert_oldest_age_seconds", "alert_dead_letters", "warn_every_seconds"],
 }
 
 

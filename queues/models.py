@@ -71,6 +71,7 @@ class Queue(models.Model):
     closed = _flag("closed")
     alert_oldest_age_seconds = _number("alert_oldest_age_seconds")
     alert_dead_letters = _integer("alert_dead_letters")
+    warn_every_seconds = _number("warn_every_seconds")
 
     paused_at = models.DateTimeField(null=True)
     paused_by = models.CharField(max_length=150, null=True)

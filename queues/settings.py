@@ -172,6 +172,14 @@ _ALL = (
         minimum=0,
         maximum=1_000_000_000,
     ),
+    _seconds(
+        "warn_every_seconds",
+        600.0,
+        0.0,
+        86_400.0,
+        "Shortest time between two lines in the database's log about the same trouble of this queue: expired leases, "
+        "dead messages, messages unclaimed for too long. 0 is no line.",
+    ),
 )
 
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}

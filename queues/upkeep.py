@@ -175,6 +175,7 @@ class Chores(Rounds):
         self.steps = [
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("record_history", 10.0, self._call("record_history")),
+            Step("log_warnings", 10.0, self._call("log_warnings")),
             Step("empty_deltas", 15.0, self._call("empty_deltas")),
             Step("summarize_history", 20.0, self._call("summarize_history")),
             Step("clean_up", 60.0, self._call("clean_up")),

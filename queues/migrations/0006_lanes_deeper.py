@@ -73,11 +73,30 @@ from (
 group by l.queue_id, l.lane;
 """
 
+# When each kind of trouble of a queue was last written to the log, and up to which total. What was before is not told.
+WARNINGS = """
+create table signalbox.logged_warning (
+  queue_id integer not null,
+  kind text not null,
+  logged_at timestamptz not null,
+  counted bigint not null,
+  primary key (queue_id, kind)
+);
+insert into signalbox.logged_warning (queue_id, kind, logged_at, counted)
+select s.queue_id, k.kind, clock_timestamp(), k.counted
+from (select distinct on (n.queue_id) n.queue_id, n.totals from signalbox.queue_stat n order by n.queue_id, n.fold_id desc) s,
+  lateral (values
+    ('expired', coalesce(s.totals[10], 0) + coalesce(s.totals[11], 0)),
+    ('dead', coalesce(s.totals[8], 0) + coalesce(s.totals[9], 0) + coalesce(s.totals[10], 0))
+  ) k(kind, counted);
+"""
+
 
 class Migration(migrations.Migration):
     dependencies = [("queues", "0003_lanes")]
     operations = [
         migrations.AddField("queue", "lane_max_waiting", models.BigIntegerField(db_default=0)),
+        migrations.AddField("queue", "warn_every_seconds", models.FloatField(db_default=600.0)),
         migrations.AddField("queue", "block_lane_on_dead", models.BooleanField(db_default=False)),
-        *[migrations.RunSQL(statements) for statements in (FLOORS, SLOTS, KNOWLEDGE, COUNTERS)],
+        *[migrations.RunSQL(statements) for statements in (FLOORS, SLOTS, KNOWLEDGE, COUNTERS, WARNINGS)],
     ]

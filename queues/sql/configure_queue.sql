@@ -46,7 +46,8 @@ begin
     paused = v_queue.paused,
     closed = v_queue.closed,
     alert_oldest_age_seconds = v_queue.alert_oldest_age_seconds,
-    alert_dead_letters = v_queue.alert_dead_letters
+    alert_dead_letters = v_queue.alert_dead_letters,
+    warn_every_seconds = v_queue.warn_every_seconds
   where q.queue_id = v_queue.queue_id;
   if v_settings ?| array['mode', 'lane_max_in_flight', 'lane_release_interval_seconds'] then
     if v_queue.mode = 'fifo' or v_queue.lane_max_in_flight > 0 then

@@ -6,10 +6,7 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  c_steps constant text[] := array[
-    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
-    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept'
-  ];
+  c_steps constant text[] := signalbox.upkeep_steps();
   v_step text := coalesce(upkeep.step, c_steps[nextval('signalbox.upkeep_turn') % cardinality(c_steps) + 1]);
 begin
   return v_step || ': ' || coalesce(case v_step
@@ -27,6 +24,7 @@ begin
     when 'clean_up' then signalbox.clean_up() || ' rows'
     when 'drop_history' then cardinality(signalbox.drop_history()) || ' partitions'
     when 'drop_kept' then signalbox.drop_kept() || ' bodies'
+    when 'log_warnings' then signalbox.log_warnings() || ' lines'
     else signalbox._refuse_step(v_step, c_steps)
   end, 'another process is at it');
 end $$;
@@ -37,3 +35,13 @@ begin
   perform signalbox._refuse('step', format('is %s: it must be one of %s', quote_literal(left(p_step, 60)), array_to_string(p_steps, ', ')));
   return null;
 end $$;
+
+-- The steps, in the order in which upkeep() takes them.
+create or replace function signalbox.upkeep_steps() returns text[]
+language sql immutable as $$
+  select array[
+    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
+    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept',
+    'log_warnings'
+  ]
+$$;

@@ -87,6 +87,12 @@ def test_a_limit_that_cannot_be_is_refused(admin: Browser, limited: Engine, grou
     assert limited.value("select count(*) from signalbox.lane_limit where queue_id = %s", limited.queue_id) == 0
 
 
+def test_a_queue_that_limits_nothing_refuses_a_limit_of_its_own(admin: Browser, engine: Engine) -> None:
+    page = admin.submit(f"/queues/{engine.queue}/lanes/limit", group_id="acme", max_in_flight="2")
+
+    assert "Nothing was changed: max_in_flight needs a queue that limits its groups" in page.text
+
+
 def test_the_page_of_a_waiting_message_says_what_it_waits_for(operator: Browser, limited: Engine) -> None:
     waiting = limited.value("select min(message_id) from signalbox.waiting where queue_id = %s", limited.queue_id)
 
