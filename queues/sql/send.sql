@@ -28,8 +28,8 @@ declare
   v_first_id bigint;
   v_id bigint;
   v_mode text;
-  v_lane text;
   v_lane_max_waiting bigint;
+  v_lane text;
 begin
   select q.queue_id, q.closed, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes, q.mode,
     signalbox._lane_of(q.mode, q.lane_max_in_flight, send.group_id), q.lane_max_waiting
