@@ -400,6 +400,54 @@ def test_a_lane_that_has_been_empty_for_a_minute_leaves_no_row(limited: Engine, 
     ((last, handle, *_),) = limited.receive(10)
     assert last == waiting[-1]
     limited.ack(handle)
+    limited.connection.execute("update signalbox.lane_floor set noted_at = now() - interval '2 minutes'")
     assert limited.value("select signalbox.forget_lanes()") >= 1
     rows = limited.value("select count(*) from signalbox.lane_floor where queue_id = %s", limited.queue_id)
     assert rows == 0
+
+
+def test_lanes_noted_all_the_time_while_leaders_change_lose_nothing(
+    limited: Engine, connect: Connect, make_floors: MakeFloors
+) -> None:
+    """Senders of every kind of haste, two rivals for the lead, and a consumer: all that was sent arrives once."""
+    rivals = [make_floors(limited), make_floors(limited)]
+    consumer = limited.on(connect())
+    sent: set[int] = set()
+    received: list[int] = []
+    slow: list[tuple[Engine, int]] = []
+
+    def consume() -> None:
+        for row in consumer.receive(10):
+            received.append(row[0])
+            consumer.ack(row[1])
+
+    def commit(sender: Engine, message_id: int) -> None:
+        sender.connection.execute("commit")
+        sender.connection.close()
+        sent.add(message_id)
+
+    for round_number in range(40):
+        slow.append(open_sender(limited, connect, f"slow {round_number}"))
+        sent.add(limited.send("quick", group_id="a"))
+        for floors in rivals:
+            floors.tick(2, seconds=2.0)
+        note(limited)
+        if round_number % 3 == 2:
+            commit(*slow.pop(0))
+        if round_number % 10 == 9:
+            next(rival for rival in rivals if rival.keeper.leading).keeper.resign()
+        consume()
+    for each in slow:
+        commit(*each)
+
+    def arrived() -> bool:
+        for floors in rivals:
+            floors.tick(1)
+        note(limited)
+        consume()
+        return set(received) == sent
+
+    until(arrived, "every message")
+    assert len(received) == len(sent)
+    assert [rival.keeper.sweep() for rival in rivals] == [0, 0]
+    assert limited.waiting() == 0
