@@ -235,8 +235,15 @@ class TestLimits:
             engine.send(number, group_id=f"group-{number % 7}")
         while rows := engine.receive(10):
             engine.ack(*(row[1] for row in rows))
+        engine.value("select signalbox.fold()")
+        engine.value("select signalbox.release_lanes()")
+        # What is known and counted of a lane stays for a minute, in case it fills again.
+        for table, column in (("lane_floor", "noted_at"), ("lane_stat", "folded_at")):
+            engine.connection.execute(f"update signalbox.{table} set {column} = now() - interval '2 minutes'".encode())
+        engine.value("select signalbox.forget_lanes()")
+        engine.value("select signalbox.clean_up()")
 
-        for table in ("waiting", "lane_slot", "lane_hint", "lane_limit", "lane_floor"):
+        for table in ("waiting", "lane_slot", "lane_hint", "lane_limit", "lane_floor", "lane_stat"):
             assert engine.value(f"select count(*) from signalbox.{table} where queue_id = %s", engine.queue_id) == 0, (
                 table
             )
