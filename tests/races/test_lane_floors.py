@@ -406,48 +406,60 @@ def test_a_lane_that_has_been_empty_for_a_minute_leaves_no_row(limited: Engine, 
     assert rows == 0
 
 
+class Traffic:
+    """Senders to lane a of every kind of haste, and a consumer: what was committed, and what arrived."""
+
+    def __init__(self, engine: Engine, connect: Connect) -> None:
+        self.engine, self.connect, self.consumer = engine, connect, engine.on(connect())
+        self.sent: set[int] = set()
+        self.received: list[int] = []
+        self.slow: list[tuple[Engine, int]] = []
+
+    def send(self) -> None:
+        self.slow.append(open_sender(self.engine, self.connect))
+        self.sent.add(self.engine.send("quick", group_id="a"))
+
+    def commit_slowest(self) -> None:
+        sender, message_id = self.slow.pop(0)
+        sender.connection.execute("commit")
+        sender.connection.close()
+        self.sent.add(message_id)
+
+    def consume(self) -> None:
+        for row in self.consumer.receive(10):
+            self.received.append(row[0])
+            self.consumer.ack(row[1])
+
+
 def test_lanes_noted_all_the_time_while_leaders_change_lose_nothing(
     limited: Engine, connect: Connect, make_floors: MakeFloors
 ) -> None:
-    """Senders of every kind of haste, two rivals for the lead, and a consumer: all that was sent arrives once."""
+    """Two rivals for the lead: all that was sent arrives once."""
     rivals = [make_floors(limited), make_floors(limited)]
-    consumer = limited.on(connect())
-    sent: set[int] = set()
-    received: list[int] = []
-    slow: list[tuple[Engine, int]] = []
+    traffic = Traffic(limited, connect)
 
-    def consume() -> None:
-        for row in consumer.receive(10):
-            received.append(row[0])
-            consumer.ack(row[1])
-
-    def commit(sender: Engine, message_id: int) -> None:
-        sender.connection.execute("commit")
-        sender.connection.close()
-        sent.add(message_id)
+    def tick(times: int, seconds: float) -> None:
+        for floors in rivals:
+            floors.tick(times, seconds=seconds)
+        note(limited)
 
     for round_number in range(40):
-        slow.append(open_sender(limited, connect, f"slow {round_number}"))
-        sent.add(limited.send("quick", group_id="a"))
-        for floors in rivals:
-            floors.tick(2, seconds=2.0)
-        note(limited)
+        traffic.send()
+        tick(2, 2.0)
         if round_number % 3 == 2:
-            commit(*slow.pop(0))
+            traffic.commit_slowest()
         if round_number % 10 == 9:
             next(rival for rival in rivals if rival.keeper.leading).keeper.resign()
-        consume()
-    for each in slow:
-        commit(*each)
+        traffic.consume()
+    while traffic.slow:
+        traffic.commit_slowest()
 
     def arrived() -> bool:
-        for floors in rivals:
-            floors.tick(1)
-        note(limited)
-        consume()
-        return set(received) == sent
+        tick(1, 0.1)
+        traffic.consume()
+        return set(traffic.received) == traffic.sent
 
     until(arrived, "every message")
-    assert len(received) == len(sent)
+    assert len(traffic.received) == len(traffic.sent)
     assert [rival.keeper.sweep() for rival in rivals] == [0, 0]
     assert limited.waiting() == 0
