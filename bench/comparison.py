@@ -10,7 +10,7 @@ import psycopg
 
 from bench import pgbench
 from bench.measuring import Cost, Meter
-from bench.scenarios import BARE, SIGNALBOX, TEXTBOOK, Scenario, Side, sides_of
+from bench.scenarios import BARE, LANES, PRIORITIES, SIGNALBOX, TEXTBOOK, Scenario, Side, sides_of
 
 REST_SECONDS = 3.0
 
@@ -41,7 +41,7 @@ class Arena:
         self.full_pages = full_pages
         self.meter = Meter(connection)
         self.rest = Cost()
-        for side in (TEXTBOOK, SIGNALBOX, BARE):
+        for side in (TEXTBOOK, SIGNALBOX, BARE, PRIORITIES, LANES):
             connection.execute(side.sql("schema"))
 
     def measure_rest(self) -> None:

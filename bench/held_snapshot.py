@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from bench import pgbench
 from bench.comparison import Arena, Results
-from bench.scenarios import SIGNALBOX, TEXTBOOK, Scenario
+from bench.scenarios import LANES, PRIORITIES, SIGNALBOX, TEXTBOOK, Scenario
 from bench.server import ScratchServer
 
 THIRDS = ("first third", "second third", "last third")
+SIDES = (TEXTBOOK, SIGNALBOX, PRIORITIES, LANES)
 
 
 def measure_held_snapshot(
@@ -16,7 +17,7 @@ def measure_held_snapshot(
     """Steady load (send one, claim one, acknowledge it) under one snapshot, measured in three equal parts."""
     scenarios = [Scenario(name, "steady", batch=1, clients=8, messages=0) for name in THIRDS]
     results: Results = {scenario: {} for scenario in scenarios}
-    for side in (TEXTBOOK, SIGNALBOX):
+    for side in SIDES:
         arena.prepare(side, scenarios[0].stock)
         with server.connect() as holder, holder.transaction():
             holder.execute("set transaction isolation level repeatable read")

@@ -64,14 +64,23 @@ class Side:
     durable_claims: bool = True
     one_call: bool = False
     """A claim acknowledges what the one before brought."""
+    queue: str = "bench"
+    settings: str = "{}"
+    steady: str = "steady"
 
     def sql(self, step: str, **values: object) -> str:
         template = Template((SQL / self.folder / f"{step}.sql").read_text())
-        return template.substitute(payload=PAYLOAD, durable=str(self.durable_claims).lower(), **values)
+        return template.substitute(
+            payload=PAYLOAD,
+            queue=self.queue,
+            settings=self.settings,
+            durable=str(self.durable_claims).lower(),
+            **values,
+        )
 
     def script(self, scenario: Scenario) -> str:
         if scenario.work == "steady":
-            return self.sql("steady")
+            return self.sql(self.steady)
         step = f"{scenario.work}_{'one' if scenario.batch == 1 else 'batch'}"
         return self.sql(step + "_in_one_call" * self.one_call, batch=scenario.batch)
 
@@ -79,6 +88,9 @@ class Side:
 TEXTBOOK = Side("textbook", "textbook")
 SIGNALBOX = Side("signalbox", "signalbox", durable_claims=False)
 BARE = Side("the hot path alone", "bare", durable_claims=False)
+# Each message of one of three priorities; of one of a hundred lanes.
+PRIORITIES = Side("signalbox, 3 priorities", "signalbox", False, "bench-priorities", steady="steady_priorities")
+LANES = Side("signalbox, 100 lanes", "signalbox", False, "bench-lanes", '{"lane_max_in_flight": 10}', "steady_lanes")
 SIGNALBOX_DURABLE = Side("signalbox, durable claims", "signalbox")
 SIGNALBOX_ONE_CALL = Side("signalbox, in one call", "signalbox", one_call=True)
 

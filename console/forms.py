@@ -29,7 +29,7 @@ GROUPS: dict[str, list[str]] = {
         "jitter",
         "dead_letter_queue",
     ],
-    "Groups": ["lane_max_in_flight", "lane_release_interval_seconds"],
+    "Groups": ["lane_max_in_flight", "lane_release_interval_seconds", "lane_max_waiting", "block_lane_on_dead"],
     "Limits": [
         "max_backlog_messages",
         "max_backlog_bytes",
@@ -38,7 +38,7 @@ GROUPS: dict[str, list[str]] = {
         "publish_rate_per_second",
     ],
     "Keeping": ["retention_seconds", "dedup_scope", "dedup_window_seconds", "max_payload_bytes"],
-    "Alerts": ["alert_oldest_age_seconds", "alert_dead_letters"],
+    "Alerts": ["alert_oldest_age_seconds", "alert_dead_letters", "warn_every_seconds"],
 }
 
 

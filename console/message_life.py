@@ -43,7 +43,7 @@ def place(story: Story, now: datetime) -> tuple[str, str]:
     if story.scheduled:
         return "scheduled", _scheduled(story.scheduled, now)
     if story.waiting:
-        return "scheduled", _waiting(story.waiting, story.queue, now)
+        return "scheduled", _waiting(story.waiting, story, now)
     if story.ready:
         return "sent", _ready(story.ready, story.queue, now)
     if story.settlements:
@@ -75,10 +75,15 @@ def _scheduled(ticket: ScheduledTicket, now: datetime) -> str:
     return f"Resting, {why}; due in {wording.span(left)}." if left > 0 else f"Due now, after {why}."
 
 
-def _waiting(ticket: WaitingTicket, queue: QueueNumbers, now: datetime) -> str:
+def _waiting(ticket: WaitingTicket, story: Story, now: datetime) -> str:
     waited = wording.span((now - ticket.waiting_since).total_seconds())
     lane = f"the group {ticket.lane}" if ticket.lane else "messages without a group"
-    if queue.queue.mode == "fifo":
+    if story.dead_ahead:
+        return (
+            f"Waiting for {waited} behind message {story.dead_ahead}, which is dead and holds {lane} until it is "
+            "redriven, deleted or purged."
+        )
+    if story.queue.queue.mode == "fifo":
         return f"Waiting for {waited} behind others of {lane}: a FIFO queue delivers them one at a time."
     return f"Waiting for {waited} in the lane of {lane}, which has as many messages under way as it may."
 

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
+from queues.lanes import dead_ahead
 from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, WaitingTicket
 from signalbox.messages import Body as LargeBody
 
@@ -64,6 +65,8 @@ class Story:
     failures: Sequence[Failure]
     redriven: Sequence[Redriven]
     settlements: Sequence[Settlement]
+    dead_ahead: int | None = field(default=None)
+    """The dead message that its lane waits behind, where the dead hold their group."""
     unsearched: bool = field(default=False)
     """Some places could not be searched within the time a page has."""
 
@@ -93,7 +96,7 @@ class Story:
 
 
 def tell(queue: QueueNumbers, message_id: int) -> Story:
-    """Gather the story; eleven indexed queries, whatever the size of the queue."""
+    """Gather the story; eleven indexed queries, or twelve, whatever the size of the queue."""
     dead_letter = DeadLetter.objects.select_related("queue").filter(message_id=message_id).first()
     body = body_of(queue.queue_id, message_id)
     story = Story(
@@ -109,6 +112,8 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
         redriven=list(_redriven(message_id)),
         settlements=[],
     )
+    if story.waiting and queue.queue.block_lane_on_dead:
+        story.dead_ahead = dead_ahead(queue.queue_id, story.waiting.lane)
     try:
         with time_limit(SEARCH_MILLISECONDS):
             story.settlements = _settlements(queue.queue_id, message_id, body.sent_at if body else None)

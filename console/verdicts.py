@@ -129,7 +129,7 @@ def _remark(numbers: QueueNumbers) -> str:
     if _stuck(numbers):
         return f"{_motion(numbers)}."
     if _held_up(numbers):
-        return f"{wording.plural(numbers.waiting, 'message')} held up in lanes, and none is ready or in flight."
+        return _held_up_in_lanes(numbers)
     if numbers.closed:
         return "Closed: hands out what it has and accepts no more."
     return ""
@@ -170,7 +170,15 @@ def _too_old(numbers: QueueNumbers) -> str:
 
 def _too_many_dead(numbers: QueueNumbers) -> str:
     allowed = wording.number(numbers.alert_dead_letters) if numbers.alert_dead_letters else "none"
-    return f"{wording.plural(numbers.dead, 'dead letter')}, {allowed} allowed."
+    words = f"{wording.plural(numbers.dead, 'dead letter')}, {allowed} allowed."
+    return f"{words} {_held_up_in_lanes(numbers)}" if _held_up(numbers) else words
+
+
+def _held_up_in_lanes(numbers: QueueNumbers) -> str:
+    waiting = wording.plural(numbers.waiting, "message")
+    if numbers.queue.block_lane_on_dead and numbers.dead and not numbers.scheduled:
+        return f"{waiting} held up behind dead ones, until these are redriven, deleted or purged."
+    return f"{waiting} held up in lanes, and none is ready or in flight."
 
 
 def _motion(numbers: QueueNumbers) -> str:

@@ -60,6 +60,10 @@ EVENTS: dict[str, Metric] = {
     "published": _counter("messages_published", "Messages sent to the queue, delayed ones included."),
     "delivered": _counter("messages_delivered", "Deliveries to consumers, first and repeated."),
     "redelivered": _counter("messages_redelivered", "Deliveries of messages that had been delivered before."),
+    "aged": _counter(
+        "messages_aged",
+        "Deliveries ahead of a message of higher priority that waited too: aging kept them from starving.",
+    ),
     "acked": _counter("messages_acked", "Messages acknowledged by their consumer."),
     "nacked": _counter("messages_nacked", "Deliveries that their consumer reported as failed."),
     "lease_expired": _counter(

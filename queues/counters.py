@@ -28,6 +28,7 @@ TOTALS: dict[str, tuple[str, ...]] = {
     "dead_lettered": tuple(f"dead_{reason}" for reason in DEAD_REASONS),
     "deduplicated": ("deduplicated",),
     "redriven": ("redriven",),
+    "aged": ("aged",),
     "released_from_lane": ("released_from_lane",),
     # A dead letter is purged or expires where it lives, in its dead-letter queue; its source only forgets it.
     "purged": ("purged_ready", "purged_scheduled", "purged_waiting", "purged_leased", "purged_held"),
@@ -112,6 +113,57 @@ left join (
   group by r.queue_id
 ) a on a.queue_id = n.queue_id
 """
+
+
+@dataclass(frozen=True)
+class TenantNumbers:
+    """One tenant at one moment: what its queues have together. A dead letter counts once, where it died."""
+
+    tenant: str
+    queues: int
+    ready: int
+    scheduled: int
+    waiting: int
+    leased: int
+    dead: int
+    oldest_ready_age_seconds: float | None
+    """Of the message that has been visible longest in any of its queues."""
+    in_per_second: float
+    out_per_second: float
+
+    @property
+    def depth(self) -> int:
+        """Everything that is still to be done and in nobody's hands."""
+        return self.ready + self.scheduled + self.waiting
+
+
+def read_tenants() -> list[TenantNumbers]:
+    """The numbers of every tenant that has a queue, ordered by name: sums over its queues, in two queries."""
+    return by_tenant(read_numbers())
+
+
+def by_tenant(numbers: Sequence[QueueNumbers]) -> list[TenantNumbers]:
+    """The same from numbers that were read already."""
+    queues_of: dict[str, list[QueueNumbers]] = {}
+    for queue in numbers:
+        queues_of.setdefault(queue.tenant, []).append(queue)
+    return [_tenant(name, queues_of[name]) for name in sorted(queues_of)]
+
+
+def _tenant(name: str, queues: Sequence[QueueNumbers]) -> TenantNumbers:
+    ages = [queue.oldest_ready_age_seconds for queue in queues if queue.oldest_ready_age_seconds is not None]
+    return TenantNumbers(
+        tenant=name,
+        queues=len(queues),
+        ready=sum(queue.ready for queue in queues),
+        scheduled=sum(queue.scheduled for queue in queues),
+        waiting=sum(queue.waiting for queue in queues),
+        leased=sum(queue.leased for queue in queues),
+        dead=sum(queue.dead for queue in queues if not queue.is_dead_letter_queue),
+        oldest_ready_age_seconds=max(ages, default=None),
+        in_per_second=sum(queue.in_per_second for queue in queues),
+        out_per_second=sum(queue.out_per_second for queue in queues),
+    )
 
 
 def _numbers(

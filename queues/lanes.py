@@ -1,7 +1,8 @@
 """The lanes of a queue as they stand: what waits in each, what is under way, and what it waits for.
 
 A lane is a group with a limit of its own (see `queues/sql/_promote_lanes.sql`). One is known only while it has messages
-or a limit of its own; a page of them is read by walking from lane to lane, however long they are.
+or a limit of its own; a page of them is read by walking from lane to lane, however long they are,
+and counters say what each has (`queues/sql/lane_counts.sql`).
 """
 
 from __future__ import annotations
@@ -12,24 +13,23 @@ from datetime import datetime
 
 from django.db import connection
 
-MOST_COUNTED = 1_000
 MOST_HOLDERS = 3
 
 
 @dataclass(frozen=True)
 class Holder:
-    """A message that has one of a lane's slots. `until` is its deadline, or when it is due again; null when ready."""
+    """A message that has one of a lane's slots. `until` is its deadline, or when it is due again; null else null."""
 
     message_id: int
     state: str
-    """ready, leased or scheduled (backing off)."""
+    """ready, leased, scheduled (backing off), or dead where the dead hold their group."""
     consumer: str | None
     until: datetime | None
 
 
 @dataclass(frozen=True)
 class Lane:
-    """One lane. `waiting` counts to `MOST_COUNTED`; `under_way` are ready, in flight or, where FIFO, backing off."""
+    """One lane. `under_way` are ready, in flight or, where FIFO, backing off."""
 
     group_id: str
     waiting: int
@@ -43,14 +43,10 @@ class Lane:
         """How many are under way beside the holders that are named."""
         return self.under_way - len(self.holders)
 
-    @property
-    def waiting_is_exact(self) -> bool:
-        return self.waiting <= MOST_COUNTED
-
 
 def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: str | None = None) -> list[Lane]:
     """Up to `size` lanes by group id, those behind `after`; `only` is the one of this group. Two queries."""
-    arguments = {"queue_id": queue_id, "after": after, "size": size, "only": only, "most": MOST_COUNTED + 1}
+    arguments = {"queue_id": queue_id, "after": after, "size": size, "only": only}
     with connection.cursor() as cursor:
         cursor.execute(_LANES, arguments)
         lanes = cursor.fetchall()
@@ -65,6 +61,18 @@ def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: st
     ]
 
 
+def dead_ahead(queue_id: int, lane: str) -> int | None:
+    """The dead message that holds this lane of a FIFO queue, if one does. A few index probes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select s.message_id from signalbox.lane_slot s join signalbox.dead_letter d using (message_id)"
+            " where s.queue_id = %s and s.lane = %s limit 1",
+            [queue_id, lane],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
 # Every step finds the next lane of any of three indexes: those with messages waiting, under way, or a limit.
 _LANES = """
 with recursive names as (
@@ -74,22 +82,21 @@ with recursive names as (
   from names l
   where l.lane is not null and l.n < %(size)s and %(only)s::text is null
 )
-select l.lane,
-  (select count(*) from (
-    select from signalbox.waiting w where w.queue_id = %(queue_id)s and w.lane = l.lane limit %(most)s) w),
+select l.lane, c.waiting,
   (select w.waiting_since from signalbox.waiting w
     where w.queue_id = %(queue_id)s and w.lane = l.lane order by w.place limit 1),
-  (select count(*) from (
-    select from signalbox.lane_slot s where s.queue_id = %(queue_id)s and s.lane = l.lane limit %(most)s) s),
+  c.under_way,
   (select o.max_in_flight from signalbox.lane_limit o where o.queue_id = %(queue_id)s and o.lane = l.lane)
 from names l
+left join signalbox.lane_counts(%(queue_id)s, array(select n.lane from names n where n.lane is not null)) c using (lane)
 where l.lane is not null
 order by l.n
 """
 
 _HOLDERS = """
 select l.lane, s.message_id,
-  case when e.message_id is not null then 'leased' when d.message_id is not null then 'scheduled' else 'ready' end,
+  case when e.message_id is not null then 'leased' when d.message_id is not null then 'scheduled'
+    when x.message_id is not null then 'dead' else 'ready' end,
   e.consumer, coalesce(e.deadline, d.due_at)
 from unnest(%(lanes)s::text[]) l(lane)
 cross join lateral (
@@ -99,5 +106,6 @@ cross join lateral (
 ) s
 left join signalbox.lease e on e.message_id = s.message_id
 left join signalbox.scheduled d on d.message_id = s.message_id
+left join signalbox.dead_letter x on x.message_id = s.message_id
 order by l.lane, s.message_id
 """

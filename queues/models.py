@@ -68,6 +68,8 @@ class Queue(models.Model):
     mode = models.CharField(max_length=20, db_default=str(SETTINGS["mode"].default))
     lane_max_in_flight = _integer("lane_max_in_flight")
     lane_release_interval_seconds = _number("lane_release_interval_seconds")
+    lane_max_waiting = _integer("lane_max_waiting")
+    block_lane_on_dead = _flag("block_lane_on_dead")
     backoff_base_seconds = _number("backoff_base_seconds")
     backoff_cap_seconds = _number("backoff_cap_seconds")
     jitter = _number("jitter")
@@ -84,6 +86,7 @@ class Queue(models.Model):
     closed = _flag("closed")
     alert_oldest_age_seconds = _number("alert_oldest_age_seconds")
     alert_dead_letters = _integer("alert_dead_letters")
+    warn_every_seconds = _number("warn_every_seconds")
 
     guards = models.SmallIntegerField(db_default=0)
     """What verbs must look at for this queue: written by a trigger (`queues/sql/_guard_queue.sql`)."""

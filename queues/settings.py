@@ -105,6 +105,23 @@ _ALL = (
         86_400.0,
         "Shortest pause between two messages of one group becoming ready; 0 is no pause.",
     ),
+    Setting(
+        "lane_max_waiting",
+        "integer",
+        0,
+        "How many messages of one group may wait in its lane: a send that would make it more is refused. 0 is no "
+        "limit. Each send counts what waits up to this number, so a large one costs it time.",
+        unit="messages",
+        minimum=0,
+        maximum=100_000,
+    ),
+    Setting(
+        "block_lane_on_dead",
+        "boolean",
+        False,
+        "In a FIFO queue: a message that dies holds its group until it is redriven, which delivers it first, deleted "
+        "or purged. Otherwise the next one goes.",
+    ),
     _seconds(
         "backoff_base_seconds", 5.0, 0.0, 86_400.0, "Pause before the first retry; it doubles with each further one."
     ),
@@ -200,6 +217,14 @@ _ALL = (
         unit="messages",
         minimum=0,
         maximum=1_000_000_000,
+    ),
+    _seconds(
+        "warn_every_seconds",
+        600.0,
+        0.0,
+        86_400.0,
+        "Shortest time between two lines in the database's log about the same trouble of this queue: expired leases, "
+        "dead messages, messages unclaimed for too long. 0 is no line.",
     ),
 )
 

@@ -59,8 +59,8 @@ class DeduplicationConflict(SignalboxError):
 class QuotaExceeded(SignalboxError):
     """A limit of the queue or its tenant would be exceeded; nothing was done.
 
-    `reason` is backlog, bytes, age, rate, queues, retention or long_polls; `limit` and `actual` are in the limit's
-    unit. `retry_after` is in seconds; None: what was asked for is itself above the limit.
+    `reason` is backlog, bytes, age, rate, lane, queues, retention or long_polls; `limit` and `actual` are in the
+    limit's unit. `retry_after` is in seconds; None: what was asked for is itself above the limit.
     """
 
     def __init__(

@@ -113,7 +113,22 @@ class Engine:
             "select signalbox.depth(totals, 'waiting') from signalbox.queue_totals(array[%s::integer])", self.queue_id
         )
         assert counted == self.value("select waiting from signalbox.recount(%s)", self.queue_id)
+        assert self.lanes() == self.lanes_recounted()
         return int(counted)
+
+    def lanes(self) -> dict[str, Row]:
+        """What waits and what is under way in each lane, by the counters; lanes with neither are left out."""
+        rows = self.rows(
+            "select c.* from signalbox.lane_counts(%(id)s, array("
+            " select lane from signalbox.lane_stat where queue_id = %(id)s"
+            " union select lane from signalbox.counter_delta where queue_id = %(id)s and lane is not null"
+            ")) c where c.waiting <> 0 or c.under_way <> 0".replace("%(id)s", str(self.queue_id))
+        )
+        return {row[0]: row[1:] for row in rows}
+
+    def lanes_recounted(self) -> dict[str, Row]:
+        """The same, counted row by row."""
+        return {row[0]: row[1:] for row in self.rows("select * from signalbox.recount_lanes(%s)", self.queue_id)}
 
 
 def _adapted(options: dict[str, Any]) -> list[Any]:

@@ -75,7 +75,9 @@ begin
     (p_queue_id, case p_reason when 'rejected' then 8 when 'runtime_error' then 9 else 10 end::smallint, v_buried),
     (v_dead_letter_queue_id, 22::smallint, v_buried);
   perform signalbox._release_keys_of(p_queue_id, array(select l.message_id from unnest(p_leases) l));
-  if exists (select from unnest(p_leases) l where l.lane is not null) then
+  if exists (select from unnest(p_leases) l where l.lane is not null) and not exists (
+    select from signalbox.queue q where q.queue_id = p_queue_id and q.mode = 'fifo' and q.block_lane_on_dead
+  ) then
     perform signalbox._leave_lanes(array(select l.message_id from unnest(p_leases) l)); -- the next of the lane may go
   end if;
 end $$;

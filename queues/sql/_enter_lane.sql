@@ -21,6 +21,9 @@ as $$
 begin
   with gone as (
     delete from signalbox.lane_slot s where s.message_id = any(p_message_ids) returning s.queue_id, s.lane
+  ), counted as (
+    insert into signalbox.counter_delta (queue_id, event, amount, lane)
+    select g.queue_id, 48::smallint, count(*), g.lane from gone g group by g.queue_id, g.lane
   )
   insert into signalbox.lane_hint (queue_id, lane)
   select distinct g.queue_id, g.lane from gone g;

@@ -29,8 +29,10 @@ begin
     ) as must_wait
     from due d
   ), counted as (
-    insert into signalbox.counter_delta (queue_id, event, amount)
-    select p_queue_id, case when s.must_wait then 37 else 12 end::smallint, count(*) from sorted s group by s.must_wait
+    insert into signalbox.counter_delta (queue_id, event, amount, lane)
+    select p_queue_id, case when s.must_wait then 37 else 12 end::smallint, count(*), s.waits_in
+    from (select d.*, case when d.must_wait then d.lane end as waits_in from sorted d) s
+    group by s.must_wait, s.waits_in
   ), waiting as (
     insert into signalbox.waiting (queue_id, lane, priority, receive_count, message_id)
     select p_queue_id, s.lane, s.priority, s.receive_count, s.message_id from sorted s where s.must_wait order by s.message_id

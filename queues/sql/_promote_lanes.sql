@@ -2,13 +2,16 @@
 -- promotion, so a lane with a million waiting queues up behind the others each time. Never waits: a lane that another
 -- promoter has keeps its hint. Whoever changes a lane leaves a hint in the same transaction, and the lane is looked at in
 -- a statement that begins after the hint was seen and the lane was locked, so no change is overlooked.
--- Bounded: p_limit lanes. Indexes: lane_hint_due, lane_hint_lane, lane_slot_lane, waiting_lane.
+-- Bounded: p_limit lanes. Every probe begins where nothing was consumed yet: hints at their floor, the lane's places and
+-- slots at what _note_lane wrote. Hints are found by the hash of their lane, and places in order, in words that rule out
+-- the other index of each table. Indexes: lane_hint_due, lane_hint_lane, lane_floor_newest, lane_slot_lane, waiting_lane.
 create or replace function signalbox._promote_lanes(p_queue_id integer, p_limit integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 set jit = off
 as $$
 declare
@@ -16,8 +19,11 @@ declare
   v_mode text;
   v_queue_max bigint;
   v_interval double precision;
+  v_hint_floor timestamptz;
   v_lane text;
   v_hints tid[];
+  v_epoch bigint;
+  v_known signalbox.lane_knowledge;
   v_max bigint;
   v_free bigint;
   v_first bigint;
@@ -25,8 +31,10 @@ declare
   v_promoted integer := 0;
 begin
   select q.mode, case when q.mode = 'fifo' then 1 when q.lane_max_in_flight > 0 then q.lane_max_in_flight else 1000 end,
-    q.lane_release_interval_seconds
-  into v_mode, v_queue_max, v_interval
+    q.lane_release_interval_seconds, coalesce((
+      select max(signalbox.floor_time(h.floor)) from signalbox.head h where h.queue_id = q.queue_id and h.kind = 12
+    ), '-infinity')
+  into v_mode, v_queue_max, v_interval, v_hint_floor
   from signalbox.queue q
   where q.queue_id = p_queue_id;
 
@@ -35,7 +43,7 @@ begin
     from (
       select h.lane, h.due_at
       from signalbox.lane_hint h
-      where h.queue_id = p_queue_id and h.due_at <= v_now
+      where h.queue_id = p_queue_id and h.due_at >= v_hint_floor and h.due_at <= v_now
       order by h.due_at
       limit 20 * p_limit
     ) l
@@ -43,12 +51,14 @@ begin
     order by min(l.due_at)
     limit p_limit
   loop
-    continue when not pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lane, 2));
+    continue when not pg_try_advisory_xact_lock(signalbox._lane_lock(p_queue_id, v_lane));
     -- With its lock held nobody else takes this lane's hints away. What they announce is visible from here on.
     v_hints := array(
       select h.ctid
       from signalbox.lane_hint h
-      where h.queue_id = p_queue_id and h.lane = v_lane and h.due_at <= v_now
+      where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
+        and h.lane = v_lane and h.queue_id + 0 = p_queue_id
+        and h.due_at >= v_hint_floor and h.due_at <= v_now
       order by h.due_at
       limit 1000
     );
@@ -57,13 +67,30 @@ begin
       select l.max_in_flight into v_max from signalbox.lane_limit l where l.queue_id = p_queue_id and l.lane = v_lane;
       v_max := coalesce(v_max, v_queue_max);
     end if;
+    v_epoch := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the hints: see _distrust_lanes
+    v_known := signalbox._lane_knowledge(p_queue_id, v_lane, v_epoch);
     select v_max - count(*)
     into v_free
-    from (select from signalbox.lane_slot s where s.queue_id = p_queue_id and s.lane = v_lane limit v_max) taken;
+    from (
+      select
+      from unnest(v_known.holders) k(message_id), lateral (
+        select from signalbox.lane_slot s where s.message_id = any(array[k.message_id]) and s.slot <= v_known.slot
+      ) held
+      union all
+      (
+        select
+        from signalbox.lane_slot s
+        where s.queue_id = p_queue_id and s.lane = v_lane and s.slot > v_known.slot
+        limit v_max
+      )
+    ) taken;
     if v_free > 0 and v_interval > 0 then
       -- A hint that is not due yet is the pause after the last release.
       v_free := case when exists (
-        select from signalbox.lane_hint h where h.queue_id = p_queue_id and h.lane = v_lane and h.due_at > v_now
+        select
+        from signalbox.lane_hint h
+        where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
+          and h.lane = v_lane and h.queue_id + 0 = p_queue_id and h.due_at > v_now
       ) then 0 else 1 end;
     end if;
     v_moved := 0;
@@ -73,7 +100,7 @@ begin
       if v_mode = 'fifo' then
         select w.place into v_first
         from signalbox.waiting w
-        where w.queue_id = p_queue_id and w.lane = v_lane
+        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_known.place
         order by w.place
         limit 1;
       end if;
@@ -82,7 +109,7 @@ begin
         where w.ctid = any(array(
           select c.ctid
           from signalbox.waiting c
-          where c.queue_id = p_queue_id and c.lane = v_lane and (v_first is null or c.place = v_first)
+          where c.queue_id = p_queue_id and c.lane = v_lane and c.place >= v_known.place and (v_first is null or c.place = v_first)
           order by c.place
           limit v_free
           for update skip locked
@@ -92,8 +119,8 @@ begin
         insert into signalbox.lane_slot (message_id, queue_id, lane)
         select p.message_id, p_queue_id, v_lane from picked p
       ), counted as (
-        insert into signalbox.counter_delta (queue_id, event, amount)
-        select p_queue_id, 35::smallint, count(*) from picked having count(*) > 0
+        insert into signalbox.counter_delta (queue_id, event, amount, lane)
+        select p_queue_id, 35::smallint, count(*), v_lane from picked having count(*) > 0
       ), moment as materialized (
         select signalbox.clock_time() as at
       )
@@ -103,12 +130,20 @@ begin
       from moment m, picked p;
       get diagnostics v_moved = row_count;
       -- What somebody else has in hand may come back.
-      continue when v_moved < v_free and exists (
-        select from signalbox.waiting w where w.queue_id = p_queue_id and w.lane = v_lane
-      );
+      if v_moved < v_free then
+        perform
+        from signalbox.waiting w
+        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_known.place
+        order by w.place
+        limit 1;
+        continue when found;
+      end if;
       if v_moved > 0 and v_interval > 0 then
         insert into signalbox.lane_hint (queue_id, lane, due_at)
-        values (p_queue_id, v_lane, clock_timestamp() + v_interval * interval '1 second');
+        values (p_queue_id, v_lane, greatest(clock_timestamp() + v_interval * interval '1 second', signalbox.clock_time()));
+      end if;
+      if v_moved > 0 and random() < 0.06 then
+        perform signalbox._note_lane(p_queue_id, v_lane, v_epoch, v_known); -- now and then: a few dead entries cost less
       end if;
     end if;
     v_promoted := v_promoted + v_moved;
@@ -118,23 +153,31 @@ begin
 end $$;
 
 -- release_lanes(max_lanes): what receive does first, for all queues with hints; upkeep calls it, so that a message which
--- may run wakes a sleeping consumer. Returns how many became claimable.
+-- may run wakes a sleeping consumer. Returns how many became claimable. One probe for each queue that ever had lanes.
 create or replace function signalbox.release_lanes(max_lanes integer default 100) returns bigint
 language plpgsql
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_queue_id integer := 0;
+  v_now timestamptz := clock_timestamp();
+  v_queue_id integer;
   v_released bigint := 0;
 begin
+  for v_queue_id in
+    select h.queue_id
+    from (
+      select l.queue_id, max(signalbox.floor_time(l.floor)) as floor
+      from signalbox.head l
+      where l.kind = 12
+      group by l.queue_id
+    ) h
+    where exists (
+      select from signalbox.lane_hint n where n.queue_id = h.queue_id and n.due_at >= h.floor and n.due_at <= v_now
+    )
   loop
-    select h.queue_id into v_queue_id
-    from signalbox.lane_hint h
-    where h.queue_id > v_queue_id
-    order by h.queue_id
-    limit 1;
-    exit when not found;
     v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes);
   end loop;
   return v_released;
@@ -143,10 +186,15 @@ end $$;
 -- hint_lanes(queue_id): a hint for every lane in which something waits. After limits have changed, and now and then as a
 -- safeguard. Walks from lane to lane, whatever their length. Returns how many. Index: waiting_lane.
 create or replace function signalbox.hint_lanes(queue_id integer default null) returns bigint
+language sql
+as $$
+  select signalbox._hint_lanes(hint_lanes.queue_id, false)
+$$;
+
+create or replace function signalbox._hint_lanes(p_queue_id integer, p_again boolean) returns bigint
 language plpgsql
 set enable_seqscan = off
 as $$
-#variable_conflict use_column
 declare
   v_hinted bigint;
 begin
@@ -154,7 +202,7 @@ begin
     (
       select w.queue_id, w.lane
       from signalbox.waiting w
-      where hint_lanes.queue_id is null or w.queue_id = hint_lanes.queue_id
+      where p_queue_id is null or w.queue_id = p_queue_id
       order by w.queue_id, w.lane
       limit 1
     )
@@ -164,7 +212,7 @@ begin
       select w.queue_id, w.lane
       from signalbox.waiting w
       where (w.queue_id, w.lane) > (l.queue_id, l.lane)
-        and (hint_lanes.queue_id is null or w.queue_id = hint_lanes.queue_id)
+        and (p_queue_id is null or w.queue_id = p_queue_id)
       order by w.queue_id, w.lane
       limit 1
     ) n
@@ -172,8 +220,12 @@ begin
   insert into signalbox.lane_hint (queue_id, lane)
   select l.queue_id, l.lane
   from lanes l
-  where not exists (
-    select from signalbox.lane_hint h where h.queue_id = l.queue_id and h.lane = l.lane
+  where p_again or not exists (
+    select
+    from signalbox.lane_hint h
+    where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(l.lane, l.queue_id::bigint)
+      and h.lane = l.lane and h.queue_id + 0 = l.queue_id
+      and h.due_at >= signalbox.floor_time((select d.floor from signalbox.head d where d.queue_id = l.queue_id and d.kind = 12 limit 1))
   );
   get diagnostics v_hinted = row_count;
   return v_hinted;

@@ -11,6 +11,12 @@ begin
   update signalbox.settled s set txid = 0 where s.txid <> 0;
   perform setval(g.mark_xid, 0) from signalbox.gauge g;
   insert into signalbox.fold (folded_at, snapshot) select clock_timestamp(), signalbox._fold_snapshot();
+  truncate signalbox.lane_stat;
+  insert into signalbox.lane_stat (queue_id, lane, fold_id, folded_at, waiting, under_way)
+  select q.queue_id, l.lane, f.fold_id, f.folded_at, l.waiting, l.under_way
+  from signalbox.queue q
+  cross join lateral signalbox.recount_lanes(q.queue_id) l
+  cross join signalbox._last_fold() f;
   insert into signalbox.counter_delta (queue_id, event, amount)
   select q.queue_id, e.event, case e.to_state
       when 'ready' then r.ready when 'scheduled' then r.scheduled when 'leased' then r.leased

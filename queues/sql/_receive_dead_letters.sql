@@ -11,6 +11,7 @@ set jit = off
 as $$
 declare
   v_moved integer;
+  v_gone bigint[];
 begin
   if not exists (select from signalbox.dead_letter d where d.queue_id = p_queue_id) then
     return 0;
@@ -55,10 +56,12 @@ begin
     select p_queue_id, 23::smallint, count(*) from drawn having count(*) > 0
     union all
     select p_queue_id, 1::smallint, count(*) from drawn having count(*) > 0
+  ), readied as (
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
+    select p_queue_id, 0::smallint, 0::smallint, signalbox.clock_time(), d.new_id
+    from drawn d
   )
-  insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-  select p_queue_id, 0::smallint, 0::smallint, signalbox.clock_time(), d.new_id
-  from drawn d;
-  get diagnostics v_moved = row_count;
+  select array_agg(d.message_id), count(*) into v_gone, v_moved from drawn d;
+  perform signalbox._leave_lanes(v_gone); -- one that held its FIFO group lets the next go
   return v_moved;
 end $$;

@@ -1,7 +1,7 @@
 -- advance_floor(token, mark, queue_ids): everyone noted at the mark has gone, so no ticket from before it can still
 -- appear: with a fresh snapshot, each head's floor becomes its first live ticket or the mark, whichever is earlier.
 -- The caller must have seen ticket_writers() without them in an earlier statement. Floors only rise here. Returns how
--- many rose, null when not the leader. Indexes: ready_claim, lease_deadline, scheduled_due, from the floor.
+-- many rose, null when not the leader. Indexes: ready_claim, lease_deadline, scheduled_due, lane_hint_due, waiting_age.
 create or replace function signalbox.advance_floor(token uuid, mark bigint, queue_ids integer[]) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -16,6 +16,8 @@ declare
   v_risen integer := 0;
   v_from timestamptz;
   v_first timestamptz;
+  -- No floor rises beyond the mark: looking further would be a walk over all that was consumed ahead of its deadline.
+  v_to timestamptz := timestamptz 'epoch' + advance_floor.mark * interval '1 microsecond';
 begin
   if not signalbox._leads(advance_floor.token) then
     return null;
@@ -30,19 +32,31 @@ begin
     if v_head.kind = 10 then
       select l.deadline into v_first
       from signalbox.lease l
-      where l.queue_id = v_head.queue_id and l.deadline >= v_from
+      where l.queue_id = v_head.queue_id and l.deadline >= v_from and l.deadline <= v_to
       order by l.deadline
       limit 1;
     elsif v_head.kind = 11 then
       select s.due_at into v_first
       from signalbox.scheduled s
-      where s.queue_id = v_head.queue_id and s.due_at >= v_from
+      where s.queue_id = v_head.queue_id and s.due_at >= v_from and s.due_at <= v_to
       order by s.due_at, s.message_id
+      limit 1;
+    elsif v_head.kind = 12 then
+      select n.due_at into v_first
+      from signalbox.lane_hint n
+      where n.queue_id = v_head.queue_id and n.due_at >= v_from and n.due_at <= v_to
+      order by n.due_at
+      limit 1;
+    elsif v_head.kind = 13 then
+      select w.waiting_since into v_first
+      from signalbox.waiting w
+      where w.queue_id = v_head.queue_id and w.waiting_since >= v_from and w.waiting_since <= v_to
+      order by w.waiting_since, w.message_id
       limit 1;
     else
       select r.ready_at into v_first
       from signalbox.ready r
-      where r.queue_id = v_head.queue_id and r.priority = v_head.kind and r.ready_at >= v_from
+      where r.queue_id = v_head.queue_id and r.priority = v_head.kind and r.ready_at >= v_from and r.ready_at <= v_to
       order by r.ready_at, r.message_id
       limit 1;
     end if;
@@ -52,6 +66,10 @@ begin
       v_risen := v_risen + 1;
     end if;
   end loop;
+  -- Nobody who drew a place up to the mark's is still at work: of each lane it may be known where it begins.
+  if pg_sequence_last_value('signalbox.place_mark'::regclass) > pg_sequence_last_value('signalbox.place_horizon'::regclass) then
+    perform setval('signalbox.place_horizon', pg_sequence_last_value('signalbox.place_mark'::regclass));
+  end if;
   return v_risen;
 end $$;
 
@@ -68,6 +86,7 @@ begin
   perform setval(h.floor, greatest(lower_floors.bound, 0))
   from signalbox.head h
   where h.floor is not null and pg_sequence_last_value(h.floor) > lower_floors.bound;
+  perform signalbox._distrust_lanes();
   return true;
 end $$;
 

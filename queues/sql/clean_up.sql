@@ -13,6 +13,11 @@ begin
     and exists (select from signalbox.queue_stat n where n.queue_id = s.queue_id and n.fold_id > s.fold_id);
   get diagnostics v_rows = row_count;
   v_deleted := v_deleted + v_rows;
+  -- Lanes that have been empty for a minute leave no row.
+  delete from signalbox.lane_stat s
+  where s.waiting = 0 and s.under_way = 0 and s.folded_at < clock_timestamp() - interval '1 minute';
+  get diagnostics v_rows = row_count;
+  v_deleted := v_deleted + v_rows;
   delete from signalbox.fold f
   where f.folded_at < clock_timestamp() - interval '10 minutes'
     and f.fold_id < (select max(n.fold_id) from signalbox.fold n where n.folded_at < clock_timestamp() - interval '5 minutes');

@@ -35,6 +35,8 @@ begin
     mode = v_queue.mode,
     lane_max_in_flight = v_queue.lane_max_in_flight,
     lane_release_interval_seconds = v_queue.lane_release_interval_seconds,
+    lane_max_waiting = v_queue.lane_max_waiting,
+    block_lane_on_dead = v_queue.block_lane_on_dead,
     backoff_base_seconds = v_queue.backoff_base_seconds,
     backoff_cap_seconds = v_queue.backoff_cap_seconds,
     jitter = v_queue.jitter,
@@ -50,10 +52,22 @@ begin
     paused = v_queue.paused,
     closed = v_queue.closed,
     alert_oldest_age_seconds = v_queue.alert_oldest_age_seconds,
-    alert_dead_letters = v_queue.alert_dead_letters
+    alert_dead_letters = v_queue.alert_dead_letters,
+    warn_every_seconds = v_queue.warn_every_seconds
   where q.queue_id = v_queue.queue_id;
   if v_settings ?| array['mode', 'lane_max_in_flight', 'lane_release_interval_seconds'] then
+    if v_queue.mode = 'fifo' or v_queue.lane_max_in_flight > 0 then
+      perform signalbox._make_lane_heads(v_queue.queue_id);
+    end if;
     perform signalbox.hint_lanes(v_queue.queue_id);
+  end if;
+  if v_settings ? 'block_lane_on_dead' and not v_queue.block_lane_on_dead then
+    perform signalbox._leave_lanes(array(
+      select d.message_id
+      from signalbox.dead_letter d
+      where d.source_queue_id = v_queue.queue_id
+        and exists (select from signalbox.lane_slot s where s.message_id = any(array[d.message_id]))
+    ));
   end if;
   return v_queue.queue_id;
 end $$;
@@ -82,6 +96,9 @@ begin
   end if;
   if p_queue.is_dead_letter_queue and v_new.lane_max_in_flight > 0 then
     perform signalbox._refuse('lane_max_in_flight', 'of a dead-letter queue is 0');
+  end if;
+  if v_new.block_lane_on_dead and v_new.mode <> 'fifo' then
+    perform signalbox._refuse('block_lane_on_dead', 'needs a FIFO queue: elsewhere no message waits for one before it');
   end if;
   if v_new.mode = 'fifo' and v_new.delay_seconds > 0 then
     perform signalbox._refuse_fifo_delay();

@@ -65,3 +65,12 @@ language sql volatile as $$
   from (values (0::smallint), (10::smallint), (11::smallint)) k(kind)
   where not exists (select from signalbox.head h where h.queue_id = p_queue_id and h.kind = k.kind)
 $$;
+
+-- The heads of a queue that has, or had, lanes: hints (12) and what waits (13).
+create or replace function signalbox._make_lane_heads(p_queue_id integer) returns void
+language sql volatile as $$
+  insert into signalbox.head (queue_id, kind)
+  select p_queue_id, k.kind
+  from (values (12::smallint), (13::smallint)) k(kind)
+  where not exists (select from signalbox.head h where h.queue_id = p_queue_id and h.kind = k.kind)
+$$;

@@ -19,7 +19,7 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_deleted bigint;
+  v_gone bigint[];
 begin
   with picked as materialized (
     select d.dead_letter_id
@@ -44,6 +44,7 @@ begin
     union all
     select g.queue_id, p_held_event, count(*) from gone g group by g.queue_id
   )
-  select count(*) into v_deleted from gone;
-  return v_deleted;
+  select array_agg(g.message_id) into v_gone from gone g;
+  perform signalbox._leave_lanes(v_gone); -- one that held its FIFO group lets the next go
+  return coalesce(cardinality(v_gone), 0);
 end $$;

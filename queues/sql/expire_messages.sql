@@ -11,6 +11,7 @@ declare
   v_head record;
   v_ids bigint[];
   v_counts smallint[];
+  v_lanes text[];
   v_expired bigint := 0;
 begin
   if not pg_try_advisory_xact_lock(hashtext('signalbox.expire'), 0) then
@@ -46,10 +47,17 @@ begin
     v_expired := v_expired + coalesce(cardinality(v_ids), 0);
   end loop;
   for v_head in
-    select q.queue_id, clock_timestamp() - q.retention_seconds * interval '1 second' as bound
+    select q.queue_id, l.floor, clock_timestamp() - q.retention_seconds * interval '1 second' as bound
     from signalbox.queue q
+    cross join lateral (
+      select max(signalbox.floor_time(h.floor)) as floor from signalbox.head h where h.queue_id = q.queue_id and h.kind = 13
+    ) l
     where (
-      select w.waiting_since from signalbox.waiting w where w.queue_id = q.queue_id order by w.waiting_since limit 1
+      select w.waiting_since
+      from signalbox.waiting w
+      where w.queue_id = q.queue_id and w.waiting_since >= l.floor
+      order by w.waiting_since
+      limit 1
     ) < clock_timestamp() - q.retention_seconds * interval '1 second'
   loop
     exit when v_expired >= expire_messages.max_messages;
@@ -58,17 +66,18 @@ begin
       where w.ctid = any(array(
         select c.ctid
         from signalbox.waiting c
-        where c.queue_id = v_head.queue_id and c.waiting_since < v_head.bound
+        where c.queue_id = v_head.queue_id and c.waiting_since >= v_head.floor and c.waiting_since < v_head.bound
         order by c.waiting_since, c.message_id
         limit expire_messages.max_messages - v_expired
         for update skip locked
       ))
-      returning w.message_id, w.receive_count
+      returning w.message_id, w.receive_count, w.lane
     )
-    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
-    into v_ids, v_counts
+    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id),
+      array_agg(g.lane order by g.message_id)
+    into v_ids, v_counts, v_lanes
     from gone g;
-    perform signalbox._settle(v_head.queue_id, 'e', 36::smallint, v_ids, v_counts);
+    perform signalbox._settle_waiting(v_head.queue_id, 'e', 36::smallint, v_ids, v_counts, v_lanes);
     v_expired := v_expired + coalesce(cardinality(v_ids), 0);
   end loop;
   for v_head in

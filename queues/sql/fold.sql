@@ -13,6 +13,7 @@ declare
   v_last record;
   v_own bigint := pg_current_xact_id_if_assigned()::text::bigint;
   v_changed integer[];
+  v_lanes boolean;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform signalbox._refuse_isolation('fold');
@@ -26,6 +27,7 @@ begin
     v_own := pg_current_xact_id()::text::bigint;
     select * into v_last from signalbox._last_fold();
   end if;
+  v_lanes := exists (select from signalbox.head h where h.kind = 12);
   with fresh as materialized (
     select u.queue_id, u.event, sum(u.amount)::bigint as amount, signalbox._fold_snapshot() as snapshot
     from (
@@ -52,6 +54,35 @@ begin
     from noted n, changed c
     join fresh f on f.queue_id = c.queue_id
     group by c.queue_id, n.fold_id, n.folded_at
+  ), lanes as materialized (
+    select l.queue_id, l.lane, sum(l.waiting)::bigint as waiting, sum(l.under_way)::bigint as under_way
+    from (
+      select f.queue_id, f.lane, f.waiting, f.under_way
+      from signalbox._unfolded_lanes(v_last.xmin, v_last.xmax, v_last.xip) f
+      union all
+      select o.queue_id, o.lane, -o.waiting, -o.under_way
+      from signalbox._unfolded_lanes(v_own, 9223372036854775807, array[v_own]) o
+    ) l
+    where v_lanes
+    group by l.queue_id, l.lane
+    having sum(l.waiting) <> 0 or sum(l.under_way) <> 0
+  ), lanes_before as materialized (
+    select l.queue_id, l.lane, l.waiting, l.under_way, b.origin, b.waiting as before, b.under_way as under_way_before
+    from noted n, lanes l
+    left join lateral (
+      select s.ctid as origin, s.waiting, s.under_way
+      from signalbox.lane_stat s
+      where s.queue_id = l.queue_id and s.lane = l.lane
+      order by s.fold_id desc
+      limit 1
+    ) b on true
+  ), lanes_outdated as (
+    delete from signalbox.lane_stat s where s.ctid = any(array(select b.origin from lanes_before b))
+  ), lanes_stored as (
+    insert into signalbox.lane_stat (queue_id, lane, fold_id, folded_at, waiting, under_way)
+    select b.queue_id, b.lane, n.fold_id, n.folded_at,
+      coalesce(b.before, 0) + b.waiting, coalesce(b.under_way_before, 0) + b.under_way
+    from noted n, lanes_before b
   )
   select array_agg(c.queue_id) into v_changed from changed c;
   if v_changed is not null then
@@ -98,6 +129,18 @@ language sql stable as $$
   from signalbox.settled s
   where s.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (s.txid >= p_xmax or s.txid = any(p_xip))
     and s.outcome = 'a'
+$$;
+
+-- The same of lanes: what entered and left each, waiting and under way. Event 35 moves from one to the other.
+create or replace function signalbox._unfolded_lanes(p_xmin bigint, p_xmax bigint, p_xip bigint[])
+returns table (queue_id integer, lane text, waiting bigint, under_way bigint)
+language sql stable as $$
+  select d.queue_id, d.lane,
+    case when d.event in (33, 37, 38, 39) then d.amount when d.event in (34, 35, 36) then -d.amount else 0 end,
+    case d.event when 35 then d.amount when 48 then -d.amount else 0 end
+  from signalbox.counter_delta d
+  where d.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (d.txid >= p_xmax or d.txid = any(p_xip))
+    and d.lane is not null
 $$;
 
 -- The first of these transactions that the statement asking can see the work of, its own included; else p_xmax.

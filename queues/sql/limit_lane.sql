@@ -31,5 +31,7 @@ begin
     values (v_queue_id, limit_lane.group_id, limit_lane.max_in_flight)
     on conflict (queue_id, lane) do update set max_in_flight = excluded.max_in_flight;
   end if;
-  insert into signalbox.lane_hint (queue_id, lane) values (v_queue_id, limit_lane.group_id);
+  insert into signalbox.lane_hint (queue_id, lane)
+  select v_queue_id, limit_lane.group_id
+  where exists (select from signalbox.head h where h.queue_id = v_queue_id and h.kind = 12); -- else nobody would take it
 end $$;

@@ -26,6 +26,7 @@ declare
   v_leases signalbox.lease[];
   v_ids bigint[];
   v_counts smallint[];
+  v_lanes text[];
 begin
   select q.queue_id into v_queue_id from signalbox.queue q where q.name = purge.queue;
   if not found then
@@ -81,11 +82,12 @@ begin
         limit v_left
         for update skip locked
       ))
-      returning w.message_id, w.receive_count
+      returning w.message_id, w.receive_count, w.lane
     )
-    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
-    into v_ids, v_counts from gone g;
-    perform signalbox._settle(v_queue_id, 'p', 34::smallint, v_ids, v_counts);
+    select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id),
+      array_agg(g.lane order by g.message_id)
+    into v_ids, v_counts, v_lanes from gone g;
+    perform signalbox._settle_waiting(v_queue_id, 'p', 34::smallint, v_ids, v_counts, v_lanes);
     v_purged := v_purged + coalesce(cardinality(v_ids), 0);
     v_left := purge.max_messages - v_purged;
   end if;
@@ -136,4 +138,19 @@ begin
   if exists (select from signalbox.lane_slot s where s.queue_id = p_queue_id) then
     perform signalbox._leave_lanes(p_ids);
   end if;
+end $$;
+
+-- The same for messages that waited in lanes: they had no slot, and each lane counts what it lost.
+create or replace function signalbox._settle_waiting(
+  p_queue_id integer, p_outcome "char", p_event smallint, p_ids bigint[], p_counts smallint[], p_lanes text[]
+) returns void
+language plpgsql as $$
+begin
+  if p_ids is null then
+    return;
+  end if;
+  insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
+  values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
+  insert into signalbox.counter_delta (queue_id, event, amount, lane)
+  select p_queue_id, p_event, count(*), l.lane from unnest(p_lanes) l(lane) group by l.lane;
 end $$;

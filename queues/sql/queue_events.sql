@@ -39,5 +39,7 @@ insert into signalbox.counter_event (event, name, from_state, to_state) values
   (36, 'expired_waiting', 'waiting', null),
   (37, 'promoted_waiting', 'scheduled', 'waiting'),
   (38, 'redriven_waiting', null, 'waiting'),
-  (39, 'corrected_waiting', null, 'waiting')
+  (39, 'corrected_waiting', null, 'waiting'),
+  (47, 'aged', null, null),
+  (48, 'left_lane', null, null)
 on conflict (event) do update set name = excluded.name, from_state = excluded.from_state, to_state = excluded.to_state;

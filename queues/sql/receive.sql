@@ -69,6 +69,7 @@ declare
   v_redelivered integer;
   v_turns integer := 0;
   v_blocked smallint;
+  v_aged boolean;
   v_deadline timestamptz;
   v_before text;
   v_after text;
@@ -190,9 +191,9 @@ begin
       v_floor := v_floors[1];
     end if;
     if v_many then
-      select b.priority, b.floor, b.until
-      into v_priority, v_floor, v_until
-      from signalbox._best_band(v_queue_id, v_bands, v_floors, v_aging) b;
+      select b.priority, b.floor, b.until, b.aged
+      into v_priority, v_floor, v_until, v_aged
+      from signalbox._next_band(v_queue_id, v_bands, v_floors, v_aging) b;
       -- Heads of two priorities may alternate message by message: a call that asks for many then gets fewer.
       v_turns := v_turns + 1;
       exit when v_turns > 50;
@@ -284,6 +285,9 @@ begin
     end if;
 
     if v_ids is not null then
+      if v_many and v_aged then
+        insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 47::smallint, cardinality(v_ids));
+      end if;
       if v_redelivered > 0 then
         insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 4::smallint, v_redelivered);
       end if;

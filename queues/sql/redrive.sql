@@ -1,6 +1,6 @@
 -- redrive(dead_letter_ids, target_queue, redrive_id, actor): send these dead letters again, each once: those that are no
 -- longer dead are passed over. The message keeps its id, starts with no deliveries, and remembers by whom it was sent.
--- In a lane it takes the last place. Target: the queue it died in, or target_queue. Returns what moved. One small transaction is the caller's business.
+-- In a lane it takes the last place; one that held its FIFO group since it died (block_lane_on_dead) goes first. Target: the queue it died in, or target_queue. Returns what moved. One small transaction is the caller's business.
 -- Where messages hold their deduplication ids, one whose id another message holds is passed over too (_retake_keys).
 -- Locks the rows in order, SKIP LOCKED. Index: dead_letter_pkey (by any: see ack).
 create or replace function signalbox.redrive(
@@ -62,7 +62,10 @@ begin
     returning d.*, coalesce(v_target_queue_id, d.source_queue_id) as target_queue_id
   ), placed as materialized (
     select g.dead_letter_id, g.message_id, g.priority, g.target_queue_id,
-      signalbox._lane_of(q.mode, q.lane_max_in_flight, g.group_id) as lane
+      signalbox._lane_of(q.mode, q.lane_max_in_flight, g.group_id) as lane,
+      g.target_queue_id = g.source_queue_id and exists (
+        select from signalbox.lane_slot s where s.message_id = any(array[g.message_id])
+      ) as holds
     from gone g
     join signalbox.queue q on q.queue_id = any(array[g.target_queue_id])
   ), kept as (
@@ -79,30 +82,41 @@ begin
     select redrive.redrive_id, g.dead_letter_id, g.message_id, g.target_queue_id, clock_timestamp(), redrive.actor
     from gone g
   ), counted as (
-    insert into signalbox.counter_delta (queue_id, event, amount)
-    select g.source_queue_id, 13::smallint, count(*) from gone g group by g.source_queue_id
+    insert into signalbox.counter_delta (queue_id, event, amount, lane)
+    select g.source_queue_id, 13::smallint, count(*), null from gone g group by g.source_queue_id
     union all
-    select g.queue_id, 23::smallint, count(*) from gone g group by g.queue_id
+    select g.queue_id, 23::smallint, count(*), null from gone g group by g.queue_id
     union all
-    select p.target_queue_id, case when p.lane is null then 14 else 38 end::smallint, count(*)
-    from placed p
-    group by p.target_queue_id, p.lane is null
+    select p.target_queue_id, case when p.waits_in is null then 14 else 38 end::smallint, count(*), p.waits_in
+    from (select d.*, case when not d.holds then d.lane end as waits_in from placed d) p
+    group by p.target_queue_id, p.waits_in
   ), moment as materialized (
     select signalbox.clock_time() as at
   ), readied as (
-    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id)
-    select p.target_queue_id, p.priority, 0::smallint, m.at, p.message_id
+    insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
+    select p.target_queue_id, p.priority, 0::smallint, m.at, p.message_id, p.lane
     from moment m, placed p
-    where p.lane is null
+    where p.lane is null or p.holds
   ), waiting as (
     insert into signalbox.waiting (queue_id, lane, priority, receive_count, message_id)
     select p.target_queue_id, p.lane, p.priority, 0::smallint, p.message_id
     from placed p
-    where p.lane is not null
+    where p.lane is not null and not p.holds
     order by p.dead_letter_id
   ), hinted as (
     insert into signalbox.lane_hint (queue_id, lane)
-    select distinct p.target_queue_id, p.lane from placed p where p.lane is not null
+    select distinct p.target_queue_id, p.lane from placed p where p.lane is not null and not p.holds
+  ), left_behind as (
+    -- Sent to another queue, it no longer holds the group where it died.
+    delete from signalbox.lane_slot s
+    using placed p
+    where s.message_id = any(array[p.message_id]) and (s.queue_id <> p.target_queue_id or p.lane is null)
+    returning s.queue_id, s.lane
+  ), hinted_behind as (
+    insert into signalbox.lane_hint (queue_id, lane) select distinct l.queue_id, l.lane from left_behind l
+  ), counted_behind as (
+    insert into signalbox.counter_delta (queue_id, event, amount, lane)
+    select l.queue_id, 48::smallint, count(*), l.lane from left_behind l group by l.queue_id, l.lane
   )
   select g.dead_letter_id, g.message_id, g.target_queue_id from gone g order by g.dead_letter_id;
 end $$;

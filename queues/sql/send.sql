@@ -32,11 +32,12 @@ declare
   v_id bigint;
   v_mode text;
   v_guards smallint;
+  v_lane_max_waiting bigint;
   v_lane text;
 begin
   select q.queue_id, q.closed, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes, q.mode,
-    signalbox._lane_of(q.mode, q.lane_max_in_flight, send.group_id), q.guards
-  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_lane, v_guards
+    signalbox._lane_of(q.mode, q.lane_max_in_flight, send.group_id), q.lane_max_waiting, q.guards
+  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_lane, v_lane_max_waiting, v_guards
   from signalbox.queue q
   where q.name = send.queue;
   if not found then
@@ -82,6 +83,9 @@ begin
   if v_mode = 'fifo' then
     perform pg_advisory_xact_lock(signalbox._fifo_turn(v_queue_id, v_lane));
   end if;
+  if v_lane_max_waiting > 0 and v_lane is not null then
+    perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_lane_max_waiting);
+  end if;
   v_id := nextval('signalbox.message_id'::regclass);
   if v_id > coalesce(pg_sequence_last_value('signalbox.log_end'::regclass), 0) then
     perform signalbox._ensure_segment(v_id);
@@ -111,7 +115,7 @@ begin
         send.priority::smallint, clock_timestamp()
       )
     )
-    insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 33::smallint, 1);
+    insert into signalbox.counter_delta (queue_id, event, amount, lane) values (v_queue_id, 33::smallint, 1, v_lane);
     perform signalbox._enter_lane(v_queue_id, v_lane, send.priority::smallint, 0::smallint, v_id);
   else
     with logged as (

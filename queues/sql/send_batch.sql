@@ -24,14 +24,15 @@ declare
   v_max_payload_bytes integer;
   v_mode text;
   v_laned boolean;
+  v_lane_max_waiting bigint;
   v_turns bigint[];
   v_count integer := coalesce(cardinality(send_batch.payloads), 0);
   v_ids bigint[];
   v_guards smallint;
 begin
   select q.queue_id, q.closed, q.delay_seconds, q.max_payload_bytes, q.mode,
-    q.mode = 'fifo' or q.lane_max_in_flight > 0 and send_batch.group_ids is not null, q.guards
-  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_laned, v_guards
+    q.mode = 'fifo' or q.lane_max_in_flight > 0 and send_batch.group_ids is not null, q.lane_max_waiting, q.guards
+  into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_laned, v_lane_max_waiting, v_guards
   from signalbox.queue q
   where q.name = send_batch.queue;
   if not found then
@@ -74,6 +75,15 @@ begin
       perform signalbox._ensure_segment(v_ids[1]), signalbox._ensure_segment(v_ids[v_count]);
     end if;
     if v_laned then
+      if v_lane_max_waiting > 0 then
+        perform signalbox._refuse_full_lane(v_queue_id, l.lane, v_lane_max_waiting, l.more)
+        from (
+          select signalbox._lane_of(v_mode, 1, send_batch.group_ids[i]) as lane, count(*) as more
+          from generate_series(1, v_count) i
+          group by 1
+        ) l
+        where l.lane is not null;
+      end if;
       perform signalbox._send_to_lanes(v_queue_id, v_mode, v_ids, send_batch.payloads, send_batch.group_ids);
       return query select unnest(v_ids);
       return;
@@ -146,8 +156,8 @@ begin
     insert into signalbox.message (message_id, queue_id, payload, group_id, priority, sent_at)
     select g.message_id, p_queue_id, g.payload, g.group_id, 0::smallint, clock_timestamp() from given g
   ), counted as (
-    insert into signalbox.counter_delta (queue_id, event, amount)
-    select p_queue_id, case when g.lane is null then 1 else 33 end::smallint, count(*) from given g group by g.lane is null
+    insert into signalbox.counter_delta (queue_id, event, amount, lane)
+    select p_queue_id, case when g.lane is null then 1 else 33 end::smallint, count(*), g.lane from given g group by g.lane
   ), moment as materialized (
     select signalbox.clock_time() as at
   ), readied as (

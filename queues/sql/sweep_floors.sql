@@ -10,6 +10,7 @@ declare
   v_head record;
   v_below boolean;
   v_found integer := 0;
+  v_distrust boolean := false;
 begin
   if not signalbox._leads(sweep_floors.token) then
     return null;
@@ -25,6 +26,10 @@ begin
         select from signalbox.lease l where l.queue_id = v_head.queue_id and l.deadline < v_head.at)
       when v_head.kind = 11 then exists (
         select from signalbox.scheduled s where s.queue_id = v_head.queue_id and s.due_at < v_head.at)
+      when v_head.kind = 12 then exists (
+        select from signalbox.lane_hint n where n.queue_id = v_head.queue_id and n.due_at < v_head.at)
+      when v_head.kind = 13 then exists (
+        select from signalbox.waiting w where w.queue_id = v_head.queue_id and w.waiting_since < v_head.at)
       else exists (
         select from signalbox.ready r
         where r.queue_id = v_head.queue_id and r.priority = v_head.kind and r.ready_at < v_head.at)
@@ -36,5 +41,24 @@ begin
       v_found := v_found + 1;
     end if;
   end loop;
+  for v_head in
+    select f.queue_id, f.lane
+    from signalbox.lane_floor f
+    where f.epoch = pg_sequence_last_value('signalbox.lane_epoch'::regclass)
+      and (
+        exists (select from signalbox.waiting w where w.queue_id = f.queue_id and w.lane = f.lane and w.place < f.place)
+        or exists (
+          select from signalbox.lane_slot s
+          where s.queue_id = f.queue_id and s.lane = f.lane and s.slot <= f.slot and s.message_id <> all(f.holders)
+        )
+      )
+  loop
+    raise warning 'signalbox: of a lane of queue % something was not known; lanes are looked at anew', v_head.queue_id;
+    v_found := v_found + 1;
+    v_distrust := true;
+  end loop;
+  if v_distrust then
+    perform signalbox._distrust_lanes();
+  end if;
   return v_found;
 end $$;

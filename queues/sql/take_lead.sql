@@ -31,6 +31,8 @@ begin
     return 'following';
   end if;
   perform setval(h.floor, 0) from signalbox.head h where h.floor is not null;
+  perform setval('signalbox.place_horizon', 0);
+  perform signalbox._distrust_lanes();
   return 'elected';
 end $$;
 

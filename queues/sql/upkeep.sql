@@ -6,11 +6,7 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  c_steps constant text[] := array[
-    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
-    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept', 'drop_lost_keys',
-    'weigh'
-  ];
+  c_steps constant text[] := signalbox.upkeep_steps();
   v_step text := coalesce(upkeep.step, c_steps[nextval('signalbox.upkeep_turn') % cardinality(c_steps) + 1]);
 begin
   return v_step || ': ' || coalesce(case v_step
@@ -18,6 +14,7 @@ begin
     when 'return_and_promote' then signalbox.return_and_promote(null) || ' messages'
     when 'release_lanes' then signalbox.release_lanes() || ' messages'
     when 'hint_lanes' then signalbox.hint_lanes() || ' lanes'
+    when 'forget_lanes' then signalbox.forget_lanes() || ' lanes'
     when 'ensure_partitions' then cardinality(signalbox.ensure_partitions()) || ' partitions'
     when 'publish_log_end' then 'log up to ' || signalbox.publish_log_end()
     when 'expire_messages' then signalbox.expire_messages() || ' messages'
@@ -29,6 +26,7 @@ begin
     when 'drop_kept' then signalbox.drop_kept() || ' bodies'
     when 'drop_lost_keys' then signalbox.drop_lost_keys() || ' ids'
     when 'weigh' then signalbox.weigh() || ' queues refuse'
+    when 'log_warnings' then signalbox.log_warnings() || ' lines'
     else signalbox._refuse_step(v_step, c_steps)
   end, 'another process is at it');
 end $$;
@@ -39,3 +37,13 @@ begin
   perform signalbox._refuse('step', format('is %s: it must be one of %s', quote_literal(left(p_step, 60)), array_to_string(p_steps, ', ')));
   return null;
 end $$;
+
+-- The steps, in the order in which upkeep() takes them.
+create or replace function signalbox.upkeep_steps() returns text[]
+language sql immutable as $$
+  select array[
+    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
+    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept',
+    'drop_lost_keys', 'weigh', 'log_warnings'
+  ]
+$$;

@@ -146,3 +146,11 @@ def test_a_queue_that_refuses_says_why() -> None:
         "Sends were refused in the last minute: too many messages are held (max_backlog_messages) and"
         " they came too fast (publish_rate_per_second). No consumer in the last minute."
     )
+
+
+def test_the_dead_that_hold_their_groups_are_blamed() -> None:
+    blocking = Queue(alert_oldest_age_seconds=300.0, alert_dead_letters=9, block_lane_on_dead=True)
+    behind = "3 messages held up behind dead ones, until these are redriven, deleted or purged."
+    assert said(waiting=3, dead=1, queue=blocking) == (Health.WATCH, behind)
+    assert said(waiting=3, dead=10, queue=blocking) == (Health.BREACHING, f"10 dead letters, 9 allowed. {behind}")
+    assert said(waiting=3, dead=1, scheduled=1, queue=blocking)[1].startswith("3 messages held up in lanes")

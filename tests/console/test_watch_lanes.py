@@ -87,12 +87,29 @@ def test_a_limit_that_cannot_be_is_refused(admin: Browser, limited: Engine, grou
     assert limited.value("select count(*) from signalbox.lane_limit where queue_id = %s", limited.queue_id) == 0
 
 
+def test_a_queue_that_limits_nothing_refuses_a_limit_of_its_own(admin: Browser, engine: Engine) -> None:
+    page = admin.submit(f"/queues/{engine.queue}/lanes/limit", group_id="acme", max_in_flight="2")
+
+    assert "Nothing was changed: max_in_flight needs a queue that limits its groups" in page.text
+
+
 def test_the_page_of_a_waiting_message_says_what_it_waits_for(operator: Browser, limited: Engine) -> None:
     waiting = limited.value("select min(message_id) from signalbox.waiting where queue_id = %s", limited.queue_id)
 
     page = operator.see(f"/queues/{limited.queue}/messages/{waiting}")
     assert "in the lane of the group acme" in page.text
     assert len(operator.see(f"/queues/{limited.queue}/messages?state=waiting").rows()) == 4
+
+
+def test_a_dead_message_that_holds_its_group_is_named(operator: Browser, make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(mode="fifo", block_lane_on_dead=True)
+    dead, waiting = engine.send(1, group_id="acme"), engine.send(2, group_id="acme")
+    engine.nack(engine.receive_one()[1], reason="rejected")
+
+    (row,) = lanes(operator, engine).rows()
+    assert f"{dead} dead: the group waits until it is redriven, deleted or purged" in row
+    page = operator.see(f"/queues/{engine.queue}/messages/{waiting}")
+    assert f"behind message {dead}, which is dead and holds the group acme" in page.text
 
 
 def test_mode_is_chosen_for_a_new_queue(admin: Browser, engine: Engine) -> None:

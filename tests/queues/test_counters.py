@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from psycopg.types.json import Jsonb
 
-from queues.counters import read_numbers
+from queues.counters import read_numbers, read_tenants
 from queues.history import sparklines
 from tests.engine import Engine
 
@@ -115,3 +116,34 @@ def test_history_repeats_the_depth_of_a_queue_at_rest(engine: Engine) -> None:
     assert {point.ready for point in points} == {1}
     assert points[0].published_per_second == pytest.approx(0.1)
     assert points[-1].published_per_second == 0
+
+
+def test_a_tenant_has_what_its_queues_have_together(make_engine: Callable[..., Engine]) -> None:
+    """Depth, in flight and oldest age of a tenant are one sum; a dead letter counts once, where it died."""
+    first = make_engine()
+    tenant = f"tenant of {first.queue}"
+    queues = []
+    for name, settings in (("orders", {}), ("exports", {"lane_max_in_flight": 1})):
+        queue = f"{first.queue}-{name}"
+        queue_id = first.value("select signalbox.create_queue(%s, %s, %s)", queue, Jsonb(settings), tenant)
+        queues.append(Engine(first.connection, queue, queue_id))
+    orders, exports = queues
+    for number in range(3):
+        orders.send(number)
+        exports.send(number, group_id="a")
+    orders.send("later", delay_seconds=60)
+    orders.nack(orders.receive_one()[1], reason="rejected")
+    exports.receive_one()
+    orders.rows(
+        "update signalbox.ready set ready_at = ready_at - interval '90 seconds' where queue_id = %s returning 1",
+        orders.queue_id,
+    )
+
+    with CaptureQueriesContext(connection) as queries:
+        (numbers,) = [each for each in read_tenants() if each.tenant == tenant]
+
+    assert len(queries) == 2
+    assert numbers.queues == 3  # and the dead-letter queue
+    assert (numbers.ready, numbers.scheduled, numbers.waiting, numbers.leased, numbers.dead) == (2, 1, 2, 1, 1)
+    assert numbers.depth == 5
+    assert numbers.oldest_ready_age_seconds == pytest.approx(90, abs=20)

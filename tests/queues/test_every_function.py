@@ -42,9 +42,9 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_ack_claims": ("(signalbox._ack_claims(array[%(handle)s])).acked", True),
     "_refuse_claim": ("signalbox._refuse_claim('q', 1, 0, null)", Refusal("SB400")),
     "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
-    "_best_band": ("(signalbox._best_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
     "_body_is_needed": ("signalbox._body_is_needed(sha256('nowhere'))", False),
     "_body_of": ("signalbox._body_of(null, null)", None),
+    "_next_band": ("(signalbox._next_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
     "_bury": (
         (
             "signalbox._bury(%(queue_id)s, array(select l from signalbox.lease l where l.queue_id = %(queue_id)s),"
@@ -118,6 +118,13 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_last_fold": ("(signalbox._last_fold()).fold_id", NUMBER),
     "_lane_of": ("signalbox._lane_of('fifo', 0, null)", ""),
     "_leave_lanes": ("signalbox._leave_lanes('{999999999999}')", NOTHING),
+    "_make_lane_heads": ("signalbox._make_lane_heads(%(queue_id)s)", NOTHING),
+    "_lane_lock": ("signalbox._lane_lock(1, 'a') = signalbox._lane_lock(2, 'a')", False),
+    "_lane_knowledge": ("(signalbox._lane_knowledge(%(queue_id)s, 'lane', 1)).place", 0),
+    "_note_lane": ("signalbox._note_lane(%(queue_id)s, 'lane', 1, row(null, 0, 0, '{}'))", NOTHING),
+    "_distrust_lanes": ("signalbox._distrust_lanes()", NOTHING),
+    "_hint_lanes": ("signalbox._hint_lanes(%(queue_id)s, true)", 1),
+    "forget_lanes": ("signalbox.forget_lanes()", NUMBER),
     "_leads": ("signalbox._leads(%(token)s)", True),
     "_log_of": ("(signalbox._log_of(%(message_id)s)).queue_id = %(queue_id)s", True),
     "_make_dead_letter_queue": ("signalbox._make_dead_letter_queue('of-every-function', 1)", NUMBER),
@@ -132,6 +139,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_refuse": ("signalbox._refuse('field', 'is wrong')", Refusal("SB400")),
     "_refuse_closed": ("signalbox._refuse_closed('queue')", Refusal("SB423")),
     "_refuse_fifo_delay": ("signalbox._refuse_fifo_delay()", Refusal("SB400")),
+    "_refuse_full_lane": ("signalbox._refuse_full_lane(%(queue_id)s, 'lane', 1)", Refusal("SB429")),
     "_refuse_isolation": ("signalbox._refuse_isolation('receive')", Refusal("SB425")),
     "_refuse_step": ("signalbox._refuse_step('step', '{a,b}')", Refusal("SB400")),
     "_refuse_too_large": ("signalbox._refuse_too_large(2, 1)", Refusal("SB413")),
@@ -177,7 +185,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "drop_segment": ("signalbox.drop_segment(999999999)", NOTHING),
     "empty_deltas": ("signalbox.empty_deltas()", NUMBER),
     "end_long_poll": ("signalbox.end_long_poll(%(queue)s, 1)", False),
-    "ensure_floors": ("signalbox.ensure_floors(%(token)s, array[%(queue_id)s])", 3),
+    "ensure_floors": ("signalbox.ensure_floors(%(token)s, array[%(queue_id)s])", 5),
     "ensure_partitions": ("signalbox.ensure_partitions()", ARRAY),
     "event_total": ("signalbox.event_total('{5,1,2}', 'published', 'delivered')", 7),
     "expire_messages": ("signalbox.expire_messages()", NUMBER),
@@ -195,6 +203,17 @@ CALLS: dict[str, tuple[str, Any]] = {
     "oldest_visible_at": ("signalbox.oldest_visible_at(%(queue_id)s) < clock_timestamp()", True),
     "publish_log_end": ("signalbox.publish_log_end()", NUMBER),
     "long_polls": ("signalbox.long_polls(1)", 0),
+    "lane_counts": ("(signalbox.lane_counts(%(queue_id)s, '{lane}')).waiting", 0),
+    "recount_lanes": ("(signalbox.recount_lanes(%(queue_id)s)).waiting", 1),
+    "_unfolded_lanes": ("(select count(*) from signalbox._unfolded_lanes(0, 0, '{}'))", NUMBER),
+    "_settle_waiting": ("signalbox._settle_waiting(%(queue_id)s, 'p', 34::smallint, '{1}', '{0}', '{a}')", NOTHING),
+    "log_warnings": ("signalbox.log_warnings()", NUMBER),
+    "schedule_upkeep": ("signalbox.schedule_upkeep()", Refusal("SB400")),
+    "unschedule_upkeep": ("signalbox.unschedule_upkeep()", Refusal("SB400")),
+    "_require_cron": ("signalbox._require_cron()", Refusal("SB400")),
+    "upkeep_steps": ("signalbox.upkeep_steps()", ARRAY),
+    "counter_drift": ("signalbox.counter_drift(%(queue_id)s)", Refusal("SB400")),
+    "correct_counters": ("signalbox.correct_counters(%(queue_id)s)", Refusal("SB400")),
     "limit_lane": ("signalbox.limit_lane(%(queue)s, 'lane', null)", NOTHING),
     "next_lane": ("signalbox.next_lane(%(queue_id)s)", "lane"),
     "purge": ("signalbox.purge(%(queue)s)", 2),
@@ -237,6 +256,7 @@ def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection
     names["token"] = uuid.uuid4()
     session.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
     session.value("select signalbox.take_lead(%s)", names["token"])
+    session.value("select signalbox._make_lane_heads(%s)", names["queue_id"])
     session.value("select signalbox._enter_lane(%s, 'lane', 0::smallint, 0::smallint, 999999999999)", names["queue_id"])
     session.value("select signalbox._ensure_gauge(%s, null)", names["queue_id"])
     session.value("select signalbox.claim_body(sha256('claimed'), 300000)")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
+from queues.errors import QuotaExceeded, translated
 from tests.engine import Engine
 
 MakeEngine = Callable[..., Engine]
@@ -234,8 +235,195 @@ class TestLimits:
             engine.send(number, group_id=f"group-{number % 7}")
         while rows := engine.receive(10):
             engine.ack(*(row[1] for row in rows))
+        engine.value("select signalbox.fold()")
+        engine.value("select signalbox.release_lanes()")
+        # What is known and counted of a lane stays for a minute, in case it fills again.
+        for table, column in (("lane_floor", "noted_at"), ("lane_stat", "folded_at")):
+            engine.connection.execute(f"update signalbox.{table} set {column} = now() - interval '2 minutes'".encode())
+        engine.value("select signalbox.forget_lanes()")
+        engine.value("select signalbox.clean_up()")
 
-        for table in ("waiting", "lane_slot", "lane_hint", "lane_limit"):
+        for table in ("waiting", "lane_slot", "lane_hint", "lane_limit", "lane_floor", "lane_stat"):
             assert engine.value(f"select count(*) from signalbox.{table} where queue_id = %s", engine.queue_id) == 0, (
                 table
             )
+
+
+class TestFullLanes:
+    def test_a_send_into_a_full_lane_is_refused_and_leaves_nothing(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1, lane_max_waiting=2)
+        for number in range(2):
+            engine.send(number, group_id="a")
+
+        with pytest.raises(QuotaExceeded) as caught, translated():
+            engine.send("one too many", group_id="a")
+
+        error = caught.value
+        assert (error.reason, error.limit, error.actual, error.retry_after) == ("lane", 2, 3, 1)
+        assert error.field == "lane_max_waiting"
+        assert engine.waiting() == 2
+        engine.send("another group", group_id="b")
+        engine.send("no group")
+
+    def test_room_is_made_by_what_is_let_go(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(mode="fifo", lane_max_waiting=1)
+        engine.send("under way", group_id="a")
+        handle = engine.receive_one()[1]
+        engine.send("waits", group_id="a")
+        with pytest.raises(psycopg.Error, match="1 messages wait in the lane of the group 'a', 1 may"):
+            engine.send("one too many", group_id="a")
+
+        engine.ack(handle)
+        engine.receive_one()
+        engine.send("fits", group_id="a")
+
+    def test_a_batch_goes_whole_or_not_at_all(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1, lane_max_waiting=3)
+        batch = "select signalbox.send_batch(%s, array_fill('1'::jsonb, array[%s]), group_ids => %s)"
+        with pytest.raises(QuotaExceeded) as caught, translated():
+            engine.rows(batch, engine.queue, 6, ["a"] * 4 + ["b"] * 2)
+        assert caught.value.retry_after is None  # it would never fit
+        assert engine.waiting() == 0
+
+        engine.rows(batch, engine.queue, 6, ["a"] * 3 + ["b"] * 3)
+        with pytest.raises(QuotaExceeded) as caught, translated():
+            engine.rows(batch, engine.queue, 2, ["c", "b"])
+        assert caught.value.retry_after == 1
+        assert engine.waiting() == 6
+
+    def test_what_returns_to_its_lane_is_not_refused(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1, lane_max_waiting=1)
+        dead = engine.send("dies", group_id="a")
+        engine.nack(engine.receive_one()[1], reason="rejected")
+        engine.send("under way", group_id="a")
+        engine.receive_one()
+        engine.send("waits", group_id="a")
+
+        redrive = (
+            "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))"
+        )
+        assert len(engine.rows(redrive, dead)) == 1
+        assert engine.waiting() == 2
+
+
+class TestBlockedByTheDead:
+    @pytest.fixture
+    def blocked(self, make_engine: MakeEngine) -> tuple[Engine, list[int]]:
+        """A group whose first has died, with two behind it."""
+        engine = make_engine(mode="fifo", block_lane_on_dead=True)
+        sent = [engine.send(number, group_id="a") for number in range(3)]
+        assert engine.nack(engine.receive_one()[1], reason="rejected") == "dead"
+        return engine, sent
+
+    def test_its_group_waits_and_others_do_not(self, blocked: tuple[Engine, list[int]]) -> None:
+        engine, _ = blocked
+        assert engine.receive(10) == []
+        other = engine.send("another", group_id="b")
+        assert [row[0] for row in engine.receive(10)] == [other]
+        assert (engine.waiting(), engine.counted()) == (2, engine.recounted())
+
+    def test_redriven_it_goes_first(self, blocked: tuple[Engine, list[int]]) -> None:
+        engine, sent = blocked
+        engine.rows(
+            "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))",
+            sent[0],
+        )
+
+        for message_id in sent:
+            ((received, handle, *_),) = engine.receive(10)
+            assert received == message_id
+            engine.ack(handle)
+        assert (engine.waiting(), engine.counted()) == (0, engine.recounted())
+        assert engine.value("select count(*) from signalbox.lane_slot where queue_id = %s", engine.queue_id) == 0
+
+    @pytest.mark.parametrize(
+        "way",
+        [
+            (
+                "signalbox.delete_dead_letters(array(select dead_letter_id from signalbox.dead_letter"
+                " where message_id = %s))"
+            ),
+            "signalbox.purge('{queue}-dlq', states => array['dead']) from (select %s) message",
+            "signalbox.configure_queue('{queue}', '{{\"block_lane_on_dead\": false}}') from (select %s) message",
+            "count(*) from signalbox.receive('{queue}-dlq', 10), (select %s) message",
+            (
+                "count(*) from signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter"
+                " where message_id = %s), target_queue => '{queue}-dlq')"
+            ),
+        ],
+        ids=["deleted", "purged", "no longer blocking", "received from its queue", "redriven elsewhere"],
+    )
+    def test_the_next_goes_when_it_is_gone(self, blocked: tuple[Engine, list[int]], way: str) -> None:
+        engine, sent = blocked
+        engine.rows("select " + way.format(queue=engine.queue), sent[0])
+
+        assert [row[0] for row in engine.receive(10)] == [sent[1]]
+
+    def test_it_expires_like_any_dead_letter(self, blocked: tuple[Engine, list[int]]) -> None:
+        engine, sent = blocked
+        engine.connection.execute(
+            "update signalbox.dead_letter set died_at = now() - interval '1 year' where message_id = %s", (sent[0],)
+        )
+        engine.value("select signalbox.expire_messages()")
+
+        assert [row[0] for row in engine.receive(10)] == [sent[1]]
+
+    def test_only_a_fifo_queue_knows_it(self, make_engine: MakeEngine) -> None:
+        with pytest.raises(psycopg.Error, match="block_lane_on_dead needs a FIFO queue"):
+            make_engine(block_lane_on_dead=True)
+
+
+class TestCounts:
+    def test_each_lane_is_counted_through_everything_that_happens_to_it(self, make_engine: MakeEngine) -> None:
+        """Sent alone and together, failing, backing off, dying, redriven, purged and expired; folded in between."""
+        engine = make_engine(lane_max_in_flight=2, max_receives=2)
+        for number in range(3):
+            engine.send(number, group_id="a")
+        engine.rows(
+            "select signalbox.send_batch(%s, array_fill('1'::jsonb, array[5]), group_ids => %s)",
+            engine.queue,
+            ["a", "b", "b", "b", None],
+        )
+        assert engine.lanes() == engine.lanes_recounted() == {"a": (4, 0), "b": (3, 0)}
+
+        received = {row[0]: row[1] for row in engine.receive(10)}
+        assert engine.lanes() == engine.lanes_recounted() == {"a": (2, 2), "b": (1, 2)}
+        engine.value("select signalbox.fold()")
+        handles = list(received.values())
+        engine.ack(handles[0])
+        engine.nack(handles[1], delay_seconds=0.000001)
+        engine.nack(handles[2], reason="rejected")
+        engine.value("select signalbox.return_and_promote(array[%s])", engine.queue_id)
+        assert engine.lanes() == engine.lanes_recounted()
+        engine.value("select signalbox.fold()")
+        letters = "array(select dead_letter_id from signalbox.dead_letter where source_queue_id = %s)"
+        engine.rows(f"select signalbox.redrive({letters})", engine.queue_id)
+        assert engine.lanes() == engine.lanes_recounted()
+        engine.connection.execute(
+            "update signalbox.waiting set waiting_since = now() - interval '1 year' where queue_id = %s and lane = 'a'",
+            [engine.queue_id],
+        )
+        engine.value("select signalbox.expire_messages()")
+        assert engine.lanes() == engine.lanes_recounted()
+        engine.value("select signalbox.purge(%s, states => '{ready,scheduled,waiting,leased}')", engine.queue)
+        assert engine.lanes() == engine.lanes_recounted() == {}
+
+    def test_a_lane_that_has_been_empty_for_a_minute_leaves_no_row(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(lane_max_in_flight=1)
+        engine.send(group_id="a")
+        engine.value("select signalbox.fold()")
+        engine.ack(engine.receive_one()[1])
+        engine.value("select signalbox.fold()")
+        engine.connection.execute("update signalbox.lane_stat set folded_at = now() - interval '2 minutes'")
+        engine.value("select signalbox.clean_up()")
+
+        assert engine.value("select count(*) from signalbox.lane_stat where queue_id = %s", engine.queue_id) == 0
+        engine.send(group_id="a")
+        assert engine.lanes() == {"a": (1, 0)}
+
+    def test_more_than_a_thousand_are_counted(self, make_engine: MakeEngine) -> None:
+        engine = make_engine(mode="fifo")
+        engine.rows("select count(*) from signalbox.send_batch(%s, array_fill('1'::jsonb, array[5000]))", engine.queue)
+        engine.receive(1)
+
+        assert engine.lanes() == engine.lanes_recounted() == {"": (4999, 1)}

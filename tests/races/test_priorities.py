@@ -84,6 +84,64 @@ def test_with_aging_nobody_starves(make_engine: Callable[..., Engine]) -> None:
     assert take(engine, 1) == [[(9, 111)], [(0, 200)], [(9, 109)], [(9, 1)]]
 
 
+def send_at(engine: Engine, priority: int, second: int) -> None:
+    """A message that became claimable in that second of a time of the test's own."""
+    message_id = engine.send([priority, second], priority=priority)
+    engine.rows(
+        "update signalbox.ready set ready_at = timestamptz '2020-01-01 00:00Z' + %s where message_id = %s returning 1",
+        timedelta(seconds=second),
+        message_id,
+    )
+
+
+def aged(engine: Engine) -> int:
+    """How many were delivered ahead of a higher priority that waited too."""
+    return int(
+        engine.value(
+            "select signalbox.event_total(totals, 'aged') from signalbox.queue_totals(array[%s::integer])",
+            engine.queue_id,
+        )
+    )
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_steady_stream_of_high_priority_does_not_starve_the_lowest(
+    make_engine: Callable[..., Engine], batch: int
+) -> None:
+    """Every second as many of the highest arrive as are taken; ten seconds are worth a step, and there are nine."""
+    engine = make_engine(aging_seconds=10)
+    send_at(engine, 0, 0)
+    for second in range(95):
+        for _ in range(batch):
+            send_at(engine, 9, second)
+        taken = [row[3] for row in engine.receive(batch)]
+        if [0, 0] in taken:
+            break
+        assert aged(engine) == 0
+
+    assert second == 91
+    assert aged(engine) == 1
+
+
+def test_without_aging_the_stream_starves_it_and_nothing_is_counted(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(aging_seconds=0)
+    send_at(engine, 0, 0)
+    for second in range(100):
+        send_at(engine, 9, second)
+        assert take_one(engine) == (9, second)
+
+    assert take_one(engine) == (0, 0)
+    assert aged(engine) == 0
+
+
+def test_what_goes_first_because_nothing_higher_waits_has_not_aged(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(aging_seconds=10)
+    put(engine, [(9, 1), (0, 5)])
+    assert take(engine, 1) == [[(9, 1)], [(0, 5)]]
+
+    assert aged(engine) == 0
+
+
 def test_a_changed_aging_orders_what_waits_already(make_engine: Callable[..., Engine]) -> None:
     """No rank is stored, so none has to be rewritten and none can contradict."""
     engine = make_engine(aging_seconds=1)

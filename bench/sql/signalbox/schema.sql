@@ -1,1 +1,1 @@
-select signalbox.create_queue('bench');
+select signalbox.create_queue('$queue', '$settings');

@@ -1,9 +1,10 @@
 -- Of the priorities in use, the one whose head wins, and up to when its tickets keep winning against the next head.
 -- Aging is applied here, where heads are compared (priority + age / aging): within one priority it never changes the
--- order, so no ticket is ever rewritten. No aging is strict priority. One probe of ready_claim for each priority.
-create or replace function signalbox._best_band(
+-- order, so no ticket is ever rewritten. No aging is strict priority. `aged`: a higher priority has something waiting too,
+-- so that it is aging that lets this one go first. One probe of ready_claim for each priority.
+create or replace function signalbox._next_band(
   p_queue_id integer, p_bands smallint[], p_floors timestamptz[], p_aging interval
-) returns table (priority smallint, floor timestamptz, until timestamptz)
+) returns table (priority smallint, floor timestamptz, until timestamptz, aged boolean)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -22,12 +23,14 @@ begin
       limit 1
     ) h
   ), ordered as (
-    select h.*, lead(h.rank) over (order by case when p_aging > interval '0' then h.rank end, h.priority desc) as next_rank
+    select h.*, max(h.priority) over () as highest,
+      lead(h.rank) over (order by case when p_aging > interval '0' then h.rank end, h.priority desc) as next_rank
     from heads h
     order by case when p_aging > interval '0' then h.rank end, h.priority desc
     limit 1
   )
   select o.priority, o.floor,
-    case when p_aging > interval '0' then coalesce(o.next_rank + o.priority * p_aging, 'infinity') else 'infinity' end
+    case when p_aging > interval '0' then coalesce(o.next_rank + o.priority * p_aging, 'infinity') else 'infinity' end,
+    o.priority < o.highest
   from ordered o;
 end $$;

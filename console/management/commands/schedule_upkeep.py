@@ -1,0 +1,29 @@
+"""manage.py schedule_upkeep: have pg_cron call the engine's housekeeping, where the database has that extension."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+
+from queues.errors import InvalidArgument, translated
+
+
+class Command(BaseCommand):
+    help = "Let the database's pg_cron do the upkeep; --remove takes that back. Says so when pg_cron is not installed."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--remove", action="store_true", help="take the jobs back")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        verb = "unschedule_upkeep" if options["remove"] else "schedule_upkeep"
+        try:
+            connection.ensure_connection()
+            with translated():
+                (done,) = connection.connection.execute(f"select signalbox.{verb}()").fetchone()
+        except InvalidArgument as error:
+            raise CommandError(f"{error}. Run manage.py upkeep instead; docs/installing.md says how.") from error
+        if options["remove"]:
+            self.stdout.write(f"Removed {done} jobs.")
+        else:
+            self.stdout.write(f"pg_cron runs: {', '.join(done or [])}.")

@@ -1,0 +1,43 @@
+-- Refuses a send that would make more wait in a lane than lane_max_waiting allows. Counts what waits up to that number, by
+-- index, from the first place that may still be taken: what others have not committed yet is not counted, so that
+-- senders at the same instant may pass it by their number (in a FIFO queue they take turns, and it is exact).
+-- Messages that return to their lane, after a pause or by redrive, are never refused. Locks nothing. Index: waiting_lane.
+create or replace function signalbox._refuse_full_lane(
+  p_queue_id integer, p_lane text, p_limit bigint, p_more bigint default 1
+) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  v_known signalbox.lane_knowledge := signalbox._lane_knowledge(
+    p_queue_id, p_lane, pg_sequence_last_value('signalbox.lane_epoch'::regclass)
+  );
+  v_waiting bigint;
+begin
+  select count(*)
+  into v_waiting
+  from (
+    select
+    from signalbox.waiting w
+    where w.queue_id = p_queue_id and w.lane = p_lane and w.place >= v_known.place
+    order by w.place
+    limit p_limit
+  ) w;
+  if v_waiting + p_more <= p_limit then
+    return;
+  end if;
+  raise exception using
+    errcode = 'SB429',
+    message = format('%s messages wait in the lane of the group %s, %s may', v_waiting, quote_literal(left(p_lane, 120)), p_limit),
+    detail = json_build_object(
+      'reason', 'lane', 'limit', p_limit, 'actual', v_waiting + p_more,
+      'retry_after', case when p_more <= p_limit then (
+        select greatest(q.lane_release_interval_seconds, 1) from signalbox.queue q where q.queue_id = p_queue_id
+      ) end
+    ),
+    hint = 'The lane moves on as its messages are acknowledged.',
+    column = 'lane_max_waiting';
+end $$;
