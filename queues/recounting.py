@@ -17,6 +17,8 @@ from queues import audit
 from queues.control import get_queue
 from queues.models import Queue
 
+MOST_AUDITED = 100
+
 
 @dataclass(frozen=True)
 class Count:
@@ -27,6 +29,11 @@ class Count:
     state: str
     counted: int
     recounted: int
+
+    @property
+    def name(self) -> str:
+        """The state, of the queue or of a lane."""
+        return self.state if self.lane is None else f"{self.state} in lane {self.lane}"
 
     @property
     def drift(self) -> int:
@@ -47,8 +54,10 @@ def repair(name: str, *, actor: str, reason: str = "") -> Sequence[Count]:
         drifted = [count for count in _counts(cursor, queue) if count.drift]
         if drifted:
             cursor.execute("select signalbox.correct_counters(%s)", [queue.queue_id])
-            changes = [{"lane": c.lane, "state": c.state, "before": c.counted, "after": c.recounted} for c in drifted]
-            audit.record(actor, "queue.correct_counters", queue, reason, {"changes": changes[:100]})
+            changes = {
+                count.name: {"before": count.counted, "after": count.recounted} for count in drifted[:MOST_AUDITED]
+            }
+            audit.record(actor, "queue.correct_counters", queue, reason, {"changes": changes})
     return drifted
 
 

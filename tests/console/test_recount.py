@@ -82,7 +82,7 @@ def test_a_repair_puts_everything_right_and_is_audited(limited: Engine) -> None:
     assert drifted(limited) == {}
     event = AuditEvent.objects.get(queue_name=limited.queue, action="queue.correct_counters")
     assert event.reason == "a restored disk"
-    assert {"lane": "a", "state": "waiting", "before": 2, "after": 0} in event.details["changes"]
+    assert event.details["changes"]["waiting in lane a"] == {"before": 2, "after": 0}
     assert run("--queue", limited.queue, "--repair")[0].startswith("The counters of 1 queues")
 
 
