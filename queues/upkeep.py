@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +85,17 @@ class Upkeep:
             rounds.run_due(started)
             self.stopping.wait(max(0.0, rounds.beat_seconds - (time.monotonic() - started)))
         rounds.close()
+
+
+@contextmanager
+def storage_may_fail() -> Iterator[None]:
+    """Log whatever the storage of large bodies raises: upkeep goes on, and tries again when it is next due."""
+    try:
+        yield
+    except psycopg.Error:
+        raise
+    except Exception:
+        log.exception("the storage of large bodies cannot be used")
 
 
 class Rounds:
@@ -201,22 +213,18 @@ class Chores(Rounds):
         ]
 
     def collect_bodies(self) -> None:
-        """Remove large bodies that nothing points to any longer."""
-        done = collect(self.connection, bodies.store(), settings.BODIES_GRACE_SECONDS, self._bodies_after)
-        self._bodies_after = done.after
-        if done.removed or done.failed:
-            log.info("removed %d large bodies, %d could not be", done.removed, done.failed)
+        """Remove large bodies that nothing points to any longer; a round goes on where the last one ended."""
+        with storage_may_fail():
+            done = collect(self.connection, bodies.store(), settings.BODIES_GRACE_SECONDS, self._bodies_after)
+            self._bodies_after = done.after
+            if done.removed or done.failed:
+                log.info("removed %d large bodies, %d could not be", done.removed, done.failed)
 
     def sweep_bodies(self) -> None:
         """Remove objects that sends which were rolled back have left in the storage of large bodies."""
-        try:
+        with storage_may_fail():
             done = sweep(self.connection, bodies.store())
-        except psycopg.Error:
-            raise
-        except Exception:  # whatever a storage raises that cannot be listed: upkeep goes on
-            log.exception("cannot list the storage of large bodies")
-            return
-        log.info("swept %d large bodies that no message knows", done.orphans)
+            log.info("swept %d large bodies that no message knows", done.orphans)
 
     def drop_segments(self) -> None:
         """Drop the segments of the log that no retention needs, keeping the bodies that live tickets still do."""

@@ -54,7 +54,7 @@ def client(dsn: str, store: StoredBodies) -> Iterator[Client]:
 class FailingStore:
     """Removes nothing."""
 
-    def delete(self, sha256: str) -> None:
+    def delete(self, *_: str) -> None:
         raise OSError("the storage is away")
 
 
@@ -275,6 +275,9 @@ def test_upkeep_collects_and_survives_a_storage_that_is_away(
     with monkeypatch.context() as patched:
         patched.setattr(WholeFiles, "delete", FailingStore.delete)
         patched.setattr(WholeFiles, "listdir", FailingStore.delete)
+        chores.collect_bodies()
+        chores.sweep_bodies()
+        patched.setattr(bodies, "store", FailingStore().delete)
         chores.collect_bodies()
         chores.sweep_bodies()
     assert bodies.store().exists(hash_of(large(engine)))
