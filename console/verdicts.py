@@ -19,6 +19,7 @@ REFUSALS = {
     "backlog": "too many messages are held (max_backlog_messages)",
     "bytes": "too many bytes are held (max_backlog_bytes)",
     "rate": "they came too fast (publish_rate_per_second)",
+    "lane": "a lane is full (lane_max_waiting)",
 }
 # What waits less than this is no backlog yet, and has no time to drain in.
 WAITED_SECONDS = 10.0

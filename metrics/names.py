@@ -84,7 +84,7 @@ DEAD_LETTERED = _counter(
 
 PUBLISH_REJECTED = _counter(
     "publish_rejected",
-    "Sends refused by a limit of the queue or its tenant; reason is backlog, bytes, age, rate or closed.",
+    "Sends refused by a limit of the queue or its tenant; reason is backlog, bytes, age, rate, lane or closed.",
     (*QUEUE, "reason"),
 )
 QUEUE_BYTES = _gauge(

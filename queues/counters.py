@@ -71,7 +71,7 @@ class QueueNumbers:
     """Every message that ever left: acked, dead, purged, expired."""
     queue: Queue = field(repr=False)
     refused: dict[str, int] = field(default_factory=dict)
-    """Sends refused, by reason: backlog, bytes, age, rate, closed. Empty where nothing limits sending."""
+    """Sends refused, by reason: backlog, bytes, age, rate, lane, closed. Empty where nothing limits sending."""
     refusing: tuple[str, ...] = ()
     """The reasons for which upkeep has seen sends refused within the last minute."""
     bytes_held: int | None = None
@@ -108,7 +108,7 @@ left join (
       filter (where r.refused_at > clock_timestamp() - interval '60 seconds' and r.reason <> 'closed') as refusing,
     max(case when q.max_backlog_bytes > 0 then signalbox._register(g.bytes_held) end) as bytes_held
   from signalbox.refusal r
-  join signalbox.queue q on q.queue_id = r.queue_id and (q.guards & 1 > 0 or q.closed)
+  join signalbox.queue q on q.queue_id = r.queue_id and (q.guards & 1 > 0 or q.lane_max_waiting > 0 or q.closed)
   left join signalbox.gauge g on g.queue_id = r.queue_id
   group by r.queue_id
 ) a on a.queue_id = n.queue_id

@@ -51,12 +51,13 @@ end $$;
 create or replace function signalbox._equip_queue() returns trigger
 language plpgsql as $$
 begin
-  if new.guards & 1 > 0 or new.closed then
+  if new.guards & 1 > 0 or new.closed or new.lane_max_waiting > 0 then
     perform signalbox._ensure_refusals(new.queue_id, array_remove(array[
       case when new.max_backlog_messages > 0 or t.max_backlog_messages > 0 then 'backlog' end,
       case when new.max_backlog_bytes > 0 or t.max_backlog_bytes > 0 then 'bytes' end,
       case when new.max_oldest_age_seconds > 0 or t.max_oldest_age_seconds > 0 then 'age' end,
       case when new.publish_rate_per_second > 0 or t.publish_rate_per_second > 0 then 'rate' end,
+      case when new.lane_max_waiting > 0 then 'lane' end,
       case when new.closed then 'closed' end
     ], null))
     from signalbox.tenant t

@@ -29,6 +29,7 @@ begin
   if v_waiting + p_more <= p_limit then
     return;
   end if;
+  perform nextval(r.counter) from signalbox.refusal r where r.queue_id = p_queue_id and r.reason = 'lane';
   raise exception using
     errcode = 'SB429',
     message = format('%s messages wait in the lane of the group %s, %s may', v_waiting, quote_literal(left(p_lane, 120)), p_limit),

@@ -261,8 +261,13 @@ def test_refusals_are_counted_by_reason_and_stay_counted(
     closed = make_engine(closed=True)
     with pytest.raises(psycopg.Error):
         closed.send()
+    laned = make_engine(mode="fifo", lane_max_waiting=1)
+    laned.send()
+    with pytest.raises(psycopg.Error):
+        laned.send()
     exposition = scrape()
 
+    assert exposition.value("publish_rejected_total", queue=laned.queue, reason="lane") == 1
     refused = exposition.series("publish_rejected_total", queue=full.queue)
     assert {dict(labels)["reason"]: count for labels, count in refused.items()} == {"backlog": 2, "rate": 0}
     assert exposition.value("publish_rejected_total", queue=closed.queue, reason="closed") == 1

@@ -79,7 +79,7 @@ class TestGathering:
     def test_runs_do_not_go_far_ahead_of_acks(self, client, queue, notes, start_worker, lease, connection, held):
         ids = client.send_batch(queue, [notes.payload()] * 100)
         connection.execute("lock table signalbox.settled in share mode")
-        start_worker(queue, "record", visibility_timeout=5, ack_batch=5)
+        start_worker(queue, "record", visibility_timeout=5, ack_batch=5, ack_delay=1)
         taken = eventually(lambda: lease(ids[0]))[0]
         eventually(lambda: lease(ids[0])[1] > taken + timedelta(seconds=8))  # time enough to run them all
         assert 5 < len(notes.said("ran")) < 20
