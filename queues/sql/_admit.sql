@@ -193,15 +193,40 @@ language sql volatile as $$
   select (date_part('epoch', clock_timestamp()) * 1000000)::bigint * 1000
 $$;
 
--- A batch: all of it is asked for at once. The sends it makes of itself then ask for nothing.
-create or replace function signalbox._admit_batch(p_queue_id integer, p_payloads jsonb[], p_body_sha256s bytea[] default null)
+-- A batch: all of it is asked for at once, but for what repeats a message by its deduplication id and will not be sent. The
+-- caller has the locks of those ids, so that what is not known now is sent. The sends it makes of itself ask for nothing.
+-- Indexes: dedup_key, dedup_in_flight_pkey.
+create or replace function signalbox._admit_batch(p_queue_id integer, p_payloads jsonb[], p_deduplication_ids text[], p_body_sha256s bytea[])
 returns void
-language plpgsql as $$
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_messages integer;
+  v_bytes bigint;
 begin
-  perform signalbox._admit(
-    p_queue_id, cardinality(p_payloads),
-    (select sum(octet_length(p::text)) from unnest(p_payloads) p) + signalbox._stored_bytes(p_body_sha256s)
-  );
+  select count(*), sum(octet_length(g.payload::text)) + signalbox._stored_bytes(array_agg(g.body_sha256))
+  into v_messages, v_bytes
+  from (
+    select u.payload, u.deduplication_id, u.body_sha256, row_number() over (partition by u.deduplication_id order by u.place) as nth
+    from unnest(p_payloads, p_deduplication_ids, p_body_sha256s) with ordinality u(payload, deduplication_id, body_sha256, place)
+  ) g
+  where g.deduplication_id is null
+    or g.nth = 1
+    and not exists (
+      select from signalbox.dedup_in_flight k
+      where k.queue_id = p_queue_id and k.deduplication_id = g.deduplication_id
+    )
+    and not exists (
+      select from signalbox.dedup d
+      where d.queue_id = p_queue_id and d.deduplication_id = g.deduplication_id and d.expires_at > clock_timestamp()
+        and d.sent_at > clock_timestamp() - interval '24 hours'
+    );
+  if v_messages > 0 then
+    perform signalbox._admit(p_queue_id, v_messages, v_bytes);
+  end if;
 end $$;
 
 -- What large bodies add to the bytes of a message: they were claimed before it is sent. Index: large_body_pkey.

@@ -56,7 +56,9 @@ begin
   v_published := v_totals[1] + v_totals[2] + v_totals[33] - case when v_gauge.tenant_id is null then 0 else v_totals[24] end;
   v_backlog := signalbox.depth(v_totals, 'ready') + signalbox.depth(v_totals, 'scheduled')
     + signalbox.depth(v_totals, 'waiting') + signalbox.depth(v_totals, 'leased');
-  select min(signalbox.oldest_visible_at(q)) into v_oldest from unnest(v_queue_ids) q;
+  if (signalbox._limits(v_gauge)).max_oldest_age_seconds > 0 then
+    select min(signalbox.oldest_visible_at(q)) into v_oldest from unnest(v_queue_ids) q;
+  end if;
   begin
     perform pg_advisory_xact_lock(hashtext('signalbox.gauge'), p_gauge_id); -- as in _take
     if signalbox._register(v_gauge.evaluated) = v_stamp then

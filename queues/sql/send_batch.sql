@@ -52,8 +52,8 @@ begin
   where p is null or octet_length(p::text) > v_max_payload_bytes;
 
   perform signalbox._check_batch_length('group_ids', cardinality(send_batch.group_ids), v_count);
-  if v_guards & 1 > 0 then
-    perform signalbox._admit_batch(v_queue_id, send_batch.payloads, send_batch.body_sha256s);
+  if v_guards & 1 > 0 and send_batch.deduplication_ids is null then
+    perform signalbox._admit_batch(v_queue_id, send_batch.payloads, null, send_batch.body_sha256s);
   end if;
   if v_mode = 'fifo' then
     v_turns := array(
@@ -117,6 +117,9 @@ begin
     from (select distinct hashtext(d) as lock from unnest(send_batch.deduplication_ids) d where d is not null order by 1) k;
   end if;
   if v_guards & 1 > 0 then
+    if send_batch.deduplication_ids is not null then
+      perform signalbox._admit_batch(v_queue_id, send_batch.payloads, send_batch.deduplication_ids, send_batch.body_sha256s);
+    end if;
     perform set_config('signalbox.admitted', v_queue_id::text, true);
   end if;
   for i in 1..v_count loop

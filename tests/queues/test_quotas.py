@@ -214,6 +214,18 @@ def test_a_batch_with_options_is_asked_for_once(make_engine: MakeEngine) -> None
     assert engine.counted()[0] == 5
 
 
+@pytest.mark.parametrize("scope", ["window", "in_flight"])
+def test_what_a_batch_repeats_is_not_asked_for(make_engine: MakeEngine, scope: str) -> None:
+    """A sender that does not know whether its batch arrived gets the ids, though the queue is full of it."""
+    engine = make_engine(max_backlog_messages=3, publish_rate_per_second=3, dedup_scope=scope)
+    keys = ["a", "b", "a", "c"]
+    first = send_batch(engine, keys, deduplication_ids=keys)
+
+    assert send_batch(engine, keys, deduplication_ids=keys) == first
+    assert refused(send_batch, engine, [*keys, "d"], deduplication_ids=[*keys, "d"])["actual"] == 4
+    assert engine.counted()[0] == 3
+
+
 def test_after_a_batch_in_a_transaction_the_next_send_is_asked_for_again(
     make_engine: MakeEngine, connect: Connect
 ) -> None:
