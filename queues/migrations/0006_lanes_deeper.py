@@ -43,11 +43,11 @@ create table signalbox.lane_floor (
   epoch bigint not null,
   place bigint not null,
   slot bigint not null,
+  latest bigint not null,
   holders bigint[] not null
 );
 create index lane_floor_newest on signalbox.lane_floor (queue_id, lane, noted);
 alter table signalbox.lane_floor set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-create type signalbox.lane_knowledge as (origin tid, place bigint, slot bigint, holders bigint[]);
 """
 
 # What each lane has, by deltas and folds like the counters of a queue; the newest row of a lane counts.

@@ -23,7 +23,13 @@ declare
   v_lane text;
   v_hints tid[];
   v_epoch bigint;
-  v_known signalbox.lane_knowledge;
+  v_kept boolean := signalbox._floors_are_kept();
+  v_noted bigint;
+  v_origin tid;
+  v_place bigint;
+  v_slot bigint;
+  v_latest bigint;
+  v_holders bigint[];
   v_max bigint;
   v_free bigint;
   v_first bigint;
@@ -51,7 +57,7 @@ begin
     order by min(l.due_at)
     limit p_limit
   loop
-    continue when not pg_try_advisory_xact_lock(signalbox._lane_lock(p_queue_id, v_lane));
+    continue when not pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lane, 2));
     -- With its lock held nobody else takes this lane's hints away. What they announce is visible from here on.
     v_hints := array(
       select h.ctid
@@ -68,19 +74,30 @@ begin
       v_max := coalesce(v_max, v_queue_max);
     end if;
     v_epoch := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the hints: see _distrust_lanes
-    v_known := signalbox._lane_knowledge(p_queue_id, v_lane, v_epoch);
+    select f.epoch, f.ctid, f.place, f.slot, f.latest, f.holders
+    into v_noted, v_origin, v_place, v_slot, v_latest, v_holders
+    from signalbox.lane_floor f
+    where f.queue_id = p_queue_id and f.lane = v_lane
+    order by f.noted desc
+    limit 1;
+    if not coalesce(v_kept and v_noted = v_epoch, false) then
+      v_place := 0; -- nothing is known, and the walk is from the start
+      v_slot := 0;
+      v_latest := 0;
+      v_holders := '{}';
+    end if;
     select v_max - count(*)
     into v_free
     from (
       select
-      from unnest(v_known.holders) k(message_id), lateral (
-        select from signalbox.lane_slot s where s.message_id = any(array[k.message_id]) and s.slot <= v_known.slot
+      from unnest(v_holders) k(message_id), lateral (
+        select from signalbox.lane_slot s where s.message_id = any(array[k.message_id]) and s.slot <= v_slot
       ) held
       union all
       (
         select
         from signalbox.lane_slot s
-        where s.queue_id = p_queue_id and s.lane = v_lane and s.slot > v_known.slot
+        where s.queue_id = p_queue_id and s.lane = v_lane and s.slot > v_slot
         limit v_max
       )
     ) taken;
@@ -100,7 +117,7 @@ begin
       if v_mode = 'fifo' then
         select w.place into v_first
         from signalbox.waiting w
-        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_known.place
+        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_place
         order by w.place
         limit 1;
       end if;
@@ -109,7 +126,7 @@ begin
         where w.ctid = any(array(
           select c.ctid
           from signalbox.waiting c
-          where c.queue_id = p_queue_id and c.lane = v_lane and c.place >= v_known.place and (v_first is null or c.place = v_first)
+          where c.queue_id = p_queue_id and c.lane = v_lane and c.place >= v_place and (v_first is null or c.place = v_first)
           order by c.place
           limit v_free
           for update skip locked
@@ -133,7 +150,7 @@ begin
       if v_moved < v_free then
         perform
         from signalbox.waiting w
-        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_known.place
+        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_place
         order by w.place
         limit 1;
         continue when found;
@@ -143,7 +160,7 @@ begin
         values (p_queue_id, v_lane, greatest(clock_timestamp() + v_interval * interval '1 second', signalbox.clock_time()));
       end if;
       if v_moved > 0 and random() < 0.06 then
-        perform signalbox._note_lane(p_queue_id, v_lane, v_epoch, v_known); -- now and then: a few dead entries cost less
+        perform signalbox._note_lane(p_queue_id, v_lane, v_epoch, v_origin, v_place, v_slot, v_latest, v_holders); -- now and then
       end if;
     end if;
     v_promoted := v_promoted + v_moved;

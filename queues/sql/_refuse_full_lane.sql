@@ -12,8 +12,12 @@ set enable_sort = off
 set jit = off
 as $$
 declare
-  v_known signalbox.lane_knowledge := signalbox._lane_knowledge(
-    p_queue_id, p_lane, pg_sequence_last_value('signalbox.lane_epoch'::regclass)
+  v_place bigint := (
+    select case when f.epoch = pg_sequence_last_value('signalbox.lane_epoch'::regclass) and signalbox._floors_are_kept() then f.place end
+    from signalbox.lane_floor f
+    where f.queue_id = p_queue_id and f.lane = p_lane
+    order by f.noted desc
+    limit 1
   );
   v_waiting bigint;
 begin
@@ -22,7 +26,7 @@ begin
   from (
     select
     from signalbox.waiting w
-    where w.queue_id = p_queue_id and w.lane = p_lane and w.place >= v_known.place
+    where w.queue_id = p_queue_id and w.lane = p_lane and w.place >= coalesce(v_place, 0)
     order by w.place
     limit p_limit
   ) w;
