@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
 from collections.abc import Callable
@@ -548,3 +549,17 @@ def test_a_sender_with_an_older_snapshot_is_admitted_by_what_others_have_evaluat
     engine.send("second")
 
     assert refused(sender.send, "third")["actual"] == 3
+
+
+def test_a_large_body_weighs_what_it_is(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(max_backlog_bytes=500_000)
+    with engine.connection.transaction():
+        engine.value("select signalbox.claim_body(sha256('large'), 300000)")
+        engine.send(None, body_sha256=hashlib.sha256(b"large").digest())
+
+    with pytest.raises(psycopg.Error) as caught, engine.connection.transaction():
+        engine.rows(
+            "select signalbox.send_batch(%s, '{1,null}'::jsonb[], body_sha256s => array[null, sha256('large')])",
+            engine.queue,
+        )
+    assert caught.value.diag.column_name == "max_backlog_bytes"
