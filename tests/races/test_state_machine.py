@@ -102,6 +102,7 @@ class LifeOfAQueue(RuleBasedStateMachine):
         self.engine = Engine(self.connection, name, row[0])
         self.model = Model(max_receives, holds_keys)
         self.send_batch([(body, 0, None) for body in range(1 + waiting + leased + dead)], plain=True)
+        self.send(0, priority=0, delayed=True, key=None)
         handles = self.receive(1 + leased + dead).values
         for handle in handles[1 + leased :]:
             self.nack(handle, "rejected", delayed=False)
@@ -493,7 +494,7 @@ def test_every_verb_in_any_order_agrees_with_the_model(engine: Engine, monkeypat
     run_state_machine_as_test(
         LifeOfAQueue,
         settings=settings(
-            max_examples=70,
+            max_examples=100,
             stateful_step_count=40,
             derandomize=True,
             deadline=None,
