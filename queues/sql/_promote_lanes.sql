@@ -175,6 +175,7 @@ create or replace function signalbox.release_lanes(max_lanes integer default 100
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_sort = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -194,7 +195,7 @@ begin
       group by l.queue_id
     ) h
     where (
-      -- Not exists(): that may become a join, which reads every hint there ever was.
+      -- In order, and without exists(): else the index of lanes may serve, and reads every hint there ever was.
       select true
       from signalbox.lane_hint n
       where n.queue_id = h.queue_id and n.due_at >= h.floor and n.due_at <= v_now
