@@ -175,6 +175,9 @@ create or replace function signalbox.release_lanes(max_lanes integer default 100
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_sort = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 #variable_conflict use_column
@@ -191,8 +194,13 @@ begin
       where l.kind = 12
       group by l.queue_id
     ) h
-    where exists (
-      select from signalbox.lane_hint n where n.queue_id = h.queue_id and n.due_at >= h.floor and n.due_at <= v_now
+    where (
+      -- In order, and without exists(): else the index of lanes may serve, and reads every hint there ever was.
+      select true
+      from signalbox.lane_hint n
+      where n.queue_id = h.queue_id and n.due_at >= h.floor and n.due_at <= v_now
+      order by n.due_at
+      limit 1
     )
   loop
     v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes);

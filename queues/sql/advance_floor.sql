@@ -6,6 +6,7 @@ create or replace function signalbox.advance_floor(token uuid, mark bigint, queu
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_sort = off
 set jit = off
 as $$
 #variable_conflict use_column

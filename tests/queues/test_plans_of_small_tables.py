@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from tests.engine import Engine
-from tests.queues.plans import plans_of
+from tests.queues.plans import Plan, plans_of
 
 Connect = Callable[..., psycopg.Connection[Any]]
 
@@ -76,3 +76,52 @@ def test_claims_and_purges_read_no_table_whole_even_when_it_was_small(bare: Engi
     plans = plans_of(bare.connection, f"select signalbox.{verb}(%s)", bare.queue)
 
     assert [scan for plan in plans for scan in plan.whole_scans()] == []
+
+
+LANES = "signalbox.waiting, signalbox.lane_hint, signalbox.lane_slot, signalbox.lane_floor"
+OF_LANES = {
+    "release_lanes": "select signalbox.release_lanes()",
+    "receive": "select count(*) from signalbox.receive(%s, 10)",
+}
+
+
+@pytest.fixture(params=[0, 1, 3])
+def bare_lanes(
+    request: pytest.FixtureRequest, make_engine: Callable[..., Engine], connect: Connect
+) -> Iterator[Engine]:
+    """The same for the tables of lanes."""
+    engine = make_engine(lane_max_in_flight=2)
+    session = engine.on(connect())
+    session.connection.execute("begin")
+    session.connection.execute(f"truncate {LANES}")
+    for number in range(request.param):
+        session.send(number, group_id=f"g{number}")
+    session.connection.execute(f"analyze {LANES}")
+    session.connection.execute("discard plans")
+    yield session
+    session.connection.execute("rollback")
+
+
+@pytest.mark.parametrize("verb", OF_LANES)
+def test_lanes_are_probed_even_when_they_were_few(bare_lanes: Engine, verb: str) -> None:
+    """A sort, or the index that is meant for another question, reads all that an old snapshot keeps."""
+    for number in range(4):
+        bare_lanes.send(number, group_id=f"g{number}")
+    arguments = [bare_lanes.queue] * OF_LANES[verb].count("%s")
+
+    plans = plans_of(bare_lanes.connection, OF_LANES[verb], *arguments)
+
+    of_lanes = {"waiting", "lane_hint", "lane_slot", "lane_floor"}
+    assert [scan for plan in plans for scan in plan.whole_scans() if scan.split()[-1] in of_lanes] == []
+    assert [plan for plan in plans if plan.sorted_relations() & {"waiting", "lane_slot", "lane_floor"}] == []
+    assert of_lanes <= {relation for plan in plans for _, relation in plan.scans()}
+    of_the_queue = [
+        plan for plan in plans if {"lane_hint"} <= {name for _, name in plan.scans()} <= {"lane_hint", "head"}
+    ]
+    assert indexes_of(bare_lanes, of_the_queue[:1], "lane_hint") == {"lane_hint_due"}
+
+
+def indexes_of(engine: Engine, plans: list[Plan], relation: str) -> set[str]:
+    """The indexes by which these plans read a table."""
+    scans = [node for plan in plans for node, name in plan.scans() if name == relation]
+    return {engine.value("select relname from pg_class where oid = %s", node.number("indexid")) for node in scans}
