@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench.scenarios import SCENARIOS
 from bench.workers import HABITS
 
@@ -12,6 +14,7 @@ PROJECT = Path(__file__).parents[2]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 
+@pytest.mark.timeout(600)  # a server, a worker and every side, on a machine that may be busy
 def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     command = [sys.executable, "-m", "bench", *TINY, "--growth", "--snapshot", "3", "--worker", "--fairness"]
