@@ -6,29 +6,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench.peers.installing import PEERS, PROGRAMS
 from bench.scenarios import SCENARIOS
 from bench.senders import HABITS as SENDING_HABITS
 from bench.workers import HABITS
 
 PROJECT = Path(__file__).parents[2]
+OPTIONS = ["--growth", "--snapshot", "3", "--worker", "--sender", "--fairness"]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 
+@pytest.mark.timeout(600)  # a server, a worker and every side, on a machine that may be busy
 def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
-    command = [
-        sys.executable,
-        "-m",
-        "bench",
-        *TINY,
-        "--growth",
-        "--snapshot",
-        "3",
-        "--worker",
-        "--sender",
-        "--fairness",
-    ]
+    command = [sys.executable, "-m", "bench", *TINY, *OPTIONS]
     command += ["--json", str(file)]
     process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
