@@ -89,8 +89,17 @@ TEXTBOOK = Side("textbook", "textbook")
 SIGNALBOX = Side("signalbox", "signalbox", durable_claims=False)
 BARE = Side("the hot path alone", "bare", durable_claims=False)
 # Each message of one of three priorities; of one of a hundred lanes.
-PRIORITIES = Side("signalbox, 3 priorities", "signalbox", False, "bench-priorities", steady="steady_priorities")
-LANES = Side("signalbox, 100 lanes", "signalbox", False, "bench-lanes", '{"lane_max_in_flight": 10}', "steady_lanes")
+PRIORITIES = Side(
+    "signalbox, 3 priorities", "signalbox", durable_claims=False, queue="bench-priorities", steady="steady_priorities"
+)
+LANES = Side(
+    "signalbox, 100 lanes",
+    "signalbox",
+    durable_claims=False,
+    queue="bench-lanes",
+    settings='{"lane_max_in_flight": 10}',
+    steady="steady_lanes",
+)
 SIGNALBOX_DURABLE = Side("signalbox, durable claims", "signalbox")
 SIGNALBOX_ONE_CALL = Side("signalbox, in one call", "signalbox", one_call=True)
 

@@ -14,6 +14,7 @@ import django
 import pytest
 from django.db import connection, connections
 from django.test.utils import setup_databases, teardown_databases
+from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 
 from queues.embedded import EmbeddedPostgres
@@ -27,6 +28,12 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
 os.environ.setdefault("HTTPS_ONLY", "false")  # the test client and the browser speak plain HTTP
 
 django.setup()
+
+# A busy machine is slow, and that is no failure; what continuous integration tries is the same each time.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
+settings.load_profile("patient")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
