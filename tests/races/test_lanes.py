@@ -136,6 +136,26 @@ def test_batches_with_groups_in_opposite_order_do_not_wait_in_a_circle(fifo: Eng
     assert fifo.waiting() == 1000
 
 
+@pytest.mark.parametrize("scope", ["window", "in_flight"])
+def test_a_send_and_a_batch_with_one_deduplication_id_do_not_wait_in_a_circle(
+    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any], scope: str
+) -> None:
+    """Both take the id before the group's turn, whoever else has the turn meanwhile."""
+    fifo = make_engine(mode="fifo", dedup_scope=scope)
+    slow, single, batch = (fifo.on(connect()) for _ in range(3))
+    slow.connection.execute("begin")
+    slow.send("has the turn", group_id="a")
+    batches = "select signalbox.send_batch(%s, array['1'::jsonb], group_ids => '{a}', deduplication_ids => '{key}')"
+
+    of_batch = start(batch.value, batches, fifo.queue)
+    until_waiting(observer, batch.connection)
+    of_single = start(single.send, 1, group_id="a", deduplication_id="key")
+    until_waiting(observer, single.connection)
+    slow.connection.execute("commit")
+
+    assert finish(of_batch) == finish(of_single)
+
+
 def work_badly(session: Engine, chance: random.Random, kill: Callable[[int], Any], done: Callable[..., None]) -> bool:
     """One turn of a consumer that fails, gives back, finishes or is killed, at random; False when it was killed."""
     for row in session.receive(3, visibility_timeout=0.5):
