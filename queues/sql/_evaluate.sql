@@ -98,7 +98,7 @@ begin
   end if;
   perform signalbox._evaluate(g.gauge_id)
   from signalbox.gauge g, signalbox._limits(g) l
-  where l.weighed and signalbox._now_ns() - signalbox._register(g.evaluated) > 500000000;
+  where l.weighed and abs(signalbox._now_ns() - signalbox._register(g.evaluated)) > 500000000;
   with refused as (
     update signalbox.refusal r
     set counted = signalbox._register(r.counter), refused_at = clock_timestamp()

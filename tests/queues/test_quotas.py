@@ -135,6 +135,21 @@ def test_without_upkeep_the_sender_looks_itself(make_engine: MakeEngine) -> None
     assert until(send, "a sender who finds room")
 
 
+@pytest.mark.parametrize("upkeep", [False, True], ids=["by the sender", "by upkeep"])
+def test_a_gauge_is_evaluated_though_the_clock_was_set_back(make_engine: MakeEngine, upkeep: bool) -> None:
+    engine = make_engine(max_backlog_messages=1)
+    engine.send("first")
+    engine.ack(engine.receive_one()[1])
+    later = "select setval(evaluated, signalbox._now_ns() + 3600000000000) from signalbox.gauge where queue_id = %s"
+    engine.value(later, engine.queue_id)
+    if upkeep:
+        engine.value("select signalbox.weigh()")
+        engine.value(later, engine.queue_id)
+        engine.connection.execute("set default_transaction_isolation = 'repeatable read'")  # such a sender does not
+
+    assert engine.send("second")
+
+
 def test_what_dies_is_no_longer_held_and_what_is_redriven_is(make_engine: MakeEngine) -> None:
     engine = make_engine(max_backlog_messages=1)
     letter = engine.die("poison")
