@@ -574,7 +574,7 @@ def test_a_large_body_weighs_what_it_is(make_engine: Callable[..., Engine]) -> N
 
     with pytest.raises(psycopg.Error) as caught, engine.connection.transaction():
         engine.rows(
-            "select signalbox.send_batch(%s, '{1,null}'::jsonb[], body_sha256s => array[null, sha256('large')])",
+            "select signalbox.send_batch(%s, array['1','null']::jsonb[], body_sha256s => array[null, sha256('large')])",
             engine.queue,
         )
     assert caught.value.diag.column_name == "max_backlog_bytes"
