@@ -67,6 +67,8 @@ begin
       from signalbox.dead_letter d
       where d.source_queue_id = v_queue.queue_id
         and exists (select from signalbox.lane_slot s where s.message_id = any(array[d.message_id]))
+      order by d.dead_letter_id
+      for update -- one that is being redriven keeps its slot: it goes first, and alone
     ));
   end if;
   return v_queue.queue_id;

@@ -136,6 +136,34 @@ def test_batches_with_groups_in_opposite_order_do_not_wait_in_a_circle(fifo: Eng
     assert fifo.waiting() == 1000
 
 
+def test_a_redriven_message_is_alone_though_letters_no_longer_hold_their_groups(
+    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    """The setting changes while a letter that held its group is being redriven."""
+    fifo = make_engine(mode="fifo", block_lane_on_dead=True)
+    first = fifo.send("dies", group_id="a")
+    second = fifo.send("waits for it", group_id="a")
+    fifo.nack(fifo.receive_one()[1], reason="rejected")
+    redriving, configuring = fifo.on(connect()), fifo.on(connect())
+    redriving.connection.execute("begin")
+    redriving.rows(
+        "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))", first
+    )
+
+    change = start(
+        configuring.value, "select signalbox.configure_queue(%s, '{\"block_lane_on_dead\": false}')", fifo.queue
+    )
+    until_waiting(observer, configuring.connection)
+    redriving.connection.execute("commit")
+    finish(change)
+
+    for message_id in (first, second):
+        ((received, handle, *_),) = fifo.receive(10)
+        assert received == message_id
+        fifo.ack(handle)
+    assert fifo.waiting() == 0
+
+
 @pytest.mark.parametrize("scope", ["window", "in_flight"])
 def test_a_send_and_a_batch_with_one_deduplication_id_do_not_wait_in_a_circle(
     make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any], scope: str
