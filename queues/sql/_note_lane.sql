@@ -54,15 +54,21 @@ begin
   delete from signalbox.lane_floor f where f.ctid = p_origin;
 end $$;
 
--- Does nobody have the turn of this FIFO group at this moment? Waits for nobody, and lets go at once.
+-- Does nobody have the turn of this FIFO group at this moment? Waits for nobody, and lets go at once, as _take does.
 create or replace function signalbox._turn_is_free(p_queue_id integer, p_lane text) returns boolean
-language sql volatile as $$
-  select case
-    when pg_try_advisory_lock_shared(signalbox._fifo_turn(p_queue_id, p_lane))
-      then pg_advisory_unlock_shared(signalbox._fifo_turn(p_queue_id, p_lane))
-    else false
-  end
-$$;
+language plpgsql
+as $$
+declare
+  v_free boolean;
+begin
+  begin
+    v_free := pg_try_advisory_xact_lock_shared(signalbox._fifo_turn(p_queue_id, p_lane));
+    raise exception using errcode = 'SB000';
+  exception
+    when sqlstate 'SB000' then
+      return v_free;
+  end;
+end $$;
 
 -- Does an upkeep lead and move the clock? Else no floor is believed (floor_time).
 create or replace function signalbox._floors_are_kept() returns boolean

@@ -218,6 +218,7 @@ def test_in_a_fifo_group_nothing_overtakes_a_sender_that_was_passed(
     fifo.value("select nextval('signalbox.place')")
     floors.tick()
     note(fifo)
+    assert fifo.value("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()") == 0
     sender.connection.execute("commit")
     second = fifo.send("after it", group_id="a")
 
