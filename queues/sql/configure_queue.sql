@@ -62,6 +62,7 @@ begin
     perform signalbox.hint_lanes(v_queue.queue_id);
   end if;
   if v_settings ? 'block_lane_on_dead' and not v_queue.block_lane_on_dead then
+    perform pg_advisory_xact_lock(hashtext('signalbox.holds_groups'), v_queue.queue_id);
     perform signalbox._leave_lanes(array(
       select d.message_id
       from signalbox.dead_letter d

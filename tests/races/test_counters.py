@@ -131,7 +131,7 @@ def test_the_slot_in_use_is_left_alone(engine: Engine) -> None:
 def test_a_gauge_does_not_rise_by_what_was_emptied(
     make_engine: Callable[..., Engine], connect: Connect, pass_a_minute: Callable[[], None]
 ) -> None:
-    """A transaction stays open for minutes, and another when it ends: what came meanwhile is not taken for under way."""
+    """A transaction stays open for minutes, and another when it ends: what came meanwhile is not under way."""
 
     def open_transaction() -> psycopg.Connection[Any]:
         session = connect()

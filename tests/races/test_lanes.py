@@ -164,6 +164,28 @@ def test_a_redriven_message_is_alone_though_letters_no_longer_hold_their_groups(
     assert fifo.waiting() == 0
 
 
+def test_a_message_that_dies_while_letters_are_told_to_let_go_lets_go_too(
+    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    fifo = make_engine(mode="fifo", block_lane_on_dead=True)
+    fifo.send("dies", group_id="a")
+    second = fifo.send("waits for it", group_id="a")
+    handle = fifo.receive_one()[1]
+    dying, configuring = fifo.on(connect()), fifo.on(connect())
+    dying.connection.execute("begin")
+    dying.nack(handle, reason="rejected")
+
+    change = start(
+        configuring.value, "select signalbox.configure_queue(%s, '{\"block_lane_on_dead\": false}')", fifo.queue
+    )
+    until_waiting(observer, configuring.connection)
+    dying.connection.execute("commit")
+    finish(change)
+
+    assert fifo.receive_one()[0] == second
+    assert fifo.waiting() == 0
+
+
 @pytest.mark.parametrize("scope", ["window", "in_flight"])
 def test_a_send_and_a_batch_with_one_deduplication_id_do_not_wait_in_a_circle(
     make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any], scope: str
