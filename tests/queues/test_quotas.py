@@ -566,6 +566,16 @@ def test_a_sender_with_an_older_snapshot_is_admitted_by_what_others_have_evaluat
     assert refused(sender.send, "third")["actual"] == 3
 
 
+@pytest.mark.parametrize("settings", [{"mode": "fifo"}, {"lane_max_in_flight": 1}], ids=["fifo", "limited"])
+def test_a_full_lane_takes_no_room_from_others(make_engine: MakeEngine, settings: dict[str, Any]) -> None:
+    engine = make_engine(lane_max_waiting=1, max_backlog_messages=2, **settings)
+    engine.send("fills its lane", group_id="a")
+    for _ in range(3):
+        assert refused(engine.send, "too many", group_id="a")["reason"] == "lane"
+
+    assert engine.send("of another", group_id="b")
+
+
 def test_a_large_body_weighs_what_it_is(make_engine: Callable[..., Engine]) -> None:
     engine = make_engine(max_backlog_bytes=500_000)
     with engine.connection.transaction():
