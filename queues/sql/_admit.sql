@@ -46,7 +46,8 @@ end $$;
 
 -- Take messages and bytes from one gauge, or say which limit they would exceed: then reason is not null and nothing is
 -- taken. Negative numbers give back. A gauge that was last evaluated a second ago is evaluated first; one that refuses is
--- evaluated again when that was 50 ms ago, so that it refuses for no more than that after there is room.
+-- evaluated again when that was 50 ms ago, so that it refuses for no more than that after there is room. Where the clock was
+-- set back, that was in the future: likewise.
 create or replace function signalbox._take(
   p_gauge_id integer, p_messages integer, p_bytes bigint,
   out reason text, out limit_name text, out allowed double precision, out actual double precision,
@@ -82,7 +83,7 @@ begin
   end if;
   who := v_gauge.who;
   scope := v_gauge.scope;
-  if v_gauge.weighed and v_looks and v_now - signalbox._register(v_gauge.evaluated) > 1000000000 then
+  if v_gauge.weighed and v_looks and abs(v_now - signalbox._register(v_gauge.evaluated)) > 1000000000 then
     perform signalbox._evaluate(p_gauge_id);
   end if;
   for v_attempt in 1..2 loop
@@ -149,7 +150,7 @@ begin
         null;
     end;
     exit when reason is null or reason = 'rate' or retry_after is null or not v_looks;
-    exit when v_attempt = 2 or v_now - signalbox._register(v_gauge.evaluated) < 50000000;
+    exit when v_attempt = 2 or abs(v_now - signalbox._register(v_gauge.evaluated)) < 50000000;
     perform signalbox._evaluate(p_gauge_id);
   end loop;
 end $$;

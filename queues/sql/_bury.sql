@@ -75,9 +75,23 @@ begin
     (p_queue_id, case p_reason when 'rejected' then 8 when 'runtime_error' then 9 else 10 end::smallint, v_buried),
     (v_dead_letter_queue_id, 22::smallint, v_buried);
   perform signalbox._release_keys_of(p_queue_id, array(select l.message_id from unnest(p_leases) l));
-  if exists (select from unnest(p_leases) l where l.lane is not null) and not exists (
-    select from signalbox.queue q where q.queue_id = p_queue_id and q.mode = 'fifo' and q.block_lane_on_dead
-  ) then
+  if exists (select from unnest(p_leases) l where l.lane is not null) and not signalbox._holds_groups(p_queue_id) then
     perform signalbox._leave_lanes(array(select l.message_id from unnest(p_leases) l)); -- the next of the lane may go
   end if;
+end $$;
+
+-- Do letters of this queue hold their FIFO groups, at least until this transaction ends? Whoever switches that off waits
+-- for those who have been told so, to free their groups too, and is waited for by none.
+create or replace function signalbox._holds_groups(p_queue_id integer) returns boolean
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  if not exists (select from signalbox.queue q where q.queue_id = p_queue_id and q.mode = 'fifo' and q.block_lane_on_dead)
+    or not pg_try_advisory_xact_lock_shared(hashtext('signalbox.holds_groups'), p_queue_id)
+  then
+    return false;
+  end if;
+  return exists (select from signalbox.queue q where q.queue_id = p_queue_id and q.block_lane_on_dead); -- still, under the lock
 end $$;

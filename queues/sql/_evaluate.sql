@@ -3,6 +3,7 @@
 -- Held is what the counters say (visible to us) and what was admitted by transactions that are still open: admitted less
 -- published less lost. Lost is what was admitted and rolled back; it is known exactly for the time before a mark once every
 -- transaction of that time has ended: then published less what later transactions published is all that came of it.
+-- A mark so old that deltas since were emptied (-1) says nothing: what was known to be lost stays until the next.
 -- Only the latest of several evaluations writes; none waits for another. Indexes: counter_delta_txid and those of queue_totals.
 create or replace function signalbox._evaluate(p_gauge_id integer) returns void
 language plpgsql
@@ -32,7 +33,7 @@ begin
   v_mark_admitted := signalbox._register(v_gauge.mark_admitted); -- before the id: of two evaluations the older count
   v_mark_xid := signalbox._register(v_gauge.mark_xid);
   -- After a minute without evaluation what came since the mark may no longer be told from what came before.
-  v_known := v_mark_xid > 0 and v_stamp - signalbox._register(v_gauge.evaluated) < 60000000000;
+  v_known := v_mark_xid <> 0 and v_stamp - signalbox._register(v_gauge.evaluated) < 60000000000;
   perform setval(v_gauge.evaluated, v_stamp);
   v_queue_ids := array(
     select q.queue_id from signalbox.queue q where q.queue_id = v_gauge.queue_id or q.tenant_id = v_gauge.tenant_id
@@ -46,7 +47,7 @@ begin
   select coalesce(sum(case d.event when 24 then -d.amount else d.amount end), 0)
   into v_recent
   from signalbox.counter_delta d
-  where d.txid >= v_mark_xid and v_known and d.event = any(v_events) and d.queue_id = any(v_queue_ids);
+  where d.txid >= v_mark_xid and v_known and v_mark_xid > 0 and d.event = any(v_events) and d.queue_id = any(v_queue_ids);
   v_totals := array(
     select sum(t.amount)::bigint
     from signalbox.queue_totals(v_queue_ids) q, unnest(q.totals) with ordinality t(amount, event)
@@ -64,7 +65,7 @@ begin
     if signalbox._register(v_gauge.evaluated) = v_stamp then
       if not v_known then
         perform setval(v_gauge.lost, v_admitted - v_published);
-      elsif v_xmin >= v_mark_xid then
+      elsif v_mark_xid > 0 and v_xmin >= v_mark_xid and signalbox._register(v_gauge.mark_xid) = v_mark_xid then
         perform setval(v_gauge.lost, v_mark_admitted - (v_published - v_recent));
       end if;
       if not v_known or v_xmin >= v_mark_xid then
@@ -98,7 +99,7 @@ begin
   end if;
   perform signalbox._evaluate(g.gauge_id)
   from signalbox.gauge g, signalbox._limits(g) l
-  where l.weighed and signalbox._now_ns() - signalbox._register(g.evaluated) > 500000000;
+  where l.weighed and abs(signalbox._now_ns() - signalbox._register(g.evaluated)) > 500000000;
   with refused as (
     update signalbox.refusal r
     set counted = signalbox._register(r.counter), refused_at = clock_timestamp()

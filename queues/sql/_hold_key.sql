@@ -91,7 +91,8 @@ begin
 end $$;
 
 -- Dead letters that go to a queue where messages hold ids take theirs again; the others go as they are. Returns which may
--- go: a letter whose id another message holds, or is being sent with at this moment, stays dead. Never waits for an id.
+-- go: a letter whose id another message holds, or is being sent with at this moment, stays dead, and one that somebody
+-- else has in hand is theirs. Never waits for an id.
 create or replace function signalbox._retake_keys(p_dead_letter_ids bigint[], p_target_queue_id integer) returns bigint[]
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -111,9 +112,9 @@ begin
       and d.deduplication_id is not null
       and q.dedup_scope = 'in_flight'
     order by d.dead_letter_id
-    for update of d skip locked
   loop
-    if pg_try_advisory_xact_lock(v_letter.queue_id, hashtext(v_letter.deduplication_id)) then
+    perform from signalbox.dead_letter d where d.dead_letter_id = v_letter.dead_letter_id for update skip locked;
+    if found and pg_try_advisory_xact_lock(v_letter.queue_id, hashtext(v_letter.deduplication_id)) then
       -- Looks before it inserts: beside an ack that has not committed yet, an insert would wait.
       perform from signalbox.dedup_in_flight k
       where k.queue_id = v_letter.queue_id and k.deduplication_id = v_letter.deduplication_id;

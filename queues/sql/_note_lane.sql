@@ -4,8 +4,10 @@
 -- the last of its index, so the dead ones before it are never met.
 -- The caller has the lane's lock, and has read the epoch before what it knows. The order is the proof: `place_horizon`
 -- says that whoever drew an earlier place has ended (advance_floor); it is read before the statement that looks for the
--- first message, which therefore sees all of theirs. Without an upkeep that leads nothing is noted. `slot` follows by one
--- note (`latest`), so that only what is held for long is listed. Indexes: waiting_lane, lane_slot_lane.
+-- first message, which therefore sees all of theirs. A sender that was passed has not ended, and where it has its FIFO
+-- group's turn the next one must not overtake it: while anybody has the turn, nothing is noted. Nor is it without an upkeep
+-- that leads. `slot` follows by one note (`latest`), so that only what is held for long is listed.
+-- Indexes: waiting_lane, lane_slot_lane.
 create or replace function signalbox._note_lane(
   p_queue_id integer, p_lane text, p_epoch bigint, p_origin tid, p_place bigint, p_slot bigint, p_latest bigint, p_holders bigint[]
 ) returns void
@@ -21,7 +23,9 @@ declare
   v_latest bigint;
   v_holders bigint[];
 begin
-  if v_horizon = 0 or not signalbox._floors_are_kept() or current_setting('transaction_isolation') <> 'read committed' then
+  if v_horizon = 0 or not signalbox._floors_are_kept() or current_setting('transaction_isolation') <> 'read committed'
+    or not signalbox._turn_is_free(p_queue_id, p_lane) -- after the horizon: whoever takes it now draws a later place
+  then
     return;
   end if;
   select w.place into v_first
@@ -48,6 +52,22 @@ begin
     p_queue_id, p_lane, p_epoch, least(v_first, v_horizon), p_latest, greatest(v_latest, p_latest), coalesce(v_holders, '{}')
   );
   delete from signalbox.lane_floor f where f.ctid = p_origin;
+end $$;
+
+-- Does nobody have the turn of this FIFO group at this moment? Waits for nobody, and lets go at once, as _take does.
+create or replace function signalbox._turn_is_free(p_queue_id integer, p_lane text) returns boolean
+language plpgsql
+as $$
+declare
+  v_free boolean;
+begin
+  begin
+    v_free := pg_try_advisory_xact_lock_shared(signalbox._fifo_turn(p_queue_id, p_lane));
+    raise exception using errcode = 'SB000';
+  exception
+    when sqlstate 'SB000' then
+      return v_free;
+  end;
 end $$;
 
 -- Does an upkeep lead and move the clock? Else no floor is believed (floor_time).

@@ -9,7 +9,7 @@ begin
   lock table signalbox.counter_delta in access exclusive mode;
   truncate signalbox.counter_delta;
   update signalbox.settled s set txid = 0 where s.txid <> 0;
-  perform setval(g.mark_xid, 0) from signalbox.gauge g;
+  perform setval(g.mark_xid, 0), setval(g.last_xid, 0) from signalbox.gauge g;
   insert into signalbox.fold (folded_at, snapshot) select clock_timestamp(), signalbox._fold_snapshot();
   truncate signalbox.lane_stat;
   insert into signalbox.lane_stat (queue_id, lane, fold_id, folded_at, waiting, under_way)

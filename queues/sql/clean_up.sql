@@ -80,6 +80,8 @@ begin
         'select exists (select from signalbox.counter_delta_%s d where d.txid >= $1 and (d.txid >= $2 or d.txid = any($3)))', v_slot
       ) into v_uncovered using v_fold.xmin, v_fold.xmax, v_fold.xip;
       if not v_uncovered then
+        -- A gauge's mark of that time can no longer be told what came after it (_evaluate).
+        perform setval(g.mark_xid, -1) from signalbox.gauge g where signalbox._register(g.mark_xid) between 1 and v_fold.xmax;
         execute format('truncate signalbox.counter_delta_%s', v_slot);
         v_emptied := v_emptied + 1;
       end if;

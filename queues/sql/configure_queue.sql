@@ -62,11 +62,14 @@ begin
     perform signalbox.hint_lanes(v_queue.queue_id);
   end if;
   if v_settings ? 'block_lane_on_dead' and not v_queue.block_lane_on_dead then
+    perform pg_advisory_xact_lock(hashtext('signalbox.holds_groups'), v_queue.queue_id);
     perform signalbox._leave_lanes(array(
       select d.message_id
       from signalbox.dead_letter d
       where d.source_queue_id = v_queue.queue_id
         and exists (select from signalbox.lane_slot s where s.message_id = any(array[d.message_id]))
+      order by d.dead_letter_id
+      for update -- one that is being redriven keeps its slot: it goes first, and alone
     ));
   end if;
   return v_queue.queue_id;

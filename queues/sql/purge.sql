@@ -153,4 +153,8 @@ begin
   values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
   insert into signalbox.counter_delta (queue_id, event, amount, lane)
   select p_queue_id, p_event, count(*), l.lane from unnest(p_lanes) l(lane) group by l.lane;
+  perform signalbox._release_keys_of(p_queue_id, p_ids);
+  if 0 < any(p_counts) then
+    perform signalbox._forget_states(p_ids);
+  end if;
 end $$;

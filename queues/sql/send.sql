@@ -78,6 +78,9 @@ begin
   end if;
 
   if v_guards & 1 > 0 then
+    if v_lane_max_waiting > 0 and v_lane is not null then
+      perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_lane_max_waiting); -- before it takes anything
+    end if;
     perform signalbox._admit(v_queue_id, 1, octet_length(send.payload::text) + signalbox._stored_bytes(array[send.body_sha256]));
   end if;
   if v_mode = 'fifo' then

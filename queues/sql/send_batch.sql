@@ -55,6 +55,12 @@ begin
   if v_guards & 1 > 0 and send_batch.deduplication_ids is null then
     perform signalbox._admit_batch(v_queue_id, send_batch.payloads, null, send_batch.body_sha256s);
   end if;
+  -- Deduplication ids are locked in sorted order (two batches never wait for each other in a circle) while ids come
+  -- back in the order of the payloads; and before the turns of groups, as send does.
+  if send_batch.deduplication_ids is not null then
+    perform pg_advisory_xact_lock(v_queue_id, k.lock)
+    from (select distinct hashtext(d) as lock from unnest(send_batch.deduplication_ids) d where d is not null order by 1) k;
+  end if;
   if v_mode = 'fifo' then
     v_turns := array(
       select distinct signalbox._fifo_turn(v_queue_id, send_batch.group_ids[i]) from generate_series(1, v_count) i order by 1
@@ -110,12 +116,6 @@ begin
   perform signalbox._check_batch_length('deduplication_ids', cardinality(send_batch.deduplication_ids), v_count);
   perform signalbox._check_batch_length('trace_ids', cardinality(send_batch.trace_ids), v_count);
   perform signalbox._check_batch_length('body_sha256s', cardinality(send_batch.body_sha256s), v_count);
-  -- Deduplication ids are locked in sorted order (two batches never wait for each other in a circle) while ids come
-  -- back in the order of the payloads.
-  if send_batch.deduplication_ids is not null then
-    perform pg_advisory_xact_lock(v_queue_id, k.lock)
-    from (select distinct hashtext(d) as lock from unnest(send_batch.deduplication_ids) d where d is not null order by 1) k;
-  end if;
   if v_guards & 1 > 0 then
     if send_batch.deduplication_ids is not null then
       perform signalbox._admit_batch(v_queue_id, send_batch.payloads, send_batch.deduplication_ids, send_batch.body_sha256s);

@@ -135,6 +135,21 @@ def test_without_upkeep_the_sender_looks_itself(make_engine: MakeEngine) -> None
     assert until(send, "a sender who finds room")
 
 
+@pytest.mark.parametrize("upkeep", [False, True], ids=["by the sender", "by upkeep"])
+def test_a_gauge_is_evaluated_though_the_clock_was_set_back(make_engine: MakeEngine, upkeep: bool) -> None:
+    engine = make_engine(max_backlog_messages=1)
+    engine.send("first")
+    engine.ack(engine.receive_one()[1])
+    later = "select setval(evaluated, signalbox._now_ns() + 3600000000000) from signalbox.gauge where queue_id = %s"
+    engine.value(later, engine.queue_id)
+    if upkeep:
+        engine.value("select signalbox.weigh()")
+        engine.value(later, engine.queue_id)
+        engine.connection.execute("set default_transaction_isolation = 'repeatable read'")  # such a sender does not
+
+    assert engine.send("second")
+
+
 def test_what_dies_is_no_longer_held_and_what_is_redriven_is(make_engine: MakeEngine) -> None:
     engine = make_engine(max_backlog_messages=1)
     letter = engine.die("poison")
@@ -551,6 +566,16 @@ def test_a_sender_with_an_older_snapshot_is_admitted_by_what_others_have_evaluat
     assert refused(sender.send, "third")["actual"] == 3
 
 
+@pytest.mark.parametrize("settings", [{"mode": "fifo"}, {"lane_max_in_flight": 1}], ids=["fifo", "limited"])
+def test_a_full_lane_takes_no_room_from_others(make_engine: MakeEngine, settings: dict[str, Any]) -> None:
+    engine = make_engine(lane_max_waiting=1, max_backlog_messages=2, **settings)
+    engine.send("fills its lane", group_id="a")
+    for _ in range(3):
+        assert refused(engine.send, "too many", group_id="a")["reason"] == "lane"
+
+    assert engine.send("of another", group_id="b")
+
+
 def test_a_large_body_weighs_what_it_is(make_engine: Callable[..., Engine]) -> None:
     engine = make_engine(max_backlog_bytes=500_000)
     with engine.connection.transaction():
@@ -559,7 +584,7 @@ def test_a_large_body_weighs_what_it_is(make_engine: Callable[..., Engine]) -> N
 
     with pytest.raises(psycopg.Error) as caught, engine.connection.transaction():
         engine.rows(
-            "select signalbox.send_batch(%s, '{1,null}'::jsonb[], body_sha256s => array[null, sha256('large')])",
+            "select signalbox.send_batch(%s, array['1','null']::jsonb[], body_sha256s => array[null, sha256('large')])",
             engine.queue,
         )
     assert caught.value.diag.column_name == "max_backlog_bytes"

@@ -134,6 +134,19 @@ def test_a_purge_removes_it(engine: Engine, state: str) -> None:
     assert kept(engine) == []
 
 
+def test_it_is_removed_where_the_message_waits_in_its_lane(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(lane_max_in_flight=1)
+    message_id = engine.send(group_id="lane")
+    fail(engine, deliver(engine)[message_id][0], "x", delay_seconds=0.000001)
+    engine.send("takes the slot", group_id="lane")
+    deliver(engine)
+    assert kept(engine) == ["x"]
+
+    assert engine.value("select signalbox.purge(%s, states => '{waiting}')", engine.queue) == 1
+
+    assert kept(engine) == []
+
+
 def test_expiry_removes_it(make_engine: Callable[..., Engine]) -> None:
     engine = make_engine(retention_seconds=60)
     message_id = engine.send()

@@ -176,6 +176,26 @@ def test_a_savepoint_rolled_back_gives_back_when_its_transaction_ends(
     assert [send(engine), send(engine), send(engine)] == ["sent", "sent", "backlog"]
 
 
+def test_a_rollback_after_a_restore_gives_back(
+    make_engine: MakeEngine, opened: Callable[[Engine], Engine], connect: Connect
+) -> None:
+    """The dump's transaction ids lie far ahead of those of its new home."""
+    engine = make_engine(max_backlog_messages=2)
+    ahead = "select setval(mark_xid, %s), setval(last_xid, %s) from signalbox.gauge where queue_id = %s"
+    engine.rows(ahead, 10**12, 10**12, engine.queue_id)
+    restoring = opened(engine)
+    restoring.value("select signalbox._rebase_counters()")  # the other queues' counters come back with the rollback
+    restoring.connection.execute("rollback")
+    evaluate(engine)
+    lost = opened(engine)
+    assert [send(lost), send(lost)] == ["sent", "sent"]
+    lost.connection.execute("rollback")
+    for _ in range(3):
+        evaluate(engine)
+
+    assert [send(engine), send(engine), send(engine)] == ["sent", "sent", "backlog"]
+
+
 def test_senders_in_crowds_never_exceed_the_limit(make_engine: MakeEngine, connect: Connect) -> None:
     """Commits, rollbacks and acks in any order: what is held never exceeds the limit, and it is reached."""
     engine = make_engine(max_backlog_messages=20)

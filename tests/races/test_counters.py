@@ -128,6 +128,44 @@ def test_the_slot_in_use_is_left_alone(engine: Engine) -> None:
     assert deltas(engine) == 1
 
 
+def test_a_gauge_does_not_rise_by_what_was_emptied(
+    make_engine: Callable[..., Engine], connect: Connect, pass_a_minute: Callable[[], None]
+) -> None:
+    """A transaction stays open for minutes, and another when it ends: what came meanwhile is not under way."""
+
+    def open_transaction() -> psycopg.Connection[Any]:
+        session = connect()
+        session.execute("begin")
+        session.execute("select pg_current_xact_id()")
+        return session
+
+    def trade(times: int) -> None:
+        for _ in range(times):
+            engine.send("x")
+            engine.ack(engine.receive_one()[1])
+
+    def evaluate() -> None:
+        engine.rows("select signalbox._evaluate(gauge_id) from signalbox.gauge where queue_id = %s", engine.queue_id)
+
+    engine = make_engine(max_backlog_messages=5)
+    first = open_transaction()
+    trade(1)
+    evaluate()
+    evaluate()
+    trade(3)
+    second = open_transaction()
+    engine.value(FOLD)
+    pass_a_minute()
+    assert engine.value("select signalbox.empty_deltas()") > 0
+    trade(1)
+    first.execute("commit")
+    evaluate()
+
+    for number in range(5):
+        engine.send(number)
+    second.execute("commit")
+
+
 def test_emptying_waits_for_nobody(engine: Engine, connect: Connect, pass_a_minute: Callable[[], None]) -> None:
     engine.send("x")
     engine.value(FOLD)

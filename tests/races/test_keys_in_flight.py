@@ -326,6 +326,16 @@ def test_a_redrive_does_not_wait_for_an_ack_of_the_holder(keyed: Engine, connect
     acking.connection.execute("commit")
 
 
+def test_a_letter_that_another_redrive_has_in_hand_is_left_to_it(keyed: Engine, connect: Connect) -> None:
+    """Though that one is rolled back a moment later: without its id it must not go."""
+    letters = dead_ones(keyed)
+    other = opened(keyed, connect)
+    other.rows("select signalbox.redrive(%s)", letters[:1])
+
+    assert keyed.value("select signalbox._retake_keys(%s, null)", letters[:1]) == []
+    other.connection.execute("rollback")
+
+
 def test_a_sender_of_the_id_waits_for_the_redrive(
     keyed: Engine, connect: Connect, observer: psycopg.Connection[Any]
 ) -> None:

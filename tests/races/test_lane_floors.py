@@ -206,6 +206,28 @@ def test_a_sender_that_was_passed_is_found_when_it_ends(
     assert delivered(limited) == [message_id]
 
 
+def test_in_a_fifo_group_nothing_overtakes_a_sender_that_was_passed(
+    make_engine: MakeEngine, make_floors: MakeFloors, connect: Connect
+) -> None:
+    """The next sender has the turn at once, before the keeper can say that the first has ended."""
+    fifo = make_engine(mode="fifo")
+    floors = make_floors(fifo)
+    sender, first = open_sender(fifo, connect)
+    floors.tick()
+    floors.lose_patience()
+    fifo.value("select nextval('signalbox.place')")
+    floors.tick()
+    note(fifo)
+    assert fifo.value("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()") == 0
+    sender.connection.execute("commit")
+    second = fifo.send("after it", group_id="a")
+
+    for message_id in (first, second):
+        ((received, handle, *_),) = fifo.receive(10)
+        assert received == message_id
+        fifo.ack(handle)
+
+
 def test_a_new_leader_believes_nothing_that_was_noted_before(
     limited: Engine, make_floors: MakeFloors, connect: Connect
 ) -> None:

@@ -136,6 +136,76 @@ def test_batches_with_groups_in_opposite_order_do_not_wait_in_a_circle(fifo: Eng
     assert fifo.waiting() == 1000
 
 
+def test_a_redriven_message_is_alone_though_letters_no_longer_hold_their_groups(
+    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    """The setting changes while a letter that held its group is being redriven."""
+    fifo = make_engine(mode="fifo", block_lane_on_dead=True)
+    first = fifo.send("dies", group_id="a")
+    second = fifo.send("waits for it", group_id="a")
+    fifo.nack(fifo.receive_one()[1], reason="rejected")
+    redriving, configuring = fifo.on(connect()), fifo.on(connect())
+    redriving.connection.execute("begin")
+    redriving.rows(
+        "select signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter where message_id = %s))", first
+    )
+
+    change = start(
+        configuring.value, "select signalbox.configure_queue(%s, '{\"block_lane_on_dead\": false}')", fifo.queue
+    )
+    until_waiting(observer, configuring.connection)
+    redriving.connection.execute("commit")
+    finish(change)
+
+    for message_id in (first, second):
+        ((received, handle, *_),) = fifo.receive(10)
+        assert received == message_id
+        fifo.ack(handle)
+    assert fifo.waiting() == 0
+
+
+def test_a_message_that_dies_while_letters_are_told_to_let_go_lets_go_too(
+    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    fifo = make_engine(mode="fifo", block_lane_on_dead=True)
+    fifo.send("dies", group_id="a")
+    second = fifo.send("waits for it", group_id="a")
+    handle = fifo.receive_one()[1]
+    dying, configuring = fifo.on(connect()), fifo.on(connect())
+    dying.connection.execute("begin")
+    dying.nack(handle, reason="rejected")
+
+    change = start(
+        configuring.value, "select signalbox.configure_queue(%s, '{\"block_lane_on_dead\": false}')", fifo.queue
+    )
+    until_waiting(observer, configuring.connection)
+    dying.connection.execute("commit")
+    finish(change)
+
+    assert fifo.receive_one()[0] == second
+    assert fifo.waiting() == 0
+
+
+@pytest.mark.parametrize("scope", ["window", "in_flight"])
+def test_a_send_and_a_batch_with_one_deduplication_id_do_not_wait_in_a_circle(
+    make_engine: MakeEngine, connect: Connect, observer: psycopg.Connection[Any], scope: str
+) -> None:
+    """Both take the id before the group's turn, whoever else has the turn meanwhile."""
+    fifo = make_engine(mode="fifo", dedup_scope=scope)
+    slow, single, batch = (fifo.on(connect()) for _ in range(3))
+    slow.connection.execute("begin")
+    slow.send("has the turn", group_id="a")
+    batches = "select signalbox.send_batch(%s, array['1'::jsonb], group_ids => '{a}', deduplication_ids => '{key}')"
+
+    of_batch = start(batch.value, batches, fifo.queue)
+    until_waiting(observer, batch.connection)
+    of_single = start(single.send, 1, group_id="a", deduplication_id="key")
+    until_waiting(observer, single.connection)
+    slow.connection.execute("commit")
+
+    assert finish(of_batch) == finish(of_single)
+
+
 def work_badly(session: Engine, chance: random.Random, kill: Callable[[int], Any], done: Callable[..., None]) -> bool:
     """One turn of a consumer that fails, gives back, finishes or is killed, at random; False when it was killed."""
     for row in session.receive(3, visibility_timeout=0.5):
