@@ -23,7 +23,7 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
     file = tmp_path / "report.json"
     command = [sys.executable, "-m", "bench", *TINY, *OPTIONS]
     command += ["--json", str(file)]
-    process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
+    process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=500)
     assert process.returncode == 0, process.stderr
 
     report = json.loads(file.read_text())

@@ -1,1 +1,1 @@
-select signalbox.purge('$queue', states => '{ready,scheduled,leased}', max_messages => 100000);
+select signalbox.purge('$queue', states => '{ready,scheduled,waiting,leased}', max_messages => 100000);
