@@ -74,12 +74,13 @@ def _lay(connection: psycopg.Connection, messages: int) -> None:
 def _send_small(url: str, sent: list[int]) -> None:
     time.sleep(CONSUMERS_START_SECONDS)
     with psycopg.connect(url, autocommit=True) as connection:
+        started = time.monotonic()
         for number in range(SMALL_GROUPS * EACH):
+            time.sleep(max(0.0, started + number * SEND_EVERY_SECONDS - time.monotonic()))
             row = connection.execute(
                 "select signalbox.send('fair', '{}', group_id => %s)", [f"small {number % SMALL_GROUPS}"]
             ).fetchone()
             sent.append(row[0] if row else 0)
-            time.sleep(SEND_EVERY_SECONDS)
 
 
 def _waits(connection: psycopg.Connection, sent: list[int]) -> list[float]:
