@@ -130,6 +130,8 @@ class TenantNumbers:
     """Of the message that has been visible longest in any of its queues."""
     in_per_second: float
     out_per_second: float
+    refusing: int
+    """Queues that have refused a send within the last minute."""
 
     @property
     def depth(self) -> int:
@@ -163,6 +165,7 @@ def _tenant(name: str, queues: Sequence[QueueNumbers]) -> TenantNumbers:
         oldest_ready_age_seconds=max(ages, default=None),
         in_per_second=sum(queue.in_per_second for queue in queues),
         out_per_second=sum(queue.out_per_second for queue in queues),
+        refusing=sum(bool(queue.refusing) for queue in queues),
     )
 
 

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.models import Count, Q
 
 from queues import audit
-from queues.counters import read_numbers
+from queues.counters import TenantNumbers, read_tenants
 from queues.errors import InvalidArgument, TenantNotFound
 from queues.models import Tenant
 from queues.settings import MAX_SECONDS, SETTINGS, Setting
@@ -124,28 +124,25 @@ def _checked(name: str, value: object) -> float | int:
 def read_use() -> list[TenantUse]:
     """Every tenant with what it uses, by name. A few queries, however many tenants and queues there are."""
     held, polls = _gauges()
-    by_tenant: dict[str, list[Any]] = {}
-    for numbers in read_numbers():
-        by_tenant.setdefault(numbers.tenant, []).append(numbers)
+    numbers = {one.tenant: one for one in read_tenants()}
     tenants = Tenant.objects.annotate(made=Count("queues", filter=Q(queues__is_dead_letter_queue=False)))
     return [
-        _use(tenant, by_tenant.get(tenant.name, []), held.get(tenant.tenant_id), polls.get(tenant.tenant_id, 0))
+        _use(tenant, numbers.get(tenant.name), held.get(tenant.tenant_id), polls.get(tenant.tenant_id, 0))
         for tenant in tenants.order_by("name")
     ]
 
 
-def _use(tenant: Any, queues: list[Any], bytes_held: int | None, long_polls: int) -> TenantUse:
-    ages = [one.oldest_ready_age_seconds for one in queues if one.oldest_ready_age_seconds is not None]
+def _use(tenant: Any, numbers: TenantNumbers | None, bytes_held: int | None, long_polls: int) -> TenantUse:
     return TenantUse(
         tenant=tenant,
         queues=tenant.made,
-        messages=sum(one.ready + one.scheduled + one.waiting + one.leased for one in queues),
+        messages=numbers.depth + numbers.leased if numbers else 0,
         bytes_held=bytes_held,
-        in_flight=sum(one.leased for one in queues),
-        in_per_second=sum(one.in_per_second for one in queues),
-        oldest_seconds=max(ages, default=None),
+        in_flight=numbers.leased if numbers else 0,
+        in_per_second=numbers.in_per_second if numbers else 0.0,
+        oldest_seconds=numbers.oldest_ready_age_seconds if numbers else None,
         long_polls=long_polls,
-        refusing=sum(bool(one.refusing) for one in queues),
+        refusing=numbers.refusing if numbers else 0,
     )
 
 

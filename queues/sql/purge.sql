@@ -128,13 +128,8 @@ begin
   if p_ids is null then
     return;
   end if;
-  insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
-  values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
+  perform signalbox._settle_unacked(p_queue_id, p_outcome, p_ids, p_counts);
   insert into signalbox.counter_delta (queue_id, event, amount) values (p_queue_id, p_event, cardinality(p_ids));
-  perform signalbox._release_keys_of(p_queue_id, p_ids);
-  if 0 < any(p_counts) then
-    perform signalbox._forget_states(p_ids);
-  end if;
   if exists (select from signalbox.lane_slot s where s.queue_id = p_queue_id) then
     perform signalbox._leave_lanes(p_ids);
   end if;
@@ -149,10 +144,19 @@ begin
   if p_ids is null then
     return;
   end if;
-  insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
-  values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
+  perform signalbox._settle_unacked(p_queue_id, p_outcome, p_ids, p_counts);
   insert into signalbox.counter_delta (queue_id, event, amount, lane)
   select p_queue_id, p_event, count(*), l.lane from unnest(p_lanes) l(lane) group by l.lane;
+end $$;
+
+-- What both have in common: the history, and letting go of the ids and states that these messages held.
+create or replace function signalbox._settle_unacked(
+  p_queue_id integer, p_outcome "char", p_ids bigint[], p_counts smallint[]
+) returns void
+language plpgsql as $$
+begin
+  insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
+  values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
   perform signalbox._release_keys_of(p_queue_id, p_ids);
   if 0 < any(p_counts) then
     perform signalbox._forget_states(p_ids);

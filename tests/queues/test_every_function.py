@@ -207,6 +207,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "lane_counts": ("(signalbox.lane_counts(%(queue_id)s, '{lane}')).waiting", 0),
     "recount_lanes": ("(signalbox.recount_lanes(%(queue_id)s)).waiting", 1),
     "_unfolded_lanes": ("(select count(*) from signalbox._unfolded_lanes(0, 0, '{}'))", NUMBER),
+    "_settle_unacked": ("signalbox._settle_unacked(%(queue_id)s, 'p', '{1}', '{0}')", NOTHING),
     "_settle_waiting": ("signalbox._settle_waiting(%(queue_id)s, 'p', 34::smallint, '{1}', '{0}', '{a}')", NOTHING),
     "log_warnings": ("signalbox.log_warnings()", NUMBER),
     "schedule_upkeep": ("signalbox.schedule_upkeep()", Refusal("SB400")),
