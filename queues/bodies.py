@@ -83,7 +83,9 @@ class StoredBodies:
     def _stored_at(self, path: str) -> datetime:
         try:
             return self.storage.get_modified_time(path)
-        except FileNotFoundError:
+        except Exception:  # each storage has an error of its own for it
+            if self.storage.exists(path):
+                raise
             return datetime.max.replace(tzinfo=UTC)  # gone since it was listed
 
 
