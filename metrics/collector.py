@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from django.conf import settings
 from prometheus_client import CollectorRegistry, generate_latest
@@ -41,6 +41,7 @@ class FleetCollector(Collector):
         yield from self._exporter()
         if self.up and self.fleet is not None:
             yield from _queues(self.fleet.queues)
+            yield from _tenants(self.fleet.tenant_refusals)
             yield from _postgres(self.fleet.holders)
 
     def _exporter(self) -> Iterator[Family]:
@@ -92,6 +93,14 @@ def _configuration(numbers: QueueNumbers) -> Iterator[Sample]:
         yield names.ALERT_THRESHOLD, ("dead_letters", "warning"), numbers.alert_dead_letters
     yield names.RETENTION, (), numbers.queue.retention_seconds
     yield names.VISIBILITY_TIMEOUT, (), numbers.queue.visibility_timeout_seconds
+
+
+def _tenants(refusals: Mapping[str, Mapping[str, int]]) -> Iterator[Family]:
+    family = names.TENANT_REFUSED.family()
+    for tenant, reasons in refusals.items():
+        for reason, refused in reasons.items():
+            family.add_metric((tenant, reason), refused)
+    yield family
 
 
 def _postgres(holders: Sequence[Holder]) -> Iterator[Family]:

@@ -1,20 +1,20 @@
 """One reading of the whole installation: every queue's numbers, the signs of life of upkeep and consumers, and
 who keeps PostgreSQL from removing dead rows.
 
-Four SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
+Five SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import connection
 
 from metrics.xmin_holders import Holder, read_holders
-from queues.counters import QueueNumbers, read_numbers
+from queues.counters import QueueNumbers, read_numbers, read_tenant_refusals
 
 UPKEEP_STALE_SECONDS = 30.0  # it folds every second and moves the clock ten times as often; restarts are shorter
 
@@ -43,6 +43,8 @@ class Fleet:
     read_at: float
     read_seconds: float
     holders: Sequence[Holder] = ()
+    tenant_refusals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By tenant and reason, what its quotas refused that is no send."""
 
 
 def read_fleet() -> Fleet:
@@ -51,6 +53,12 @@ def read_fleet() -> Fleet:
     with connection.cursor() as cursor:
         cursor.execute(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS})
         signs = Signs(*cursor.fetchone())
-    queues, holders = read_numbers(), read_holders()
-    read_seconds = time.monotonic() - started
-    return Fleet(queues=queues, signs=signs, holders=holders, read_at=time.time(), read_seconds=read_seconds)
+    queues, holders, tenant_refusals = read_numbers(), read_holders(), read_tenant_refusals()
+    return Fleet(
+        queues=queues,
+        signs=signs,
+        holders=holders,
+        tenant_refusals=tenant_refusals,
+        read_at=time.time(),
+        read_seconds=time.monotonic() - started,
+    )

@@ -87,6 +87,11 @@ PUBLISH_REJECTED = _counter(
     "Sends refused by a limit of the queue or its tenant; reason is backlog, bytes, age, rate, lane or closed.",
     (*QUEUE, "reason"),
 )
+TENANT_REFUSED = _counter(
+    "tenant_refused",
+    "What a tenant's quotas refused that is no send; reason is queues, retention or long_polls.",
+    ("tenant", "reason"),
+)
 QUEUE_BYTES = _gauge(
     "queue_bytes",
     "What the queue's messages weigh, estimated by the mean size sent; only where max_backlog_bytes is set.",
@@ -150,4 +155,5 @@ QUEUE_METRICS = (
 )
 EXPORTER_METRICS = (EXPORTER_UP, EXPORTER_LAST_REFRESH, EXPORTER_REFRESH_DURATION)
 POSTGRES_METRICS = (OLDEST_XMIN_AGE, OLDEST_XMIN_TRANSACTIONS, OLDEST_XMIN_THRESHOLD)
-METRICS = (*QUEUE_METRICS, *POSTGRES_METRICS, *EXPORTER_METRICS)
+TENANT_METRICS = (TENANT_REFUSED,)
+METRICS = (*QUEUE_METRICS, *TENANT_METRICS, *POSTGRES_METRICS, *EXPORTER_METRICS)

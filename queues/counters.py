@@ -115,6 +115,27 @@ left join (
 """
 
 
+def read_tenant_refusals() -> dict[str, dict[str, int]]:
+    """By tenant, what its quotas refused that is no send, by reason: queues, retention, long_polls. One query.
+
+    Only tenants and reasons that have, or once had, such a quota.
+    """
+    refused: dict[str, dict[str, int]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_TENANT_REFUSALS)
+        for tenant, reason, count in cursor.fetchall():
+            refused.setdefault(tenant, {})[reason] = count
+    return refused
+
+
+_TENANT_REFUSALS = """
+select t.name, r.reason, signalbox._register(r.counter)
+from signalbox.tenant_refusal r
+join signalbox.tenant t using (tenant_id)
+order by 1, 2
+"""
+
+
 @dataclass(frozen=True)
 class TenantNumbers:
     """One tenant at one moment: what its queues have together. A dead letter counts once, where it died."""

@@ -27,9 +27,8 @@ begin
     if v_tenant.max_retention_seconds > 0 and new.retention_seconds > v_tenant.max_retention_seconds
       and new.retention_seconds is distinct from old.retention_seconds
     then
-      perform signalbox._refuse_quota(
-        'tenant ' || quote_literal(v_tenant.name), 'tenant', 'retention', 'max_retention_seconds',
-        v_tenant.max_retention_seconds, new.retention_seconds, null
+      perform signalbox._refuse_tenant(
+        v_tenant, 'retention', 'max_retention_seconds', v_tenant.max_retention_seconds, new.retention_seconds, null
       );
     end if;
     if new.dedup_scope <> old.dedup_scope then
@@ -79,6 +78,11 @@ begin
   ) then
     perform signalbox._ensure_gauge(null, new.tenant_id);
   end if;
+  perform signalbox._ensure_tenant_refusals(new.tenant_id, array_remove(array[
+    case when new.max_queues > 0 then 'queues' end,
+    case when new.max_retention_seconds > 0 then 'retention' end,
+    case when new.max_long_polls > 0 then 'long_polls' end
+  ], null));
   update signalbox.queue q set guards = q.guards where q.tenant_id = new.tenant_id;
   return null;
 end $$;
@@ -102,9 +106,7 @@ begin
   from signalbox.queue q
   where q.tenant_id = p_tenant.tenant_id and not q.is_dead_letter_queue;
   if v_queues >= p_tenant.max_queues then
-    perform signalbox._refuse_quota(
-      'tenant ' || quote_literal(p_tenant.name), 'tenant', 'queues', 'max_queues', p_tenant.max_queues, v_queues + 1, null
-    );
+    perform signalbox._refuse_tenant(p_tenant, 'queues', 'max_queues', p_tenant.max_queues, v_queues + 1, null);
   end if;
 end $$;
 
@@ -154,9 +156,24 @@ begin
   end loop;
 end $$;
 
+-- The same for what is refused to a tenant and is no send.
+create or replace function signalbox._ensure_tenant_refusals(p_tenant_id integer, p_reasons text[]) returns void
+language plpgsql as $$
+declare
+  v_reason text;
+begin
+  foreach v_reason in array p_reasons loop
+    continue when exists (select from signalbox.tenant_refusal r where r.tenant_id = p_tenant_id and r.reason = v_reason);
+    execute format('create sequence if not exists signalbox.%I minvalue 0 start 1', format('tenant_refused_%s_%s', p_tenant_id, v_reason));
+    insert into signalbox.tenant_refusal (tenant_id, reason, counter)
+    values (p_tenant_id, v_reason, format('signalbox.tenant_refused_%s_%s', p_tenant_id, v_reason)::regclass)
+    on conflict do nothing;
+  end loop;
+end $$;
+
 create or replace trigger guard_queue before insert or update on signalbox.queue
   for each row execute function signalbox._guard_queue();
 create or replace trigger equip_queue after insert or update on signalbox.queue
   for each row execute function signalbox._equip_queue();
-create or replace trigger guard_tenant after update on signalbox.tenant
+create or replace trigger guard_tenant after insert or update on signalbox.tenant
   for each row execute function signalbox._guard_tenant();

@@ -7,9 +7,9 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  v_tenant record;
+  v_tenant signalbox.tenant;
 begin
-  select t.tenant_id, t.name, t.max_long_polls
+  select t.*
   into v_tenant
   from signalbox.queue q
   join signalbox.tenant t on t.tenant_id = q.tenant_id
@@ -25,9 +25,8 @@ begin
       return v_place;
     end if;
   end loop;
-  perform signalbox._refuse_quota(
-    'tenant ' || quote_literal(v_tenant.name), 'tenant', 'long_polls', 'max_long_polls',
-    v_tenant.max_long_polls, v_tenant.max_long_polls + 1, 1
+  perform signalbox._refuse_tenant(
+    v_tenant, 'long_polls', 'max_long_polls', v_tenant.max_long_polls, v_tenant.max_long_polls + 1, 1
   );
 end $$;
 

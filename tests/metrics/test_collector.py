@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -243,7 +244,7 @@ def test_a_thousand_queues_take_as_many_queries_as_one(engine: Engine, commits: 
         transaction.set_rollback(True)
 
     assert len(fleet.queues) > 1000
-    assert len(many) == len(few) == 4, [query["sql"] for query in many]
+    assert len(many) == len(few) == 5, [query["sql"] for query in many]
 
 
 def _queue(labels: frozenset[tuple[str, str]]) -> str:
@@ -272,6 +273,36 @@ def test_refusals_are_counted_by_reason_and_stay_counted(
     assert {dict(labels)["reason"]: count for labels, count in refused.items()} == {"backlog": 2, "rate": 0}
     assert exposition.value("publish_rejected_total", queue=closed.queue, reason="closed") == 1
     assert exposition.series("publish_rejected_total", queue=engine.queue) == {}
+
+
+def test_what_a_tenant_is_refused_that_is_no_send_is_counted_by_reason(
+    connect: Callable[..., psycopg.Connection[Any]], dsn: str, scrape: Scrape
+) -> None:
+    tenant, connection = f"tenant-{uuid.uuid4().hex[:8]}", connect()
+    connection.execute("insert into signalbox.tenant (name, max_queues) values (%s, 1)", [tenant])
+    connection.execute(
+        "update signalbox.tenant set max_retention_seconds = 60, max_long_polls = 1 where name = %s", [tenant]
+    )
+    connection.execute("select signalbox.create_queue(%s, '{}', %s)", [f"{tenant}-one", tenant])
+    with psycopg.connect(dsn, autocommit=True) as waiting:
+        waiting.execute("select signalbox.begin_long_poll(%s)", [f"{tenant}-one"])
+        for statement, value in (
+            ("select signalbox.begin_long_poll(%s)", f"{tenant}-one"),
+            ("select signalbox.configure_queue(%s, '{\"retention_seconds\": 61}')", f"{tenant}-one"),
+            ("select signalbox.create_queue(%s, '{}', '" + tenant + "')", f"{tenant}-two"),
+            ("select signalbox.create_queue(%s, '{}', '" + tenant + "')", f"{tenant}-three"),
+        ):
+            with pytest.raises(psycopg.Error) as refused:
+                connection.execute(statement, [value])
+            assert refused.value.sqlstate == "SB429"
+
+    refusals = scrape().series("tenant_refused_total", tenant=tenant)
+
+    assert {dict(labels)["reason"]: count for labels, count in refusals.items()} == {
+        "queues": 2,
+        "retention": 1,
+        "long_polls": 1,
+    }
 
 
 def test_bytes_are_exported_where_they_are_limited(

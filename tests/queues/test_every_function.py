@@ -99,6 +99,11 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_long_poll_key": ("signalbox._long_poll_key(1) = signalbox._long_poll_key(2)", False),
     "_marked_nonce": ("signalbox._is_marked(signalbox._marked_nonce(gen_random_uuid()))", True),
     "_now_ns": ("signalbox._now_ns()", NUMBER),
+    "_ensure_tenant_refusals": ("signalbox._ensure_tenant_refusals(1, '{queues}')", NOTHING),
+    "_refuse_tenant": (
+        "signalbox._refuse_tenant(t, 'queues', 'max_queues', 1, 2, null) from signalbox.tenant t limit 1",
+        Refusal("SB429"),
+    ),
     "_refuse_other_body": ("signalbox._refuse_other_body('key', 1)", Refusal("SB409")),
     "_refuse_quota": ("signalbox._refuse_quota('queue', 'queue', 'rate', 'limit', 1, 2, 3)", Refusal("SB429")),
     "_register": ("signalbox._register(g.admitted) from signalbox.gauge g where g.queue_id = %(queue_id)s", 0),
