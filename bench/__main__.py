@@ -10,6 +10,8 @@ from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
 from bench.peers.comparison import measure_peers
 from bench.peers.installing import missing_tools
+from bench.pgmq import PGMQ
+from bench.pgmq import install as install_pgmq
 from bench.report import Report
 from bench.scenarios import SCENARIOS
 from bench.senders import measure_senders
@@ -25,7 +27,12 @@ def main() -> None:
         arena.measure_rest()
         sections = {}
         if wanted:
-            sections["Cost of a message"] = compare(arena, wanted, options.rounds, say)
+            others = []
+            if options.pgmq:
+                say("installing pgmq")
+                install_pgmq(connection)
+                others.append(PGMQ)
+            sections["Cost of a message"] = compare(arena, wanted, options.rounds, say, others)
         if options.growth:
             waiting = [int(number * options.scale) for number in WAITING]
             messages = int(DRAIN.messages * options.scale)
@@ -60,6 +67,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--fairness", action="store_true", help="also let a large group and small ones share a queue")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
+    parser.add_argument("--pgmq", action="store_true", help="compare pgmq too, whose SQL is fetched from PyPI")
     parser.add_argument("--peers", action="store_true", help="also run other queues, installed from PyPI and npm")
     parser.add_argument(
         "--settle", type=float, default=1.5, metavar="SECONDS", help="rest before each measurement (1.5)"

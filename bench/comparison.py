@@ -87,7 +87,7 @@ class Arena:
 
     def sample(self, side: Side, messages: int, seconds: float, cost: Cost) -> Sample:
         cpu_seconds = cost.cpu_seconds
-        if side in (TEXTBOOK, BARE) and self.rest.seconds:
+        if side.folder != SIGNALBOX.folder and self.rest.seconds:
             cpu_seconds -= self.rest.cpu_seconds / self.rest.seconds * cost.seconds
         return Sample(messages / seconds, cpu_seconds / messages * 1e6, cost.wal_bytes / messages)
 
@@ -95,13 +95,19 @@ class Arena:
 Results = dict[Scenario, dict[Side, list[Sample]]]
 
 
-def compare(arena: Arena, scenarios: Iterable[Scenario], rounds: int, progress: Callable[[str], None]) -> Results:
-    """All sides of all scenarios, `rounds` times; who goes first changes with every round."""
+def compare(
+    arena: Arena,
+    scenarios: Iterable[Scenario],
+    rounds: int,
+    progress: Callable[[str], None],
+    others: Iterable[Side] = (),
+) -> Results:
+    """All sides of all scenarios and these others, `rounds` times; who goes first changes with every round."""
     results: Results = defaultdict(lambda: defaultdict(list))
     scenarios = list(scenarios)
     for number in range(rounds):
         for scenario in scenarios:
-            sides = sides_of(scenario)
+            sides = (*sides_of(scenario), *others)
             for place in range(len(sides)):
                 side = sides[(number + place) % len(sides)]
                 progress(f"round {number + 1} of {rounds}: {scenario.name}, {side.name}")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.peers.installing import PEERS, PROGRAMS
-from bench.scenarios import SCENARIOS
+from bench.pgmq import PGMQ
+from bench.scenarios import SCENARIOS, SQL, TEXTBOOK
 from bench.senders import HABITS as SENDING_HABITS
 from bench.workers import HABITS
 
@@ -65,3 +66,9 @@ def test_what_the_peers_need_is_said_before_anything_runs(tmp_path: Path) -> Non
 
 def test_every_peer_has_a_program() -> None:
     assert {peer.program for peer in PEERS} <= {path.name for path in PROGRAMS.iterdir()}
+
+
+def test_pgmq_has_every_step_that_is_compared() -> None:
+    """Its SQL is fetched from PyPI when it is asked for, and not here."""
+    steps = {side.folder: {path.name for path in (SQL / side.folder).iterdir()} for side in (TEXTBOOK, PGMQ)}
+    assert steps["pgmq"] == steps["textbook"] - {"steady.sql"}

@@ -1,0 +1,35 @@
+"""pgmq as one more side of the comparison: its functions come as SQL inside its Python client."""
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
+
+import psycopg
+
+from bench.scenarios import Side
+
+VERSION = "1.1.4"
+PGMQ = Side(f"pgmq {VERSION}, archiving", "pgmq")
+
+
+class CannotInstall(RuntimeError):  # noqa: N818 - what happened
+    """The client could not be had."""
+
+
+def install(connection: psycopg.Connection) -> None:
+    """Make its schema and a queue in this database. Raises CannotInstall."""
+    connection.execute(_sql())
+    connection.execute(PGMQ.sql("schema"))
+
+
+def _sql() -> str:
+    with TemporaryDirectory(prefix="signalbox-pgmq-") as folder:
+        download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
+        process = subprocess.run([*download, f"pgmq=={VERSION}"], capture_output=True, text=True)
+        if process.returncode:
+            raise CannotInstall(process.stderr)
+        (wheel,) = Path(folder).glob("pgmq-*.whl")
+        with ZipFile(wheel) as archive:
+            return archive.read("pgmq/sql/pgmq.sql").decode()

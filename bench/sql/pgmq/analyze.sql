@@ -1,0 +1,1 @@
+analyze pgmq.q_bench, pgmq.a_bench;

@@ -1,0 +1,1 @@
+truncate pgmq.q_bench, pgmq.a_bench;

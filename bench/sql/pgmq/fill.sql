@@ -1,0 +1,4 @@
+select count(*)
+from (
+  select pgmq.send_batch('bench', array_fill(jsonb '$payload', array[1000])) from generate_series(1, $messages / 1000)
+) sent;

@@ -1,0 +1,1 @@
+vacuum (analyze) pgmq.q_bench, pgmq.a_bench;
