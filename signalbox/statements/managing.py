@@ -1,0 +1,73 @@
+"""Queues and consumers: making, configuring, purging, announcing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from signalbox import arguments
+from signalbox.payloads import encode
+from signalbox.statements.statement import Statement, only_value
+
+
+def create_queue(name: str, settings: Mapping[str, object], tenant: str | None = None) -> Statement[int]:
+    """A queue of this name with these settings; its id. Repeating it with equal settings changes nothing."""
+    return Statement(
+        """
+        select signalbox.create_queue(
+          name => %(name)s::text, settings => %(settings)s::jsonb, tenant => %(tenant)s::text
+        )
+        """,
+        {
+            "name": arguments.text("name", name),
+            "settings": encode(dict(settings), "settings"),
+            "tenant": arguments.optional_text("tenant", tenant),
+        },
+        only_value,
+    )
+
+
+def configure_queue(name: str, settings: Mapping[str, object]) -> Statement[int]:
+    """The settings named become these, the others stay; the queue's id."""
+    return Statement(
+        "select signalbox.configure_queue(name => %(name)s::text, settings => %(settings)s::jsonb)",
+        {"name": arguments.text("name", name), "settings": encode(dict(settings), "settings")},
+        only_value,
+    )
+
+
+def purge(queue: str, through_message_id: int | None, states: Sequence[str], max_messages: int) -> Statement[int]:
+    """One step of a purge; how many messages it took. Zero: there is nothing left to take."""
+    return Statement(
+        """
+        select signalbox.purge(
+          queue => %(queue)s::text,
+          through_message_id => %(through_message_id)s::bigint,
+          states => %(states)s::text[],
+          max_messages => %(max_messages)s::int
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "through_message_id": through_message_id,
+            "states": arguments.column("states", states, len(states), arguments.text),
+            "max_messages": arguments.count("max_messages", max_messages),
+        },
+        only_value,
+    )
+
+
+def announce_consumer(queue: str, consumer: str, details: Mapping[str, object]) -> Statement[None]:
+    """Tell the console that this consumer is alive, and what it is."""
+    return Statement(
+        """
+        select signalbox.announce_consumer(
+          queue => %(queue)s::text, consumer => %(consumer)s::text, details => %(details)s::jsonb
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "consumer": arguments.text("consumer", consumer),
+            "details": encode(dict(details), "details"),
+        },
+        lambda _: None,
+    )
