@@ -36,6 +36,23 @@ settings.register_profile(
 settings.load_profile("patient")
 
 
+PATIENCE_MILLISECONDS = 120_000
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_pages() -> Iterator[None]:
+    """Pages let the database think for as long as it takes.
+
+    Else a busy machine would turn an exact count into "more than 99". What limits do is tested with some of its own.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        for module in ("dlq.counting", "dlq.outcomes"):
+            patched.setattr(f"{module}.COUNT_MILLISECONDS", PATIENCE_MILLISECONDS)
+        for module in ("dlq.browse.dead_letter_list", "dlq.browse.message_list", "console.causes"):
+            patched.setattr(f"{module}.LIST_MILLISECONDS", PATIENCE_MILLISECONDS)
+        yield
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     server = EmbeddedPostgres(HOME)
     if server.is_running():

@@ -14,7 +14,7 @@ from signalbox.worker.children import Child, Launch, Run
 from signalbox.worker.outcomes import Outcome
 
 #: How long a child may take to tell where a run is before it is killed, in seconds.
-STACK_SECONDS = 1.0
+STACK_SECONDS = 3.0
 
 
 class Crew:

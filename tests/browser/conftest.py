@@ -20,7 +20,7 @@ __all__ = ["graveyard", "make_graveyard"]
 # Playwright drives its own event loop in this thread; Django may use the database beside it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 PASSWORD = "correct horse battery"
-WAITS_AT_MOST_MS = 30_000
+WAITS_AT_MOST_MS = 90_000
 
 
 def somebody(role: str) -> User:
@@ -43,7 +43,9 @@ def console_url(dsn: str) -> Iterator[str]:
 def chromium() -> Iterator[Browser]:
     """One browser for a module, ended with it: while Playwright lives no other event loop can run in this thread."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"], timeout=WAITS_AT_MOST_MS
+        )
         yield browser
         browser.close()
 

@@ -12,7 +12,7 @@ from tests.browser.conftest import PASSWORD
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 PATHS = [
     "/",
@@ -137,6 +137,8 @@ def test_a_redrive_is_started_by_keyboard_alone(open_console: OpenConsole, grave
     page.keyboard.press("/")
     page.keyboard.type(f"queue:{graveyard.queue}")
     page.keyboard.press("Enter")
+    page.wait_for_url("**/dead-letters?q=**")
+    expect(page.locator("form.filter.edited")).to_have_count(0)  # the answer is there
     expect(page.locator("table tbody tr")).to_have_count(2)
     page.keyboard.press("Escape")
     page.keyboard.press("j")

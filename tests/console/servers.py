@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -16,8 +15,10 @@ from urllib.parse import urlencode
 
 from psycopg.conninfo import conninfo_to_dict
 
-STARTS_WITHIN_SECONDS = 30
-STOPS_WITHIN_SECONDS = 20
+from tests.ports import free_port
+
+STARTS_WITHIN_SECONDS = 120
+STOPS_WITHIN_SECONDS = 90
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,7 @@ class Server:
 @contextmanager
 def console_server(dsn: str) -> Iterator[Server]:
     """Started, answering, and stopped at the end."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
     environment = {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
     command = [sys.executable, "-m", "uvicorn", "console.asgi:application", "--port", str(port)]
@@ -48,7 +47,7 @@ def _wait_for(url: str) -> None:
     ends_at = time.monotonic() + STARTS_WITHIN_SECONDS
     while True:
         try:
-            urllib.request.urlopen(url, timeout=5)
+            urllib.request.urlopen(url, timeout=30)
         except (urllib.error.URLError, OSError):
             if time.monotonic() > ends_at:
                 raise

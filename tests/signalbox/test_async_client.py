@@ -83,7 +83,7 @@ def test_a_lost_connection_is_replaced_before_the_next_call(dsn, queue, connecti
         async with AsyncClient(dsn, application_name="async to be terminated") as client:
             await client.send(queue, 1)
             connection.execute(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = %s",
+                "select pg_terminate_backend(pid, 60000) from pg_stat_activity where application_name = %s",
                 ["async to be terminated"],
             )
             assert await client.send(queue, 2) > 0

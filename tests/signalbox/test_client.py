@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 
 import psycopg
 import pytest
@@ -27,7 +27,7 @@ def test_a_message_comes_back_as_it_was_sent(client, queue):
     assert message.attributes == {"kind": "order"}
     assert (message.priority, message.group_id, message.receive_count) == (3, "g", 1)
     assert message.sent_at.tzinfo is UTC
-    assert message.deadline - datetime.now(UTC) > timedelta(seconds=20)
+    assert message.deadline - message.sent_at >= timedelta(seconds=30)
     assert 20 < message.lease_seconds <= 30
 
 
@@ -229,7 +229,7 @@ def test_a_lost_connection_is_replaced_before_the_next_call(dsn, connection, que
     with Client(dsn, application_name="to be terminated") as client:
         client.send(queue, 1)
         connection.execute(
-            "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = %s",
+            "select pg_terminate_backend(pid, 60000) from pg_stat_activity where application_name = %s",
             ["to be terminated"],
         )
         assert client.send(queue, 2) > 0

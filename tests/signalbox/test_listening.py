@@ -74,7 +74,7 @@ def test_a_lost_connection_is_opened_again_and_wakes_everybody(listener, connect
         assert waiter.wait(PATIENCE)
         (pid,) = backends()
         waiter.clear()
-        connection.execute("select pg_terminate_backend(%s, 5000)", [pid])
+        connection.execute("select pg_terminate_backend(%s, 60000)", [pid])
         connection.commit()
         assert waiter.wait(PATIENCE)
         eventually(lambda: backends() not in ([], [pid]))

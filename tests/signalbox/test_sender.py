@@ -10,7 +10,7 @@ import pytest
 
 from signalbox import Client, DeduplicationConflict, FileBodies, InvalidArgument, QueueNotFound, Sender
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 120
 LONG = 3600.0
 
 

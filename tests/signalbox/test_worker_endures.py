@@ -14,34 +14,32 @@ from tests.signalbox.workers import eventually, gone
 
 
 class TestLeases:
-    def test_heartbeats_keep_what_runs_and_what_waits(self, client, make_queue, notes, start_worker, held, lease):
-        queue = make_queue(visibility_timeout_seconds=1)
+    def test_heartbeats_keep_what_runs_and_what_waits(self, client, queue, notes, start_worker, held, lease):
         ids = client.send_batch(queue, [notes.payload()] * 3)
-        start_worker(queue, "wait_for_gate", prefetch=2)
+        start_worker(queue, "wait_for_gate", prefetch=2, heartbeat=1)
         eventually(lambda: notes.said("began") and all(lease(message_id) for message_id in ids))
-        taken = {message_id: lease(message_id)[0] for message_id in ids}
+        deadlines = {message_id: lease(message_id)[1] for message_id in ids}
         for message_id in ids:
-            eventually(lambda each=message_id: lease(each)[1] > taken[each] + timedelta(seconds=3))
+            eventually(lambda each=message_id: lease(each)[1] > deadlines[each] + timedelta(seconds=2))
         assert client.receive(queue) == []
         notes.open_gate()
         eventually(lambda: held(queue) == 0)
         assert sorted(line[1:3] for line in notes.said("ended")) == [(message_id, 1) for message_id in ids]
 
-    def test_a_run_whose_lease_is_lost_is_stopped(self, client, make_queue, notes, start_worker, dsn):
-        queue = make_queue(visibility_timeout_seconds=1)
+    def test_a_run_whose_lease_is_lost_is_stopped(self, client, queue, notes, start_worker):
         client.send(queue, notes.payload())
-        start_worker(queue, "spin")
+        start_worker(queue, "spin", heartbeat=1)
         pid = eventually(lambda: notes.said("began"))[0][3]
         assert client.purge(queue, states=["leased"]) == 1
         eventually(lambda: gone(pid))
 
-    def test_a_killed_workers_message_comes_back(self, client, make_queue, notes, start_worker, held):
-        queue = make_queue(visibility_timeout_seconds=2)
+    def test_a_killed_workers_message_comes_back(self, client, queue, notes, start_worker, held, let_leases_end):
         client.send(queue, notes.payload())
         worker = start_worker(queue, "spin")
         pid = eventually(lambda: notes.said("began"))[0][3]
         worker.process.kill()
         eventually(lambda: gone(pid))  # nobody would use what the orphan does
+        let_leases_end(queue)
         start_worker(queue, "record")
         eventually(lambda: held(queue) == 0)
         assert [line[2] for line in notes.said("ran")] == [2]
@@ -95,7 +93,7 @@ class TestOutages:
         eventually(lambda: notes.said("began"))
         with psycopg.connect(dsn, autocommit=True) as connection:
             connection.execute(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+                "select pg_terminate_backend(pid, 60000) from pg_stat_activity"
                 " where application_name like 'signalbox %' and pid <> pg_backend_pid()"
             )
         notes.open_gate()
@@ -113,7 +111,7 @@ class TestOutages:
             elsewhere.execute(sql.SQL("alter database {} allow_connections false").format(name))
             try:
                 elsewhere.execute(
-                    "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+                    "select pg_terminate_backend(pid, 60000) from pg_stat_activity"
                     " where application_name like 'signalbox %'"
                 )
                 notes.open_gate()

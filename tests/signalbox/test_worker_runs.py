@@ -82,7 +82,7 @@ class TestFailures:
     def test_a_dying_process_is_a_failure(self, client, queue, notes, start_worker, failures, handler, how):
         message_id = client.send(queue, notes.payload())
         worker = start_worker(queue, handler)
-        ((reason, error_class, error, _),) = eventually(lambda: failures(message_id))
+        (reason, error_class, error, _), *_ = eventually(lambda: failures(message_id))
         assert (reason, error_class) == ("runtime_error", "ProcessDied")
         assert how in error
         assert worker.process.poll() is None
@@ -90,7 +90,7 @@ class TestFailures:
     def test_a_forgotten_async_def_is_not_taken_for_success(self, client, queue, notes, start_worker, failures):
         message_id = client.send(queue, notes.payload())
         start_worker(queue, "coroutine_by_mistake")
-        ((_, error_class, error, _),) = eventually(lambda: failures(message_id))
+        (_, error_class, error, _), *_ = eventually(lambda: failures(message_id))
         assert error_class == "TypeError"
         assert "async def" in error
 
@@ -98,26 +98,26 @@ class TestFailures:
 class TestTimeouts:
     def test_a_busy_loop_is_really_stopped(self, client, queue, notes, start_worker, failures):
         message_id = client.send(queue, notes.payload())
-        worker = start_worker(queue, "spin", task_timeout=1)
+        worker = start_worker(queue, "spin", task_timeout=3)
         pid = eventually(lambda: notes.said("began"))[0][3]
-        ((reason, error_class, error, details),) = eventually(lambda: failures(message_id))
+        (reason, error_class, error, details), *_ = eventually(lambda: failures(message_id))
         assert (reason, error_class) == ("lock_expired", "TaskTimeout")
-        assert "longer than 1 seconds" in error
+        assert "longer than 3 seconds" in error
         assert "in spin" in details
         eventually(lambda: gone(pid))
         assert worker.process.poll() is None
 
     def test_programs_the_handler_started_end_with_it(self, client, queue, notes, start_worker, failures):
         message_id = client.send(queue, notes.payload())
-        start_worker(queue, "spin_with_child", task_timeout=1)
+        start_worker(queue, "spin_with_child", task_timeout=3)
         program = eventually(lambda: notes.said("began")) and notes.path.with_suffix(".program")
         eventually(lambda: failures(message_id))
         eventually(lambda: gone(int(program.read_text())))
 
     def test_an_async_run_is_cancelled_and_others_go_on(self, client, queue, notes, start_worker, failures, held):
         message_id = client.send(queue, notes.payload(mood="obedient"))
-        worker = start_worker(queue, "stubborn_or_not", task_timeout=0.5)
-        ((reason, error_class, _, details),) = eventually(lambda: failures(message_id))
+        worker = start_worker(queue, "stubborn_or_not", task_timeout=2, cancel_grace=60)
+        (reason, error_class, _, details), *_ = eventually(lambda: failures(message_id))
         assert (reason, error_class) == ("lock_expired", "TaskTimeout")
         assert "stubborn_or_not" in details
         assert {child.pid for child in worker.children()} == {notes.lines[0][3]}
@@ -127,8 +127,8 @@ class TestTimeouts:
         self, client, queue, notes, start_worker, failures, mood
     ):
         message_id = client.send(queue, notes.payload(mood=mood))
-        worker = start_worker(queue, "stubborn_or_not", task_timeout=0.5, concurrency=2, cancel_grace=0.5)
-        ((reason, error_class, _, details),) = eventually(lambda: failures(message_id))
+        worker = start_worker(queue, "stubborn_or_not", task_timeout=2, concurrency=2, cancel_grace=2)
+        (reason, error_class, _, details), *_ = eventually(lambda: failures(message_id))
         assert (reason, error_class) == ("lock_expired", "TaskTimeout")
         assert details
         eventually(lambda: gone(notes.lines[0][3]))

@@ -18,7 +18,7 @@ import psutil
 T = TypeVar("T")
 
 #: Longer than anything here takes on a slow machine, in seconds.
-PATIENCE = 40.0
+PATIENCE = 120.0
 
 
 def eventually(look: Callable[[], T], within: float = PATIENCE) -> T:

@@ -151,6 +151,12 @@ if (region() && status) {
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
   });
+  // Somebody may have begun to read while the answer was on its way.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.requestConfig.triggeringEvent?.type !== "live" || !heldBecause()) return;
+    event.detail.shouldSwap = false;
+    wanted = true;
+  });
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return disconnect();
     errors = 0;
