@@ -50,6 +50,7 @@ def patient_pages() -> Iterator[None]:
             patched.setattr(f"{module}.COUNT_MILLISECONDS", PATIENCE_MILLISECONDS)
         for module in ("dlq.browse.dead_letter_list", "dlq.browse.message_list", "console.causes"):
             patched.setattr(f"{module}.LIST_MILLISECONDS", PATIENCE_MILLISECONDS)
+        patched.setattr("console.message_story.SEARCH_MILLISECONDS", PATIENCE_MILLISECONDS)
         yield
 
 

@@ -205,7 +205,7 @@ def test_vacuum_holds_nothing(connect: Connect, name: str) -> None:
     vacuum.start()
     try:
         progress = "select from pg_stat_progress_vacuum where pid = %s"
-        until(lambda: not vacuum.is_alive() or observer.execute(progress, [pid]).fetchone(), "a vacuum at work")
+        until(lambda: observer.execute(progress, [pid]).fetchone() is not None, "a vacuum at work")
         assert str(pid) not in names()
         assert observer.execute(progress, [pid]).fetchone() is not None  # it was at work all the while
     finally:

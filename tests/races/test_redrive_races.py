@@ -226,6 +226,7 @@ def fork_runner(nursery: subprocess.Popen[str], redrive: Redrive) -> int:
     return child
 
 
+@pytest.mark.timeout(900)
 def test_a_redrive_survives_the_death_of_its_runner_at_any_moment(
     graveyard: Graveyard, nursery: subprocess.Popen[str]
 ) -> None:
