@@ -85,7 +85,7 @@ begin
   insert into signalbox.cluster_delta (
     fingerprint, queue_id, bucket_at, deaths, dead, first_at, last_at, reason, error_class, error
   )
-  select b.fingerprint, b.source_queue_id, date_bin('10 minutes', b.died_at, timestamptz '2000-01-01'),
+  select b.fingerprint, b.source_queue_id, date_bin('10 minutes', b.died_at, timestamptz '2000-01-01 00:00:00+00'),
     1, 1, b.died_at, b.died_at, b.reason, b.error_class, left(b.error, 500)
   from buried b;
   return null;
@@ -113,7 +113,7 @@ select d.fingerprint, d.source_queue_id, max(d.died_at), count(*), count(*)
 from signalbox.dead_letter d
 group by d.fingerprint, d.source_queue_id;
 insert into signalbox.failure_cluster_bucket (fingerprint, bucket_at, queue_id, deaths)
-select d.fingerprint, date_bin('10 minutes', d.died_at, timestamptz '2000-01-01') as bucket_at, d.source_queue_id, count(*)
+select d.fingerprint, date_bin('10 minutes', d.died_at, timestamptz '2000-01-01 00:00:00+00') as bucket_at, d.source_queue_id, count(*)
 from signalbox.dead_letter d
 where d.died_at > clock_timestamp() - interval '14 days'
 group by d.fingerprint, bucket_at, d.source_queue_id;

@@ -15,7 +15,7 @@ begin
     signalbox._top_frame(s.details), s.again_at, s.again_redrive_id
   from (
     select b.fingerprint, b.source_queue_id as queue_id,
-      date_bin('10 minutes', b.died_at, timestamptz '2000-01-01') as bucket_at,
+      date_bin('10 minutes', b.died_at, timestamptz '2000-01-01 00:00:00+00') as bucket_at,
       count(*) as dead, min(b.died_at) as first_at, max(b.died_at) as last_at,
       min(b.reason) as reason, min(b.error_class) as error_class, min(left(b.error, 500)) as error, min(b.details) as details,
       max(case when a.again then b.died_at end) as again_at, max(case when a.again then a.redrive_id end) as again_redrive_id

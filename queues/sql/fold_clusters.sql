@@ -35,7 +35,7 @@ begin
       fingerprint, reason, error_class, error, frame, first_seen, last_seen, deaths, dead, again_at, again_redrive_id
     )
     select f.fingerprint, min(f.reason), min(f.error_class), min(f.error), min(f.frame),
-      coalesce(min(f.first_at), clock_timestamp()), coalesce(max(f.last_at), '-infinity'), sum(f.deaths), sum(f.dead),
+      coalesce(min(f.first_at), clock_timestamp()), coalesce(max(f.last_at), clock_timestamp()), sum(f.deaths), sum(f.dead),
       max(f.again_at), (max(array[extract(epoch from f.again_at), f.again_redrive_id]) filter (where f.again_at is not null))[2]
     from fresh f
     group by f.fingerprint
@@ -53,7 +53,7 @@ begin
       again_redrive_id = case when excluded.again_at is null then c.again_redrive_id else excluded.again_redrive_id end
   ), queues as (
     insert into signalbox.failure_cluster_queue as c (fingerprint, queue_id, last_seen, deaths, dead)
-    select f.fingerprint, f.queue_id, coalesce(max(f.last_at), '-infinity'), sum(f.deaths), sum(f.dead)
+    select f.fingerprint, f.queue_id, coalesce(max(f.last_at), clock_timestamp()), sum(f.deaths), sum(f.dead)
     from fresh f
     group by f.fingerprint, f.queue_id
     order by f.fingerprint, f.queue_id

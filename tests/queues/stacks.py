@@ -137,8 +137,8 @@ WITHOUT_A_FRAME = {
     "nothing": None,
     "empty": "",
     "prose": "it went wrong at noon, at the latest",
-    "libraries only, python": '  File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode\n    raise JSONDecodeError',
-    "libraries only, java": "\tat java.base/java.lang.Thread.run(Thread.java:829)\n\tat sun.misc.Unsafe.park(Native Method)",
+    "libraries only, python": '  File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode\n    raise Error',
+    "libraries only, java": "\tat java.base/java.lang.Thread.run(Thread.java:829)\n\tat sun.misc.U.p(Native Method)",
     "libraries only, node": "    at node:internal/main/run_main_module:28:49",
     "libraries only, go": "runtime.main()\n\t/usr/local/go/src/runtime/proc.go:271 +0x29d",
 }

@@ -1,4 +1,4 @@
-"""Clusters are counted by what dies and what leaves the dead, whichever way it goes, and never by looking through them."""
+"""Clusters are counted by what dies and what leaves the dead, whichever way it goes, never by looking through them."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ def test_what_is_put_back_did_not_die_again(engine: Engine) -> None:
     engine.die(1, error_class="A")
     with engine.connection.transaction():
         engine.connection.execute(
-            "create temporary table aside on commit drop as select * from signalbox.dead_letter where source_queue_id = %s"
-            % engine.queue_id
+            "create temporary table aside on commit drop as"
+            f" select * from signalbox.dead_letter where source_queue_id = {engine.queue_id}".encode()
         )
         engine.connection.execute("delete from signalbox.dead_letter where source_queue_id = %s", [engine.queue_id])
         engine.connection.execute("set local signalbox.restoring = 'on'")
@@ -125,7 +125,8 @@ def test_a_cluster_knows_what_it_is_of(engine: Engine) -> None:
     fold(engine)
 
     row = engine.rows(
-        "select reason, error_class, error, frame, deaths, dead, first_seen = last_seen from signalbox.failure_cluster where fingerprint = %s",
+        "select reason, error_class, error, frame, deaths, dead, first_seen = last_seen"
+        " from signalbox.failure_cluster where fingerprint = %s",
         fingerprint,
     )
     assert row == [("rejected", "Declined", f"card {engine.queue}", "charge (pay.py)", 1, 1, True)]
@@ -146,9 +147,8 @@ def test_dying_again_of_the_same_after_a_redrive_is_noted(engine: Engine) -> Non
     fold(engine)
 
     rows = engine.rows(
-        "select error_class, again_redrive_id, again_at = last_seen from signalbox.failure_cluster c"
-        " where exists (select from signalbox.failure_cluster_queue q where q.fingerprint = c.fingerprint and q.queue_id = %s)"
-        " order by 1",
+        "select error_class, again_redrive_id, again_at = c.last_seen from signalbox.failure_cluster c"
+        " join signalbox.failure_cluster_queue q using (fingerprint) where q.queue_id = %s order by 1",
         engine.queue_id,
     )
     assert [row[:2] for row in rows] == [("A", 12), ("B", None)]  # the second died of something new
@@ -172,11 +172,13 @@ def test_what_is_over_is_forgotten_after_two_weeks(engine: Engine) -> None:
     fold(engine)
     for table in ("failure_cluster", "failure_cluster_queue"):
         engine.connection.execute(
-            f"update signalbox.{table} set last_seen = last_seen - interval '15 days' where fingerprint = any(%s)".encode(),
+            f"update signalbox.{table} set last_seen = last_seen - interval '15 days'"
+            " where fingerprint = any(%s)".encode(),
             [fingerprints],
         )
     engine.connection.execute(
-        "update signalbox.failure_cluster_bucket set bucket_at = bucket_at - interval '15 days' where fingerprint = any(%s)",
+        "update signalbox.failure_cluster_bucket set bucket_at = bucket_at - interval '15 days'"
+        " where fingerprint = any(%s)",
         [fingerprints],
     )
 
@@ -204,8 +206,8 @@ def test_letters_with_an_older_fingerprint_count_on(engine: Engine, fingerprint:
     letter = engine.die(1)
     with engine.connection.transaction():
         engine.connection.execute(
-            "create temporary table aside on commit drop as select * from signalbox.dead_letter where dead_letter_id = %s"
-            % letter
+            "create temporary table aside on commit drop as"
+            f" select * from signalbox.dead_letter where dead_letter_id = {letter}".encode()
         )
         engine.connection.execute("delete from signalbox.dead_letter where dead_letter_id = %s", [letter])
         engine.connection.execute("update aside set fingerprint = %s", [fingerprint])

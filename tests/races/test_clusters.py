@@ -1,4 +1,4 @@
-"""Clusters under traffic: nobody waits for anybody, every number is exact at every moment, each delta is folded once."""
+"""Clusters under traffic: nobody waits for anybody, every number is exact at any moment, each delta is folded once."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_emptied_deltas_were_folded(engine: Engine, connect: Connect) -> None:
 
 def test_numbers_are_exact_in_every_snapshot_of_a_storm(engine: Engine, connect: Connect) -> None:
     over = threading.Event()
-    storm = [start(_live, engine.on(connect()), random.Random(seed), 60) for seed in range(3)]  # noqa: S311
+    storm = [start(_live, engine.on(connect()), random.Random(seed), 60) for seed in range(3)]
     folding = start(_fold_until, engine.on(connect()), over)
     reader = engine.on(connect())
     reader.connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
