@@ -24,7 +24,7 @@ MOST_SOURCES = 20  # named; all are counted
 
 @dataclass(frozen=True)
 class Source:
-    """A queue in which messages died of a cluster, or its tenant: how many are dead, how many ever died."""
+    """A queue in which messages died of a cluster: how many are dead, how many ever died. No name: it is gone."""
 
     queue: str
     tenant: str
@@ -206,7 +206,7 @@ _SOURCES = (
     + """
 select s.head, s.name, s.tenant, s.dead, s.deaths, s.sources, s.all_dead, s.all_deaths
 from (
-  select r.head, coalesce(q.name, 'a queue that is gone') as name, coalesce(t.name, '') as tenant, r.dead, r.deaths,
+  select r.head, coalesce(q.name, '') as name, coalesce(t.name, '') as tenant, r.dead, r.deaths,
     count(*) over of_head as sources,
     sum(r.dead) filter (where %s::integer[] is null or r.queue_id = any(%s::integer[])) over of_head as all_dead,
     sum(r.deaths) filter (where %s::integer[] is null or r.queue_id = any(%s::integer[])) over of_head as all_deaths,
