@@ -81,7 +81,9 @@ class Frame:
         yield self._entry("Overview", "overview", ("queue", "old"), now.breaching, breaching, "bad")
         dead = wording.plural(now.dead, "dead letter")
         tone = "bad" if now.dead_alarming else ""
-        yield self._entry("Dead letters", "dead_letters", ("dead_letter",), now.dead, dead, tone)
+        yield self._entry(
+            "Dead letters", "dead_letters", ("dead_letter", "clusters", "cluster", "compare"), now.dead, dead, tone
+        )
         active = Redrive.objects.filter(state__in=Redrive.ACTIVE_STATES).count()
         running = f"{wording.plural(active, 'redrive')} under way"
         yield self._entry("Redrives", "redrives", ("redrive",), active, running, "plain")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from django.urls import include, path, register_converter
 
 from console import live
 from console.pages import (
     audit,
     bodies,
+    clusters,
+    comparisons,
     consumers,
     dead_letters,
     deletions,
@@ -41,6 +45,18 @@ class QueueNameConverter:
         return value
 
 
+class ClusterConverter:
+    """A fingerprint, whatever is in it: a slash would end it, so it is written as %2F once more."""
+
+    regex = r"[^/]{1,600}"
+
+    def to_python(self, value: str) -> str:
+        return unquote(value)
+
+    def to_url(self, value: str) -> str:
+        return value.replace("%", "%25").replace("/", "%2F")
+
+
 class RowIdConverter:
     """A positive bigint."""
 
@@ -55,6 +71,7 @@ class RowIdConverter:
 
 register_converter(QueueNameConverter, "queue")
 register_converter(RowIdConverter, "row")
+register_converter(ClusterConverter, "cluster")
 
 queue_urls = [
     path("pause", queues.pause, name="queue_pause"),
@@ -69,6 +86,13 @@ queue_urls = [
     path("consumers", consumers.of_queue, name="queue_consumers"),
     path("settings", queue_settings.edit, name="queue_settings"),
     path("audit", audit.of_queue, name="queue_audit"),
+]
+
+cluster_urls = [
+    path("care", clusters.change, name="cluster_care"),
+    path("state", clusters.state, name="cluster_state"),
+    path("merge", clusters.join, name="cluster_merge"),
+    path("split", clusters.part, name="cluster_split"),
 ]
 
 redrive_urls = [
@@ -98,6 +122,10 @@ urlpatterns = [
     path("queues/<queue:name>/", include(queue_urls)),
     path("messages/<row:message_id>", messages.find, name="message_find"),
     path("dead-letters", dead_letters.show, name="dead_letters"),
+    path("dead-letters/compare", comparisons.show, name="compare"),
+    path("dead-letters/clusters", clusters.browse, name="clusters"),
+    path("dead-letters/clusters/<cluster:fingerprint>", clusters.show, name="cluster"),
+    path("dead-letters/clusters/<cluster:fingerprint>/", include(cluster_urls)),
     path("redrives", redrives.browse, name="redrives"),
     path("redrives/", include(redrive_urls)),
     path("deletions/", include(deletion_urls)),

@@ -19,6 +19,7 @@ from typing import Any, LiteralString
 
 from django.db import connection
 
+from dlq.cluster_members import widened
 from dlq.filters import Filter, Literal, Predicate, Target, Term
 
 LOWEST_ID, HIGHEST_ID = 1 - 2**63, 2**63 - 1
@@ -63,11 +64,15 @@ def database_now() -> datetime:
     return now
 
 
-def find(chosen: Filter, as_of: datetime, span: Span | None = None) -> Search:
-    """A search for what the filter selects, ages counted up to `as_of`; looks up the queues that it names."""
+def find(chosen: Filter, as_of: datetime, span: Span | None = None, *, frozen: bool = False) -> Search:
+    """A search for what the filter selects, ages counted up to `as_of`; looks up the queues that it names.
+
+    A fingerprint stands for all that people merged into its cluster; in a `frozen` filter for itself alone.
+    """
+    chosen = chosen if frozen else widened(chosen)
     named = next((term for term in chosen.terms if term.key == "queue" and not term.negated), None)
     if named is None:
-        return Search(chosen, as_of, span or Span(), chosen)
+        return _of_fingerprints(Search(chosen, as_of, span or Span(), chosen))
     found = Query("select queue_id from signalbox.queue where name = any(%s::text[])", [named.literals])
     queue_ids = tuple(int(row[0]) for row in found.rows())
     return Search(chosen, as_of, span or Span(), chosen.without_term(named), queue_ids)
@@ -75,13 +80,14 @@ def find(chosen: Filter, as_of: datetime, span: Span | None = None) -> Search:
 
 @dataclass(frozen=True)
 class Search:
-    """Made by `find`. `rest` is the filter without the term that names the queues."""
+    """Made by `find`. `rest` is the filter without the term that names the queues, or several fingerprints."""
 
     chosen: Filter
     as_of: datetime
     span: Span
     rest: Filter
     queue_ids: tuple[int, ...] | None = None
+    fingerprints: tuple[str, ...] = ()
 
     def within(self, span: Span) -> Search:
         """The same, elsewhere."""
@@ -99,13 +105,15 @@ class Search:
 
     def _walked(self, limit: int, order: Order, when: LiteralString = "true") -> Query:
         """Of queues, each by its own number: only then the planner knows which of them has few."""
-        if self.queue_ids is None:
+        if self.queue_ids is None and not self.fingerprints:
             return self._branch(when, [], self.chosen, limit, order)
         anchors: list[LiteralString] = ["d.source_queue_id = %s", "d.queue_id = %s"]
         branches = [
             self._branch(f"{when} and {anchor}", [queue_id], self.rest, limit, order)
-            for queue_id in self.queue_ids
+            for queue_id in self.queue_ids or ()
             for anchor in anchors
+        ] + [
+            self._branch(f"{when} and d.fingerprint = %s", [one], self.rest, limit, order) for one in self.fingerprints
         ]
         if not branches:
             return Query("select dead_letter_id from signalbox.dead_letter where false", [])
@@ -139,6 +147,16 @@ class Search:
             f"d.dead_letter_id > %s and d.dead_letter_id <= %s and {matching.sql}",
             [self.span.after, self.span.through, *matching.params],
         )
+
+
+def _of_fingerprints(search: Search) -> Search:
+    """Of several fingerprints each is read from its own place in their index."""
+    several = next((one for one in search.chosen.terms if one.key == "fp" and not one.negated), None)
+    if several is None or len(several.values) == 1 or len(several.literals) < len(several.values):
+        return search
+    return replace(
+        search, rest=search.chosen.without_term(several), fingerprints=tuple(dict.fromkeys(several.literals))
+    )
 
 
 def _asks_the_payload(term: Term) -> bool:

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
+from dlq import cluster_models as cluster_models  # theirs are in a file of their own
+
 MAX_RATE_PER_SECOND = 5_000
 
 

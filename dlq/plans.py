@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from dlq import selecting
 from dlq.browse import DeadLetterRow, dead_letters
+from dlq.cluster_members import widened
 from dlq.counting import BoundedCount, survey
 from dlq.filters import parse
 from dlq.finding import Span, database_now, find
@@ -74,7 +75,7 @@ class Preview:
 
 def preview(filter_text: str, target_queue: str | None = None, *, with_payloads: bool = True) -> Preview:
     """Look at what the filter selects now. Raises `FilterError`, and `QueueNotFound` for the target."""
-    chosen, as_of, upper_bound = parse(filter_text), database_now(), selecting.newest_id()
+    chosen, as_of, upper_bound = widened(parse(filter_text)), database_now(), selecting.newest_id()
     seen = survey(find(chosen, as_of, Span(through=upper_bound)))
     samples = dead_letters(chosen, now=as_of, through=upper_bound, size=SAMPLES, with_payloads=with_payloads)
     if target_queue is not None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from dlq.cluster_members import widened
 from dlq.counting import survey
 from dlq.filters import parse
 from dlq.finding import Query, Span, database_now, find
@@ -42,7 +43,7 @@ def freeze(job: Selection, filter_text: str, upper_bound: int, as_of: datetime |
     """Fill in what a new job selects: the filter in canonical text, its bounds, and what it would find now."""
     if upper_bound < 0:
         raise InvalidArgument("upper_bound must be the id of a dead letter", "upper_bound")
-    chosen, now = parse(filter_text), database_now()
+    chosen, now = widened(parse(filter_text)), database_now()  # who merges clusters later changes nothing here
     job.filter_text, job.as_of = str(chosen), min(as_of or now, now)
     job.upper_bound = upper_bound = min(upper_bound, newest_id())  # nobody selects what is yet to die
     job.lower_bound = job.cursor = (_first_after(0, upper_bound) or upper_bound + 1) - 1
@@ -53,7 +54,7 @@ def freeze(job: Selection, filter_text: str, upper_bound: int, as_of: datetime |
 
 def next_ids(job: Selection, limit: int) -> Chosen:
     """The next dead letters that the job is to take, and no more than `limit` of them."""
-    search = find(parse(job.filter_text), job.as_of)
+    search = find(parse(job.filter_text), job.as_of, frozen=True)
     cursor, ends_at = job.cursor, time.monotonic() + SEARCH_SECONDS
     with local_settings(**IN_INDEX_ORDER):
         while (first := _first_after(cursor, job.upper_bound)) is not None:

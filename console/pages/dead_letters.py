@@ -1,4 +1,4 @@
-"""Dead letters: what the newest died of, and the list, for any filter."""
+"""Dead letters: the clusters with the most of them, and the list, for any filter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console import causes, fleet, keyset, roles, wording
+from console import cluster_lists, fleet, keyset, roles, wording
 from console.filterbar import FilterBar, Suggestion, readable_filter, typed
 from console.htmx import render_page
 from console.roles import requires
@@ -21,7 +21,7 @@ from dlq.finding import FEW, Order, find
 @require_safe
 @requires("see_metadata")
 def show(request: HttpRequest) -> HttpResponse:
-    """GET /dead-letters: the causes of the newest that the filter selects, and the list, newest first."""
+    """GET /dead-letters: the worst clusters of what the filter selects, and the list, newest first."""
     chosen, mistake = read_filter(request)
     place, see = keyset.place(request), roles.may(request.user, "see_payloads")
     page = browse.dead_letters(chosen, place, with_payloads=see)
@@ -32,7 +32,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "bar": filter_bar(request, mistake),
         "chosen": chosen,
         "canonical": str(chosen),
-        "causes": causes.Causes() if place.before or place.after else causes.read(chosen),
+        "clusters": None if place.before or place.after else cluster_lists.read_few(request, chosen),
         "count": count,
         "page": page,
         "pager": keyset.pager(request, page, shown),

@@ -19,7 +19,7 @@ as $$
 declare
   v_dead_letter_queue_id integer := signalbox._dead_letter_queue(p_queue_id);
   v_now timestamptz := clock_timestamp();
-  v_fingerprint text := signalbox.fingerprint(p_reason, p_error_class, p_error);
+  v_fingerprint text := signalbox.fingerprint(p_reason, p_error_class, p_error, p_details);
   v_buried integer;
 begin
   insert into signalbox.failure (

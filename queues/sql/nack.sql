@@ -72,7 +72,7 @@ begin
     v_lease.queue_id, v_lease.message_id, v_lease.receive_count, v_lease.leased_at, clock_timestamp(),
     clock_timestamp() + v_delay * interval '1 second', nack.reason,
     left(nack.error_class, 200), left(nack.error, 10000), left(nack.details, 65536),
-    signalbox.fingerprint(nack.reason, nack.error_class, nack.error), v_lease.consumer
+    signalbox.fingerprint(nack.reason, left(nack.error_class, 200), left(nack.error, 10000), left(nack.details, 65536)), v_lease.consumer
   );
   if v_delay > 0 then
     with counted as (

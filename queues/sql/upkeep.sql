@@ -27,6 +27,9 @@ begin
     when 'drop_lost_keys' then signalbox.drop_lost_keys() || ' ids'
     when 'weigh' then signalbox.weigh() || ' queues refuse'
     when 'log_warnings' then signalbox.log_warnings() || ' lines'
+    when 'fold_clusters' then signalbox.fold_clusters() || ' deltas'
+    when 'empty_cluster_deltas' then signalbox.empty_cluster_deltas() || ' slots'
+    when 'forget_clusters' then signalbox.forget_clusters() || ' rows'
     else signalbox._refuse_step(v_step, c_steps)
   end, 'another process is at it');
 end $$;
@@ -44,6 +47,6 @@ language sql immutable as $$
   select array[
     'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
     'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept',
-    'drop_lost_keys', 'weigh', 'log_warnings'
+    'drop_lost_keys', 'weigh', 'log_warnings', 'fold_clusters', 'empty_cluster_deltas', 'forget_clusters'
   ]
 $$;

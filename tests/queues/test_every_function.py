@@ -241,6 +241,23 @@ CALLS: dict[str, tuple[str, Any]] = {
     "ticket_writers": ("signalbox.ticket_writers()", ARRAY),
     "upkeep": ("signalbox.upkeep('drop_kept')", TEXT),
     "weigh": ("signalbox.weigh()", NUMBER),
+    "_normal_error": ("signalbox._normal_error('no 7 of `x`')", "no * of *"),
+    "_top_frame": ("signalbox._top_frame('File \"/app/a.py\", line 1, in f')", "f (a.py)"),
+    "_file_name": ("signalbox._file_name('/app/a.py')", "a.py"),
+    "_python_frame": ("signalbox._python_frame('File \"/app/a.py\", line 1, in f')", "f (a.py)"),
+    "_called_at": ("signalbox._called_at('  at com.acme.A.f(A.java:1)')", "com.acme.A.f (A.java)"),
+    "_go_frame": (r"signalbox._go_frame(E'main.f()\n\t/app/a.go:1')", "main.f (a.go)"),
+    "_ruby_frame": ("signalbox._ruby_frame('/app/a.rb:1:in ''f''')", "f (a.rb)"),
+    "_died_before": ("signalbox._died_before(%(message_id)s, 'v2:', now())", False),
+    "_count_deaths": ("signalbox._count_deaths()", Refusal("0A000")),
+    "_count_departures": ("signalbox._count_departures()", Refusal("0A000")),
+    "fold_clusters": ("signalbox.fold_clusters()", NUMBER),
+    "unfolded_clusters": ("(select count(*) > 0 from signalbox.unfolded_clusters() u)", True),
+    "_unfolded_clusters": ("(select count(*) from signalbox._unfolded_clusters(0, '{}'))", NUMBER),
+    "_last_cluster_fold": ("(signalbox._last_cluster_fold()).xmax", NUMBER),
+    "_recount_clusters": ("signalbox._recount_clusters()", NOTHING),
+    "forget_clusters": ("signalbox.forget_clusters()", NUMBER),
+    "empty_cluster_deltas": ("signalbox.empty_cluster_deltas()", NUMBER),
 }
 """A call of every function, as an expression, and its answer in the scene below."""
 
