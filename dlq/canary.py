@@ -1,15 +1,15 @@
 """The few that go first. The rest waits for what becomes of them, goes in steps that double, and stops by itself.
 
 A step is so many messages. The next begins when the outcomes of the step are known: of the canary's all, of a later
-one nine in ten, for one straggler should not hold the others. The redrive pauses itself when more than the chosen share of
-a step has failed again, or so many in a row.
+one nine in ten, for one straggler should not hold the others. The redrive pauses itself when more than the chosen
+share of a step has failed again, or so many in a row.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from dlq import plans
+from dlq import plans, verbs
 from dlq.models import Redrive
 from dlq.plan_options import Options
 from dlq.runner import REST
@@ -32,7 +32,8 @@ def same_step_again(job: Redrive) -> dict[str, Any]:
     """The fields of a redrive that is resumed: it is judged by what it sends from now on."""
     if job.step_limit is None:
         return {}
-    return {"step_limit": job.moved + _size(job), "step_began": _counts(job), "failed_in_row": 0}
+    began = _counts(job) | {"judged_after": verbs.newest_redriven()}
+    return {"step_limit": job.moved + _size(job), "step_began": began, "failed_in_row": 0}
 
 
 def judge(job: Redrive) -> str:
@@ -78,4 +79,4 @@ def _limit(job: Redrive) -> int:
 def _counts(job: Redrive | None) -> dict[str, int]:
     if job is None:
         return {"step": 0, "moved": 0, "failed": 0}
-    return {"step": job.step_began.get("step", 0), "moved": job.moved, "failed": job.failed}
+    return {**job.step_began, "moved": job.moved, "failed": job.failed}

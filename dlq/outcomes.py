@@ -38,14 +38,14 @@ def look(job: Redrive, now: datetime, windows: int = MOST_WINDOWS) -> None:
     job.looked_at = now
     for _ in range(windows):
         found = verbs.settle_redriven(job.pk, 0, WINDOW)
-        _count(job, found.outcomes)
+        _count(job, found)
         if found.looked < WINDOW:
             job.looked_after = 0
             return
         if len(found.outcomes) < WINDOW // NEWS_SHARE:
             break
     found = verbs.settle_redriven(job.pk, job.looked_after, WINDOW)
-    _count(job, found.outcomes)
+    _count(job, found)
     job.looked_after = found.last_id if found.looked == WINDOW and found.last_id else 0
 
 
@@ -80,6 +80,7 @@ _FIELDS = (
     "failed_new",
     "gone",
     "failed_in_row",
+    "step_began",
     "looked_at",
     "looked_after",
     "watching",
@@ -87,7 +88,11 @@ _FIELDS = (
 
 
 def _watched() -> Sequence[int]:
-    return list(Redrive.objects.filter(watching=True).order_by(F("looked_at").asc(nulls_first=True)).values_list("pk", flat=True)[:100])
+    return list(
+        Redrive.objects.filter(watching=True)
+        .order_by(F("looked_at").asc(nulls_first=True))
+        .values_list("pk", flat=True)[:100]
+    )
 
 
 def _is_watched(job: Redrive, now: datetime) -> bool:
@@ -98,13 +103,16 @@ def _is_watched(job: Redrive, now: datetime) -> bool:
     return job.open_outcomes > 0 and now - over < timedelta(days=WATCH_DAYS)
 
 
-def _count(job: Redrive, letters: str) -> None:
-    job.succeeded += letters.count("a")
-    job.failed_same += letters.count("s")
-    job.failed_new += letters.count("n")
-    job.gone += letters.count("g")
-    for letter in letters:
-        if letter == "a":
+def _count(job: Redrive, found: verbs.Settled) -> None:
+    job.succeeded += found.outcomes.count("a")
+    job.failed_same += found.outcomes.count("s")
+    job.failed_new += found.outcomes.count("n")
+    job.gone += found.outcomes.count("g")
+    judged_after = job.step_began.get("judged_after", 0)
+    for letter, redriven_id in zip(found.outcomes, found.redriven_ids, strict=True):
+        if redriven_id <= judged_after:  # sent before it was resumed: that was judged
+            job.step_began["failed"] += letter in "sn"
+        elif letter == "a":
             job.failed_in_row = 0
         elif letter in "sn":
             job.failed_in_row += 1

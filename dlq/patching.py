@@ -87,11 +87,11 @@ def merged(target: Any, patch: Any) -> Any:
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
     """(mark, line) for each line of the patched document: "+", "-" or a space."""
-    lines = [
-        json.dumps(json.loads(text), indent=2, ensure_ascii=False, sort_keys=True).split("\n")
-        for text in (before, after)
-    ]
-    return [(line[0], line[2:]) for line in difflib.ndiff(*lines) if line[0] != "?"]
+    return [(line[0], line[2:]) for line in difflib.ndiff(_lines(before), _lines(after)) if line[0] != "?"]
+
+
+def _lines(text: str) -> list[str]:
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False, sort_keys=True).split("\n")
 
 
 def _exact(text: str) -> float:

@@ -43,7 +43,7 @@ class Plan(models.Model):
         return f"plan #{self.plan_id}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        if self.plan_id is not None:
+        if not self._state.adding:
             raise PlanIsWritten(PlanIsWritten.__doc__)
         super().save(*args, **kwargs)
 

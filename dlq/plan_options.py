@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -43,6 +44,11 @@ class Options:
     @property
     def slows(self) -> bool:
         return any((self.slow_depth, self.slow_age_seconds, self.slow_failed_percent))
+
+    @property
+    def patch_text(self) -> str:
+        """The patch as people read it."""
+        return json.dumps(self.patch, ensure_ascii=False)
 
     def as_json(self) -> dict[str, Any]:
         """For the row."""

@@ -17,11 +17,12 @@ from queues.errors import translated
 
 @dataclass(frozen=True)
 class Settled:
-    """A look at open outcomes: how many, up to which redriven_id, and a letter for each that became known."""
+    """A look at open outcomes: how many, up to which redriven_id, and a letter and id for each that became known."""
 
     looked: int
     last_id: int | None
     outcomes: str
+    redriven_ids: list[int]
 
 
 def redrive(
@@ -39,6 +40,11 @@ def settle_redriven(redrive_id: int, after: int, most: int) -> Settled:
     return Settled(
         *_row("select * from signalbox.settle_redriven(%s::bigint, %s::bigint, %s::int)", [redrive_id, after, most])
     )
+
+
+def newest_redriven() -> int:
+    """The redriven_id that nothing redriven until now exceeds."""
+    return _number("select coalesce(pg_sequence_last_value('signalbox.redriven_id'::regclass), 0)", [])
 
 
 def delete_dead_letters(ids: Sequence[int]) -> int:

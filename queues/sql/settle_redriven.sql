@@ -1,12 +1,12 @@
 -- settle_redriven(redrive_id, after, most): note what became of messages that a redrive sent, looking at the first `most`
 -- whose outcome is open and whose redriven_id is above `after`. Returns how many it looked at, the last of them, and the
--- outcomes that it noted, a letter each, the earliest first: a acked, s dead again of the same cause, n of another cause, g
--- purged or expired. A few index probes for each message; history is asked for fifty at a time, and only for those that
+-- outcomes that it noted, a letter each, the earliest first, with their redriven_ids: a acked, s dead again of the same
+-- cause, n of another, g purged or expired. A few index probes for each message; history is asked for fifty at a time, and only for those that
 -- neither wait nor are in hand. Callers take turns by the lock of the job's row.
 -- Indexes: redriven_job, redriven_message, dead_letter_message_id_key, lease_pkey, scheduled_message, waiting_message,
 -- ready_claim, failure_message, settled_ids (BRIN) on the days since.
 create or replace function signalbox.settle_redriven(redrive_id bigint, after bigint default 0, most int default 1000)
-returns table (looked bigint, last_id bigint, outcomes text)
+returns table (looked bigint, last_id bigint, outcomes text, redriven_ids bigint[])
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -100,5 +100,6 @@ begin
     where r.redriven_id = any(array[k.redriven_id])
   )
   select (select count(*) from open), (select max(o.redriven_id) from open o),
-    coalesce((select string_agg(k.letter, '' order by k.at, k.redriven_id) from known k), '');
+    coalesce((select string_agg(k.letter, '' order by k.at, k.redriven_id) from known k), ''),
+    coalesce((select array_agg(k.redriven_id order by k.at, k.redriven_id) from known k), '{}');
 end $$;

@@ -1,7 +1,7 @@
 """manage.py redrive plan | run | pause | resume | cancel | show: dead letters sent again, from a terminal.
 
-Ends with 0 when what was asked is done, with 1 when it was refused (standard error says why), and with 3 when a job that
-was waited for did not come to its end: it stopped by itself, was paused or cancelled, or failed.
+Ends with 0 when what was asked is done, with 1 when it was refused (standard error says why), and with 3 when a job
+that was waited for did not come to its end: it stopped by itself, was paused or cancelled, or failed.
 """
 
 import json
