@@ -13,6 +13,7 @@ import jsonpatch
 from jsonpointer import JsonPointerException
 
 from queues.errors import InvalidArgument
+from queues.models import Rewritten
 
 KINDS = ("merge", "json")
 MOST_OPERATIONS = 100
@@ -83,6 +84,11 @@ def merged(target: Any, patch: Any) -> Any:
         else:
             result[name] = merged(result.get(name), value)
     return result
+
+
+def originals(message_id: int) -> list[Rewritten]:
+    """What the payload was before each redrive that changed it, the first first."""
+    return list(Rewritten.objects.filter(message_id=message_id).order_by("rewritten_at"))
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
