@@ -62,9 +62,7 @@ begin
     where d.dead_letter_id = any(_redrive.dead_letter_ids)
   ) u;
   v_ids := signalbox._retake_keys(_redrive.dead_letter_ids, v_target_queue_id);
-  if _redrive.payloads is not null or exists (select from signalbox.rewritten) then
-    perform signalbox._leave_log(v_ids, v_target_queue_id, _redrive.payloads);
-  end if;
+  perform signalbox._leave_log(v_ids, v_target_queue_id, _redrive.payloads);
   return query
   with picked as materialized (
     select d.dead_letter_id
@@ -159,7 +157,7 @@ begin
     select coalesce(p_target_queue_id, d.source_queue_id) as queue_id, array_agg(d.message_id) as ids
     from signalbox.dead_letter d
     where d.dead_letter_id = any(p_dead_letter_ids)
-      and (p_payloads ? d.dead_letter_id::text or exists (
+      and (p_payloads ? d.dead_letter_id::text or d.redrive_count > 0 and exists (
         select from signalbox.rewritten w where w.message_id = any(array[d.message_id])
       ))
     group by 1
