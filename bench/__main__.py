@@ -12,6 +12,7 @@ from bench.peers.comparison import measure_peers
 from bench.peers.installing import missing_tools
 from bench.pgmq import PGMQ
 from bench.pgmq import install as install_pgmq
+from bench.redrives import measure_redrives
 from bench.report import Report
 from bench.scenarios import SCENARIOS
 from bench.senders import measure_senders
@@ -46,8 +47,9 @@ def main() -> None:
         senders = measure_senders(arena, options.scale, options.rounds, say) if options.sender else {}
         peers = measure_peers(arena, options.scale, options.rounds, say) if options.peers else None
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
+        redrives = measure_redrives(arena, options.scale, options.rounds, say) if options.redrive else []
         version = server_version(connection.info.server_version)
-        report = Report(sections, version, options.rounds, arena.rest, workers, senders, peers, fairness)
+        report = Report(sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives)
     print(report.text())
     if options.json:
         options.json.write_text(report.json())
@@ -65,6 +67,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--growth", action="store_true", help="also drain with 10,000, 1 and 5 million waiting")
     parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
     parser.add_argument("--fairness", action="store_true", help="also let a large group and small ones share a queue")
+    parser.add_argument("--redrive", action="store_true", help="also send dead letters again, without a limit")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
     parser.add_argument("--pgmq", action="store_true", help="compare pgmq too, whose SQL is fetched from PyPI")

@@ -10,6 +10,7 @@ from bench.comparison import Results, Sample
 from bench.fairness import Waits
 from bench.measuring import Cost
 from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
+from bench.redrives import RedriveSample, redrive_lines, redrive_measurements
 from bench.scenarios import TEXTBOOK
 from bench.senders import SenderResults, sender_lines, sender_measurements
 from bench.tables import ratio, table_line
@@ -32,6 +33,7 @@ class Report:
     senders: SenderResults
     peers: PeerResults | None
     fairness: list[Waits]
+    redrives: list[RedriveSample]
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -46,6 +48,8 @@ class Report:
             lines += ["", *peer_lines(self.peers)]
         if self.fairness:
             lines += ["", *_fairness_lines(self.fairness)]
+        if self.redrives:
+            lines += ["", *redrive_lines(self.redrives)]
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -58,6 +62,7 @@ class Report:
             "sender": list(sender_measurements(self.senders)),
             "peers": list(peer_measurements(self.peers)) if self.peers else [],
             "fairness": [asdict(waits) for waits in self.fairness],
+            "redrives": list(redrive_measurements(self.redrives)),
         }
         return json.dumps(document, indent=2)
 

@@ -22,11 +22,11 @@ from console.pages import (
     old_snapshots,
     overview,
     people,
+    plans,
     preferences,
     purges,
     queue_settings,
     queues,
-    redrive_reviews,
     redrives,
     sessions,
     tenants,
@@ -96,8 +96,12 @@ cluster_urls = [
 ]
 
 redrive_urls = [
-    path("new", redrive_reviews.new, name="redrive_new"),
+    path("new", plans.new, name="redrive_new"),
+    path("plans", plans.browse, name="redrive_plans"),
+    path("plans/<row:plan_id>", plans.show, name="redrive_plan"),
+    path("plans/<row:plan_id>/run", plans.run, name="redrive_plan_run"),
     path("<row:redrive_id>", redrives.show, name="redrive"),
+    path("<row:redrive_id>/messages", redrives.messages_of, name="redrive_messages"),
     path("<row:redrive_id>/pause", redrives.pause, name="redrive_pause"),
     path("<row:redrive_id>/resume", redrives.resume, name="redrive_resume"),
     path("<row:redrive_id>/cancel", redrives.cancel, name="redrive_cancel"),

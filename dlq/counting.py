@@ -51,7 +51,7 @@ class Survey:
 
 def count_rows(query: Query) -> BoundedCount:
     """Count the rows of a query that has its own limit of COUNT_LIMIT + 1."""
-    return _read(query, lambda rows: None)
+    return read_in_time(query, lambda rows: None)
 
 
 def survey(search: Search) -> Survey:
@@ -64,7 +64,7 @@ def survey(search: Search) -> Survey:
             seen.redriven_before += redrive_count > 0
             seen.most_redrives = max(seen.most_redrives, redrive_count)
 
-    seen.count = _read(_surveyed(search), look)
+    seen.count = read_in_time(_surveyed(search), look)
     return seen
 
 
@@ -77,7 +77,8 @@ def _surveyed(search: Search) -> Query:
     )
 
 
-def _read(query: Query, look: Callable[[Iterable[tuple[Any, ...]]], None]) -> BoundedCount:
+def read_in_time(query: Query, look: Callable[[Iterable[tuple[Any, ...]]], None]) -> BoundedCount:
+    """Count the rows of a query that has a limit, and look at them, for at most COUNT_MILLISECONDS."""
     number, ends_at = 0, time.monotonic() + COUNT_MILLISECONDS / 1000
     try:
         # The planner is to expect that all rows are fetched; for a cursor it would otherwise expect a tenth.

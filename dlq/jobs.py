@@ -33,14 +33,15 @@ class DatabaseClock(Func):
     output_field = models.DateTimeField()
 
 
-def start(job: J) -> J:
-    """Save a new job with its audit row, and kick it once it is committed."""
+def start(job: J, *, kicked: bool = True) -> J:
+    """Save a new job with its audit row, and kick it once it is committed, unless the caller runs it."""
     job.reason = job.reason[:500]
     with transaction.atomic():
         job.save(force_insert=True)
         job.refresh_from_db()
         record(job, "create", job.created_by, job.reason)
-        transaction.on_commit(lambda: kick(job.NOUN, job.pk))
+        if kicked:
+            transaction.on_commit(lambda: kick(job.NOUN, job.pk))
     return job
 
 

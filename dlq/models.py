@@ -12,8 +12,10 @@ from django.db import models
 from django.db.models.functions import Now
 
 from dlq import cluster_models as cluster_models  # theirs are in a file of their own
+from dlq.plan_models import Plan
+from dlq.plan_options import MAX_RATE_PER_SECOND, Options
 
-MAX_RATE_PER_SECOND = 5_000
+__all__ = ["MAX_RATE_PER_SECOND", "Deletion", "Job", "Plan", "Purge", "Redrive", "Selection"]
 
 
 def _active(table: str) -> models.Index:
@@ -127,9 +129,31 @@ class Redrive(Selection):
     refilled_at = models.DateTimeField(null=True)
     moved = models.BigIntegerField(db_default=0)
 
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, null=True, related_name="redrives")
+    options = models.JSONField(db_default={}, help_text="The plan's, with what the run said otherwise.")
+    skipped_why = models.JSONField(db_default={}, help_text="Of those skipped, how many for which reason.")
+    succeeded = models.BigIntegerField(db_default=0)
+    failed_same = models.BigIntegerField(db_default=0, help_text="Dead again, of the same cause.")
+    failed_new = models.BigIntegerField(db_default=0, help_text="Dead again, of another cause.")
+    gone = models.BigIntegerField(db_default=0, help_text="Purged or expired before anybody finished them.")
+    failed_in_row = models.BigIntegerField(db_default=0, help_text="Failures since the last success.")
+    watching = models.BooleanField(db_default=False, help_text="There are outcomes to wait for.")
+    looked_at = models.DateTimeField(null=True, help_text="When outcomes were last looked for.")
+    looked_after = models.BigIntegerField(db_default=0, help_text="The redriven_id up to which the round has come.")
+    step_limit = models.BigIntegerField(null=True, help_text="Not more than so many before their outcomes are known.")
+    step_began = models.JSONField(db_default={}, help_text="The counts when the step began.")
+    canaries = models.JSONField(db_default=[], help_text="Dead letters that are to go first, by id.")
+    slowed_rate = models.FloatField(null=True, help_text="What is left of the rate when a destination is in trouble.")
+    slow_memory = models.JSONField(db_default={}, help_text="When slowing was last considered, and the counts then.")
+    note = models.CharField(max_length=500, db_default="", help_text="What it waits for, or why it goes slowly.")
+    stopped_because = models.CharField(max_length=500, db_default="", help_text="Why it paused itself.")
+
     class Meta:
         db_table = "redrive"
-        indexes = [_active("redrive")]
+        indexes = [
+            _active("redrive"),
+            models.Index(fields=["redrive_id"], name="redrive_watching", condition=models.Q(watching=True)),
+        ]
         constraints = [
             models.CheckConstraint(
                 name="redrive_rate", condition=models.Q(rate_per_second__range=(1, MAX_RATE_PER_SECOND))
@@ -144,6 +168,25 @@ class Redrive(Selection):
         return self.moved + self.skipped
 
     @property
+    def choices(self) -> Options:
+        """How it runs; one that began before there were plans has no guard against loops."""
+        return Options.from_json({"most_redrives": None} | self.options)
+
+    @property
+    def failed(self) -> int:
+        return self.failed_same + self.failed_new
+
+    @property
+    def settled(self) -> int:
+        """Messages whose outcome is known."""
+        return self.succeeded + self.failed + self.gone
+
+    @property
+    def open_outcomes(self) -> int:
+        """Messages that may still be delivered: waiting, in flight, resting."""
+        return self.moved - self.settled
+
+    @property
     def about_queue(self) -> str | None:
         return self.target_queue or super().about_queue
 
@@ -154,8 +197,10 @@ class Redrive(Selection):
             "upper_bound": self.upper_bound,
             "target_queue": self.target_queue,
             "rate_per_second": self.rate_per_second,
+            "plan_id": self.plan_id,
             "moved": self.moved,
             "skipped": self.skipped,
+            "stopped_because": self.stopped_because,
         }
 
 

@@ -1,54 +1,118 @@
-"""What became of what a redrive sent again, as far as that can be told without looking through a whole queue."""
+"""What became of what a redrive sent again: succeeded, dead again of the same cause or of another, or still open.
+
+The engine keeps every acknowledgement and every death, so nobody has to ask a consumer. Each message's outcome is noted
+once, beside its redrive, and counted in the job's row: a page reads counters. Whoever happens by looks at a bounded
+number of those that are open (a slice, the sweep, the page), under the lock of the job's row.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 
-from dlq.finding import Query
+from django.db.models import F
+
+from dlq import verbs
+from dlq.finding import database_now
+from dlq.models import Redrive
 from dlq.time_limits import COUNT_MILLISECONDS, OutOfTime, time_limit
 
-# Each is a few probes of an index: the newest tell how it goes.
-MOST_EXAMINED = 10_000
+WORDS = {
+    "a": "succeeded",
+    "s": "failed again, same cause",
+    "n": "failed again, new cause",
+    "g": "purged or expired",
+}
+WINDOW = 1_000
+# A look ends when this share of a window has no news: what was sent first is received first.
+NEWS_SHARE = 10
+MOST_WINDOWS = 10
+LOOK_SECONDS = 1.0
+WATCH_DAYS = 7
 
-OUTCOMES = """
-with examined as materialized (
-  select r.redriven_id, r.message_id, r.dead_letter_id
-  from signalbox.redriven r
-  where r.redrive_id = %s
-  order by r.redriven_id desc
-  limit %s
+
+def look(job: Redrive, now: datetime, windows: int = MOST_WINDOWS) -> None:
+    """Note what became of some that are open, in the job too, which the caller holds and saves."""
+    job.looked_at = now
+    for _ in range(windows):
+        found = verbs.settle_redriven(job.pk, 0, WINDOW)
+        _count(job, found)
+        if found.looked < WINDOW:
+            job.looked_after = 0
+            return
+        if len(found.outcomes) < WINDOW // NEWS_SHARE:
+            break
+    found = verbs.settle_redriven(job.pk, job.looked_after, WINDOW)
+    _count(job, found)
+    job.looked_after = found.last_id if found.looked == WINDOW and found.last_id else 0
+
+
+def refresh(redrive_id: int, windows: int = MOST_WINDOWS) -> None:
+    """Look for whoever wants to see the job; nothing when somebody has it in hand, or looked a moment ago."""
+    with suppress(OutOfTime), time_limit(COUNT_MILLISECONDS):
+        job = Redrive.objects.select_for_update(skip_locked=True).filter(pk=redrive_id).first()
+        if job is None or (not job.open_outcomes and not job.watching):
+            return
+        now = database_now()
+        if job.looked_at and timedelta(0) <= now - job.looked_at < timedelta(seconds=LOOK_SECONDS):
+            return
+        look(job, now, windows)
+        job.watching = _is_watched(job, now)
+        job.save(update_fields=_FIELDS)
+
+
+def refresh_watched(seconds: float) -> int:
+    """Look after every redrive that has open outcomes, those first that waited longest; returns how many."""
+    ends_at, looked = time.monotonic() + seconds, 0
+    for redrive_id in _watched():
+        refresh(redrive_id)
+        looked += 1
+        if time.monotonic() > ends_at:
+            break
+    return looked
+
+
+_FIELDS = (
+    "succeeded",
+    "failed_same",
+    "failed_new",
+    "gone",
+    "failed_in_row",
+    "step_began",
+    "looked_at",
+    "looked_after",
+    "watching",
 )
-select count(*),
-  count(*) filter (where d.dead_letter_id > e.dead_letter_id),
-  count(l.message_id),
-  count(*) filter (where s.receive_count > 0)
-from examined e
-left join signalbox.dead_letter d on d.message_id = e.message_id
-left join signalbox.lease l on l.message_id = e.message_id
-left join signalbox.scheduled s on s.message_id = e.message_id
-"""
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """Of the newest messages `examined`: dead again, in a consumer's hands, resting after a failure."""
-
-    examined: int
-    dead_again: int
-    in_flight: int
-    backing_off: int
-
-    @property
-    def done_or_waiting(self) -> int:
-        """The rest: acknowledged, or not received yet."""
-        return self.examined - self.dead_again - self.in_flight - self.backing_off
+def _watched() -> Sequence[int]:
+    return list(
+        Redrive.objects.filter(watching=True)
+        .order_by(F("looked_at").asc(nulls_first=True))
+        .values_list("pk", flat=True)[:100]
+    )
 
 
-def outcomes(redrive_id: int) -> Outcomes | None:
-    """Where the messages of a redrive are now; None when there was no time to find out."""
-    try:
-        with time_limit(COUNT_MILLISECONDS):
-            [row] = Query(OUTCOMES, [redrive_id, MOST_EXAMINED]).rows()
-    except OutOfTime:
-        return None
-    return Outcomes(*row)
+def _is_watched(job: Redrive, now: datetime) -> bool:
+    """Not for ever: a message that nobody receives has no outcome."""
+    if job.is_active:
+        return True
+    over = job.finished_at or now
+    return job.open_outcomes > 0 and now - over < timedelta(days=WATCH_DAYS)
+
+
+def _count(job: Redrive, found: verbs.Settled) -> None:
+    job.succeeded += found.outcomes.count("a")
+    job.failed_same += found.outcomes.count("s")
+    job.failed_new += found.outcomes.count("n")
+    job.gone += found.outcomes.count("g")
+    judged_after = job.step_began.get("judged_after", 0)
+    for letter, redriven_id in zip(found.outcomes, found.redriven_ids, strict=True):
+        if redriven_id <= judged_after:  # sent before it was resumed: that was judged
+            job.step_began["failed"] += letter in "sn"
+        elif letter == "a":
+            job.failed_in_row = 0
+        elif letter in "sn":
+            job.failed_in_row += 1

@@ -1,7 +1,7 @@
 """The look before the leap: what a redrive or a deletion would touch, frozen at the moment of looking.
 
-A preview changes nothing. Its upper bound and its time go into the job that is made of it, so that the job takes
-what was shown, however long its reader thinks.
+A plan is a row that never changes; a job is made from it and takes what it showed, however long its reader thinks. A
+preview is the same look without a row. Both take less than a second, however much there is.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dlq import selecting
+from django.db import transaction
+
+from dlq import patching, radius, selecting
 from dlq.browse import DeadLetterRow, dead_letters
 from dlq.cluster_members import widened
 from dlq.counting import BoundedCount, survey
 from dlq.filters import parse
 from dlq.finding import Span, database_now, find
-from queues import control
+from dlq.models import Plan, Redrive
+from dlq.plan_options import Options
+from queues import audit, control
+from queues.errors import InvalidArgument, QueueClosed
 from queues.models import Consumer, Queue
 
 SAMPLES = 5
@@ -71,6 +76,88 @@ class Preview:
             times = "once" if self.most_redrives == 1 else f"up to {self.most_redrives} times"
             found.append(f"{self.redriven_before:,} of them were redriven before, {times}, and died again.")
         return found
+
+
+def make(
+    filter_text: str,
+    *,
+    actor: str,
+    reason: str,
+    options: Options | None = None,
+    kind: str = Plan.Kind.REDRIVE,
+    upper_bound: int | None = None,
+    as_of: datetime | None = None,
+) -> Plan:
+    """Write down what the filter selects now (or did up to a bound and a time that a look froze), and what it means.
+
+    Raises `FilterError`, `InvalidArgument` with the field, and for the target `QueueNotFound` and `QueueClosed`.
+    """
+    chosen, now, options = parse(filter_text), database_now(), (options or Options()).checked()
+    patch = patching.read(options.patch_kind, options.patch)
+    if options.target_queue is not None:
+        check_target(options.target_queue)
+    if upper_bound is not None and upper_bound < 0:
+        raise InvalidArgument("upper_bound must be the id of a dead letter", "upper_bound")
+    newest = selecting.newest_id()  # nobody selects what is yet to die
+    bound, as_of = newest if upper_bound is None else min(upper_bound, newest), min(as_of or now, now)
+    seen = radius.survey(find(chosen, as_of, Span(through=bound)), as_of)
+    plan = Plan(
+        kind=kind,
+        filter_text=str(chosen),
+        as_of=as_of,
+        lower_bound=selecting.bound_below(bound),
+        upper_bound=bound,
+        count=seen.count.number,
+        count_is_exact=seen.count.exact,
+        radius=radius.describe(seen, options, patch),
+        sample_ids=_sample_ids(str(chosen), as_of, bound),
+        options=options.as_json(),
+        created_by=actor,
+        reason=reason[:500],
+    )
+    return _write(plan)
+
+
+def destinations(plan: Plan, target_queue: str | None = None) -> list[Destination]:
+    """Where its messages would go, as those queues are at this moment."""
+    target = target_queue or plan.choices.target_queue
+    if target:
+        return _destinations({target: int(plan.radius["looked_at"])})
+    return _destinations(dict(plan.radius["sources"]))
+
+
+def seconds_at(plan: Plan, rate_per_second: int | None) -> float | None:
+    """How long it takes at a rate; None when nobody can tell."""
+    return plan.count / rate_per_second if rate_per_second and plan.count_is_exact else None
+
+
+def destinations_of(job: Redrive) -> list[Destination]:
+    """Where a redrive sends its messages, as those queues are at this moment."""
+    return _destinations(dict.fromkeys([job.target_queue] if job.target_queue else job.source_queues, 0))
+
+
+def check_target(target_queue: str) -> None:
+    """Refuse a queue that cannot take messages: unknown, closed, or one of dead letters."""
+    queue = control.get_queue(target_queue)
+    if queue.is_dead_letter_queue:
+        raise InvalidArgument(f"'{target_queue}' is a dead-letter queue: only what dies goes there", "target_queue")
+    if queue.closed:
+        raise QueueClosed(f"queue '{target_queue}' is closed: it accepts no messages")
+
+
+def _sample_ids(filter_text: str, as_of: datetime, bound: int) -> list[int]:
+    page = dead_letters(parse(filter_text), now=as_of, through=bound, size=SAMPLES, with_payloads=False)
+    return [row.dead_letter_id for row in page.rows]
+
+
+def _write(plan: Plan) -> Plan:
+    with transaction.atomic():
+        plan.save(force_insert=True)
+        plan.refresh_from_db()
+        sources = plan.source_queues
+        queue = Queue.objects.filter(name=sources[0]).first() if len(sources) == 1 else None
+        audit.record(plan.created_by, "plan.create", queue, plan.reason, plan.summary())
+    return plan
 
 
 def preview(filter_text: str, target_queue: str | None = None, *, with_payloads: bool = True) -> Preview:

@@ -6,17 +6,26 @@ process that dies in the middle undoes all of it or none, and the next one goes 
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 
-from dlq import jobs, runner, selecting, verbs
-from dlq.models import MAX_RATE_PER_SECOND, Job, Redrive
+from dlq import canary, jobs, moving, outcomes, plans, runner, slowing
+from dlq.models import MAX_RATE_PER_SECOND, Job, Plan, Redrive
+from dlq.plan_options import Options
 from dlq.throttle import Pace
-from queues import control
-from queues.errors import InvalidArgument, QueueClosed
+from queues.errors import InvalidArgument, SignalboxError
 
-BATCH_MESSAGES = 500
+# A commit takes as long for many as for few; what a batch locks is locked for some tens of milliseconds.
+BATCH_MESSAGES = 2_000
+
+
+class PlanNotFound(SignalboxError):  # noqa: N818 - as in queues.errors
+    """There is no such plan."""
 
 
 def create(
@@ -25,21 +34,60 @@ def create(
     *,
     actor: str,
     reason: str,
-    rate_per_second: int | None = None,
-    target_queue: str | None = None,
     as_of: datetime | None = None,
+    **options: Any,
 ) -> Redrive:
-    """Start a redrive of what the filter selects up to a dead-letter id; None as rate is as fast as it goes.
+    """Plan a redrive of what the filter selects up to a dead-letter id, and run the plan at once.
 
-    Ages in the filter count up to `as_of`, which is now unless a preview froze it. Raises `FilterError`,
-    `InvalidArgument`, and for the target `QueueNotFound` and `QueueClosed`.
+    Raises `FilterError`, `InvalidArgument`, and for the target `QueueNotFound` and `QueueClosed`.
     """
-    _check_rate(rate_per_second)
-    if target_queue is not None:
-        check_target(target_queue)
-    job = Redrive(created_by=actor, reason=reason, rate_per_second=rate_per_second, target_queue=target_queue)
-    selecting.freeze(job, filter_text, upper_bound, as_of)
-    return jobs.start(job)
+    plan = plans.make(
+        filter_text,
+        actor=actor,
+        reason=reason,
+        options=Options(**options),
+        upper_bound=upper_bound,
+        as_of=as_of,
+    )
+    return run(plan.pk, actor=actor, reason=reason)
+
+
+def run(plan_id: int, *, actor: str, reason: str = "", kicked: bool = True, **otherwise: Any) -> Redrive:
+    """Start the redrive that a plan describes, with some of its options `otherwise`.
+
+    Raises `PlanNotFound`, `InvalidArgument`, `QueueNotFound`, `QueueClosed`. A plan is run by one redrive at a time;
+    run again, it takes what is left.
+    """
+    with transaction.atomic():
+        plan = Plan.objects.select_for_update().filter(pk=plan_id, kind=Plan.Kind.REDRIVE).first()
+        if plan is None:
+            raise PlanNotFound(f"there is no plan {plan_id} of a redrive")
+        if (other := plan.redrives.filter(state__in=Job.ACTIVE_STATES).first()) is not None:
+            raise InvalidArgument(f"plan {plan_id} is being run by redrive {other.pk}", "plan_id")
+        options = replace(plan.choices, **otherwise).checked()
+        if options.target_queue is not None:
+            plans.check_target(options.target_queue)
+        return jobs.start(_job_of(plan, options, actor, reason), kicked=kicked)
+
+
+def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:
+    return Redrive(
+        plan=plan,
+        filter_text=plan.filter_text,
+        as_of=plan.as_of,
+        lower_bound=plan.lower_bound,
+        upper_bound=plan.upper_bound,
+        cursor=plan.lower_bound,
+        total_estimate=plan.count,
+        total_is_exact=plan.count_is_exact,
+        source_queues=plan.source_queues,
+        target_queue=options.target_queue,
+        rate_per_second=options.rate_per_second,
+        options=options.as_json(),
+        created_by=actor,
+        reason=reason or plan.reason,
+        **canary.first_step(options, plan.radius["canaries"]),
+    )
 
 
 def pause(redrive_id: int, *, actor: str, reason: str = "") -> bool:
@@ -49,7 +97,11 @@ def pause(redrive_id: int, *, actor: str, reason: str = "") -> bool:
 
 def resume(redrive_id: int, *, actor: str, reason: str = "") -> bool:
     """Go on where it stopped, and no faster for having rested. False when it was not paused."""
-    return jobs.resume(Redrive, redrive_id, actor=actor, reason=reason, tokens=0.0, burst_tokens=0.0, refilled_at=None)
+    with transaction.atomic():
+        job = Redrive.objects.select_for_update().filter(pk=redrive_id).first()
+        anew = canary.same_step_again(job) if job else {}
+        rested = {"tokens": 0.0, "burst_tokens": 0.0, "refilled_at": None, "note": "", "stopped_because": ""}
+        return jobs.resume(Redrive, redrive_id, actor=actor, reason=reason, **rested, **anew)
 
 
 def cancel(redrive_id: int, *, actor: str, reason: str = "") -> bool:
@@ -76,18 +128,11 @@ def run_slice(redrive_id: int, seconds: float = runner.SLICE_SECONDS) -> runner.
     return runner.run_slice(WORK, redrive_id, seconds)
 
 
-def run_in_foreground(redrive_id: int) -> Redrive:
+def run_in_foreground(
+    redrive_id: int, seconds: float = runner.SLICE_SECONDS, tell: Callable[[Redrive], None] | None = None
+) -> Redrive:
     """Run it here, without Celery, until it is over or paused."""
-    return runner.run_to_the_end(WORK, redrive_id)
-
-
-def check_target(target_queue: str) -> None:
-    """Refuse a queue that cannot take messages: unknown, closed, or one of dead letters."""
-    queue = control.get_queue(target_queue)
-    if queue.is_dead_letter_queue:
-        raise InvalidArgument(f"'{target_queue}' is a dead-letter queue: only what dies goes there", "target_queue")
-    if queue.closed:
-        raise QueueClosed(f"queue '{target_queue}' is closed: it accepts no messages")
+    return runner.run_to_the_end(WORK, redrive_id, seconds, tell)
 
 
 def _check_rate(rate_per_second: int | None) -> None:
@@ -98,28 +143,63 @@ def _check_rate(rate_per_second: int | None) -> None:
 
 
 def _batch(job: Redrive, now: datetime) -> float | None:
-    pace = _pace(job, now)
-    allowed = min(BATCH_MESSAGES, pace.allowed) if pace else BATCH_MESSAGES
+    options = job.choices
+    if (options.has_canary or options.slow_failed_percent) and _wants_news(job, now):
+        outcomes.look(job, now)
+    if job.step_limit is not None:
+        if because := canary.judge(job):
+            return _stop(job, because)
+        if not canary.room(job):
+            return canary.wait(job)
+    slowing.consider(job, options, now)
+    return _send(job, options, now)
+
+
+def _send(job: Redrive, options: Options, now: datetime) -> float | None:
+    pace, most = _pace(job, now), moving.BATCH_PATCHED if options.patch_kind else BATCH_MESSAGES
+    allowed = min(most, pace.allowed) if pace else most
+    if job.step_limit is not None:
+        allowed = min(allowed, canary.room(job))
     moved = 0
     if allowed:
-        chosen = selecting.next_ids(job, allowed)
-        moved = verbs.redrive(chosen.ids, job.target_queue, job.redrive_id, job.created_by) if chosen.ids else 0
-        job.cursor = chosen.cursor
-        job.moved += moved
-        job.skipped += len(chosen.ids) - moved
+        chosen = moving.next_letters(job, allowed)
+        done = moving.move(job, chosen.ids, options) if chosen.ids else moving.Moved(0, Counter())
+        moved, job.cursor = done.number, chosen.cursor
+        _note(job, done)
     if pace:
         pace = pace.without(moved)
         job.tokens, job.burst_tokens, job.refilled_at = pace.tokens, pace.burst_tokens, pace.refilled_at
-    if job.cursor >= job.upper_bound:
+    if job.cursor >= job.upper_bound and not job.canaries:
         return None
     return pace.seconds_to_next if pace else 0.0
 
 
+def _note(job: Redrive, done: moving.Moved) -> None:
+    job.moved += done.number
+    job.skipped += done.left.total()
+    job.skipped_why = dict(Counter(job.skipped_why) + done.left)
+    job.watching = job.watching or done.number > 0
+    if job.slowed_rate is None:
+        job.note = ""
+
+
+def _stop(job: Redrive, because: str) -> float:
+    """Pause for people to look; the next batch does not come."""
+    job.stopped_because, job.note, job.state = f"Stopped by itself: {because}", "", Job.State.PAUSED
+    jobs.record(job, "stop", jobs.ENGINE, job.stopped_because)
+    return 0.0
+
+
+def _wants_news(job: Redrive, now: datetime) -> bool:
+    return job.looked_at is None or abs(now - job.looked_at) >= timedelta(seconds=canary.POLL_SECONDS)
+
+
 def _pace(job: Redrive, now: datetime) -> Pace | None:
     """How fast the job may go now; None without a rate. A job that starts, or rested, starts from nothing."""
-    if job.rate_per_second is None:
+    rate = job.rate_per_second if job.slowed_rate is None else max(1, int(job.slowed_rate))
+    if rate is None:
         return None
-    return Pace(job.rate_per_second, job.tokens, job.burst_tokens, job.refilled_at or now).refilled(now)
+    return Pace(rate, job.tokens, job.burst_tokens, job.refilled_at or now).refilled(now)
 
 
 WORK = runner.Work(Redrive, _batch)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import time
 import uuid
 from collections.abc import Callable
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 
 SLICE_SECONDS = 20.0
 POLL_SECONDS = 0.2
+# What a batch returns when there is nothing to do for a while: the slice ends, and the sweep comes round.
+REST = math.inf
 
 J = TypeVar("J", bound=Job)
 
@@ -39,6 +42,7 @@ class Ending(StrEnum):
 
     OVER = "over"  # the job is done
     MORE = "more"  # the time was up
+    RESTS = "rests"  # it waits for something outside; a sweep goes on with it
     STOPPED = "stopped"  # somebody paused or cancelled the job, or it failed
     TAKEN = "taken"  # somebody else runs it, or nobody is to
 
@@ -66,6 +70,8 @@ def run_slice(work: Work[J], job_id: int, seconds: float = SLICE_SECONDS) -> End
             wait_seconds = _batch(work, job_id, runner)
             if isinstance(wait_seconds, Ending):
                 return wait_seconds
+            if wait_seconds == REST:
+                return Ending.RESTS
             next_at = max(time.monotonic(), began + wait_seconds)
             if next_at >= ends_at:
                 return Ending.MORE
@@ -75,13 +81,20 @@ def run_slice(work: Work[J], job_id: int, seconds: float = SLICE_SECONDS) -> End
             jobs.release(work.model, job_id, runner)
 
 
-def run_to_the_end(work: Work[J], job_id: int) -> J:
-    """Run the job here until it is over or paused, also while somebody else runs it; returns it as it is then."""
-    while run_slice(work, job_id) is not Ending.STOPPED:
+def run_to_the_end(
+    work: Work[J], job_id: int, seconds: float = SLICE_SECONDS, tell: Callable[[J], None] | None = None
+) -> J:
+    """Run the job here until it is over or paused, also while somebody else runs it; returns it as it is then.
+
+    `tell` hears how far it is after every slice of so many seconds.
+    """
+    while (ending := run_slice(work, job_id, seconds)) is not Ending.STOPPED:
         job = work.model._default_manager.get(pk=job_id)
+        if tell:
+            tell(job)
         if job.state not in Job.RUNNABLE_STATES:
             return job
-        if job.runner is not None:
+        if job.runner is not None or ending is Ending.RESTS:
             time.sleep(POLL_SECONDS)
     return work.model._default_manager.get(pk=job_id)
 

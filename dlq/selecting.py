@@ -39,6 +39,11 @@ def newest_id() -> int:
     return int(newest)
 
 
+def bound_below(upper_bound: int) -> int:
+    """The highest bound below everything up to another: where a walk begins."""
+    return (_first_after(0, upper_bound) or upper_bound + 1) - 1
+
+
 def freeze(job: Selection, filter_text: str, upper_bound: int, as_of: datetime | None) -> None:
     """Fill in what a new job selects: the filter in canonical text, its bounds, and what it would find now."""
     if upper_bound < 0:
@@ -46,7 +51,7 @@ def freeze(job: Selection, filter_text: str, upper_bound: int, as_of: datetime |
     chosen, now = widened(parse(filter_text)), database_now()  # who merges clusters later changes nothing here
     job.filter_text, job.as_of = str(chosen), min(as_of or now, now)
     job.upper_bound = upper_bound = min(upper_bound, newest_id())  # nobody selects what is yet to die
-    job.lower_bound = job.cursor = (_first_after(0, upper_bound) or upper_bound + 1) - 1
+    job.lower_bound = job.cursor = bound_below(upper_bound)
     seen = survey(find(chosen, job.as_of, Span(through=upper_bound)))
     job.total_estimate, job.total_is_exact = seen.count.number, seen.count.exact
     job.source_queues = [name for name, _ in seen.sources.most_common(SOURCES_NAMED)]

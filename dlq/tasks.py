@@ -12,12 +12,13 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready
 
-from dlq import deletions, jobs, purge, redrives
+from dlq import deletions, jobs, outcomes, purge, redrives
 from dlq.kicks import kick
 from dlq.models import Deletion, Job, Purge, Redrive
 from dlq.runner import Ending
 
 SWEEP_SECONDS = 15.0
+OUTCOMES_SECONDS = 5.0
 JOB_MODELS: tuple[type[Job], ...] = (Redrive, Deletion, Purge)
 
 
@@ -48,6 +49,12 @@ def sweep() -> int:
     return len(stale)
 
 
+@shared_task(name="dlq.outcomes")  # type: ignore[untyped-decorator]
+def note_outcomes() -> int:
+    """Look what became of what was redriven, for some seconds; returns how many redrives it looked after."""
+    return outcomes.refresh_watched(OUTCOMES_SECONDS)
+
+
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def sweep_regularly(sender: Any, **_: Any) -> None:
     """In each worker's main process, which only sends the task and never touches the database."""
@@ -56,7 +63,8 @@ def sweep_regularly(sender: Any, **_: Any) -> None:
 
 
 def _send_sweep() -> None:
-    sweep.apply_async(expires=SWEEP_SECONDS, retry=False)
+    for task in (sweep, note_outcomes):
+        task.apply_async(expires=SWEEP_SECONDS, retry=False)
 
 
 def _stale(model: type[Job]) -> list[int]:

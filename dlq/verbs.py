@@ -6,6 +6,7 @@ They raise the errors of `queues.errors` where the engine refuses.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
@@ -14,12 +15,36 @@ from psycopg.abc import Query
 from queues.errors import translated
 
 
-def redrive(ids: Sequence[int], target_queue: str | None, redrive_id: int, actor: str) -> int:
-    """Send these dead letters again; returns how many of them were still there to go."""
+@dataclass(frozen=True)
+class Settled:
+    """A look at open outcomes: how many, up to which redriven_id, and a letter and id for each that became known."""
+
+    looked: int
+    last_id: int | None
+    outcomes: str
+    redriven_ids: list[int]
+
+
+def redrive(
+    ids: Sequence[int], target_queue: str | None, redrive_id: int, actor: str, payloads: str | None = None
+) -> int:
+    """Send these dead letters again, some with other `payloads` (a JSON object by id); returns how many went."""
     return _number(
-        "select count(*) from signalbox.redrive(%s::bigint[], %s::text, %s::bigint, %s::text)",
-        [list(ids), target_queue, redrive_id, actor],
+        "select count(*) from signalbox._redrive(%s::bigint[], %s::text, %s::bigint, %s::text, %s::jsonb)",
+        [list(ids), target_queue, redrive_id, actor, payloads],
     )
+
+
+def settle_redriven(redrive_id: int, after: int, most: int) -> Settled:
+    """Note what became of some of what a redrive sent; the caller holds the redrive's row."""
+    return Settled(
+        *_row("select * from signalbox.settle_redriven(%s::bigint, %s::bigint, %s::int)", [redrive_id, after, most])
+    )
+
+
+def newest_redriven() -> int:
+    """The redriven_id that nothing redriven until now exceeds."""
+    return _number("select coalesce(pg_sequence_last_value('signalbox.redriven_id'::regclass), 0)", [])
 
 
 def delete_dead_letters(ids: Sequence[int]) -> int:
@@ -36,9 +61,13 @@ def purge(queue: str, states: Sequence[str], through_message_id: int, through_de
 
 
 def _number(statement: Query, params: list[Any]) -> int:
+    number: int = _row(statement, params)[0]
+    return number
+
+
+def _row(statement: Query, params: list[Any]) -> tuple[Any, ...]:
     """Run on psycopg's own connection: Django would hide which refusal it was."""
     connection.ensure_connection()
     with translated():
-        row = connection.connection.execute(statement, params).fetchone()
-    number: int = row[0]
-    return number
+        row: tuple[Any, ...] = connection.connection.execute(statement, params).fetchone()
+    return row

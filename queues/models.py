@@ -305,10 +305,30 @@ class Redriven(DataPlaneModel):
     queue = _queue_key("redriven")
     redriven_at = models.DateTimeField()
     actor = models.TextField(null=True)
+    outcome = models.CharField(max_length=1, null=True)
+    """What became of it (`queues/sql/settle_redriven.sql`); null while it may still be delivered."""
+    settled_at = models.DateTimeField(null=True)
+    fingerprint = models.TextField(null=True)
+    priority = models.SmallIntegerField(null=True)
 
     class Meta:
         managed = False
         db_table = "redriven"
+
+
+class Rewritten(DataPlaneModel):
+    """What the payload of a dead letter was before a redrive patched it."""
+
+    pk = models.CompositePrimaryKey("message_id", "dead_letter_id")
+    message_id = models.BigIntegerField()
+    dead_letter_id = models.BigIntegerField()
+    redrive_id = models.BigIntegerField(null=True)
+    rewritten_at = models.DateTimeField()
+    payload = models.JSONField()
+
+    class Meta:
+        managed = False
+        db_table = "rewritten"
 
 
 class Settled(DataPlaneModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -14,14 +15,22 @@ from console.forms import RateForm
 from console.htmx import render_page
 from console.roles import requires
 from console.wording import plural
-from dlq import redrives
+from dlq import moving, outcomes, redrives
 from dlq.filters import parse
-from dlq.models import Deletion, Purge, Redrive
-from dlq.outcomes import outcomes
+from dlq.models import Deletion, Plan, Purge, Redrive
 from queues.models import Redriven
 
 LATEST_MOVED = 10
 LATEST_REMOVALS = 10
+LATEST_PLANS = 5
+# Word of the address: (letter of the engine, words, tone of the bar).
+OUTCOMES = {
+    "succeeded": ("a", "succeeded", "ok"),
+    "open": (None, "still waiting or in flight", ""),
+    "same": ("s", "failed again, same cause", "bad"),
+    "new": ("n", "failed again, new cause", "bad"),
+    "gone": ("g", "purged or expired", "quiet"),
+}
 
 
 @require_safe
@@ -37,6 +46,7 @@ def browse(request: HttpRequest) -> HttpResponse:
         "title": "Redrives",
         "page": page,
         "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'redrive')} shown"),
+        "plans": Plan.objects.prefetch_related("redrives").order_by("-plan_id")[:LATEST_PLANS],
         "removals": sorted(removals, key=lambda job: job.created_at, reverse=True)[:LATEST_REMOVALS],
     }
     return render_page(request, "redrives/browse.html", "redrives/_list.html", context)
@@ -46,18 +56,66 @@ def browse(request: HttpRequest) -> HttpResponse:
 @requires("see_metadata")
 def show(request: HttpRequest, redrive_id: int) -> HttpResponse:
     """GET /redrives/<id>: how far it is, and what it moved last."""
+    _find(redrive_id)
+    outcomes.refresh(redrive_id, windows=1)
     job = _find(redrive_id)
-    moved = Redriven.objects.select_related("queue").filter(redrive_id=redrive_id)
     context = {
         "title": f"Redrive {redrive_id}",
         "job": job,
         "progress": jobs.progress_of(job, job.rate_per_second),
-        "outcomes": outcomes(redrive_id),
+        "outcomes": _outcomes(job),
         "again": _again(job),
-        "moved": moved.order_by("-redriven_id")[:LATEST_MOVED],
+        "moved": _latest(job),
+        "options": job.choices,
+        "skipped": [(moving.REASONS.get(reason, reason), number) for reason, number in job.skipped_why.items()],
         "form": RateForm(initial={"rate_per_second": job.rate_per_second}),
     }
     return render_page(request, "redrives/show.html", "redrives/_job.html", context)
+
+
+def _outcomes(job: Redrive) -> list[tuple[str, str, int, str]]:
+    """(word of the address, words, how many, tone) for each outcome that there is or may be."""
+    numbers = {
+        "succeeded": job.succeeded,
+        "open": job.open_outcomes,
+        "same": job.failed_same,
+        "new": job.failed_new,
+        "gone": job.gone,
+    }
+    shown = {slug: number for slug, number in numbers.items() if number or slug != "gone"}
+    return [(slug, OUTCOMES[slug][1], number, OUTCOMES[slug][2]) for slug, number in shown.items()]
+
+
+def _latest(job: Redrive) -> list[Redriven]:
+    """What was sent last: the newest of each outcome, from an index that has them in that order."""
+    found: list[Redriven] = []
+    for letter, _, _ in OUTCOMES.values():
+        found += _sent(job.pk, letter).order_by("-redriven_id")[:LATEST_MOVED]
+    return sorted(found, key=lambda one: one.redriven_id, reverse=True)[:LATEST_MOVED]
+
+
+def _sent(redrive_id: int, letter: str | None) -> QuerySet[Redriven]:
+    sent = Redriven.objects.select_related("queue").filter(redrive_id=redrive_id)
+    return sent.filter(outcome__isnull=True) if letter is None else sent.filter(outcome=letter)
+
+
+@require_safe
+@requires("see_metadata")
+def messages_of(request: HttpRequest, redrive_id: int) -> HttpResponse:
+    """GET /redrives/<id>/messages?outcome=: the messages of one outcome, newest first."""
+    job, slug = _find(redrive_id), request.GET.get("outcome", "open")
+    if slug not in OUTCOMES:
+        raise Http404(f"There is no outcome {slug[:40]!r}: it may be {', '.join(OUTCOMES)}.")
+    letter, words, _ = OUTCOMES[slug]
+    page = keyset.by_id(_sent(redrive_id, letter), "redriven_id", request)
+    context = {
+        "title": f"Redrive {redrive_id}: {words}",
+        "job": job,
+        "words": words,
+        "page": page,
+        "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'message')} shown"),
+    }
+    return render_page(request, "redrives/messages.html", "redrives/_messages.html", context)
 
 
 def _again(job: Redrive) -> str:

@@ -105,7 +105,11 @@ declare
   v_kept bigint[] := '{}';
 begin
   for v_letter in
-    select d.dead_letter_id, d.message_id, d.deduplication_id, d.payload, d.attributes, d.priority, d.group_id, d.body_sha256, q.queue_id
+    select d.dead_letter_id, d.message_id, d.deduplication_id, d.attributes, d.priority, d.group_id, d.body_sha256, q.queue_id,
+      -- What its sender sent, and may send again, whatever a redrive made of it.
+      coalesce(
+        (select w.payload from signalbox.rewritten w where w.message_id = d.message_id order by w.dead_letter_id limit 1), d.payload
+      ) as payload
     from signalbox.dead_letter d
     join signalbox.queue q on q.queue_id = any(array[coalesce(p_target_queue_id, d.source_queue_id)])
     where d.dead_letter_id = any(p_dead_letter_ids)

@@ -9,6 +9,20 @@ create or replace function signalbox.redrive(
   redrive_id bigint default null,
   actor text default null
 ) returns table (dead_letter_id bigint, message_id bigint, queue_id int)
+language sql as $$
+  select r.dead_letter_id, r.message_id, r.queue_id
+  from signalbox._redrive(redrive.dead_letter_ids, redrive.target_queue, redrive.redrive_id, redrive.actor, null) r
+$$;
+
+-- The same, with other payloads for some of them: a JSON object by dead-letter id. What a letter had before is kept beside
+-- it (rewritten). Where the log still has the first body its row goes, or it would be delivered in place of the new one.
+create or replace function signalbox._redrive(
+  dead_letter_ids bigint[],
+  target_queue text,
+  redrive_id bigint,
+  actor text,
+  payloads jsonb
+) returns table (dead_letter_id bigint, message_id bigint, queue_id int)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -22,21 +36,21 @@ declare
   v_closed boolean;
   v_ids bigint[];
 begin
-  if redrive.target_queue is not null then
-    select q.queue_id, q.closed into v_target_queue_id, v_closed from signalbox.queue q where q.name = redrive.target_queue;
+  if _redrive.target_queue is not null then
+    select q.queue_id, q.closed into v_target_queue_id, v_closed from signalbox.queue q where q.name = _redrive.target_queue;
     if not found then
-      perform signalbox._refuse_unknown_queue(redrive.target_queue);
+      perform signalbox._refuse_unknown_queue(_redrive.target_queue);
     end if;
     if v_closed then
-      perform signalbox._refuse_closed(redrive.target_queue);
+      perform signalbox._refuse_closed(_redrive.target_queue);
     end if;
   end if;
-  if redrive.target_queue is null then
+  if _redrive.target_queue is null then
     perform signalbox._refuse_closed(q.name)
     from (
       select distinct d.source_queue_id as queue_id
       from signalbox.dead_letter d
-      where d.dead_letter_id = any(redrive.dead_letter_ids)
+      where d.dead_letter_id = any(_redrive.dead_letter_ids)
     ) source
     join signalbox.queue q on q.queue_id = any(array[source.queue_id])
     where q.closed;
@@ -45,9 +59,10 @@ begin
   from (
     select distinct coalesce(v_target_queue_id, d.source_queue_id) as queue_id, d.priority
     from signalbox.dead_letter d
-    where d.dead_letter_id = any(redrive.dead_letter_ids)
+    where d.dead_letter_id = any(_redrive.dead_letter_ids)
   ) u;
-  v_ids := signalbox._retake_keys(redrive.dead_letter_ids, v_target_queue_id);
+  v_ids := signalbox._retake_keys(_redrive.dead_letter_ids, v_target_queue_id);
+  perform signalbox._leave_log(v_ids, v_target_queue_id, _redrive.payloads);
   return query
   with picked as materialized (
     select d.dead_letter_id
@@ -73,14 +88,22 @@ begin
       message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at,
       body_sha256, body_bytes
     )
-    select g.message_id, g.target_queue_id, g.payload, g.attributes, g.group_id, g.deduplication_id, g.trace_id, g.priority, g.sent_at,
+    select g.message_id, g.target_queue_id,
+      coalesce(_redrive.payloads -> g.dead_letter_id::text, g.payload), g.attributes, g.group_id, g.deduplication_id, g.trace_id, g.priority, g.sent_at,
       g.body_sha256, g.body_bytes
     from gone g
-    on conflict (queue_id, message_id) do update set kept_at = clock_timestamp()
-  ), noted as (
-    insert into signalbox.redriven (redrive_id, dead_letter_id, message_id, queue_id, redriven_at, actor)
-    select redrive.redrive_id, g.dead_letter_id, g.message_id, g.target_queue_id, clock_timestamp(), redrive.actor
+    on conflict (queue_id, message_id) do update set kept_at = clock_timestamp(), payload = excluded.payload
+  ), moment as materialized (
+    select signalbox.clock_time() as at
+  ), rewritten as (
+    insert into signalbox.rewritten (message_id, dead_letter_id, redrive_id, rewritten_at, payload)
+    select g.message_id, g.dead_letter_id, _redrive.redrive_id, clock_timestamp(), g.payload
     from gone g
+    where _redrive.payloads ? g.dead_letter_id::text
+  ), noted as (
+    insert into signalbox.redriven (redrive_id, dead_letter_id, message_id, queue_id, redriven_at, actor, fingerprint, priority)
+    select _redrive.redrive_id, g.dead_letter_id, g.message_id, g.target_queue_id, m.at, _redrive.actor, g.fingerprint, g.priority
+    from gone g, moment m
   ), counted as (
     insert into signalbox.counter_delta (queue_id, event, amount, lane)
     select g.source_queue_id, 13::smallint, count(*), null from gone g group by g.source_queue_id
@@ -90,8 +113,6 @@ begin
     select p.target_queue_id, case when p.waits_in is null then 14 else 38 end::smallint, count(*), p.waits_in
     from (select d.*, case when not d.holds then d.lane end as waits_in from placed d) p
     group by p.target_queue_id, p.waits_in
-  ), moment as materialized (
-    select signalbox.clock_time() as at
   ), readied as (
     insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
     select p.target_queue_id, p.priority, 0::smallint, m.at, p.message_id, p.lane
@@ -119,4 +140,28 @@ begin
     select l.queue_id, 48::smallint, count(*), l.lane from left_behind l group by l.queue_id, l.lane
   )
   select g.dead_letter_id, g.message_id, g.target_queue_id from gone g order by g.dead_letter_id;
+end $$;
+
+-- Letters whose body is, or becomes, another than the log's: where they go to, the log forgets them.
+create or replace function signalbox._leave_log(p_dead_letter_ids bigint[], p_target_queue_id integer, p_payloads jsonb) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_letter record;
+begin
+  for v_letter in
+    select coalesce(p_target_queue_id, d.source_queue_id) as queue_id, array_agg(d.message_id) as ids
+    from signalbox.dead_letter d
+    where d.dead_letter_id = any(p_dead_letter_ids)
+      and (p_payloads ? d.dead_letter_id::text or d.redrive_count > 0 and exists (
+        select from signalbox.rewritten w where w.message_id = any(array[d.message_id])
+      ))
+    group by 1
+  loop
+    delete from signalbox.message m where m.queue_id = v_letter.queue_id and m.message_id = any(v_letter.ids);
+  end loop;
 end $$;

@@ -15,7 +15,7 @@ from bench.senders import HABITS as SENDING_HABITS
 from bench.workers import HABITS
 
 PROJECT = Path(__file__).parents[2]
-OPTIONS = ["--growth", "--snapshot", "3", "--worker", "--sender", "--fairness"]
+OPTIONS = ["--growth", "--snapshot", "3", "--worker", "--sender", "--fairness", "--redrive"]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 
@@ -46,6 +46,10 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
     for row in report["sender"]:
         assert row["messages_per_second"] > 0
         assert f"{row['sender']} " in process.stdout
+    [redrive] = report["redrives"]
+    assert redrive["messages_per_second"] > 0
+    assert redrive["wal_bytes"] > 0
+    assert "redrive of 1,000 " in process.stdout
     assert [waits["messages"] for waits in report["fairness"]] == [1000] * 3
     alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
     assert alone == ahead == 1

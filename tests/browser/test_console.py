@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from dlq import plans, redrives
+from dlq.models import Plan, Redrive
+from dlq.plan_options import Options
 from tests.browser.conftest import PASSWORD
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
@@ -29,6 +33,10 @@ PATHS = [
     "/dead-letters?q=queue:Q",
     "/redrives",
     "/redrives/new?q=queue:Q",
+    "/redrives/plans",
+    "/redrives/plans/P",
+    "/redrives/R",
+    "/redrives/R/messages?outcome=open",
     "/deletions/new?q=queue:Q",
     "/consumers",
     "/old-snapshots",
@@ -52,7 +60,20 @@ def paths(engine: Engine) -> list[str]:
     engine.receive(consumer="worker-1")
     engine.value("select signalbox.fold()")
     engine.value("select signalbox.record_history()")
-    return [path.replace("Q", engine.queue).replace("M", str(message_id)) for path in PATHS]
+    plan, job = redriven(engine)
+    names = {"Q": engine.queue, "M": str(message_id), "P": str(plan.pk), "R": str(job.pk)}
+    return [re.sub("[QMPR]", lambda found: names[found[0]], path) for path in PATHS]
+
+
+def redriven(engine: Engine) -> tuple[Plan, Redrive]:
+    """A plan with something of everything, and what came of running another."""
+    engine.die({"region": "us"}, error_class="TimeoutError", error="late")
+    filter_text, patch = f"queue:{engine.queue}", [{"op": "replace", "path": "/region", "value": "eu"}]
+    options = Options(canary_messages=1, patch_kind="json", patch=patch, slow_depth=1_000)
+    plan = plans.make(filter_text, actor="ann", reason="partner is back", options=options)
+    job = redrives.run(plans.make(f"{filter_text} class:TimeoutError", actor="ann", reason="").pk, actor="ann")
+    redrives.run_in_foreground(job.pk)
+    return plan, job
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -129,7 +150,16 @@ def test_what_was_unfolded_stays_unfolded(open_console: OpenConsole, engine: Eng
     expect(page.locator("details.fold pre").first).to_be_visible()
 
 
-def test_a_redrive_is_started_by_keyboard_alone(open_console: OpenConsole, graveyard: Graveyard) -> None:
+def press_until_focused(page: Page, selector: str) -> None:
+    """Tab on until the focus is there, as somebody without a mouse does."""
+    for _ in range(120):
+        if page.locator(selector).evaluate("one => one === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not come to {selector}")
+
+
+def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, graveyard: Graveyard) -> None:
     graveyard.bury(2)
     page = open_console("operator")
     page.keyboard.press("d")
@@ -145,13 +175,29 @@ def test_a_redrive_is_started_by_keyboard_alone(open_console: OpenConsole, grave
     page.keyboard.press("x")
     expect(page.locator(".verb-bar")).to_contain_text("Redrive 1 selected…")
 
-    page.locator(".verb-bar button.primary").press("Enter")
+    press_until_focused(page, ".verb-bar button.primary")
+    page.keyboard.press("Enter")
     page.wait_for_url("**/redrives/new?**")
-    page.locator("#id_reason").fill("fixed")
-    page.locator("#id_reason").press("Enter")
+    press_until_focused(page, "#id_reason")
+    page.keyboard.type("fixed")
+    page.keyboard.press("Enter")
 
-    page.wait_for_url("**/redrives/*")
+    page.wait_for_url("**/redrives/plans/*")
+    expect(page.locator("main")).to_contain_text("Redrive 1 messages")
+    press_until_focused(page, "#run")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/redrives/\d+$"))
     expect(page.locator(".notice").first).to_contain_text("is on its way.")
+
+    job = redrives.run_in_foreground(Redrive.objects.latest("redrive_id").pk)
+    (_, handle, *_), *_ = graveyard.engine.receive(1)
+    graveyard.engine.ack(handle)
+    succeeded = page.locator(".bar", has_text="succeeded").locator("b")
+    expect(succeeded).to_have_text("1", timeout=60_000)
+    press_until_focused(page, f"a[href='/redrives/{job.pk}/messages?outcome=succeeded']")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/messages?outcome=succeeded")
+    expect(page.locator("table tbody tr")).to_have_count(1)
 
 
 def test_a_filter_underlines_its_mistake_until_it_is_edited(open_console: OpenConsole, engine: Engine) -> None:

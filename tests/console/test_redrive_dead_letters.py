@@ -1,61 +1,69 @@
-"""Redriving: a filter, a look, a start, and a hand on the lever while it runs."""
+"""Redriving: a filter, a plan to look at, a start, and a hand on the lever while it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from dlq import redrives
-from dlq.models import Redrive
+from dlq.models import Plan, Redrive
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
 from tests.dlq.graveyards import Graveyard
 
 
-def review(browser: Browser, graveyard: Graveyard, more: str = "") -> Page:
-    return browser.see("/redrives/new", q=f"{graveyard.filter} {more}".strip())
+def make_plan(browser: Browser, graveyard: Graveyard, more: str = "", **chosen: str) -> tuple[Plan, Page]:
+    """Fill in the form as it stands, with what is chosen; the plan and its page."""
+    form = browser.see("/redrives/new", q=f"{graveyard.filter} {more}".strip()).fields()
+    page = browser.submit("/redrives/new", **{**form, "reason": "fixed", **chosen})
+    return Plan.objects.latest("plan_id"), page
 
 
 def start(browser: Browser, graveyard: Graveyard, **changed: str) -> Redrive:
-    browser.submit("/redrives/new", **{**review(browser, graveyard).fields(), "reason": "fixed", **changed})
+    plan, page = make_plan(browser, graveyard, **changed)
+    browser.submit(f"/redrives/plans/{plan.pk}/run", **page.fields())
     return Redrive.objects.latest("redrive_id")
 
 
-def test_the_review_shows_what_would_move_and_where_to(operator: Browser, graveyard: Graveyard) -> None:
+def test_the_plan_shows_what_would_move_and_where_to(operator: Browser, graveyard: Graveyard) -> None:
     graveyard.bury(3, payload={"order": 1}, redrive_count=1)
 
-    text = review(operator, graveyard).text
+    _, page = make_plan(operator, graveyard)
 
-    assert "Messages 3" in text
-    assert f"{graveyard.queue} 3, 0 consumers" in text
-    assert f"{graveyard.queue} has no consumer" in text
-    assert "3 of them were redriven before, once, and died again." in text
-    assert "TimeoutError" in text
-    assert '{"n": 3, "order": 1}' in text
-    assert "3 messages take 0.3 s at 10/s" in text
+    assert "Messages 3" in page.text
+    assert f"They go to {graveyard.queue} 3, 0 consumers" in page.text
+    assert f"{graveyard.queue} has no consumer" in page.text
+    assert "3 of them were redriven before, once, and died again." in page.text
+    assert "TimeoutError" in page.text
+    assert '{"n": 3, "order": 1}' in page.text
+    assert "3 messages take 0.3 s at 10/s" in page.text
+    assert "Tenants default 3" in page.text
+    assert "Age under 1 h 3" in page.text
 
 
-def test_looking_changes_nothing(operator: Browser, graveyard: Graveyard) -> None:
+def test_planning_changes_nothing_and_is_recorded(operator: Browser, graveyard: Graveyard) -> None:
     buried = graveyard.bury(2)
 
-    review(operator, graveyard)
+    plan, _ = make_plan(operator, graveyard)
 
     assert graveyard.dead() == buried
-    assert not Redrive.objects.filter(filter_text=graveyard.filter).exists()
+    assert not Redrive.objects.filter(plan=plan).exists()
+    event = AuditEvent.objects.get(action="plan.create", details__plan_id=plan.pk)
+    assert (event.actor, event.reason, event.queue_name) == (operator.name, "fixed", graveyard.queue)
 
 
-def test_what_the_review_showed_is_what_moves(operator: Browser, graveyard: Graveyard) -> None:
+def test_what_the_plan_showed_is_what_moves(operator: Browser, graveyard: Graveyard) -> None:
     shown = graveyard.bury(3)
-    form = review(operator, graveyard).fields()
+    plan, page = make_plan(operator, graveyard)
     later = graveyard.bury(2)
 
-    page = operator.submit("/redrives/new", **{**form, "reason": "partner is back", "rate_per_second": ""})
+    page = operator.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="")
     job = redrives.run_in_foreground(Redrive.objects.latest("redrive_id").pk)
 
     assert f"Redrive {job.pk} is on its way." in page.text
     assert graveyard.redriven(job.pk) == shown
     assert graveyard.dead() == later
     event = AuditEvent.objects.get(action="redrive.create", details__redrive_id=job.pk)
-    assert (event.actor, event.reason) == (operator.name, "partner is back")
+    assert (event.actor, event.reason) == (operator.name, "fixed")
 
 
 def test_ticked_rows_become_a_filter_of_their_ids(operator: Browser, graveyard: Graveyard) -> None:
@@ -63,18 +71,19 @@ def test_ticked_rows_become_a_filter_of_their_ids(operator: Browser, graveyard: 
     page = operator.see("/dead-letters", q=graveyard.filter)
     ids = [one.attributes["value"] for one in page.all("input", name="id")][:2]
 
-    chosen = operator.see("/redrives/new", id=ids, q=graveyard.filter)
+    form = operator.see("/redrives/new", id=ids, q=graveyard.filter).fields()
+    page = operator.submit("/redrives/new", **{**form, "reason": "these two"})
 
-    assert f"id:{ids[0]},{ids[1]}" in chosen.text
-    assert "Redrive 2 messages" in chosen.text
+    assert form["filter_text"] == f"id:{ids[0]},{ids[1]}"
+    assert "Redrive 2 messages" in page.text
 
 
 def test_another_destination_is_looked_at_first(operator: Browser, make_graveyard: Callable[..., Graveyard]) -> None:
     graveyard, other = make_graveyard(), make_graveyard()
     graveyard.bury(1)
 
-    page = operator.see("/redrives/new", q=graveyard.filter, target_queue=other.queue)
-    operator.submit("/redrives/new", **{**page.fields(), "reason": "to the side"})
+    plan, page = make_plan(operator, graveyard, target_queue=other.queue)
+    operator.submit(f"/redrives/plans/{plan.pk}/run", **page.fields())
 
     assert f"They go to {other.queue} 1" in page.text
     assert Redrive.objects.latest("redrive_id").target_queue == other.queue
@@ -82,38 +91,123 @@ def test_another_destination_is_looked_at_first(operator: Browser, make_graveyar
 
 def test_a_destination_that_does_not_exist_is_refused(operator: Browser, graveyard: Graveyard) -> None:
     graveyard.bury(1)
+    form = operator.see("/redrives/new", q=graveyard.filter).fields()
 
-    page = operator.see("/redrives/new", q=graveyard.filter, target_queue="no-such-queue")
+    page = operator.submit("/redrives/new", 422, **{**form, "reason": "r", "target_queue": "no-such-queue"})
 
     assert "queue 'no-such-queue' does not exist" in page.text
-    assert page.one("input", type="hidden", name="target_queue").attributes["value"] == ""
+    assert page.one("input", id="id_target_queue").attributes["aria-invalid"] == "true"
 
 
-def test_it_does_not_start_without_a_reason_or_at_an_impossible_pace(operator: Browser, graveyard: Graveyard) -> None:
+def test_no_plan_without_a_reason_or_at_an_impossible_pace(operator: Browser, graveyard: Graveyard) -> None:
     graveyard.bury(1)
-    form = review(operator, graveyard).fields()
+    form = operator.see("/redrives/new", q=graveyard.filter).fields()
 
-    page = operator.submit("/redrives/new", status=422, **{**form, "reason": "", "rate_per_second": "0"})
+    page = operator.submit("/redrives/new", 422, **{**form, "reason": "", "rate_per_second": "0"})
 
     assert page.one("input", id="id_reason").attributes["aria-invalid"] == "true"
     assert page.one("input", id="id_rate_per_second").attributes["aria-invalid"] == "true"
-    assert not Redrive.objects.filter(filter_text=graveyard.filter).exists()
+    assert not Plan.objects.filter(filter_text=graveyard.filter).exists()
 
 
-def test_a_mistake_in_the_filter_stops_the_review(operator: Browser) -> None:
+def test_a_mistake_in_the_filter_is_said_where_it_can_be_mended(operator: Browser) -> None:
     page = operator.see("/redrives/new", status=422, q="age:old")
+    again = operator.submit("/redrives/new", 422, **{**page.fields(), "reason": "r", "filter_text": "a:b"})
 
     assert "old :" in page.text
-    assert page.link("Mend the filter") == "/dead-letters?q=age%3Aold"
+    assert page.one("input", id="id_filter_text").attributes["value"] == "age:old"
+    assert again.one("input", id="id_filter_text").attributes["aria-invalid"] == "true"
 
 
-def test_a_frozen_form_that_somebody_edited_is_refused(operator: Browser, graveyard: Graveyard) -> None:
+def test_who_may_not_see_payloads_may_not_ask_for_them_either(sign_in: Callable[[str], Browser]) -> None:
+    assert sign_in("viewer").post("/redrives/new", {"filter_text": "payload.a:1"}).status_code == 403
+
+
+def test_the_careful_options_travel_into_the_plan(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(2, redrive_count=5)
+
+    plan, page = make_plan(
+        operator,
+        graveyard,
+        canary_messages="1",
+        stop_failed_percent="0",
+        slow_depth="1000",
+        most_redrives="4",
+        canary_per_cluster="on",
+    )
+
+    options = plan.choices
+    assert (options.canary_messages, options.canary_per_cluster, options.stop_failed_percent) == (1, True, 0)
+    assert (options.slow_depth, options.most_redrives, options.stop_failed_in_row) == (1000, 4, 5)
+    assert "2 are left out: they were redriven more than 4 times." in page.text
+    assert (
+        "Canary one of each cause, at least 1; stops when more than 0 % of a step or 5 in a row fail again" in page.text
+    )
+
+
+def test_a_patch_is_shown_as_a_difference_on_the_samples(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(1, payload={"region": "us", "html": "<script>"})
+    graveyard.bury(1, payload={"other": 1})
+
+    _, page = make_plan(
+        operator, graveyard, patch_kind="json", patch='[{"op": "replace", "path": "/region", "value": "<b>"}]'
+    )
+
+    assert "does not apply to 1 of 2 tried" in page.text
+    assert [one.text for one in page.all("del")] == ['- "region": "us"']
+    assert [one.text for one in page.all("ins")] == ['+ "region": "<b>"']
+    assert "The patch does not apply: can't replace a non-existent object 'region'" in page.text
+
+
+def test_a_patch_that_is_none_is_refused(operator: Browser, graveyard: Graveyard) -> None:
+    form = operator.see("/redrives/new", q=graveyard.filter).fields()
+
+    for kind, patch, said in (
+        ("merge", "[1]", "patch must be a JSON object"),
+        ("json", '[{"op": "fly", "path": "/a"}]', "patch is no JSON Patch"),
+        ("json", "{", "This is not JSON"),
+        ("", '{"a": 1}', "patch needs a kind"),
+    ):
+        page = operator.submit("/redrives/new", 422, **{**form, "reason": "r", "patch_kind": kind, "patch": patch})
+        assert said in page.text
+
+
+def test_a_viewer_sees_a_plan_without_payloads_and_without_a_button(
+    operator: Browser, viewer: Browser, graveyard: Graveyard
+) -> None:
+    graveyard.bury(1, payload={"card": "4111"})
+    plan, _ = make_plan(operator, graveyard, patch_kind="merge", patch='{"card": null}')
+
+    page = viewer.see(f"/redrives/plans/{plan.pk}")
+
+    assert "4111" not in page.text
+    assert "card" not in page.text
+    assert page.all("span", aria_disabled="true")[0].text.startswith("Redrive")
+    assert viewer.post(f"/redrives/plans/{plan.pk}/run").status_code == 403
+
+
+def test_a_plan_runs_once_at_a_time(operator: Browser, graveyard: Graveyard) -> None:
     graveyard.bury(1)
-    form = review(operator, graveyard).fields()
+    job = start(operator, graveyard)
 
-    for name, value in (("upper_bound", "-1"), ("upper_bound", "x"), ("as_of", "yesterday"), ("filter_text", "a:b")):
-        operator.submit("/redrives/new", status=422, **{**form, "reason": "r", name: value})
-    assert graveyard.ready() == 0
+    page = operator.submit(f"/redrives/plans/{job.plan_id}/run", 422, rate_per_second="1")
+
+    assert f"plan {job.plan_id} is being run by redrive {job.pk}" in page.text
+    assert page.link(f"Redrive {job.pk}") == f"/redrives/{job.pk}"
+
+
+def test_plans_are_listed_with_their_runs(operator: Browser, viewer: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(1)
+    job = start(operator, graveyard)
+
+    for path in ("/redrives", "/redrives/plans"):
+        row = next(text for text in viewer.see(path).rows() if text.startswith(f"Plan {job.plan_id} "))
+        assert f"{graveyard.filter} fixed 1 {job.pk} pending" in row
+
+
+def test_a_plan_that_does_not_exist_is_not_found(operator: Browser) -> None:
+    assert "There is no plan 999999." in operator.see("/redrives/plans/999999", status=404).text
+    assert operator.post("/redrives/plans/999999/run").status_code == 404
 
 
 def test_the_page_of_a_job_says_how_far_it_is(operator: Browser, viewer: Browser, graveyard: Graveyard) -> None:
@@ -134,16 +228,32 @@ def test_the_page_of_a_job_says_how_far_it_is(operator: Browser, viewer: Browser
 
 
 def test_what_became_of_them_is_told(operator: Browser, graveyard: Graveyard) -> None:
-    graveyard.bury(3)
+    for _ in range(4):
+        graveyard.engine.die({}, error_class="TimeoutError", error="late")
     job = start(operator, graveyard, rate_per_second="")
     redrives.run_in_foreground(job.pk)
-    (_, first, *_), _ = graveyard.engine.receive(2)
-    graveyard.engine.nack(first, reason="rejected")
+    same, other, acked, _ = (row[1] for row in graveyard.engine.receive(4))
+    graveyard.engine.nack(same, reason="rejected", error_class="TimeoutError", error="late")
+    graveyard.engine.nack(other, reason="rejected", error_class="KeyError", error="id")
+    graveyard.engine.ack(acked)
 
     page = operator.see(f"/redrives/{job.pk}")
 
-    assert "completed, or not received yet 1 in flight 1 backing off after a failure 0 dead again 1" in page.text
-    assert len(operator.see(page.link("dead again")).rows()) == 1
+    assert "succeeded 1 still waiting or in flight 1 failed again, same cause 1 failed again, new cause 1" in page.text
+    for words in ("succeeded", "still waiting", "failed again, same", "failed again, new"):
+        assert len(operator.see(page.link(words)).rows()) == 1
+    assert len(operator.see(page.link("Dead letters of this filter")).rows()) == 2
+    assert "There is no outcome" in operator.see(f"/redrives/{job.pk}/messages", 404, outcome="x").text
+
+
+def test_why_messages_were_passed_over_is_told(operator: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(2, redrive_count=9)
+    graveyard.bury(1)
+    job = start(operator, graveyard, rate_per_second="")
+
+    redrives.run_in_foreground(job.pk)
+
+    assert "Passed over 2 redriven too often" in operator.see(f"/redrives/{job.pk}").text
 
 
 def test_the_lever_pauses_resumes_slows_and_cancels(operator: Browser, graveyard: Graveyard) -> None:

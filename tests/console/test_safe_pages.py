@@ -20,6 +20,7 @@ PATHS = [
     "/dead-letters",
     "/redrives",
     "/redrives/new",
+    "/redrives/plans",
     "/deletions/new?q=queue:Q",
     "/consumers",
     "/old-snapshots",

@@ -34,6 +34,8 @@ MATRIX = [
     ("post", "/queues/Q/send", "redrive"),
     ("get", "/redrives/new", "redrive"),
     ("post", "/redrives/new", "redrive"),
+    ("get", "/redrives/plans", "see_metadata"),
+    ("post", "/redrives/plans/1/run", "redrive"),
     ("post", "/redrives/1/pause", "redrive"),
     ("post", "/redrives/1/resume", "redrive"),
     ("post", "/redrives/1/cancel", "redrive"),

@@ -1,42 +1,151 @@
-"""What became of what was sent again."""
+"""What became of what was sent again: told by the engine's own acks and deaths, noted once, counted in the row."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from dlq import outcomes, redrives
-from dlq.outcomes import Outcomes
+from dlq import outcomes, redrives, verbs
+from dlq.models import Redrive
 from dlq.selecting import newest_id
+from queues.models import Redriven
 from tests.dlq.graveyards import Graveyard
 
 
-def redrive_all(graveyard: Graveyard) -> int:
-    redrive = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="")
-    return redrives.run_in_foreground(redrive.pk).pk
+def redrive_all(graveyard: Graveyard, **options: object) -> Redrive:
+    job = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="", **options)
+    return redrives.run_in_foreground(job.pk)
 
 
-def test_each_message_counts_where_it_is_now(graveyard: Graveyard) -> None:
-    engine = graveyard.engine
-    graveyard.bury(5)
-    redrive_id = redrive_all(graveyard)
-
-    dying, resting, acked, _held = [row[1] for row in engine.receive(4)]
-    engine.nack(dying, reason="rejected")
-    engine.nack(resting, delay_seconds=60)
-    engine.ack(acked)
-
-    found = outcomes.outcomes(redrive_id)
-    assert found == Outcomes(examined=5, dead_again=1, in_flight=1, backing_off=1)
-    assert found.done_or_waiting == 2
+def looked(job: Redrive) -> Redrive:
+    """The job after a look at all of its open outcomes."""
+    Redrive.objects.filter(pk=job.pk).update(looked_at=None)
+    outcomes.refresh(job.pk)
+    job.refresh_from_db()
+    return job
 
 
-def test_only_the_newest_are_examined(graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outcomes, "MOST_EXAMINED", 3)
-    graveyard.bury(5)
-    redrive_id = redrive_all(graveyard)
-
-    assert outcomes.outcomes(redrive_id) == Outcomes(examined=3, dead_again=0, in_flight=0, backing_off=0)
+def counts(job: Redrive) -> tuple[int, int, int, int, int]:
+    job = looked(job)
+    return job.succeeded, job.failed_same, job.failed_new, job.gone, job.open_outcomes
 
 
-def test_a_redrive_that_moved_nothing_has_no_outcomes(graveyard: Graveyard) -> None:
-    assert outcomes.outcomes(redrive_all(graveyard)) == Outcomes(0, 0, 0, 0)
+def die_of(graveyard: Graveyard, handle: str, error_class: str, error: str) -> None:
+    graveyard.engine.nack(handle, reason="rejected", error_class=error_class, error=error)
+
+
+@pytest.fixture
+def dead(graveyard: Graveyard) -> Graveyard:
+    """Five that died of the same, by their own deliveries."""
+    for _ in range(5):
+        graveyard.engine.die({}, error_class="TimeoutError", error="timed out")
+    return graveyard
+
+
+def test_each_message_has_the_outcome_that_it_had(dead: Graveyard) -> None:
+    job = redrive_all(dead)
+    assert counts(job) == (0, 0, 0, 0, 5)
+
+    same, other, acked, resting, _held = [row[1] for row in dead.engine.receive(5)]
+    die_of(dead, same, "TimeoutError", "timed out")
+    die_of(dead, other, "KeyError", "'id'")
+    dead.engine.ack(acked)
+    dead.engine.nack(resting, delay_seconds=60)
+
+    assert counts(job) == (1, 1, 1, 0, 2)
+    letters = Redriven.objects.filter(redrive_id=job.pk).values_list("outcome", flat=True)
+    assert sorted(letters, key=str) == [None, None, "a", "n", "s"]
+    assert counts(job) == (1, 1, 1, 0, 2)
+
+
+def test_a_death_is_remembered_when_the_letter_is_gone_again(dead: Graveyard) -> None:
+    job = redrive_all(dead)
+    handles = [row[1] for row in dead.engine.receive(5)]
+    for handle in handles:
+        die_of(dead, handle, "TimeoutError", "timed out")
+    again, deleted = dead.dead()[:2], dead.dead()[2:3]
+    verbs.redrive(again, None, 10**9, "bob")  # somebody else's, who has them under way
+    verbs.delete_dead_letters(deleted)
+
+    assert counts(job) == (0, 5, 0, 0, 0)
+
+
+def test_what_was_acked_after_a_retry_succeeded(dead: Graveyard) -> None:
+    job = redrive_all(dead)
+    for row in dead.engine.receive(5):
+        dead.engine.nack(row[1], delay_seconds=0)
+    dead.engine.ack(*[row[1] for row in dead.engine.receive(5)])
+
+    assert counts(job) == (5, 0, 0, 0, 0)
+
+
+def test_what_was_purged_is_neither_success_nor_failure(dead: Graveyard) -> None:
+    job = redrive_all(dead)
+    dead.engine.value("select signalbox.purge(%s)", dead.queue)
+
+    assert counts(job) == (0, 0, 0, 5, 0)
+
+
+def test_messages_of_a_lane_are_followed_through_it(make_graveyard: Callable[..., Graveyard]) -> None:
+    graveyard = make_graveyard(mode="fifo")
+    for _ in range(2):
+        message_id = graveyard.engine.send({}, group_id="g")
+        (row,) = graveyard.engine.receive(1)
+        assert row[0] == message_id
+        graveyard.engine.nack(row[1], reason="rejected")
+    job = redrive_all(graveyard)
+    for _ in range(2):
+        graveyard.engine.ack(graveyard.engine.receive_one()[1])
+
+    assert counts(job) == (2, 0, 0, 0, 0)
+
+
+def test_many_are_looked_at_in_windows_round_and_round(dead: Graveyard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outcomes, "WINDOW", 2)
+    monkeypatch.setattr(outcomes, "MOST_WINDOWS", 1)
+    job = redrive_all(dead)
+    handles = [row[1] for row in dead.engine.receive(5)]
+    dead.engine.ack(handles[4])  # only the last of them: a window's head has no news
+
+    for _ in range(3):
+        job = looked(job)
+    assert (job.succeeded, job.open_outcomes) == (1, 4)
+
+
+def test_an_outcome_in_another_transaction_is_not_known_before_it_commits(
+    dead: Graveyard, connect: Callable[..., object]
+) -> None:
+    job = redrive_all(dead)
+    handles = [row[1] for row in dead.engine.receive(5)]
+    other = connect(autocommit=False)
+    other.execute("select * from signalbox.ack(%s)", [handles])  # type: ignore[attr-defined]
+
+    assert counts(job) == (0, 0, 0, 0, 5)
+    other.commit()  # type: ignore[attr-defined]
+    assert counts(job) == (5, 0, 0, 0, 0)
+
+
+def test_nobody_waits_for_a_job_that_somebody_holds(dead: Graveyard, connect: Callable[..., object]) -> None:
+    job = redrive_all(dead)
+    dead.engine.ack(*[row[1] for row in dead.engine.receive(5)])
+    other = connect(autocommit=False)
+    other.execute("select 1 from signalbox.redrive where redrive_id = %s for update", [job.pk])  # type: ignore[attr-defined]
+
+    Redrive.objects.get(pk=job.pk)
+    outcomes.refresh(job.pk)
+    other.rollback()  # type: ignore[attr-defined]
+
+    assert counts(job) == (5, 0, 0, 0, 0)
+
+
+def test_watching_ends_when_every_outcome_is_known(dead: Graveyard) -> None:
+    job = looked(redrive_all(dead))
+    assert job.watching
+
+    dead.engine.ack(*[row[1] for row in dead.engine.receive(5)])
+    Redrive.objects.filter(pk=job.pk).update(looked_at=None)
+    assert outcomes.refresh_watched(60) >= 1
+
+    job.refresh_from_db()
+    assert (job.watching, job.succeeded) == (False, 5)

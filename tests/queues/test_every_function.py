@@ -230,6 +230,12 @@ CALLS: dict[str, tuple[str, Any]] = {
     "record_history": ("signalbox.record_history()", NUMBER),
     "recount": ("(signalbox.recount(%(queue_id)s)).dead", 1),
     "redrive": ("(signalbox.redrive(array[%(letter)s::bigint])).queue_id = %(queue_id)s", True),
+    "_redrive": (
+        "(signalbox._redrive(array[%(letter)s::bigint], null, null, null, null)).queue_id = %(queue_id)s",
+        True,
+    ),
+    "_leave_log": ("signalbox._leave_log(array[%(letter)s::bigint], null, null)", NOTHING),
+    "settle_redriven": ("(signalbox.settle_redriven(1)).looked", 0),
     "resign_lead": ("signalbox.resign_lead(%(token)s)", True),
     "release_lanes": ("signalbox.release_lanes() > 0", True),
     "return_and_promote": ("signalbox.return_and_promote(array[%(queue_id)s])", 2),

@@ -112,7 +112,8 @@ def test_many_redrives_of_the_same_letters_move_each_once(engine: Engine, connec
 def test_a_redrive_that_does_not_lock_first_would_wait_or_move_twice(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any], naive: NaiveVerbs
 ) -> None:
-    naive.install("redrive", {"for update skip locked": ""})
+    naive.install("_redrive", {"for update skip locked": ""})
+    naive.install("redrive", {})
     letter = engine.die("x")
     first, second = naive.engine(engine, connect()), naive.engine(engine, connect())
     first.connection.execute("begin")

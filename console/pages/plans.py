@@ -1,0 +1,202 @@
+"""Plans: made from a filter, looked at, and run. Between a list and the data there is always one of these pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console import keyset, roles
+from console.filterbar import readable_filter
+from console.frame import Frame
+from console.htmx import render_page
+from console.pages.selections import chosen_text
+from console.plan_forms import PlanForm, RunForm
+from console.roles import requires
+from console.wording import plural
+from dlq import patching, plans, radius, redrives
+from dlq.filters import FilterError
+from dlq.finding import Query
+from dlq.models import Plan
+from queues.errors import SignalboxError
+from queues.models import Queue
+
+MOST_QUEUES_OFFERED = 1_000
+PACES = (10, 50, 500)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("redrive")
+def new(request: HttpRequest) -> HttpResponse:
+    """GET /redrives/new?q= or ?id=: what to choose. POST: the plan is written, and shown."""
+    form, mistake = PlanForm(request.POST or None, initial=_initial(request)), None
+    if request.method == "POST" and form.is_valid():
+        try:
+            return redirect("redrive_plan", _make(request, form).pk)
+        except FilterError as error:
+            mistake = error
+        except SignalboxError as error:
+            field = getattr(error, "field", None) or "target_queue"
+            form.add_error(field if field in form.fields else None, str(error))
+    elif request.method != "POST":
+        mistake = _mistake(request, form["filter_text"].value() or "")
+    context = {
+        "title": "Plan a redrive",
+        "frame": Frame(request),
+        "form": form,
+        "mistake": mistake,
+        "queues": _destinations(),
+    }
+    return render(request, "redrives/new.html", context, status=422 if mistake or form.errors else 200)
+
+
+def _initial(request: HttpRequest) -> dict[str, object]:
+    target = request.GET.get("target_queue", "")[:100]
+    return {**PlanForm.INITIAL, "filter_text": chosen_text(request), "target_queue": target}
+
+
+def _mistake(request: HttpRequest, text: str) -> FilterError | None:
+    try:
+        readable_filter(text, request.user)
+    except FilterError as error:
+        return error
+    return None
+
+
+def _make(request: HttpRequest, form: PlanForm) -> Plan:
+    text = form.cleaned_data["filter_text"]
+    readable_filter(text, request.user)
+    return plans.make(
+        text, actor=request.user.get_username(), reason=form.cleaned_data["reason"], options=form.options()
+    )
+
+
+def _destinations() -> list[str]:
+    names = Queue.objects.filter(is_dead_letter_queue=False, closed=False).order_by("name")
+    return list(names.values_list("name", flat=True)[:MOST_QUEUES_OFFERED])
+
+
+@require_safe
+@requires("see_metadata")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /redrives/plans: all plans, newest first."""
+    page = keyset.by_id(Plan.objects.prefetch_related("redrives"), "plan_id", request)
+    context = {
+        "title": "Plans",
+        "page": page,
+        "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'plan')} shown"),
+    }
+    return render_page(request, "redrives/plans.html", "redrives/_plans.html", context)
+
+
+@require_safe
+@requires("see_metadata")
+def show(request: HttpRequest, plan_id: int) -> HttpResponse:
+    """GET /redrives/plans/<id>: what it would touch, and the button that runs it."""
+    return _show(request, _find(plan_id), None)
+
+
+@require_POST
+@requires("redrive")
+def run(request: HttpRequest, plan_id: int) -> HttpResponse:
+    """POST /redrives/plans/<id>/run: the redrive of what the plan shows."""
+    plan, form = _find(plan_id), RunForm(request.POST)
+    if form.is_valid():
+        try:
+            rate = form.cleaned_data["rate_per_second"]
+            job = redrives.run(plan.pk, actor=request.user.get_username(), rate_per_second=rate)
+        except SignalboxError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"Redrive {job.redrive_id} is on its way.")
+            return redirect("redrive", job.redrive_id)
+    return _show(request, plan, form)
+
+
+def _show(request: HttpRequest, plan: Plan, form: RunForm | None) -> HttpResponse:
+    rate = plan.choices.rate_per_second
+    destinations = plans.destinations(plan)
+    context = {
+        "title": f"Plan {plan.pk}",
+        "frame": Frame(request),
+        "plan": plan,
+        "options": plan.choices,
+        "warnings": [*_warnings(plan), *(warning for one in destinations for warning in one.warnings)],
+        "destinations": destinations,
+        "samples": _samples(plan, with_payloads=roles.may(request.user, "see_payloads")),
+        "runs": plan.redrives.order_by("-redrive_id")[:10],
+        "form": form or RunForm(initial={"rate_per_second": rate}),
+        "paces": [(pace, plan.count / pace) for pace in sorted({*PACES, rate or PACES[0]}) if plan.count],
+    }
+    return render(request, "redrives/plan.html", context, status=422 if form and form.errors else 200)
+
+
+def _warnings(plan: Plan) -> list[str]:
+    """What to think about first."""
+    touched, found = plan.radius, []
+    again = sum(number for _, number in touched["redriven"])
+    if again:
+        most = max(times for times, _ in touched["redriven"])
+        often = "once" if most == 1 else f"up to {most} times"
+        found.append(f"{again:,} of them were redriven before, {often}, and died again.")
+    if touched["left_out"]:
+        most = plan.choices.most_redrives
+        found.append(f"{touched['left_out']:,} are left out: they were redriven more than {most} times.")
+    if touched["conflicts"]:
+        found.append(f"{touched['conflicts']:,} stay dead: another message holds their deduplication id now.")
+    if touched["groups"]["count"]:
+        found.append(
+            f"{touched['groups']['messages']:,} belong to {plural(touched['groups']['count'], 'FIFO group')}: "
+            "they keep their order, one at a time, and rejoin their groups at the end."
+        )
+    if touched["patch"] and touched["patch"]["not_applied"]:
+        tried = touched["patch"]
+        found.append(
+            f"The patch does not apply to {tried['not_applied']:,} of {tried['looked_at']:,}: those stay dead."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A dead letter of the plan, if it is still one; `lines` are what the patch changes, `problem` why it does not."""
+
+    message_id: int
+    source_queue: str
+    died_at: object
+    payload_text: str | None
+    lines: Sequence[tuple[str, str]] = ()
+    problem: str = ""
+
+
+_SAMPLES = """
+select d.dead_letter_id, d.message_id, d.source_queue, d.died_at, left(d.payload::text, 2048),
+  case when d.body_sha256 is null and pg_column_size(d.payload) <= 65536 then d.payload::text end
+from signalbox.dead_letter d
+where d.dead_letter_id = any(%s::bigint[])
+order by d.dead_letter_id desc
+"""
+
+
+def _samples(plan: Plan, *, with_payloads: bool) -> list[Sample]:
+    rows = Query(_SAMPLES, [plan.sample_ids]).rows()
+    if not with_payloads:
+        return [Sample(message_id, source, died_at, None) for _, message_id, source, died_at, _, _ in rows]
+    options = plan.choices
+    patch = patching.read(options.patch_kind, options.patch)
+    changed = radius.differences(patch, {row[0]: row[5] for row in rows if row[5]}) if patch else {}
+    return [
+        Sample(message_id, source, died_at, text, *changed.get(letter, ((), "")))
+        for letter, message_id, source, died_at, text, _ in rows
+    ]
+
+
+def _find(plan_id: int) -> Plan:
+    plan = Plan.objects.filter(plan_id=plan_id, kind=Plan.Kind.REDRIVE).first()
+    if plan is None:
+        raise Http404(f"There is no plan {plan_id}.")
+    return plan

@@ -1,0 +1,122 @@
+"""One batch of a redrive: which letters go, which are left and why, and what is changed on the way."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dlq import patching, selecting, verbs
+from dlq.finding import Query
+from dlq.models import Redrive
+from dlq.patching import DoesNotApply, Patch
+from dlq.plan_options import Options
+from dlq.selecting import Chosen
+
+# Payloads travel to us and back: fewer of them at once.
+BATCH_PATCHED = 100
+
+# Why a selected letter stays: the key in the job's row, in words.
+REASONS = {
+    "taken": "in somebody else's hands",
+    "redriven": "redriven too often",
+    "deduplication": "another message holds its deduplication id",
+    "patch": "the patch does not apply",
+    "large_body": "its body is in a store and cannot be patched",
+}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a batch did."""
+
+    number: int
+    left: Counter[str]
+
+
+def next_letters(job: Redrive, limit: int) -> Chosen:
+    """Those that are to go first, as long as there are any; then the walk through the selection."""
+    if job.canaries:
+        first, job.canaries = job.canaries[:limit], job.canaries[limit:]
+        return Chosen(first, job.cursor)
+    return selecting.next_ids(job, limit)
+
+
+def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
+    """Send these again, but for those that are to stay."""
+    left: Counter[str] = Counter()
+    going = _without_loops(ids, options.most_redrives, left)
+    payloads = None
+    if going and (patch := patching.read(options.patch_kind, options.patch)):
+        going, payloads = _patched(going, patch, job.target_queue, left)
+    if not going:
+        return Moved(0, left)
+    moved = verbs.redrive(going, job.target_queue, job.redrive_id, job.created_by, payloads)
+    if moved < len(going):
+        held = _kept_by_their_ids(going, job.target_queue)
+        left["deduplication"] += held
+        left["taken"] += len(going) - moved - held
+    return Moved(moved, +left)
+
+
+def _without_loops(ids: Sequence[int], most_redrives: int | None, left: Counter[str]) -> list[int]:
+    """The loop guard: what came back that often comes back again."""
+    if most_redrives is None:
+        return list(ids)
+    looping = {
+        row[0]
+        for row in Query(
+            "select d.dead_letter_id from signalbox.dead_letter d"
+            " where d.dead_letter_id = any(%s::bigint[]) and d.redrive_count > %s",
+            [list(ids), most_redrives],
+        ).rows()
+    }
+    left["redriven"] += len(looping)
+    return [one for one in ids if one not in looping]
+
+
+def _patched(
+    ids: Sequence[int], patch: Patch, target_queue: str | None, left: Counter[str]
+) -> tuple[list[int], str | None]:
+    """Those to which the patch applies, and the payloads that it changes, as a JSON object by id."""
+    going, changed = [], []
+    for letter, text, is_large, most_bytes in Query(_PAYLOADS, [target_queue, list(ids)]).rows():
+        if is_large:
+            left["large_body"] += 1
+            continue
+        try:
+            after = patch.apply(text, min(most_bytes, patching.INLINE_BYTES))
+        except DoesNotApply:
+            left["patch"] += 1
+            continue
+        going.append(letter)
+        if json.loads(after) != json.loads(text):
+            changed.append(f'"{letter}": {after}')
+    left["taken"] += len(ids) - len(going) - left["large_body"] - left["patch"]  # gone since they were chosen
+    return going, "{" + ", ".join(changed) + "}" if changed else None
+
+
+_PAYLOADS = """
+select d.dead_letter_id, d.payload::text, d.body_sha256 is not null, coalesce(q.max_payload_bytes, 262144)
+from signalbox.dead_letter d
+left join signalbox.queue t on t.name = %s
+left join signalbox.queue q on q.queue_id = coalesce(t.queue_id, d.source_queue_id)
+where d.dead_letter_id = any(%s::bigint[])
+order by d.dead_letter_id
+"""
+
+
+def _kept_by_their_ids(ids: Sequence[int], target_queue: str | None) -> int:
+    """Of those that did not go, how many hold a deduplication id where another message may have it."""
+    [(number,)] = Query(_KEPT, [target_queue, list(ids)]).rows()
+    return int(number)
+
+
+_KEPT = """
+select count(*)
+from signalbox.dead_letter d
+left join signalbox.queue t on t.name = %s
+join signalbox.queue q on q.queue_id = coalesce(t.queue_id, d.source_queue_id) and q.dedup_scope = 'in_flight'
+where d.dead_letter_id = any(%s::bigint[]) and d.deduplication_id is not null
+"""

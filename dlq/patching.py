@@ -1,0 +1,135 @@
+"""Changing payloads on the way: a JSON Merge Patch (RFC 7396) or a JSON Patch (RFC 6902), and where neither can."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import jsonpatch
+from jsonpointer import JsonPointerException
+
+from queues.errors import InvalidArgument
+from queues.models import Rewritten
+
+KINDS = ("merge", "json")
+MOST_OPERATIONS = 100
+MOST_PATCH_BYTES = 65_536
+_NEEDS = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
+# What the log takes; what is larger is in a store, and its bodies are not patched.
+INLINE_BYTES = 262_144
+
+
+class DoesNotApply(Exception):  # noqa: N818 - it names what happened
+    """The patch cannot be applied to this payload."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One patch, made by `read`; the same for every payload."""
+
+    kind: str
+    document: Any
+
+    def apply(self, payload_text: str, most_bytes: int = INLINE_BYTES) -> str:
+        """The payload patched, as JSON text. Raises `DoesNotApply` with the reason."""
+        payload = load(payload_text)
+        patched = json.dumps(self._patched(payload), ensure_ascii=False)
+        if len(patched.encode()) > most_bytes:
+            raise DoesNotApply(f"it would have more than {most_bytes:,} bytes")
+        return patched
+
+    def _patched(self, payload: Any) -> Any:
+        if self.kind == "merge":
+            return merged(payload, self.document)
+        try:
+            # What a patch adds becomes part of the payload, and its later operations may change that.
+            return jsonpatch.JsonPatch(copy.deepcopy(self.document)).apply(payload, in_place=True)
+        except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError, IndexError) as error:
+            raise DoesNotApply(str(error) or type(error).__name__) from error
+
+
+def read(kind: str, document: Any) -> Patch | None:
+    """A patch that is well-formed, or None without a kind. Raises `InvalidArgument`."""
+    if not kind:
+        if document is not None:
+            raise InvalidArgument("patch needs a kind: merge or json", "patch_kind")
+        return None
+    if kind not in KINDS:
+        raise InvalidArgument(f"patch_kind is {kind[:40]!r}: it must be merge or json", "patch_kind")
+    _check_storable(document)
+    if kind == "merge" and not isinstance(document, dict):
+        raise InvalidArgument('patch must be a JSON object, such as {"region": "eu", "old": null}', "patch")
+    if kind == "json":
+        _check_operations(document)
+    return Patch(kind, document)
+
+
+def load(text: str) -> Any:
+    """JSON, with every number exact; one that Python would round is refused."""
+    return json.loads(text, parse_float=_exact)
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """RFC 7396, to the letter: null removes, objects merge, anything else takes the place of what was there."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result
+
+
+def originals(message_id: int) -> list[Rewritten]:
+    """What the payload was before each redrive that changed it, the first first."""
+    return list(Rewritten.objects.filter(message_id=message_id).order_by("rewritten_at"))
+
+
+def difference(before: str, after: str) -> list[tuple[str, str]]:
+    """(mark, line) for each line of the patched document: "+", "-" or a space."""
+    return [(line[0], line[2:]) for line in difflib.ndiff(_lines(before), _lines(after)) if line[0] != "?"]
+
+
+def _lines(text: str) -> list[str]:
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False, sort_keys=True).split("\n")
+
+
+def _exact(text: str) -> float:
+    value = float(text)
+    if Decimal(text) != Decimal(repr(value)):
+        raise DoesNotApply(f"the number {text[:40]} would be rounded")
+    return value
+
+
+def _check_operations(document: Any) -> None:
+    example = '[{"op": "replace", "path": "/region", "value": "eu"}]'
+    if not isinstance(document, list) or not document:
+        raise InvalidArgument(f"patch must be a list of operations, such as {example}", "patch")
+    if len(document) > MOST_OPERATIONS:
+        raise InvalidArgument(f"patch has {len(document)} operations: at most {MOST_OPERATIONS}", "patch")
+    try:
+        jsonpatch.JsonPatch(document)
+    except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, AttributeError) as error:
+        raise InvalidArgument(f"patch is no JSON Patch: {error}", "patch") from error
+    for operation in document:
+        needed = _NEEDS.get(operation["op"])
+        if needed and needed not in operation:
+            raise InvalidArgument(f"patch is no JSON Patch: {operation['op']} needs {needed!r}", "patch")
+
+
+def _check_storable(document: Any) -> None:
+    """jsonb has neither NUL nor half a surrogate pair."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise InvalidArgument(f"patch holds what JSON text cannot: {error}", "patch") from error
+    if len(text) > MOST_PATCH_BYTES:
+        raise InvalidArgument(f"patch has {len(text):,} bytes: at most {MOST_PATCH_BYTES:,}", "patch")
+    if b"\\u0000" in text:
+        raise InvalidArgument("patch holds a NUL character, which no payload may", "patch")

@@ -1,0 +1,192 @@
+"""Payloads changed on the way: what the two standards say, what does not apply, and what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from dlq import outcomes, patching, plans, redrives
+from dlq.models import Redrive
+from dlq.patching import DoesNotApply
+from dlq.plan_options import Options
+from queues.errors import InvalidArgument
+from tests.dlq.graveyards import Graveyard
+
+MERGES = [  # the table in the appendix of RFC 7396
+    ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+    ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+    ({"a": "b"}, {"a": None}, {}),
+    ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+    ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+    ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+    ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+    ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+    (["a", "b"], ["c", "d"], ["c", "d"]),
+    ({"a": "b"}, ["c"], ["c"]),
+    ({"a": "foo"}, None, None),
+    ({"a": "foo"}, "bar", "bar"),
+    ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+    ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
+    ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+]
+
+
+@pytest.mark.parametrize(("target", "patch", "result"), MERGES)
+def test_a_merge_is_that_of_the_standard(target: Any, patch: Any, result: Any) -> None:
+    assert patching.merged(target, patch) == result
+
+
+def patched(kind: str, document: Any, payload: Any, most_bytes: int = 1_000) -> Any:
+    patch = patching.read(kind, document)
+    assert patch
+    return json.loads(patch.apply(json.dumps(payload), most_bytes))
+
+
+def test_operations_apply_in_order_or_not_at_all() -> None:
+    operations = [
+        {"op": "test", "path": "/a", "value": 1},
+        {"op": "add", "path": "/list/-", "value": {"n": 1}},
+        {"op": "move", "from": "/a", "path": "/b"},
+    ]
+
+    assert patched("json", operations, {"a": 1, "list": []}) == {"b": 1, "list": [{"n": 1}]}
+    with pytest.raises(DoesNotApply):
+        patched("json", operations, {"a": 2, "list": []})
+    with pytest.raises(DoesNotApply):
+        patched("json", operations, "text")
+
+
+def test_one_payload_leaves_nothing_behind_for_the_next() -> None:
+    patch = patching.read("json", [{"op": "add", "path": "/a", "value": []}, {"op": "add", "path": "/a/-", "value": 1}])
+    assert patch
+
+    assert [json.loads(patch.apply("{}")) for _ in range(2)] == [{"a": [1]}, {"a": [1]}]
+
+
+def test_numbers_stay_exact_or_the_message_stays() -> None:
+    patch = patching.read("merge", {"x": 1})
+    assert patch
+
+    assert '"id": 12345678901234567890' in patch.apply('{"id": 12345678901234567890, "n": 0.10}')
+    with pytest.raises(DoesNotApply, match="would be rounded"):
+        patch.apply('{"n": 0.12345678901234567890}')
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "field"),
+    [
+        ("merge", [1], "patch"),
+        ("merge", None, "patch"),
+        ("merge", {"a": "\x00"}, "patch"),
+        ("merge", {"a": "\ud800"}, "patch"),
+        ("merge", {"a": "x" * 70_000}, "patch"),
+        ("json", {}, "patch"),
+        ("json", [], "patch"),
+        ("json", ["add"], "patch"),
+        ("json", [{"op": "add", "path": "a", "value": 1}], "patch"),
+        ("json", [{"op": "add", "path": "/a"}], "patch"),
+        ("json", [{"op": "move", "path": "/a"}], "patch"),
+        ("json", [{"op": "add", "path": "/a", "value": 1}] * 101, "patch"),
+        ("xml", {}, "patch_kind"),
+        ("", {}, "patch_kind"),
+    ],
+)
+def test_a_patch_that_is_none_names_its_field(kind: str, document: Any, field: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        patching.read(kind, document)
+    assert refused.value.field == field
+
+
+def run(graveyard: Graveyard, kind: str, patch: Any, **options: Any) -> Redrive:
+    chosen = Options(patch_kind=kind, patch=patch, **options)
+    plan = plans.make(graveyard.filter, actor="ann", reason="", options=chosen)
+    return redrives.run_in_foreground(redrives.run(plan.pk, actor="ann").pk)
+
+
+def test_the_patched_payload_is_delivered_and_the_original_kept(graveyard: Graveyard) -> None:
+    graveyard.engine.die({"region": "us", "n": 1})
+    [(message_id,)] = graveyard.engine.rows(
+        "select message_id from signalbox.dead_letter where source_queue_id = %s", graveyard.engine.queue_id
+    )
+
+    job = run(graveyard, "merge", {"region": "eu"})
+    (delivered, handle, count, payload, _) = graveyard.engine.receive_one()
+
+    assert (delivered, count, payload) == (message_id, 1, {"region": "eu", "n": 1})
+    [kept] = patching.originals(message_id)
+    assert (kept.payload, kept.redrive_id) == ({"region": "us", "n": 1}, job.pk)
+    graveyard.engine.ack(handle)
+    outcomes.refresh(job.pk)
+    job.refresh_from_db()
+    assert (job.succeeded, job.open_outcomes) == (1, 0)
+
+
+def test_a_patched_message_that_dies_again_stays_patched(make_graveyard: Callable[..., Graveyard]) -> None:
+    home, away = make_graveyard(), make_graveyard()
+    home.engine.die({"v": 1})
+    run(home, "merge", {"v": 2}, target_queue=away.queue)
+    row = away.engine.receive_one()
+    away.engine.nack(row[1], reason="rejected")
+
+    back = plans.make(away.filter, actor="ann", reason="", options=Options(target_queue=home.queue))
+    redrives.run_in_foreground(redrives.run(back.pk, actor="ann").pk)
+
+    assert home.engine.receive_one()[3] == {"v": 2}  # not what the log of its first queue has
+    assert [one.payload for one in patching.originals(row[0])] == [{"v": 1}]
+
+
+def test_what_it_does_not_apply_to_stays_and_is_counted(graveyard: Graveyard) -> None:
+    graveyard.bury(2, payload={"region": "us"})
+    others = graveyard.bury(3)
+
+    plan_job = run(graveyard, "json", [{"op": "replace", "path": "/region", "value": "eu"}])
+
+    assert (plan_job.moved, plan_job.skipped, plan_job.skipped_why) == (2, 3, {"patch": 3})
+    assert graveyard.dead() == others
+    assert plan_job.plan
+    assert plan_job.plan.radius["patch"]["not_applied"] == 3
+
+
+def test_a_payload_that_would_be_too_large_stays(make_graveyard: Callable[..., Graveyard]) -> None:
+    graveyard = make_graveyard(max_payload_bytes=1_024)
+    graveyard.bury(1)
+
+    job = run(graveyard, "merge", {"text": "x" * 2_000})
+
+    assert (job.moved, job.skipped_why) == (0, {"patch": 1})
+
+
+def test_a_large_body_is_not_patched(graveyard: Graveyard) -> None:
+    graveyard.bury(1)
+    graveyard.engine.connection.execute(
+        "update signalbox.dead_letter set body_sha256 = sha256('x'), body_bytes = 1 where source_queue_id = %s",
+        [graveyard.engine.queue_id],
+    )
+
+    assert run(graveyard, "merge", {"a": 1}).skipped_why == {"large_body": 1}
+
+
+def test_what_the_patch_does_not_change_goes_as_it_is(graveyard: Graveyard) -> None:
+    message_id = graveyard.engine.send({"a": 1})
+    graveyard.engine.nack(graveyard.engine.receive_one()[1], reason="rejected")
+
+    assert run(graveyard, "merge", {"a": 1}).moved == 1
+    assert patching.originals(message_id) == []
+
+
+def test_a_sender_who_repeats_the_original_is_known_again(make_graveyard: Callable[..., Graveyard]) -> None:
+    """The deduplication id stands for what was sent, whatever became of it since."""
+    graveyard = make_graveyard(dedup_scope="in_flight")
+    engine = graveyard.engine
+    first = engine.send({"v": 1}, deduplication_id="k")
+    for version in (2, 3):
+        engine.nack(engine.receive_one()[1], reason="rejected")
+        run(graveyard, "merge", {"v": version})
+
+        assert engine.send({"v": 1}, deduplication_id="k") == first
+    with pytest.raises(psycopg.DatabaseError, match="another body"):
+        engine.send({"v": 3}, deduplication_id="k")
