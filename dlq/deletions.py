@@ -1,10 +1,10 @@
-"""Deletions: dead letters that a filter selects, removed for good. The same walk as a redrive's, with another end."""
+"""Deletions: dead letters that a filter selects, removed. The same walk as a redrive's, with another end."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from dlq import jobs, runner, selecting, verbs
+from dlq import jobs, runner, selecting, trash, verbs
 from dlq.models import Deletion
 from queues.errors import InvalidArgument
 
@@ -17,7 +17,7 @@ def create(filter_text: str, upper_bound: int, *, actor: str, reason: str, as_of
     An empty filter is refused: whoever means everything of a queue names the queue. Raises `FilterError` and
     `InvalidArgument`.
     """
-    job = Deletion(created_by=actor, reason=reason)
+    job = Deletion(created_by=actor, reason=reason, trash_hours=trash.hours())
     selecting.freeze(job, filter_text, upper_bound, as_of)
     if not job.filter_text:
         raise InvalidArgument("filter is empty: say which dead letters to delete", "filter_text")
@@ -25,7 +25,7 @@ def create(filter_text: str, upper_bound: int, *, actor: str, reason: str, as_of
 
 
 def cancel(deletion_id: int, *, actor: str, reason: str = "") -> bool:
-    """Stop after the batch under way; what is gone stays gone. False when it was over already."""
+    """Stop after the batch under way; what is gone is in the trash. False when it was over already."""
     return jobs.cancel(Deletion, deletion_id, actor=actor, reason=reason)
 
 
@@ -41,7 +41,7 @@ def run_in_foreground(deletion_id: int) -> Deletion:
 
 def _batch(job: Deletion, now: datetime) -> float | None:
     chosen = selecting.next_ids(job, BATCH_DEAD_LETTERS)
-    deleted = verbs.delete_dead_letters(chosen.ids) if chosen.ids else 0
+    deleted = verbs.delete_dead_letters(chosen.ids, trash.removal_of(job)) if chosen.ids else 0
     job.cursor = chosen.cursor
     job.deleted += deleted
     job.skipped += len(chosen.ids) - deleted

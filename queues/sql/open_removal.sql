@@ -18,6 +18,18 @@ begin
   return v_removal_id;
 end $$;
 
+-- hold_removal(removal_id, seconds): keep what a removal has for at least so long from now. False when it has nothing left.
+create or replace function signalbox.hold_removal(removal_id bigint, seconds double precision) returns boolean
+language plpgsql
+as $$
+#variable_conflict use_column
+begin
+  update signalbox.removal r
+  set expires_at = greatest(r.expires_at, clock_timestamp() + hold_removal.seconds * interval '1 second')
+  where r.removal_id = hold_removal.removal_id and r.trashed > r.restored + r.emptied;
+  return found;
+end $$;
+
 create or replace function signalbox._check_removal(p_removal_id bigint) returns void
 language plpgsql as $$
 begin

@@ -56,6 +56,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_empty_removal": ("signalbox._empty_removal(%(removal)s, 10)", 1),
     "_hold_keys_again": ("signalbox._hold_keys_again('{1}')", []),
     "empty_trash": ("signalbox.empty_trash()", NUMBER),
+    "hold_removal": ("signalbox.hold_removal(%(removal)s, 60)", True),
     "open_removal": ("signalbox.open_removal(60) > %(removal)s", True),
     "restore": ("(signalbox.restore(%(removal)s)).restored", 1),
     "_body_is_needed": ("signalbox._body_is_needed(sha256('nowhere'))", False),
