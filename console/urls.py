@@ -6,6 +6,7 @@ from django.urls import include, path, register_converter
 
 from console import live
 from console.pages import (
+    approvals,
     audit,
     bodies,
     consumers,
@@ -26,6 +27,7 @@ from console.pages import (
     redrives,
     sessions,
     tenants,
+    trash,
 )
 
 
@@ -91,6 +93,12 @@ purge_urls = [
     path("<row:purge_id>/cancel", purges.cancel, name="purge_cancel"),
 ]
 
+undo_urls = [
+    path("new", trash.new, name="undo_new"),
+    path("<row:undo_id>", trash.show, name="undo"),
+    path("<row:undo_id>/cancel", trash.cancel, name="undo_cancel"),
+]
+
 urlpatterns = [
     path("", overview.show, name="overview"),
     path("new-queue", queue_settings.new, name="queue_new"),
@@ -102,6 +110,11 @@ urlpatterns = [
     path("redrives/", include(redrive_urls)),
     path("deletions/", include(deletion_urls)),
     path("purges/", include(purge_urls)),
+    path("trash", trash.browse, name="trash"),
+    path("undos/", include(undo_urls)),
+    path("approvals", approvals.browse, name="approvals"),
+    path("approvals/<slug:noun>/<row:job_id>/approve", approvals.approve, name="approve"),
+    path("approvals/<slug:noun>/<row:job_id>/refuse", approvals.refuse, name="refuse"),
     path("consumers", consumers.browse, name="consumers"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
     path("tenants", tenants.browse, name="tenants"),

@@ -10,9 +10,17 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from dlq import jobs
+from dlq.finding import Query
 from dlq.kicks import kick
 from dlq.models import Deletion, Job, Purge, Redrive, Undo
 from queues.errors import InvalidArgument
+
+COUNT = """
+select (select count(*) from signalbox.redrive where state = 'awaiting')
+  + (select count(*) from signalbox.deletion where state = 'awaiting')
+  + (select count(*) from signalbox.purge where state = 'awaiting')
+  + (select count(*) from signalbox.undo where state = 'awaiting')
+"""
 
 MODELS: dict[str, type[Job]] = {model.NOUN: model for model in (Redrive, Deletion, Purge, Undo)}
 
@@ -24,8 +32,9 @@ def waiting() -> list[Job]:
 
 
 def count() -> int:
-    """How many there are."""
-    return sum(model._default_manager.filter(state=Job.State.AWAITING).count() for model in MODELS.values())
+    """How many there are. One query, by indexes that hold nothing else."""
+    [(found,)] = Query(COUNT, []).rows()
+    return int(found)
 
 
 def approve(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:

@@ -11,16 +11,26 @@ from queues.errors import InvalidArgument
 BATCH_DEAD_LETTERS = 1_000
 
 
-def create(filter_text: str, upper_bound: int, *, actor: str, reason: str, as_of: datetime | None = None) -> Deletion:
+def create(
+    filter_text: str,
+    upper_bound: int,
+    *,
+    actor: str,
+    reason: str,
+    as_of: datetime | None = None,
+    confirmed: bool = True,
+) -> Deletion:
     """Start deleting what the filter selects up to a dead-letter id; look first with `plans.preview`.
 
-    An empty filter is refused: whoever means everything of a queue names the queue. Raises `FilterError` and
-    `InvalidArgument`.
+    A large one has to be `confirmed`, by a word that was typed. An empty filter is refused: whoever means everything of
+    a queue names the queue. Raises `FilterError` and `InvalidArgument`.
     """
     job = Deletion(created_by=actor, reason=reason, trash_hours=trash.hours())
     selecting.freeze(job, filter_text, upper_bound, as_of)
     if not job.filter_text:
         raise InvalidArgument("filter is empty: say which dead letters to delete", "filter_text")
+    if not confirmed and trash.must_confirm(job.total_estimate if job.total_is_exact else None):
+        raise InvalidArgument("Type the word delete.", "confirmation")
     return jobs.start(job)
 
 

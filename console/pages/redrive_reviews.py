@@ -35,7 +35,8 @@ def new(request: HttpRequest) -> HttpResponse:
             field = getattr(error, "field", None)
             form.add_error(field if field in form.fields else None, str(error))
         else:
-            messages.success(request, f"Redrive {job.redrive_id} is on its way.")
+            waits = "waits for a second person" if job.is_awaiting else "is on its way"
+            messages.success(request, f"Redrive {job.redrive_id} {waits}.")
             return redirect("redrive", job.redrive_id)
     return _review(request, form)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.conf import LazySettings
 from playwright.sync_api import Page, expect
 
+from dlq import purge, undo
 from tests.browser.conftest import PASSWORD
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
@@ -30,6 +33,9 @@ PATHS = [
     "/redrives",
     "/redrives/new?q=queue:Q",
     "/deletions/new?q=queue:Q",
+    "/trash",
+    "/undos/new?noun=purge&id=P",
+    "/approvals",
     "/consumers",
     "/old-snapshots",
     "/audit",
@@ -44,15 +50,29 @@ OpenConsole = Callable[..., Page]
 
 
 @pytest.fixture
-def paths(engine: Engine) -> list[str]:
+def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     """Every kind of page, over a queue that has something of everything."""
     engine.die({"order": {"id": 1}}, error_class="TimeoutError", error="late", details="File 'x', line 3")
     message_id = engine.send({"order": {"id": 2, "lines": [1, 2, {"sku": "a"}]}}, attributes={"region": "eu"})
     engine.send(delay_seconds=600)
     engine.receive(consumer="worker-1")
+    undoable = _purged_and_asked_back(engine, settings)
     engine.value("select signalbox.fold()")
     engine.value("select signalbox.record_history()")
-    return [path.replace("Q", engine.queue).replace("M", str(message_id)) for path in PATHS]
+    numbers = {"Q": engine.queue, "M": str(message_id), "=P": f"={undoable}"}
+    return [reduce(lambda text, name: text.replace(name, numbers[name]), numbers, path) for path in PATHS]
+
+
+def _purged_and_asked_back(engine: Engine, settings: LazySettings) -> int:
+    """A purge whose messages are in the trash, and an undo of it that waits for a second person."""
+    for n in range(2):
+        engine.send(n, delay_seconds=600)
+    bounds = purge.preview(engine.queue, ["scheduled"]).bounds
+    job = purge.create(engine.queue, ["scheduled"], bounds, engine.queue, actor="ann", reason="wrong <b>queue</b>")
+    purge.run_in_foreground(job.pk)
+    settings.APPROVAL_UNDO_MESSAGES = 1
+    assert undo.create("purge", job.pk, actor="ann", reason="not those").is_awaiting
+    return int(job.pk)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
