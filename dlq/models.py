@@ -315,3 +315,36 @@ class Undo(Job):
             "restored": self.restored,
             "skipped": self.skipped,
         }
+
+
+class MaskingRule(models.Model):
+    """A path into payloads or attributes that is shown as a mask: in one queue, in a tenant's queues, or in all."""
+
+    class Part(models.TextChoices):
+        PAYLOAD = "payload"
+        ATTRIBUTES = "attributes"
+
+    masking_rule_id = models.BigAutoField(primary_key=True)
+    part = models.CharField(max_length=10, choices=Part.choices)
+    path = models.CharField(max_length=200)
+    queue_name = models.CharField(max_length=100, db_default="")
+    tenant_name = models.CharField(max_length=100, db_default="")
+    created_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "masking_rule"
+        ordering = ("queue_name", "tenant_name", "part", "path")
+        constraints = [
+            models.UniqueConstraint(fields=["queue_name", "tenant_name", "part", "path"], name="masking_rule_once"),
+            models.CheckConstraint(
+                name="masking_rule_scope", condition=models.Q(queue_name="") | models.Q(tenant_name="")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.part}.{self.path}"
+
+    def summary(self) -> dict[str, Any]:
+        """What the audit keeps of it."""
+        return {"part": self.part, "path": self.path, "queue": self.queue_name, "tenant": self.tenant_name}

@@ -8,7 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console import causes, jobs, roles
+from console import causes, jobs, masked, roles
+from console.filterbar import readable_filter
 from console.forms import DeletionForm
 from console.frame import Frame
 from console.htmx import render_page
@@ -30,6 +31,7 @@ def new(request: HttpRequest) -> HttpResponse:
         options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
         confirmed = form.cleaned_data["confirmation"] == form.WORD
         try:
+            readable_filter(form.cleaned_data["filter_text"], request.user)
             job = deletions.create(actor=request.user.get_username(), confirmed=confirmed, **options)
         except (SignalboxError, FilterError) as error:
             field = getattr(error, "field", None)
@@ -45,7 +47,9 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
     mistake, preview = None, None
     text = (form["filter_text"].value() or "") if form else chosen_text(request)
     try:
-        preview = plans.preview(text, with_payloads=roles.may(request.user, "see_payloads")) if text else None
+        readable_filter(text, request.user)
+        see = roles.may(request.user, "see_payloads")
+        preview = masked.preview(plans.preview(text, with_payloads=see)) if text else None
     except FilterError as error:
         mistake = error
     context = {
@@ -54,7 +58,7 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
         "filter_text": text,
         "mistake": mistake,
         "preview": preview,
-        "causes": causes.read(parse(text)) if preview else None,
+        "causes": masked.found_causes(causes.read(parse(text))) if preview else None,
         "form": form or DeletionForm(),
         "hours": trash.hours(),
         "confirm_above": settings.CONFIRM_ABOVE_MESSAGES,

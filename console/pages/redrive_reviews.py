@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from console import causes, roles
+from console import causes, masked, roles
 from console.filterbar import readable_filter
 from console.forms import RedriveForm
 from console.frame import Frame
@@ -30,6 +30,7 @@ def new(request: HttpRequest) -> HttpResponse:
     form = RedriveForm(request.POST) if request.method == "POST" else None
     if form is not None and form.is_valid():
         try:
+            readable_filter(form.cleaned_data["filter_text"], request.user)
             job = redrives.create(actor=request.user.get_username(), **_options(form))
         except (SignalboxError, FilterError) as error:
             field = getattr(error, "field", None)
@@ -63,7 +64,7 @@ def _review(request: HttpRequest, form: RedriveForm | None) -> HttpResponse:
         "filter_text": text,
         "mistake": mistake,
         "preview": preview,
-        "causes": causes.read(parse(text)) if preview else None,
+        "causes": masked.found_causes(causes.read(parse(text))) if preview else None,
         "target": target,
         "queues": _destinations(),
         "form": form or RedriveForm(initial={"rate_per_second": DEFAULT_RATE}),
@@ -74,7 +75,7 @@ def _review(request: HttpRequest, form: RedriveForm | None) -> HttpResponse:
 
 def _look(request: HttpRequest, text: str, target: str) -> Preview:
     readable_filter(text, request.user)
-    return plans.preview(text, target or None, with_payloads=roles.may(request.user, "see_payloads"))
+    return masked.preview(plans.preview(text, target or None, with_payloads=roles.may(request.user, "see_payloads")))
 
 
 def _destinations() -> list[str]:

@@ -1,6 +1,7 @@
-"""Jobs above a threshold wait for a second person, and the tables hold everybody to it."""
+"""Jobs above a threshold wait for a second person, and the tables hold everybody to it; and what of messages is masked."""
 
 from django.db import migrations, models
+from django.db.models.functions import Now
 
 STATES = [
     *[(state, state.capitalize()) for state in ("pending", "running", "paused", "cancelled", "done", "failed")],
@@ -47,6 +48,36 @@ def _approval(model: str) -> list[migrations.operations.base.Operation]:
     ]
 
 
+MASKING = migrations.CreateModel(
+    name="MaskingRule",
+    fields=[
+        ("masking_rule_id", models.BigAutoField(primary_key=True, serialize=False)),
+        (
+            "part",
+            models.CharField(choices=[("payload", "Payload"), ("attributes", "Attributes")], max_length=10),
+        ),
+        ("path", models.CharField(max_length=200)),
+        ("queue_name", models.CharField(db_default="", max_length=100)),
+        ("tenant_name", models.CharField(db_default="", max_length=100)),
+        ("created_by", models.CharField(max_length=150)),
+        ("created_at", models.DateTimeField(db_default=Now())),
+    ],
+    options={
+        "db_table": "masking_rule",
+        "ordering": ("queue_name", "tenant_name", "part", "path"),
+        "constraints": [
+            models.UniqueConstraint(fields=["queue_name", "tenant_name", "part", "path"], name="masking_rule_once"),
+            models.CheckConstraint(
+                name="masking_rule_scope", condition=models.Q(queue_name="") | models.Q(tenant_name="")
+            ),
+        ],
+    },
+)
+
+
 class Migration(migrations.Migration):
     dependencies = [("dlq", "0003_trash")]
-    operations = [operation for model in ("redrive", "deletion", "purge", "undo") for operation in _approval(model)]
+    operations = [
+        *(operation for model in ("redrive", "deletion", "purge", "undo") for operation in _approval(model)),
+        MASKING,
+    ]

@@ -41,6 +41,7 @@ PATHS = [
     "/audit",
     "/tenants",
     "/people",
+    "/masking",
     "/new-queue",
     "/messages/M",
 ]
