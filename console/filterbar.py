@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest
 
-from console.roles import denial
+from console.roles import denial, may
 from dlq.filters import Filter, FilterError, parse
+from dlq.masking_rules import Masking
 
 LONGEST = 2_000
 
@@ -55,12 +56,17 @@ class FilterBar:
 MASKED_KEYS = {"payload", "attr", "error"}
 
 
-def readable_filter(text: str, user: AbstractBaseUser | AnonymousUser) -> Filter:
-    """The filter that `text` holds; raises FilterError at a mistake, or at a key that is masked for `user`."""
+def readable_filter(text: str, user: AbstractBaseUser | AnonymousUser, *queues: str) -> Filter:
+    """The filter that `text` holds; raises FilterError at a mistake, or at what is masked for `user`.
+
+    `queues` are those whose messages are listed; without any, those that the filter names, or all.
+    """
     chosen = parse(text)
     for term in chosen.terms:
         if term.key in MASKED_KEYS and (reason := denial(user, "see_payloads")):
             raise term.error(f"{term.key}: is masked. {reason}", "a key about facts, such as class: or age:")
+    if not may(user, "reveal"):
+        Masking().check(chosen, *queues)
     return chosen
 
 

@@ -236,25 +236,19 @@ class RedriveForm(RateForm, FrozenForm):
 
 
 class DeletionForm(FrozenForm):
-    """A deletion about to start; a word is typed, since nothing brings the messages back."""
+    """A deletion about to start; when it is large a word is typed."""
 
     WORD = "delete"
-    confirmation = forms.CharField(max_length=20)
-
-    def clean_confirmation(self) -> str:
-        typed: str = self.cleaned_data["confirmation"]
-        if typed != self.WORD:
-            raise forms.ValidationError(f"Type the word {self.WORD}.")
-        return typed
+    confirmation = forms.CharField(max_length=20, required=False)
 
 
 class PurgeForm(forms.Form):
-    """A purge about to start; the name of the queue is typed."""
+    """A purge about to start; when it is large the name of the queue is typed."""
 
     states = forms.MultipleChoiceField(error_messages={"required": "Choose at least one state."})
     through_message_id = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
     through_dead_letter_id = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
-    typed_name = forms.CharField(label="Name of the queue", max_length=100)
+    typed_name = forms.CharField(label="Name of the queue", max_length=100, required=False)
     reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
 
     def __init__(self, data: Any = None, *, states: list[str]) -> None:

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from console import fleet, preferences, roles, wording
+from dlq import approvals
 from dlq.models import Redrive
 
 
@@ -87,11 +88,16 @@ class Frame:
         active = Redrive.objects.filter(state__in=Redrive.ACTIVE_STATES).count()
         running = f"{wording.plural(active, 'redrive')} under way"
         yield self._entry("Redrives", "redrives", ("redrive",), active, running, "plain")
+        asked = approvals.count()
+        waits = f"{wording.plural(asked, 'job')} waiting for a second person"
+        yield self._entry("Approvals", "approvals", ("approvals",), asked, waits, "bad")
+        yield self._entry("Trash", "trash", ("trash", "undo"), 0, "", "")
         consumers = wording.plural(now.consumers, "consumer") + " seen in the last minute"
         yield self._entry("Consumers", "consumers", ("consumer",), now.consumers, consumers, "")
         yield self._entry("Tenants", "tenants", ("tenants", "tenant"), 0, "", "")
         yield self._entry("Audit", "audit", ("audit",), 0, "", "")
         if not self.denied["administer"]:
+            yield self._entry("Masking", "masking", ("masking",), 0, "", "")
             yield self._entry("People", "people", ("people", "person"), 0, "", "")
 
     def _entry(self, label: str, name: str, nouns: tuple[str, ...], count: int, words: str, badge: str) -> Entry:

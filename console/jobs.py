@@ -46,6 +46,8 @@ def _hint(job: Job) -> str:
     """One sentence about a job that does not move, and what to do."""
     if job.state == Job.State.PAUSED:
         return "Paused: it goes on where it stopped."
+    if job.state == Job.State.AWAITING:
+        return "Waiting for a second person: nothing happens until somebody other than its author approves it."
     waited = (datetime.now(UTC) - job.created_at).total_seconds()
     if job.state == Job.State.PENDING and not job.started_at:
         if waited < WORKER_EXPECTED_WITHIN_SECONDS:

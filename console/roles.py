@@ -1,4 +1,4 @@
-"""Who may do what: six permissions, bundled into three roles, denied unless given.
+"""Who may do what: eight permissions, bundled into three roles, denied unless given.
 
 Roles are Django groups, made again after every migration. Views name the permission they need with
 `requires`, and templates ask the same question: a denied action stays visible, disabled, with the reason.
@@ -22,6 +22,8 @@ PERMISSIONS = {
     "see_payloads": "see payloads, attributes and stacks, and send test messages",
     "redrive": "redrive dead letters",
     "purge": "purge messages",
+    "approve": "decide about what others ask for above the thresholds",
+    "reveal": "reveal masked fields",
     "configure": "create, configure, pause and resume queues",
     "administer": "give people their roles",
 }

@@ -250,6 +250,14 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(SIGNALBOX_HOME / "beat-schedule")
 CELERY_TIMEZONE = TIME_ZONE
 
+# What is removed stays in the trash so long; above a number of messages a name is typed, or a second person decides.
+TRASH_HOURS = env_number("TRASH_HOURS", 24, low=0, high=8_760)
+CONFIRM_ABOVE_MESSAGES = env_number("CONFIRM_ABOVE_MESSAGES", 0, low=0, high=1_000_000_000)
+APPROVAL_REDRIVE_MESSAGES = env_number("APPROVAL_REDRIVE_MESSAGES", 0, low=0, high=1_000_000_000)
+APPROVAL_DELETE_MESSAGES = env_number("APPROVAL_DELETE_MESSAGES", 0, low=0, high=1_000_000_000)
+APPROVAL_UNDO_MESSAGES = env_number("APPROVAL_UNDO_MESSAGES", 0, low=0, high=1_000_000_000)
+APPROVAL_HOURS = env_number("APPROVAL_HOURS", 24, low=1, high=720)
+
 METRICS_TOKEN = env_text("METRICS_TOKEN", "")
 OLD_SNAPSHOT_SECONDS = env_number("OLD_SNAPSHOT_SECONDS", 60, low=1, high=86_400)
 SECURE_REDIRECT_EXEMPT = [r"^metrics$", r"^healthz$"]  # scrapers and probes come from inside, past the proxy with TLS

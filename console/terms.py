@@ -6,9 +6,11 @@ term = [ "-" ] [ key ":" ] value { "," value }
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from dlq.filters.readings import MisreadError
 from dlq.filters.scanner import Scanner
 
 _KEY = re.compile(r'[^\s":,]+(?=:)')
@@ -17,10 +19,11 @@ _VALUE = re.compile(r'[^\s",]+')
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a list; `choices` are its only values, if it has such."""
+    """One key of a list; `choices` are its only values, if any, and `read` raises MisreadError at a wrong one."""
 
     help: str
     choices: tuple[str, ...] = ()
+    read: Callable[[str], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,4 +69,9 @@ def _value(scanner: Scanner, start: int, name: str, key: Key) -> str:
         raise scanner.error(start, f"{name}: has no value.", expected)
     if key.choices and value not in key.choices:
         raise scanner.error(at, f"{name}: has no such value.", f"one of {', '.join(key.choices)}")
+    if key.read:
+        try:
+            key.read(value)
+        except MisreadError as misread:
+            raise scanner.error(at, f"{name}: does not read.", str(misread)) from None
     return value

@@ -8,6 +8,7 @@ from django.urls import include, path, register_converter
 
 from console import live
 from console.pages import (
+    approvals,
     audit,
     bodies,
     clusters,
@@ -17,6 +18,7 @@ from console.pages import (
     deletions,
     health,
     lanes,
+    masking,
     messages,
     metrics,
     old_snapshots,
@@ -30,6 +32,7 @@ from console.pages import (
     redrives,
     sessions,
     tenants,
+    trash,
 )
 
 
@@ -78,6 +81,7 @@ queue_urls = [
     path("resume", queues.resume, name="queue_resume"),
     path("messages", messages.browse, name="queue_messages"),
     path("messages/<row:message_id>", messages.show, name="message"),
+    path("messages/<row:message_id>/reveal", masking.reveal, name="message_reveal"),
     path("messages/<row:message_id>/body", bodies.show, name="message_body"),
     path("purge", purges.new, name="queue_purge"),
     path("send", messages.send, name="queue_send"),
@@ -119,6 +123,12 @@ purge_urls = [
     path("<row:purge_id>/cancel", purges.cancel, name="purge_cancel"),
 ]
 
+undo_urls = [
+    path("new", trash.new, name="undo_new"),
+    path("<row:undo_id>", trash.show, name="undo"),
+    path("<row:undo_id>/cancel", trash.cancel, name="undo_cancel"),
+]
+
 urlpatterns = [
     path("", overview.show, name="overview"),
     path("new-queue", queue_settings.new, name="queue_new"),
@@ -134,11 +144,18 @@ urlpatterns = [
     path("redrives/", include(redrive_urls)),
     path("deletions/", include(deletion_urls)),
     path("purges/", include(purge_urls)),
+    path("trash", trash.browse, name="trash"),
+    path("undos/", include(undo_urls)),
+    path("approvals", approvals.browse, name="approvals"),
+    path("approvals/<slug:noun>/<row:job_id>/approve", approvals.approve, name="approve"),
+    path("approvals/<slug:noun>/<row:job_id>/refuse", approvals.refuse, name="refuse"),
     path("consumers", consumers.browse, name="consumers"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
     path("tenants", tenants.browse, name="tenants"),
     path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
     path("audit", audit.browse, name="audit"),
+    path("masking", masking.browse, name="masking"),
+    path("masking/<row:rule_id>/remove", masking.remove, name="masking_remove"),
     path("people", people.browse, name="people"),
     path("people/<row:person_id>", people.change, name="person"),
     path("healthz", health.healthz, name="healthz"),

@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 
 from dlq.kicks import kick
 from dlq.models import Job
+from dlq.thresholds import hold_back
 from queues import audit
 from queues.models import Queue
 
@@ -34,13 +35,17 @@ class DatabaseClock(Func):
 
 
 def start(job: J, *, kicked: bool = True) -> J:
-    """Save a new job with its audit row, and kick it once it is committed, unless the caller runs it."""
+    """Save a new job with its audit row, and kick it once it is committed, unless a second person is to decide.
+
+    Not `kicked`: the caller runs it.
+    """
     job.reason = job.reason[:500]
     with transaction.atomic():
+        hold_back(job)
         job.save(force_insert=True)
         job.refresh_from_db()
-        record(job, "create", job.created_by, job.reason)
-        if kicked:
+        record(job, "ask" if job.is_awaiting else "create", job.created_by, job.reason)
+        if kicked and not job.is_awaiting:
             transaction.on_commit(lambda: kick(job.NOUN, job.pk))
     return job
 
@@ -62,7 +67,7 @@ def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **ane
 def cancel(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
     """Stop for good after the batch under way; the rest stays where it is. False when the job was over."""
     ended = {"state": Job.State.CANCELLED, "finished_at": DatabaseClock()}
-    return _change(model, job_id, "cancel", actor, reason, Job.ACTIVE_STATES, **ended)
+    return _change(model, job_id, "cancel", actor, reason, Job.UNDECIDED_STATES, **ended)
 
 
 def fail(model: type[Job], job_id: int, error: str) -> bool:

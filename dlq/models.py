@@ -15,7 +15,29 @@ from dlq import cluster_models as cluster_models  # theirs are in a file of thei
 from dlq.plan_models import Plan
 from dlq.plan_options import MAX_RATE_PER_SECOND, Options
 
-__all__ = ["MAX_RATE_PER_SECOND", "Deletion", "Job", "Plan", "Purge", "Redrive", "Selection"]
+__all__ = ["MAX_RATE_PER_SECOND", "Deletion", "Job", "Plan", "Purge", "Redrive", "Selection", "Undo"]
+
+
+def _approval(table: str) -> list[models.BaseConstraint]:
+    """Nobody approves his own job, and one that needs approval runs only with it: whatever the code above says."""
+    unapproved = [Job.State.AWAITING, Job.State.REFUSED, Job.State.EXPIRED, Job.State.CANCELLED]
+    return [
+        models.CheckConstraint(
+            name=f"{table}_second_person",
+            condition=models.Q(approved_by=None) | ~models.Q(approved_by=models.F("created_by")),
+        ),
+        models.CheckConstraint(
+            name=f"{table}_approved",
+            condition=models.Q(needs_approval=False)
+            | models.Q(approved_by__isnull=False)
+            | models.Q(state__in=unapproved),
+        ),
+    ]
+
+
+def _awaiting(table: str) -> models.Index:
+    """The very few jobs that wait for a second person."""
+    return models.Index(fields=["approval_expires_at"], name=f"{table}_awaiting", condition=models.Q(state="awaiting"))
 
 
 def _active(table: str) -> models.Index:
@@ -37,10 +59,14 @@ class Job(models.Model):
         CANCELLED = "cancelled"
         DONE = "done"
         FAILED = "failed"
+        AWAITING = "awaiting", "awaiting approval"  # a second person decides; nobody runs it
+        REFUSED = "refused"
+        EXPIRED = "expired"  # nobody decided in time
 
     NOUN: ClassVar[str]
     ACTIVE_STATES: ClassVar = (State.PENDING, State.RUNNING, State.PAUSED)
     RUNNABLE_STATES: ClassVar = (State.PENDING, State.RUNNING)
+    UNDECIDED_STATES: ClassVar = (*ACTIVE_STATES, State.AWAITING)
 
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.PENDING)
     created_by = models.CharField(max_length=150)
@@ -54,9 +80,18 @@ class Job(models.Model):
     total_is_exact = models.BooleanField(db_default=False, help_text="False: there are more than that.")
     runner = models.UUIDField(null=True)
     lease_expires_at = models.DateTimeField(null=True)
+    needs_approval = models.BooleanField(db_default=False, help_text="It touches more than one person may decide.")
+    approval_expires_at = models.DateTimeField(null=True)
+    approved_by = models.CharField(max_length=150, null=True)
+    decided_at = models.DateTimeField(null=True)
+    decision_reason = models.CharField(max_length=500, db_default="")
 
     class Meta:
         abstract = True
+
+    @property
+    def is_awaiting(self) -> bool:
+        return self.state == self.State.AWAITING
 
     @property
     def is_active(self) -> bool:
@@ -84,6 +119,16 @@ class Job(models.Model):
     def summary(self) -> dict[str, Any]:
         """What the audit keeps of this job."""
         raise NotImplementedError
+
+
+class Removing(models.Model):
+    """What jobs have that remove messages: where these go, and for how long they can be put back."""
+
+    trash_hours = models.IntegerField(db_default=0, help_text="How long they can be put back; 0 is not at all.")
+    removal_id = models.BigIntegerField(null=True, help_text="The removal of the engine that has them.")
+
+    class Meta:
+        abstract = True
 
 
 class Selection(Job):
@@ -152,12 +197,14 @@ class Redrive(Selection):
         db_table = "redrive"
         indexes = [
             _active("redrive"),
+            _awaiting("redrive"),
             models.Index(fields=["redrive_id"], name="redrive_watching", condition=models.Q(watching=True)),
         ]
         constraints = [
             models.CheckConstraint(
                 name="redrive_rate", condition=models.Q(rate_per_second__range=(1, MAX_RATE_PER_SECOND))
-            )
+            ),
+            *_approval("redrive"),
         ]
 
     def __str__(self) -> str:
@@ -204,8 +251,8 @@ class Redrive(Selection):
         }
 
 
-class Deletion(Selection):
-    """Deletes the selected dead letters for good."""
+class Deletion(Removing, Selection):
+    """Deletes the selected dead letters."""
 
     NOUN = "deletion"
 
@@ -214,7 +261,8 @@ class Deletion(Selection):
 
     class Meta:
         db_table = "deletion"
-        indexes = [_active("deletion")]
+        indexes = [_active("deletion"), _awaiting("deletion")]
+        constraints = _approval("deletion")
 
     def __str__(self) -> str:
         return f"deletion #{self.deletion_id}"
@@ -230,10 +278,11 @@ class Deletion(Selection):
             "upper_bound": self.upper_bound,
             "deleted": self.deleted,
             "skipped": self.skipped,
+            "trash_hours": self.trash_hours,
         }
 
 
-class Purge(Job):
+class Purge(Removing, Job):
     """Empties a queue of the messages in some states, up to both bounds: what comes later has a higher id."""
 
     NOUN = "purge"
@@ -247,7 +296,12 @@ class Purge(Job):
 
     class Meta:
         db_table = "purge"
-        indexes = [_active("purge"), models.Index(fields=["queue_name", "-purge_id"], name="purge_queue")]
+        indexes = [
+            _active("purge"),
+            _awaiting("purge"),
+            models.Index(fields=["queue_name", "-purge_id"], name="purge_queue"),
+        ]
+        constraints = _approval("purge")
 
     def __str__(self) -> str:
         return f"purge #{self.purge_id}"
@@ -267,4 +321,78 @@ class Purge(Job):
             "through_message_id": self.through_message_id,
             "through_dead_letter_id": self.through_dead_letter_id,
             "purged": self.purged,
+            "trash_hours": self.trash_hours,
         }
+
+
+class Undo(Job):
+    """Puts back what a purge or a deletion removed, as far as it is still in the trash."""
+
+    NOUN = "undo"
+
+    undo_id = models.BigAutoField(primary_key=True)
+    removal_id = models.BigIntegerField()
+    undoes_noun = models.CharField(max_length=20)
+    undoes_id = models.BigIntegerField()
+    queue_name = models.CharField(max_length=100, db_default="")
+    cursor_turn = models.BigIntegerField(db_default=-1)
+    cursor_message_id = models.BigIntegerField(db_default=-1)
+    restored = models.BigIntegerField(db_default=0)
+    skipped = models.BigIntegerField(db_default=0, help_text="They could not come back, and stay in the trash.")
+
+    class Meta:
+        db_table = "undo"
+        indexes = [_active("undo"), _awaiting("undo"), models.Index(fields=["removal_id"], name="undo_removal")]
+        constraints = _approval("undo")
+
+    def __str__(self) -> str:
+        return f"undo #{self.undo_id}"
+
+    @property
+    def handled(self) -> int:
+        return self.restored + self.skipped
+
+    @property
+    def about_queue(self) -> str | None:
+        return self.queue_name or None
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "undo_id": self.undo_id,
+            f"{self.undoes_noun}_id": self.undoes_id,
+            "restored": self.restored,
+            "skipped": self.skipped,
+        }
+
+
+class MaskingRule(models.Model):
+    """A path into payloads or attributes that is shown as a mask: in one queue, in a tenant's queues, or in all."""
+
+    class Part(models.TextChoices):
+        PAYLOAD = "payload"
+        ATTRIBUTES = "attributes"
+
+    masking_rule_id = models.BigAutoField(primary_key=True)
+    part = models.CharField(max_length=10, choices=Part.choices)
+    path = models.CharField(max_length=200)
+    queue_name = models.CharField(max_length=100, db_default="")
+    tenant_name = models.CharField(max_length=100, db_default="")
+    created_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "masking_rule"
+        ordering = ("queue_name", "tenant_name", "part", "path")
+        constraints = [
+            models.UniqueConstraint(fields=["queue_name", "tenant_name", "part", "path"], name="masking_rule_once"),
+            models.CheckConstraint(
+                name="masking_rule_scope", condition=models.Q(queue_name="") | models.Q(tenant_name="")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.part}.{self.path}"
+
+    def summary(self) -> dict[str, Any]:
+        """What the audit keeps of it."""
+        return {"part": self.part, "path": self.path, "queue": self.queue_name, "tenant": self.tenant_name}

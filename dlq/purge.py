@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dlq import jobs, runner, selecting, verbs
+from dlq import jobs, runner, selecting, trash, verbs
 from dlq.finding import Query
 from dlq.models import Purge
 from queues import control
@@ -55,16 +55,16 @@ def preview(queue: str, states: Collection[str]) -> Preview:
 
 
 def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str, *, actor: str, reason: str) -> Purge:
-    """Start a purge; `typed_name` is what the actor typed to confirm and must be the queue's name.
+    """Start a purge; `typed_name` is what the actor typed to confirm and must be the queue's name, when it is large.
 
     Raises `QueueNotFound` and `InvalidArgument`.
     """
     found = control.get_queue(queue)
     chosen = _checked(found, states)
-    if typed_name != queue:
-        raise InvalidArgument(f"type the name of the queue, {queue}, to confirm", "typed_name")
     now = _bounds()  # nobody purges what is yet to be sent
     [numbers] = read_numbers([found.queue_id])
+    if typed_name != queue and trash.must_confirm(sum(_depth(numbers, state) for state in chosen)):
+        raise InvalidArgument(f"type the name of the queue, {queue}, to confirm", "typed_name")
     job = Purge(
         queue_name=queue,
         states=chosen,
@@ -72,6 +72,7 @@ def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str,
         through_dead_letter_id=min(bounds.through_dead_letter_id, now.through_dead_letter_id),
         total_estimate=sum(_depth(numbers, state) for state in chosen),
         total_is_exact=True,
+        trash_hours=trash.hours(),
         created_by=actor,
         reason=reason,
     )
@@ -79,7 +80,7 @@ def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str,
 
 
 def cancel(purge_id: int, *, actor: str, reason: str = "") -> bool:
-    """Stop after the batch under way; what is gone stays gone. False when it was over already."""
+    """Stop after the batch under way; what is gone is in the trash. False when it was over already."""
     return jobs.cancel(Purge, purge_id, actor=actor, reason=reason)
 
 
@@ -119,7 +120,12 @@ def _bounds() -> Bounds:
 
 def _batch(job: Purge, now: datetime) -> float | None:
     removed = verbs.purge(
-        job.queue_name, job.states, job.through_message_id, job.through_dead_letter_id, BATCH_MESSAGES
+        job.queue_name,
+        job.states,
+        job.through_message_id,
+        job.through_dead_letter_id,
+        BATCH_MESSAGES,
+        trash.removal_of(job),
     )
     job.purged += removed
     return 0.0 if removed else None

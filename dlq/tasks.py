@@ -12,14 +12,14 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready
 
-from dlq import deletions, jobs, outcomes, purge, redrives
+from dlq import approvals, deletions, jobs, outcomes, purge, redrives, undo
 from dlq.kicks import kick
-from dlq.models import Deletion, Job, Purge, Redrive
+from dlq.models import Deletion, Job, Purge, Redrive, Undo
 from dlq.runner import Ending
 
 SWEEP_SECONDS = 15.0
 OUTCOMES_SECONDS = 5.0
-JOB_MODELS: tuple[type[Job], ...] = (Redrive, Deletion, Purge)
+JOB_MODELS: tuple[type[Job], ...] = (Redrive, Deletion, Purge, Undo)
 
 
 @shared_task(name="dlq.redrive")  # type: ignore[untyped-decorator]
@@ -40,9 +40,17 @@ def run_purge(purge_id: int) -> None:
     _again(purge.run_slice(purge_id), Purge, purge_id)
 
 
+@shared_task(name="dlq.undo")  # type: ignore[untyped-decorator]
+def run_undo(undo_id: int) -> None:
+    """Put messages back for up to twenty seconds."""
+    _again(undo.run_slice(undo_id), Undo, undo_id)
+
+
 @shared_task(name="dlq.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> int:
-    """Kick every job that wants a runner and has none that lives; returns how many there were."""
+    """Kick every job that wants a runner and has none that lives; returns how many. Ends what nobody approved."""
+    for awaiting in JOB_MODELS:
+        approvals.expire(awaiting)
     stale = [(model.NOUN, job_id) for model in JOB_MODELS for job_id in _stale(model)]
     for noun, job_id in stale:
         kick(noun, job_id)

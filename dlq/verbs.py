@@ -47,17 +47,46 @@ def newest_redriven() -> int:
     return _number("select coalesce(pg_sequence_last_value('signalbox.redriven_id'::regclass), 0)", [])
 
 
-def delete_dead_letters(ids: Sequence[int]) -> int:
-    """Delete these dead letters; returns how many of them were still there."""
-    return _number("select signalbox.delete_dead_letters(%s::bigint[])", [list(ids)])
+def delete_dead_letters(ids: Sequence[int], removal_id: int | None = None) -> int:
+    """Delete these dead letters, for good without a removal; returns how many of them were still there."""
+    return _number("select signalbox.delete_dead_letters(%s::bigint[], %s::bigint)", [list(ids), removal_id])
 
 
-def purge(queue: str, states: Sequence[str], through_message_id: int, through_dead_letter_id: int, most: int) -> int:
-    """Purge at most so many messages; returns how many there were. Zero: nothing is left."""
+def purge(
+    queue: str,
+    states: Sequence[str],
+    through_message_id: int,
+    through_dead_letter_id: int,
+    most: int,
+    removal_id: int | None = None,
+) -> int:
+    """Purge at most so many messages, for good without a removal; returns how many. Zero: nothing is left."""
     return _number(
-        "select signalbox.purge(%s::text, %s::bigint, %s::text[], %s::int, %s::bigint)",
-        [queue, through_message_id, list(states), most, through_dead_letter_id],
+        "select signalbox.purge(%s::text, %s::bigint, %s::text[], %s::int, %s::bigint, %s::bigint)",
+        [queue, through_message_id, list(states), most, through_dead_letter_id, removal_id],
     )
+
+
+def open_removal(keep_seconds: float) -> int:
+    """Begin a removal: what goes to it can be put back for so long."""
+    return _number("select signalbox.open_removal(%s)", [keep_seconds])
+
+
+def hold_removal(removal_id: int, seconds: float) -> bool:
+    """Keep what a removal has for at least so long from now. False when it has nothing left."""
+    return bool(_number("select signalbox.hold_removal(%s, %s)::int", [removal_id, seconds]))
+
+
+def restore(
+    removal_id: int, after_turn: int, after_message_id: int, most: int
+) -> tuple[int, int, tuple[int, int] | None]:
+    """Put back at most so many: (restored, skipped, cursor behind them or None when nothing was left)."""
+    restored, skipped, turn, message_id = _row(
+        "select restored, skipped, last_turn, last_message_id"
+        " from signalbox.restore(%s::bigint, %s::bigint, %s::bigint, %s::int)",
+        [removal_id, after_turn, after_message_id, most],
+    )
+    return restored, skipped, None if turn is None else (turn, message_id)
 
 
 def _number(statement: Query, params: list[Any]) -> int:

@@ -108,16 +108,22 @@ class Queue(models.Model):
 
 
 class AuditEvent(models.Model):
-    """What somebody did, to what, and why. Rows are only ever added, by `queues.audit.record`."""
+    """What somebody did, to what, and why. Only ever added, by `queues.audit.record`; the database chains rows."""
 
     audit_event_id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())
     actor = models.CharField(max_length=150)
     action = models.CharField(max_length=60)
-    queue = models.ForeignKey(Queue, on_delete=models.SET_NULL, null=True, related_name="audit_events")
+    queue = models.ForeignKey(
+        Queue, on_delete=models.DO_NOTHING, db_constraint=False, null=True, related_name="audit_events"
+    )
     queue_name = models.CharField(max_length=100, db_default="")
     reason = models.CharField(max_length=500, db_default="")
     details = models.JSONField(db_default={})
+    position = models.BigIntegerField(null=True, unique=True)
+    """Its place in the chain, from 1; given when its transaction commits, with both hashes."""
+    previous_hash = models.BinaryField(null=True)
+    hash = models.BinaryField(null=True)
 
     class Meta:
         db_table = "audit_event"
@@ -293,6 +299,46 @@ class DeadLetter(DataPlaneModel):
     class Meta:
         managed = False
         db_table = "dead_letter"
+
+
+class Removal(DataPlaneModel):
+    """What one job took out of its queues, and until when it can be put back."""
+
+    removal_id = models.BigIntegerField(primary_key=True)
+    opened_at = models.DateTimeField()
+    keep_seconds = models.FloatField()
+    expires_at = models.DateTimeField()
+    trashed = models.BigIntegerField()
+    restored = models.BigIntegerField()
+    emptied = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "removal"
+
+    @property
+    def left(self) -> int:
+        """Messages that are still in the trash."""
+        return self.trashed - self.restored - self.emptied
+
+
+class Trashed(DataPlaneModel):
+    """A message in the trash: where it stood, and of a dead letter everything."""
+
+    message_id = models.BigIntegerField(primary_key=True)
+    removal_id = models.BigIntegerField()
+    turn = models.BigIntegerField()
+    queue = _queue_key("trashed")
+    state = models.TextField()
+    priority = models.SmallIntegerField()
+    receive_count = models.SmallIntegerField()
+    due_at = models.DateTimeField(null=True)
+    trashed_at = models.DateTimeField()
+    letter = models.JSONField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "trash"
 
 
 class Redriven(DataPlaneModel):

@@ -7,10 +7,11 @@ made by hand. It scans; the comparison is of one snapshot, so it is exact while 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+import psycopg
+from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from queues import audit
@@ -18,6 +19,8 @@ from queues.control import get_queue
 from queues.models import Queue
 
 MOST_AUDITED = 100
+# A repair commits only when nobody else's action was audited since its snapshot; the last try keeps the others waiting.
+REPAIR_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,29 @@ def recount(name: str | None = None) -> list[Count]:
 def repair(name: str, *, actor: str, reason: str = "") -> Sequence[Count]:
     """Put the counters of a queue right; returns what had drifted. Audited when anything had."""
     queue = get_queue(name)
+    for _ in range(REPAIR_TRIES - 1):
+        with suppress(_Overtaken):
+            return _repair(queue, actor, reason)
+    return _repair(queue, actor, reason, alone=True)
+
+
+class _Overtaken(Exception):  # noqa: N818 - losing a race is no error
+    """Somebody else's action was audited between this transaction's snapshot and its commit."""
+
+
+def _repair(queue: Queue, actor: str, reason: str, *, alone: bool = False) -> Sequence[Count]:
+    try:
+        return _repair_once(queue, actor, reason, alone=alone)
+    except OperationalError as error:
+        if isinstance(error.__cause__, psycopg.errors.SerializationFailure):
+            raise _Overtaken from error
+        raise
+
+
+def _repair_once(queue: Queue, actor: str, reason: str, *, alone: bool) -> Sequence[Count]:
     with _one_snapshot() as cursor:
+        if alone:
+            cursor.execute("lock table signalbox.audit_head in exclusive mode")  # before there is a snapshot
         drifted = [count for count in _counts(cursor, queue) if count.drift]
         if drifted:
             cursor.execute("select signalbox.correct_counters(%s)", [queue.queue_id])

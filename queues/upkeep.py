@@ -197,6 +197,7 @@ class Chores(Rounds):
         """Behind which large body the last round of collecting ended."""
         self.steps = [
             Step("expire_messages", 10.0, self._call("expire_messages")),
+            Step("empty_trash", 2.0, self._call("empty_trash")),
             Step("record_history", 10.0, self._call("record_history")),
             Step("weigh", 1.0, self._call("weigh")),
             Step("log_warnings", 10.0, self._call("log_warnings")),

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console import keyset, queue_head
+from console import audit_filter, keyset, queue_head
+from console.audit_filter import KEYS
 from console.filterbar import FilterBar, Suggestion, typed
 from console.htmx import render_page
 from console.roles import requires
-from console.terms import Key, Term, parse
 from console.wording import plural
 from dlq.filters import FilterError
 from queues.models import AuditEvent
-
-KEYS = {
-    "actor": Key("Who did it."),
-    "action": Key("What was done, such as queue.pause; the beginning is enough."),
-    "queue": Key("The queue it was done to."),
-    "reason": Key("Part of the reason; words without a key search here too."),
-}
 
 
 @require_safe
@@ -38,9 +31,9 @@ def browse(request: HttpRequest) -> HttpResponse:
             text=typed(request),
             label="Filter actions",
             action=reverse("audit"),
-            placeholder="actor: action: queue: reason:",
+            placeholder="actor: action: queue: at: redrive: reason:",
             keys=[Suggestion(f"{name}:", key.help) for name, key in KEYS.items()],
-            example="actor:ana action:queue.pause",
+            example="actor:ana action:queue.pause age:<1d",
             mistake=mistake,
         ),
     }
@@ -65,18 +58,6 @@ def of_queue(request: HttpRequest, name: str) -> HttpResponse:
 
 def _select(events: QuerySet[AuditEvent], text: str) -> tuple[QuerySet[AuditEvent], FilterError | None]:
     try:
-        terms = parse(text, KEYS, wordless="reason")
+        return audit_filter.select(events, text), None
     except FilterError as error:
         return events, error
-    for term in terms:
-        events = events.exclude(_any(term)) if term.negated else events.filter(_any(term))
-    return events, None
-
-
-def _any(term: Term) -> Q:
-    """Rows that match one of the term's values."""
-    lookup = {"actor": "actor", "action": "action__startswith", "queue": "queue_name", "reason": "reason__icontains"}
-    matching = Q()
-    for value in term.values:
-        matching |= Q(**{lookup[term.key]: value})
-    return matching

@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from console import message_story, queue_head
+from console import masked, message_story, queue_head
 from console.roles import requires
+from dlq.masking_rules import Masking
 from queues import bodies
 from queues.errors import BodyCorrupt, BodyMissing
 from signalbox.bodies import read_body
@@ -25,7 +26,7 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     except (BodyMissing, BodyCorrupt) as error:
         raise Http404(str(error)) from error
     return HttpResponse(
-        content,
+        masked.large_body(Masking().of(name), content),
         content_type="application/json",
         headers={
             "Content-Disposition": f'attachment; filename="message-{message_id}.json"',

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console import cluster_lists, fleet, keyset, roles, wording
+from console import cluster_lists, fleet, keyset, masked, roles, wording
 from console.filterbar import FilterBar, Suggestion, readable_filter, typed
 from console.htmx import render_page
 from console.roles import requires
@@ -24,7 +24,7 @@ def show(request: HttpRequest) -> HttpResponse:
     """GET /dead-letters: the worst clusters of what the filter selects, and the list, newest first."""
     chosen, mistake = read_filter(request)
     place, see = keyset.place(request), roles.may(request.user, "see_payloads")
-    page = browse.dead_letters(chosen, place, with_payloads=see)
+    page = masked.letter_page(browse.dead_letters(chosen, place, with_payloads=see))
     count = _count(chosen)
     shown = f"{wording.number(len(page.rows))} shown of {count}"
     context = {

@@ -1,21 +1,24 @@
-"""Deleting dead letters for good: the review, the start, and watching it."""
+"""Deleting dead letters: the review, the start, and watching it."""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console import causes, jobs, roles
+from console import causes, jobs, masked, roles
+from console.filterbar import readable_filter
 from console.forms import DeletionForm
 from console.frame import Frame
 from console.htmx import render_page
 from console.pages.selections import chosen_text
 from console.roles import requires
-from dlq import deletions, plans
+from dlq import deletions, plans, trash
 from dlq.filters import FilterError, parse
 from dlq.models import Deletion
+from dlq.thresholds import threshold
 from queues.errors import SignalboxError
 
 
@@ -26,12 +29,16 @@ def new(request: HttpRequest) -> HttpResponse:
     form = DeletionForm(request.POST) if request.method == "POST" else None
     if form is not None and form.is_valid():
         options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
+        confirmed = form.cleaned_data["confirmation"] == form.WORD
         try:
-            job = deletions.create(actor=request.user.get_username(), **options)
+            readable_filter(form.cleaned_data["filter_text"], request.user)
+            job = deletions.create(actor=request.user.get_username(), confirmed=confirmed, **options)
         except (SignalboxError, FilterError) as error:
-            form.add_error(None, str(error))
+            field = getattr(error, "field", None)
+            form.add_error("confirmation" if field == "confirmation" else None, str(error))
         else:
-            messages.success(request, f"Deletion {job.deletion_id} is on its way.")
+            waits = "waits for a second person" if job.is_awaiting else "is on its way"
+            messages.success(request, f"Deletion {job.deletion_id} {waits}.")
             return redirect("deletion", job.deletion_id)
     return _review(request, form)
 
@@ -40,7 +47,9 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
     mistake, preview = None, None
     text = (form["filter_text"].value() or "") if form else chosen_text(request)
     try:
-        preview = plans.preview(text, with_payloads=roles.may(request.user, "see_payloads")) if text else None
+        readable_filter(text, request.user)
+        see = roles.may(request.user, "see_payloads")
+        preview = masked.preview(plans.preview(text, with_payloads=see)) if text else None
     except FilterError as error:
         mistake = error
     context = {
@@ -49,8 +58,11 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
         "filter_text": text,
         "mistake": mistake,
         "preview": preview,
-        "causes": causes.read(parse(text)) if preview else None,
+        "causes": masked.found_causes(causes.read(parse(text))) if preview else None,
         "form": form or DeletionForm(),
+        "hours": trash.hours(),
+        "confirm_above": settings.CONFIRM_ABOVE_MESSAGES,
+        "approve_above": threshold("deletion"),
     }
     return render(request, "deletions/review.html", context, status=422 if mistake or (form and form.errors) else 200)
 
@@ -60,17 +72,22 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
 def show(request: HttpRequest, deletion_id: int) -> HttpResponse:
     """GET /deletions/<id>: how far it is."""
     job = _find(deletion_id)
-    context = {"title": f"Deletion {deletion_id}", "job": job, "progress": jobs.progress_of(job)}
+    context = {
+        "title": f"Deletion {deletion_id}",
+        "job": job,
+        "progress": jobs.progress_of(job),
+        "heap": trash.heap_of(job),
+    }
     return render_page(request, "deletions/show.html", "deletions/_job.html", context)
 
 
 @require_POST
 @requires("purge")
 def cancel(request: HttpRequest, deletion_id: int) -> HttpResponse:
-    """POST /deletions/<id>/cancel: it stops after the batch under way; what is gone stays gone."""
+    """POST /deletions/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
     _find(deletion_id)
     if deletions.cancel(deletion_id, actor=request.user.get_username()):
-        messages.success(request, f"Deletion {deletion_id} is cancelled. What it deleted stays deleted.")
+        messages.success(request, f"Deletion {deletion_id} is cancelled. What it deleted is in the trash.")
     else:
         messages.warning(request, f"Nothing was changed: deletion {deletion_id} was over already.")
     return redirect("deletion", deletion_id)

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console import keyset, message_life, message_story, payloads, queue_head, roles
+from console import keyset, masked, message_life, message_story, payloads, queue_head, roles
 from console.filterbar import FilterBar, Suggestion, readable_filter, typed
 from console.forms import SendForm
 from console.frame import Frame
@@ -52,7 +52,7 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
     state = State(asked) if asked in set(State) else State.READY
     mistake = None
     try:
-        page = _page(request, head, state, readable_filter(typed(request), request.user))
+        page = _page(request, head, state, readable_filter(typed(request), request.user, name))
     except FilterError as error:
         mistake = error
         page = _page(request, head, state, Filter())
@@ -72,7 +72,8 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
 
 def _page(request: HttpRequest, head: QueueHead, state: State, chosen: Filter) -> Page[MessageRow]:
     see = roles.may(request.user, "see_payloads")
-    return lists.messages(head.numbers.queue_id, state, chosen, keyset.place(request), with_payloads=see)
+    page = lists.messages(head.numbers.queue_id, state, chosen, keyset.place(request), with_payloads=see)
+    return masked.message_page(head.name, page)
 
 
 def _states(head: QueueHead, current: State) -> list[dict[str, Any]]:
@@ -126,6 +127,9 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     story = message_story.tell(head.numbers, message_id)
     if not story.known:
         raise Http404(f"Message {message_id} is not known in {name}: it never was, or its retention is over.")
+    rules = masked.rules_of(story)
+    fields = masked.hidden_fields(rules, story.body)
+    masked.conceal(story, rules)
     icon, sentence = message_life.place(story, datetime.now(UTC))
     body = story.body
     context = {
@@ -137,6 +141,8 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
         "place_icon": icon,
         "place": sentence,
         "events": message_life.timeline(story),
+        "masked_fields": fields,
+        "revealed": None,
     }
     return render_page(request, "messages/show.html", "messages/_story.html", context)
 

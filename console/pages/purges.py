@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,9 +14,10 @@ from console.frame import Frame
 from console.htmx import render_page
 from console.queue_head import QueueHead
 from console.roles import requires
-from dlq import purge
+from dlq import purge, trash
 from dlq.models import Purge
 from dlq.purge import Bounds
+from dlq.thresholds import threshold
 from queues.errors import SignalboxError
 
 WORDS = {
@@ -41,7 +43,8 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
             field = getattr(error, "field", None)
             form.add_error(field if field in form.fields else None, str(error))
         else:
-            messages.success(request, f"Purge {job.purge_id} is on its way.")
+            waits = "waits for a second person" if job.is_awaiting else "is on its way"
+            messages.success(request, f"Purge {job.purge_id} {waits}.")
             return redirect("purge", job.purge_id)
     chosen = form["states"].value() or ["dead" if "dead" in states else "ready"]
     preview = purge.preview(name, states)
@@ -51,6 +54,9 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
         "head": head,
         "form": form,
         "bounds": preview.bounds,
+        "hours": trash.hours(),
+        "confirm_above": settings.CONFIRM_ABOVE_MESSAGES,
+        "approve_above": threshold("purge"),
         "choices": [(state, WORDS[state], preview.counts[state], state in chosen) for state in states],
     }
     return render(request, "purges/new.html", context, status=422 if form.errors else 200)
@@ -68,14 +74,14 @@ def _start(request: HttpRequest, head: QueueHead, form: PurgeForm) -> Purge:
 def show(request: HttpRequest, purge_id: int) -> HttpResponse:
     """GET /purges/<id>: how far it is."""
     job = _find(purge_id)
-    context = {"title": f"Purge {purge_id}", "job": job, "progress": jobs.progress_of(job)}
+    context = {"title": f"Purge {purge_id}", "job": job, "progress": jobs.progress_of(job), "heap": trash.heap_of(job)}
     return render_page(request, "purges/show.html", "purges/_job.html", context)
 
 
 @require_POST
 @requires("purge")
 def cancel(request: HttpRequest, purge_id: int) -> HttpResponse:
-    """POST /purges/<id>/cancel: it stops after the batch under way; what is gone stays gone."""
+    """POST /purges/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
     _find(purge_id)
     if purge.cancel(purge_id, actor=request.user.get_username()):
         messages.success(request, f"Purge {purge_id} is cancelled. What it removed stays removed.")

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console import causes, charts, fleet, queue_head, wording
+from console import causes, charts, fleet, masked, queue_head, wording
 from console.charts import Chart, Series
 from console.forms import ReasonForm
 from console.htmx import render_page
@@ -33,9 +33,9 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     head = queue_head.find(name)
     context = {"title": name, "head": head, "tab": "now"}
     if head.numbers.is_dead_letter_queue:
-        context |= {"causes": causes.read(Filter().with_term("queue", name))}
+        context |= {"causes": masked.found_causes(causes.read(Filter().with_term("queue", name)))}
         return render_page(request, "queues/show.html", "queues/_dead_letter_queue.html", context)
-    context |= _history(request, head) | {"failures": _latest_failures(head)}
+    context |= _history(request, head) | {"failures": masked.failures(head.name, _latest_failures(head))}
     return render_page(request, "queues/show.html", "queues/_now.html", context)
 
 

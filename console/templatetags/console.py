@@ -10,7 +10,7 @@ from django.forms import BoundField
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console import icons, payloads, sparks, wording
+from console import audit_filter, icons, payloads, sparks, wording
 from dlq.filters.syntax import quote
 
 register = template.Library()
@@ -100,6 +100,9 @@ def detail_lines(details: dict[str, Any]) -> list[str]:
     facts = details.get("settings", {}) | details
     rest = {name: value for name, value in facts.items() if name not in ("changes", "settings")}
     return lines + [f"{name}: {value}" for name, value in rest.items() if value not in (None, "", {}, [])]
+
+
+register.filter("audit_links", audit_filter.links)
 
 
 @register.filter

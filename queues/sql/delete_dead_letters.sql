@@ -1,17 +1,22 @@
--- delete_dead_letters(ids): remove these dead letters for good; returns how many there were. One that a redrive or a
+-- delete_dead_letters(ids, removal_id): remove these dead letters, to the trash of a removal (open_removal) or, without one, for
+-- good; returns how many there were. One that a redrive or a
 -- consumer takes at this moment is left to it. Locks the rows in order. Index: dead_letter_pkey (by any: see ack).
-create or replace function signalbox.delete_dead_letters(dead_letter_ids bigint[]) returns bigint
+create or replace function signalbox.delete_dead_letters(dead_letter_ids bigint[], removal_id bigint default null)
+returns bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$
 begin
-  return signalbox._delete_dead_letters(dead_letter_ids, 'p', 18::smallint, 26::smallint);
+  if delete_dead_letters.removal_id is not null then
+    perform signalbox._check_removal(delete_dead_letters.removal_id);
+  end if;
+  return signalbox._delete_dead_letters(dead_letter_ids, 'p', 18::smallint, 26::smallint, delete_dead_letters.removal_id);
 end $$;
 
 create or replace function signalbox._delete_dead_letters(
-  p_ids bigint[], p_outcome "char", p_dead_event smallint, p_held_event smallint
+  p_ids bigint[], p_outcome "char", p_dead_event smallint, p_held_event smallint, p_removal_id bigint default null
 ) returns bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -31,12 +36,18 @@ begin
     delete from signalbox.dead_letter d
     using picked p
     where d.dead_letter_id = any(array[p.dead_letter_id])
-    returning d.message_id, d.queue_id, d.source_queue_id, d.receive_count
+    returning d.*
+  ), trashed as (
+    insert into signalbox.trash (removal_id, turn, message_id, queue_id, state, priority, receive_count, letter, body_sha256)
+    select p_removal_id, g.dead_letter_id, g.message_id, g.source_queue_id, 'dead', g.priority, g.receive_count, to_jsonb(g), g.body_sha256
+    from gone g
+    where p_removal_id is not null
   ), settled as (
     insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
     select g.source_queue_id, p_outcome, clock_timestamp(), array_agg(g.message_id order by g.message_id),
       array_agg(g.receive_count order by g.message_id), '{}'
     from gone g
+    where p_removal_id is null
     group by g.source_queue_id
   ), counted as (
     insert into signalbox.counter_delta (queue_id, event, amount)
@@ -45,6 +56,9 @@ begin
     select g.queue_id, p_held_event, count(*) from gone g group by g.queue_id
   )
   select array_agg(g.message_id) into v_gone from gone g;
+  if p_removal_id is not null and v_gone is not null then
+    perform signalbox._count_trashed(p_removal_id, cardinality(v_gone));
+  end if;
   perform signalbox._leave_lanes(v_gone); -- one that held its FIFO group lets the next go
   return coalesce(cardinality(v_gone), 0);
 end $$;

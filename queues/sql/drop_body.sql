@@ -2,7 +2,7 @@
 -- points to and that nobody has claimed for so long. Returns how far it came, and whether that one was dropped; no row
 -- at the end. The caller removes the object of one that was dropped and then commits: until then whoever sends the
 -- same body waits, and afterwards finds it gone and uploads it again. Bodies that a sender holds are passed by.
--- Indexes: large_body_pkey, body_pointer_pkey, message_kept_body, dead_letter_body.
+-- Indexes: large_body_pkey, body_pointer_pkey, message_kept_body, dead_letter_body, trash_body.
 create or replace function signalbox.drop_body(grace_seconds double precision, after bytea default null)
 returns table (sha256 bytea, dropped boolean)
 language plpgsql
@@ -49,8 +49,8 @@ begin
   end if;
 end $$;
 
--- Does a message of the log, a kept body or a dead letter point to it? One statement, hence one moment: what moves from
--- one of the three to another is seen in one of them. Pointers of the log go with its segment (drop_segment).
+-- Does a message of the log, a kept body, a dead letter or one in the trash point to it? One statement, hence one moment: what
+-- moves from one of the four to another is seen in one of them. Pointers of the log go with its segment (drop_segment).
 create or replace function signalbox._body_is_needed(p_sha256 bytea) returns boolean
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -59,5 +59,6 @@ as $$
 begin
   return exists (select from signalbox.body_pointer p where p.sha256 = p_sha256)
     or exists (select from signalbox.message_kept k where k.body_sha256 = p_sha256)
-    or exists (select from signalbox.dead_letter d where d.body_sha256 = p_sha256);
+    or exists (select from signalbox.dead_letter d where d.body_sha256 = p_sha256)
+    or exists (select from signalbox.trash t where t.body_sha256 = p_sha256);
 end $$;

@@ -50,7 +50,7 @@ language sql stable as $$
   order by s.segment_number
 $$;
 
--- keep_live_bodies(segment_number): copy the bodies that live tickets still need out of a segment that is about to go.
+-- keep_live_bodies(segment_number): copy the bodies that live tickets, and those in the trash, still need out of a segment that is about to go.
 -- Runs before and after the segment is detached, so that a ticket which moved meanwhile keeps its body too.
 create or replace function signalbox.keep_live_bodies(segment_number bigint) returns bigint
 language plpgsql
@@ -78,6 +78,8 @@ begin
         select l.message_id from signalbox.lease l where l.message_id between $1 and $2
         union all
         select w.message_id from signalbox.waiting w where w.message_id between $1 and $2
+        union all
+        select t.message_id from signalbox.trash t where t.message_id between $1 and $2
       ) live
       where live.message_id = m.message_id
     )
@@ -120,6 +122,7 @@ begin
       and not exists (select from signalbox.scheduled s where s.message_id = k.message_id)
       and not exists (select from signalbox.ready r where r.message_id = k.message_id)
       and not exists (select from signalbox.waiting w where w.message_id = k.message_id)
+      and not exists (select from signalbox.trash t where t.message_id = k.message_id)
     limit 5000
     for update of k skip locked  -- a redrive that needs some of them again locks them in another order
   ))

@@ -136,7 +136,7 @@ create or replace function signalbox._unfolded_lanes(p_xmin bigint, p_xmax bigin
 returns table (queue_id integer, lane text, waiting bigint, under_way bigint)
 language sql stable as $$
   select d.queue_id, d.lane,
-    case when d.event in (33, 37, 38, 39) then d.amount when d.event in (34, 35, 36) then -d.amount else 0 end,
+    case when d.event in (33, 37, 38, 39, 42) then d.amount when d.event in (34, 35, 36) then -d.amount else 0 end,
     case d.event when 35 then d.amount when 48 then -d.amount else 0 end
   from signalbox.counter_delta d
   where d.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (d.txid >= p_xmax or d.txid = any(p_xip))

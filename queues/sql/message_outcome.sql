@@ -2,7 +2,7 @@
 -- over. Status is in the words of message_status, and purged or expired where that has no word; outcome is null while it
 -- may still be delivered, then acked, purged, expired or dead (until it is redriven); result is what its ack left.
 -- Never walks the tickets that are ready: what is known and nowhere else is ready. All of it as of one moment (stable).
--- Indexes: lease_pkey, scheduled_message, waiting_message, dead_letter_message_id_key, message_pkey once for each
+-- Indexes: lease_pkey, scheduled_message, waiting_message, dead_letter_message_id_key, trash_message, message_pkey once for each
 -- queue, settled_ids (BRIN) on the days since it was sent.
 create or replace function signalbox.message_outcome(message_id bigint)
 returns table (
@@ -46,6 +46,12 @@ begin
     into v_queue_id, status, outcome, receive_count, settled_at
     from signalbox.dead_letter d
     where d.message_id = message_outcome.message_id;
+  end if;
+  if v_queue_id is null then
+    select t.queue_id, 'purged', 'purged', t.receive_count, t.trashed_at
+    into v_queue_id, status, outcome, receive_count, settled_at
+    from signalbox.trash t
+    where t.message_id = message_outcome.message_id;
   end if;
   if v_queue_id is null then
     select b.queue_id, b.sent_at into v_queue_id, v_sent_at from signalbox._log_of(message_outcome.message_id) b;

@@ -3,13 +3,15 @@
 -- Returns how many were removed: call it with the same bound until it answers 0 (null is a new bound at every call).
 -- What was sent after the bound is never touched; for dead
 -- letters the bound is through_dead_letter_id, so that one that dies later stays too.
+-- With a removal_id (open_removal) they go to the trash, from where restore puts them back; without one they go for good.
 -- SKIP LOCKED: a message that a consumer is claiming at this moment is left to it.
 create or replace function signalbox.purge(
   queue text,
   through_message_id bigint default null,
   states text[] default '{ready,scheduled,waiting}',
   max_messages int default 10000,
-  through_dead_letter_id bigint default null
+  through_dead_letter_id bigint default null,
+  removal_id bigint default null
 ) returns bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -27,6 +29,7 @@ declare
   v_ids bigint[];
   v_counts smallint[];
   v_lanes text[];
+  v_outcome "char" := case when purge.removal_id is null then 'p' else 't' end;
 begin
   select q.queue_id into v_queue_id from signalbox.queue q where q.name = purge.queue;
   if not found then
@@ -39,6 +42,9 @@ begin
     perform signalbox._refuse('states', 'may have ready, scheduled, waiting, leased and dead only');
   end if;
 
+  if purge.removal_id is not null then
+    perform signalbox._check_removal(purge.removal_id);
+  end if;
   if 'ready' = any(purge.states) then
     with gone as (
       delete from signalbox.ready r
@@ -48,11 +54,16 @@ begin
         limit v_left
         for update skip locked
       ))
-      returning r.message_id, r.receive_count
+      returning r.message_id, r.receive_count, r.priority
+    ), trashed as (
+      insert into signalbox.trash (removal_id, turn, message_id, queue_id, state, priority, receive_count, due_at)
+      select purge.removal_id, 0, g.message_id, v_queue_id, 'ready', g.priority, g.receive_count, null
+      from gone g
+      where purge.removal_id is not null
     )
     select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
     into v_ids, v_counts from gone g;
-    perform signalbox._settle(v_queue_id, 'p', 15::smallint, v_ids, v_counts);
+    perform signalbox._settle(v_queue_id, v_outcome, 15::smallint, v_ids, v_counts);
     v_purged := v_purged + coalesce(cardinality(v_ids), 0);
     v_left := purge.max_messages - v_purged;
   end if;
@@ -65,11 +76,16 @@ begin
         limit v_left
         for update skip locked
       ))
-      returning s.message_id, s.receive_count
+      returning s.message_id, s.receive_count, s.priority, s.due_at
+    ), trashed as (
+      insert into signalbox.trash (removal_id, turn, message_id, queue_id, state, priority, receive_count, due_at)
+      select purge.removal_id, 0, g.message_id, v_queue_id, 'scheduled', g.priority, g.receive_count, g.due_at
+      from gone g
+      where purge.removal_id is not null
     )
     select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
     into v_ids, v_counts from gone g;
-    perform signalbox._settle(v_queue_id, 'p', 16::smallint, v_ids, v_counts);
+    perform signalbox._settle(v_queue_id, v_outcome, 16::smallint, v_ids, v_counts);
     v_purged := v_purged + coalesce(cardinality(v_ids), 0);
     v_left := purge.max_messages - v_purged;
   end if;
@@ -82,12 +98,17 @@ begin
         limit v_left
         for update skip locked
       ))
-      returning w.message_id, w.receive_count, w.lane
+      returning w.message_id, w.receive_count, w.lane, w.priority, w.place
+    ), trashed as (
+      insert into signalbox.trash (removal_id, turn, message_id, queue_id, state, priority, receive_count, due_at)
+      select purge.removal_id, g.place, g.message_id, v_queue_id, 'waiting', g.priority, g.receive_count, null
+      from gone g
+      where purge.removal_id is not null
     )
     select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id),
       array_agg(g.lane order by g.message_id)
     into v_ids, v_counts, v_lanes from gone g;
-    perform signalbox._settle_waiting(v_queue_id, 'p', 34::smallint, v_ids, v_counts, v_lanes);
+    perform signalbox._settle_waiting(v_queue_id, v_outcome, 34::smallint, v_ids, v_counts, v_lanes);
     v_purged := v_purged + coalesce(cardinality(v_ids), 0);
     v_left := purge.max_messages - v_purged;
   end if;
@@ -100,13 +121,21 @@ begin
         limit v_left
         for update skip locked
       ))
-      returning l.message_id, l.receive_count
+      returning l.message_id, l.receive_count, l.priority
+    ), trashed as (
+      insert into signalbox.trash (removal_id, turn, message_id, queue_id, state, priority, receive_count, due_at)
+      select purge.removal_id, 0, g.message_id, v_queue_id, 'leased', g.priority, g.receive_count, null
+      from gone g
+      where purge.removal_id is not null
     )
     select array_agg(g.message_id order by g.message_id), array_agg(g.receive_count order by g.message_id)
     into v_ids, v_counts from gone g;
-    perform signalbox._settle(v_queue_id, 'p', 17::smallint, v_ids, v_counts);
+    perform signalbox._settle(v_queue_id, v_outcome, 17::smallint, v_ids, v_counts);
     v_purged := v_purged + coalesce(cardinality(v_ids), 0);
     v_left := purge.max_messages - v_purged;
+  end if;
+  if purge.removal_id is not null and v_purged > 0 then
+    perform signalbox._count_trashed(purge.removal_id, v_purged);
   end if;
   if 'dead' = any(purge.states) and v_left > 0 then
     v_purged := v_purged + signalbox.delete_dead_letters(array(
@@ -114,12 +143,13 @@ begin
       where d.queue_id = v_queue_id and d.dead_letter_id <= v_dead_bound
       order by d.dead_letter_id
       limit v_left
-    ));
+    ), purge.removal_id);
   end if;
   return v_purged;
 end $$;
 
--- Messages leave their queue without an ack: history says how ('p' purged, 'e' expired), counters say from where.
+-- Messages leave their queue without an ack: history says how ('p' purged, 'e' expired; 't' went to the trash, and history
+-- has it when that is emptied), counters say from where.
 create or replace function signalbox._settle(
   p_queue_id integer, p_outcome "char", p_event smallint, p_ids bigint[], p_counts smallint[]
 ) returns void
@@ -155,9 +185,12 @@ create or replace function signalbox._settle_unacked(
 ) returns void
 language plpgsql as $$
 begin
+  perform signalbox._release_keys_of(p_queue_id, p_ids);
+  if p_outcome = 't' then
+    return; -- their states stay for when they come back
+  end if;
   insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
   values (p_queue_id, p_outcome, clock_timestamp(), p_ids, p_counts, '{}');
-  perform signalbox._release_keys_of(p_queue_id, p_ids);
   if 0 < any(p_counts) then
     perform signalbox._forget_states(p_ids);
   end if;

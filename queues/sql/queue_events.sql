@@ -40,6 +40,11 @@ insert into signalbox.counter_event (event, name, from_state, to_state) values
   (37, 'promoted_waiting', 'scheduled', 'waiting'),
   (38, 'redriven_waiting', null, 'waiting'),
   (39, 'corrected_waiting', null, 'waiting'),
+  (40, 'restored_ready', null, 'ready'),
+  (41, 'restored_scheduled', null, 'scheduled'),
+  (42, 'restored_waiting', null, 'waiting'),
+  (43, 'restored_dead', null, 'dead'),
+  (44, 'restored_held', null, 'held'),
   (47, 'aged', null, null),
   (48, 'left_lane', null, null)
 on conflict (event) do update set name = excluded.name, from_state = excluded.from_state, to_state = excluded.to_state;

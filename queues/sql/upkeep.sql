@@ -17,6 +17,7 @@ begin
     when 'forget_lanes' then signalbox.forget_lanes() || ' lanes'
     when 'ensure_partitions' then cardinality(signalbox.ensure_partitions()) || ' partitions'
     when 'publish_log_end' then 'log up to ' || signalbox.publish_log_end()
+    when 'empty_trash' then signalbox.empty_trash() || ' messages'
     when 'expire_messages' then signalbox.expire_messages() || ' messages'
     when 'record_history' then signalbox.record_history() || ' rows'
     when 'empty_deltas' then signalbox.empty_deltas() || ' slots'
@@ -45,7 +46,7 @@ end $$;
 create or replace function signalbox.upkeep_steps() returns text[]
 language sql immutable as $$
   select array[
-    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'record_history',
+    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'empty_trash', 'record_history',
     'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept',
     'drop_lost_keys', 'weigh', 'log_warnings', 'fold_clusters', 'empty_cluster_deltas', 'forget_clusters'
   ]

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.conf import LazySettings
 from playwright.sync_api import Page, expect
 
-from dlq import plans, redrives
+from dlq import plans, purge, redrives, undo
 from dlq.models import Plan, Redrive
 from dlq.plan_options import Options
 from tests.browser.conftest import PASSWORD
@@ -38,11 +39,15 @@ PATHS = [
     "/redrives/R",
     "/redrives/R/messages?outcome=open",
     "/deletions/new?q=queue:Q",
+    "/trash",
+    "/undos/new?noun=purge&id=U",
+    "/approvals",
     "/consumers",
     "/old-snapshots",
     "/audit",
     "/tenants",
     "/people",
+    "/masking",
     "/new-queue",
     "/messages/M",
 ]
@@ -52,17 +57,18 @@ OpenConsole = Callable[..., Page]
 
 
 @pytest.fixture
-def paths(engine: Engine) -> list[str]:
+def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     """Every kind of page, over a queue that has something of everything."""
     engine.die({"order": {"id": 1}}, error_class="TimeoutError", error="late", details="File 'x', line 3")
     message_id = engine.send({"order": {"id": 2, "lines": [1, 2, {"sku": "a"}]}}, attributes={"region": "eu"})
     engine.send(delay_seconds=600)
     engine.receive(consumer="worker-1")
+    undoable = _purged_and_asked_back(engine, settings)
     engine.value("select signalbox.fold()")
     engine.value("select signalbox.record_history()")
     plan, job = redriven(engine)
-    names = {"Q": engine.queue, "M": str(message_id), "P": str(plan.pk), "R": str(job.pk)}
-    return [re.sub("[QMPR]", lambda found: names[found[0]], path) for path in PATHS]
+    names = {"Q": engine.queue, "M": str(message_id), "P": str(plan.pk), "R": str(job.pk), "U": str(undoable)}
+    return [re.sub("[QMPRU]", lambda found: names[found[0]], path) for path in PATHS]
 
 
 def redriven(engine: Engine) -> tuple[Plan, Redrive]:
@@ -74,6 +80,18 @@ def redriven(engine: Engine) -> tuple[Plan, Redrive]:
     job = redrives.run(plans.make(f"{filter_text} class:TimeoutError", actor="ann", reason="").pk, actor="ann")
     redrives.run_in_foreground(job.pk)
     return plan, job
+
+
+def _purged_and_asked_back(engine: Engine, settings: LazySettings) -> int:
+    """A purge whose messages are in the trash, and an undo of it that waits for a second person."""
+    for n in range(2):
+        engine.send(n, delay_seconds=600)
+    bounds = purge.preview(engine.queue, ["scheduled"]).bounds
+    job = purge.create(engine.queue, ["scheduled"], bounds, engine.queue, actor="ann", reason="wrong <b>queue</b>")
+    purge.run_in_foreground(job.pk)
+    settings.APPROVAL_UNDO_MESSAGES = 1
+    assert undo.create("purge", job.pk, actor="ann", reason="not those").is_awaiting
+    return int(job.pk)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

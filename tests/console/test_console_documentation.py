@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from console.pages.audit import KEYS as AUDIT_KEYS
+from console.audit_filter import KEYS as AUDIT_KEYS
 from console.queue_filter import KEYS as QUEUE_KEYS
 from console.roles import ROLES
 

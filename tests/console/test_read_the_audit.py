@@ -53,3 +53,34 @@ def test_long_histories_come_in_pages(viewer: Browser, engine: Engine) -> None:
     assert (len(first.rows()), len(second.rows())) == (50, 20)
     back = viewer.see(second.link("Page before"))
     assert [row.split("ana")[1] for row in back.rows()] == [row.split("ana")[1] for row in first.rows()]
+
+
+def test_the_filter_asks_by_time_and_by_what_it_was_about(viewer: Browser, engine: Engine) -> None:
+    queue = control.get_queue(engine.queue)
+    event = audit.record("ana", "redrive.create", queue, details={"redrive_id": 712_345_678})
+    audit.record("ana", "message.send", queue, details={"message_id": 812_345_678})
+    event.refresh_from_db()
+    today = event.at.date().isoformat()
+
+    def found(question: str) -> int:
+        return len(viewer.see("/audit", q=f"queue:{engine.queue} {question}").rows())
+
+    assert found("redrive:712345678") == found("message:812345678") == found("-redrive:712345678") == 1
+    assert found("redrive:712345678,5") == found(f"row:{event.position}") == 1
+    assert found("age:<1h") == found("-age:>1h") == found(f"at:{today}..") == 2
+    assert found("age:>1h") == found("at:2001-01-01") == found("at:..2001-01-01") == found("purge:712345678") == 0
+
+
+def test_a_time_that_does_not_read_is_underlined(viewer: Browser) -> None:
+    for question, token in [("at:yesterday", "yesterday"), ("age:1d", "1d"), ("redrive:x", "x"), ("at:..", "..")]:
+        assert viewer.see("/audit", q=question).one("mark").text == token
+
+
+def test_an_action_leads_back_to_what_it_was_about(viewer: Browser, engine: Engine) -> None:
+    queue = control.get_queue(engine.queue)
+    message_id = engine.send()
+    audit.record("ana", "message.send", queue, details={"message_id": message_id})
+
+    page = viewer.see("/audit", q=f"queue:{engine.queue}")
+
+    assert page.link(f"message {message_id}") == f"/messages/{message_id}"

@@ -146,5 +146,5 @@ def test_a_large_queue_is_purged_in_many_small_transactions(
     done = purge.run_in_foreground(start(engine.queue, "ready").pk)
 
     assert done.purged == 950
-    batches = "select count(*) from signalbox.settled where queue_id = %s and outcome = 'p'"
-    assert engine.value(batches, engine.queue_id) == 10
+    batches = "select count(distinct xmin::text) from signalbox.trash where removal_id = %s"
+    assert engine.value(batches, done.removal_id) == 10

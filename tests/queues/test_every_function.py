@@ -42,6 +42,23 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_ack_claims": ("(signalbox._ack_claims(array[%(handle)s])).acked", True),
     "_refuse_claim": ("signalbox._refuse_claim('q', 1, 0, null)", Refusal("SB400")),
     "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
+    "_audit_hash": (
+        "signalbox._audit_hash(e, 1, e.hash) is null from (select (null::signalbox.audit_event).*) e",
+        True,
+    ),
+    "_enter_audit": ("signalbox._enter_audit()", Refusal("0A000")),
+    "_keep_audit": ("signalbox._keep_audit()", Refusal("0A000")),
+    "_seal_audit": ("signalbox._seal_audit()", Refusal("0A000")),
+    "verify_audit": ("(signalbox.verify_audit()).complaint", None),
+    "_body_facts": ("(signalbox._body_facts(%(queue_id)s, %(message_id)s)).payload::text", '"ready"'),
+    "_check_removal": ("signalbox._check_removal(0)", Refusal("SB400")),
+    "_count_trashed": ("signalbox._count_trashed(%(removal)s, 1)", NOTHING),
+    "_empty_removal": ("signalbox._empty_removal(%(removal)s, 10)", 1),
+    "_hold_keys_again": ("signalbox._hold_keys_again('{1}')", []),
+    "empty_trash": ("signalbox.empty_trash()", NUMBER),
+    "hold_removal": ("signalbox.hold_removal(%(removal)s, 60)", True),
+    "open_removal": ("signalbox.open_removal(60) > %(removal)s", True),
+    "restore": ("(signalbox.restore(%(removal)s)).restored", 1),
     "_body_is_needed": ("signalbox._body_is_needed(sha256('nowhere'))", False),
     "_body_of": ("signalbox._body_of(null, null)", None),
     "_next_band": ("(signalbox._next_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
@@ -225,7 +242,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "next_lane": ("signalbox.next_lane(%(queue_id)s)", "lane"),
     "purge": ("signalbox.purge(%(queue)s)", 2),
     "queue_numbers": ("(signalbox.queue_numbers(array[%(queue_id)s])).consumers", 0),
-    "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 3),
+    "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 4),
     "receive": ("(signalbox.receive(%(queue)s)).message_id = %(message_id)s", True),
     "record_history": ("signalbox.record_history()", NUMBER),
     "recount": ("(signalbox.recount(%(queue_id)s)).dead", 1),
@@ -277,6 +294,10 @@ def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection
     session = engine.on(connect())
     session.connection.execute("begin")
     names: dict[str, Any] = {"queue": engine.queue, "queue_id": engine.queue_id, "letter": session.die("dead")}
+    names["removal"] = session.value("select signalbox.open_removal(3600)")
+    session.value(
+        "select signalbox.delete_dead_letters(array[%s::bigint], %s)", session.die("trashed"), names["removal"]
+    )
     names["cemetery_id"] = session.value("select queue_id from signalbox.queue where name = %s", f"{engine.queue}-dlq")
     session.send("leased")
     names["handle"] = session.receive_one(visibility_timeout=0)[1]

@@ -1,0 +1,60 @@
+"""Approvals: jobs above a threshold, what they would do, and the second person's decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from console.htmx import render_page
+from console.roles import denial, requires
+from dlq import approvals
+from dlq.models import Job
+from queues.errors import InvalidArgument
+
+
+@require_safe
+@requires("see_metadata")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /approvals: every job that waits for a second person, and why this reader may not decide."""
+    me = request.user.get_username()
+    missing = denial(request.user, "approve")
+    own = "Somebody else has to decide: you asked."
+    waiting = [
+        (job, approvals.effects(job), missing or (own if job.created_by == me else "")) for job in approvals.waiting()
+    ]
+    context = {"title": "Approvals", "waiting": waiting}
+    return render_page(request, "approvals/browse.html", "approvals/_list.html", context)
+
+
+@require_POST
+@requires("approve")
+def approve(request: HttpRequest, noun: str, job_id: int) -> HttpResponse:
+    """POST /approvals/<noun>/<id>/approve: it runs as it was asked for."""
+    return _decide(request, noun, job_id, approvals.approve, "approved")
+
+
+@require_POST
+@requires("approve")
+def refuse(request: HttpRequest, noun: str, job_id: int) -> HttpResponse:
+    """POST /approvals/<noun>/<id>/refuse: it never runs; a reason is for whoever asked."""
+    return _decide(request, noun, job_id, approvals.refuse, "refused")
+
+
+def _decide(request: HttpRequest, noun: str, job_id: int, verb: Callable[..., bool], done: str) -> HttpResponse:
+    model: type[Job] | None = approvals.MODELS.get(noun)
+    if model is None or not model._default_manager.filter(pk=job_id).exists():
+        raise Http404(f"There is no {noun[:40]} {job_id}.")
+    try:
+        decided = verb(model, job_id, actor=request.user.get_username(), reason=request.POST.get("reason", "")[:500])
+    except InvalidArgument as error:
+        messages.error(request, f"Nothing was changed: {error}.")
+        return redirect("approvals")
+    if not decided:
+        messages.warning(request, f"Nothing was changed: {noun} {job_id} no longer waits.")
+        return redirect("approvals")
+    messages.success(request, f"{noun.capitalize()} {job_id} is {done}.")
+    return redirect(noun, job_id)

@@ -1,0 +1,198 @@
+"""Masking: values at named paths of a document replaced by one fixed mask. Pure: no database, no web.
+
+Lists, pages, samples, comparisons and exports all call `mask`, and `scrub` for texts that may quote what is masked. A
+text that is not whole JSON, because a list cut it, is masked altogether: half a document may be half a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from queues.errors import InvalidArgument
+
+MASK = "•••••"
+MOST_STEPS = 20
+LONGEST_PATH = 200
+# More values than this are not looked for one by one in a text: it is masked as a whole.
+MOST_VALUES = 500
+
+Steps = tuple[str, ...]
+ANY, ANY_DEPTH = "*", "**"
+
+_STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^".]+)')
+
+
+def parse_path(text: str) -> Steps:
+    """The steps of a path: keys with dots between them; `*` is any one key, `**` any number; quotes hold dots.
+
+    Raises `InvalidArgument`, which names the field `path`.
+    """
+    if not text or len(text) > LONGEST_PATH:
+        raise InvalidArgument(f"path has {len(text)} characters: it must have 1 to {LONGEST_PATH}", "path")
+    steps, at = [], 0
+    while True:
+        found = _STEP.match(text, at)
+        if found is None:
+            raise InvalidArgument(f"path has no key at character {at + 1}, as in card.number", "path")
+        steps.append(re.sub(r"\\(.)", r"\1", found[1]) if found[2] is None else found[2])
+        at = found.end()
+        if at == len(text):
+            break
+        if text[at] != ".":
+            raise InvalidArgument(f"path has {text[at]!r} at character {at + 1} where a dot must be", "path")
+        at += 1
+    if len(steps) > MOST_STEPS or steps == [ANY_DEPTH]:
+        raise InvalidArgument(f"path must have 1 to {MOST_STEPS} keys, and name one of them", "path")
+    return tuple(steps)
+
+
+def mask(document: Any, rules: Iterable[Steps]) -> Any:
+    """The document with the mask in the place of whatever a rule names: a value, an array or an object.
+
+    Keys match whatever their case. Arrays are passed through: `items.sku` is that key in every element, as is
+    `items.*.sku`, and `items.0.sku` in the first.
+    """
+    patterns = frozenset(rules)
+    try:
+        return _masked(document, patterns) if patterns else document
+    except RecursionError:
+        return MASK
+
+
+def masked_values(document: Any, rules: Iterable[Steps]) -> set[str]:
+    """Every text in which what `mask` hides may be quoted elsewhere."""
+    found: set[str] = set()
+    try:
+        for value in _hidden(document, frozenset(rules)):
+            found.update(_spellings(value))
+    except RecursionError:
+        return {""}
+    return found - {""}
+
+
+def scrub(text: str, values: set[str]) -> str:
+    """The text with the mask in the place of every value, in any case; all of it when there are too many."""
+    present = [value for value in values if len(value) <= len(text)]
+    if "" in values or len(present) > MOST_VALUES:
+        return MASK
+    if not present:
+        return text
+    ordered = sorted(present, key=len, reverse=True)
+    return re.sub("|".join(re.escape(value) for value in ordered), MASK, text, flags=re.IGNORECASE)
+
+
+def scrub_document(document: Any, values: set[str]) -> Any:
+    """A document that may quote masked values: a state, a result."""
+    try:
+        return _scrubbed(document, values)
+    except RecursionError:
+        return MASK
+
+
+def touches(asked: Steps, rules: Iterable[Steps]) -> bool:
+    """Whether asking for this path could tell something of a masked one: it lies on the way there, or behind."""
+    return any(_meets(asked, rule) for rule in rules)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is masked of a message: paths into its payload and into its attributes."""
+
+    payload: frozenset[Steps] = frozenset()
+    attributes: frozenset[Steps] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.payload or self.attributes)
+
+    def __or__(self, other: Rules) -> Rules:
+        return Rules(self.payload | other.payload, self.attributes | other.attributes)
+
+    def mask_text(self, text: str | None) -> str | None:
+        """The text of a payload as lists have it, perhaps cut."""
+        if not self.payload or text is None or text.startswith("large body of "):
+            return text
+        try:
+            return json.dumps(mask(json.loads(text), self.payload), ensure_ascii=False)
+        except (ValueError, RecursionError):
+            return MASK
+
+    def values(self, payload: Any, attributes: Any = None) -> set[str]:
+        """What is hidden of one message, as it may be quoted in errors."""
+        return masked_values(payload, self.payload) | masked_values(attributes, self.attributes)
+
+
+def _masked(node: Any, patterns: frozenset[Steps]) -> Any:
+    if _ends(patterns):
+        return MASK
+    if not patterns:
+        return node
+    if isinstance(node, dict):
+        return {key: _masked(value, _after(patterns, key)) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_masked(one, patterns | _after(patterns, str(index))) for index, one in enumerate(node)]
+    return node
+
+
+def _hidden(node: Any, patterns: frozenset[Steps], *, within: bool = False) -> Iterator[Any]:
+    """The scalars that `_masked` leaves out."""
+    within = within or _ends(patterns)
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _hidden(value, _after(patterns, key), within=within)
+    elif isinstance(node, list):
+        for index, one in enumerate(node):
+            yield from _hidden(one, patterns | _after(patterns, str(index)), within=within)
+    elif within:
+        yield node
+
+
+def _ends(patterns: frozenset[Steps]) -> bool:
+    return any(not rule or rule == (ANY_DEPTH,) for rule in patterns)
+
+
+def _after(patterns: frozenset[Steps], key: str) -> frozenset[Steps]:
+    """What is left of the rules behind this key."""
+    return frozenset(rest for rule in patterns for rest in _behind(rule, key))
+
+
+def _behind(rule: Steps, key: str) -> Iterator[Steps]:
+    if rule[:1] == (ANY_DEPTH,):
+        yield rule
+        yield from _behind(rule[1:], key)
+    elif rule and (rule[0] == ANY or rule[0].casefold() == key.casefold()):
+        yield rule[1:]
+
+
+def _meets(asked: Steps, rule: Steps) -> bool:
+    if not asked or not rule or ANY_DEPTH in (asked[0], rule[0]):
+        return True
+    if asked[0].isdigit() and _meets(asked[1:], rule):
+        return True  # an index of an array that the rule passes through
+    same = ANY in (asked[0], rule[0]) or asked[0].casefold() == rule[0].casefold()
+    return same and _meets(asked[1:], rule[1:])
+
+
+def _scrubbed(node: Any, values: set[str]) -> Any:
+    if isinstance(node, dict):
+        return {scrub(key, values): _scrubbed(value, values) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_scrubbed(one, values) for one in node]
+    if isinstance(node, str):
+        return scrub(node, values)
+    if node is None or isinstance(node, bool):
+        return node
+    return MASK if scrub(json.dumps(node), values) != json.dumps(node) else node
+
+
+def _spellings(value: Any) -> set[str]:
+    """How a scalar may stand in an error or a stack; null, true and false tell nothing."""
+    if value is None or isinstance(value, bool):
+        return set()
+    if isinstance(value, str):
+        escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]}
+        return {value, value.strip()} | escaped
+    return {json.dumps(value), str(value)}

@@ -1,0 +1,66 @@
+-- The audit is a chain that only grows. A row is chained when its transaction commits: a deferred trigger draws the next
+-- position from the one row of audit_head, whose lock is thereby held for the length of a commit and not of an action, and
+-- writes both hashes. So the chain has no gap, its order is the order of commits, and nobody waits for an open transaction.
+-- The trigger's name sorts behind those of foreign keys: what they may wait for, they wait for first.
+-- In repeatable read a commit that comes second fails with 40001 and is to be tried again (queues/recounting.py).
+create or replace function signalbox._seal_audit() returns trigger
+language plpgsql as $$
+declare
+  v_position bigint;
+  v_before bytea;
+  v_hash bytea;
+begin
+  update signalbox.audit_head h set position = h.position + 1 returning h.position, h.hash into strict v_position, v_before;
+  update signalbox.audit_event e
+  set position = v_position, previous_hash = v_before, hash = signalbox._audit_hash(e, v_position, v_before)
+  where e.audit_event_id = new.audit_event_id
+  returning e.hash into strict v_hash;
+  update signalbox.audit_head h set hash = v_hash;
+  return null;
+end $$;
+
+-- What a row's hash is of: the hash before, and every field in one text. Times are whole microseconds.
+create or replace function signalbox._audit_hash(p_event signalbox.audit_event, p_position bigint, p_before bytea) returns bytea
+language sql immutable as $$
+  select sha256(p_before || convert_to(jsonb_build_array(
+    p_position, p_event.audit_event_id, (extract(epoch from p_event.at) * 1000000)::bigint, p_event.actor, p_event.action,
+    p_event.queue_id, p_event.queue_name, p_event.reason, p_event.details
+  )::text, 'UTF8'))
+$$;
+
+-- Rows are never changed, but for the sealing of one that has no place in the chain yet, and never removed.
+create or replace function signalbox._keep_audit() returns trigger
+language plpgsql as $$
+begin
+  if tg_op = 'UPDATE' then
+    if old.position is null and new.position is not null
+      and to_jsonb(new) - array['position', 'previous_hash', 'hash'] = to_jsonb(old) - array['position', 'previous_hash', 'hash']
+    then
+      return new;
+    end if;
+  end if;
+  raise exception using
+    errcode = 'insufficient_privilege',
+    message = 'the audit is only ever added to',
+    hint = 'docs/audit.md says why, and how to move it elsewhere.';
+end $$;
+
+-- A row comes without a place: whoever brings one of his own would break the chain for everybody.
+create or replace function signalbox._enter_audit() returns trigger
+language plpgsql as $$
+begin
+  new.position := null;
+  new.previous_hash := null;
+  new.hash := null;
+  return new;
+end $$;
+
+create or replace trigger audit_enter before insert on signalbox.audit_event
+  for each row execute function signalbox._enter_audit();
+create or replace trigger audit_keep before update or delete on signalbox.audit_event
+  for each row execute function signalbox._keep_audit();
+create or replace trigger audit_keep_all before truncate on signalbox.audit_event
+  for each statement execute function signalbox._keep_audit();
+drop trigger if exists zz_audit_seal on signalbox.audit_event;
+create constraint trigger zz_audit_seal after insert on signalbox.audit_event
+  deferrable initially deferred for each row execute function signalbox._seal_audit();

@@ -1,0 +1,50 @@
+-- verify_audit(): is the audit what was written? Walks the chain once, in one snapshot. One row: how many events there
+-- are, the hash of the last, and of the first that is wrong its place, its id and what is wrong; nulls when none is. A chain that was
+-- written anew from some row on, or cut at its end together with audit_head, is whole in itself: compare `hash` with one
+-- that was noted elsewhere (docs/audit.md). Index: that of audit_event.position.
+create or replace function signalbox.verify_audit()
+returns table (events bigint, hash text, bad_position bigint, bad_event_id bigint, complaint text)
+language sql stable as $$
+  with chained as (
+    select e.audit_event_id, e.position, e.previous_hash, e.hash,
+      row_number() over chain as expected,
+      lag(e.hash, 1, decode(repeat('00', 32), 'hex')) over chain as before,
+      signalbox._audit_hash(e, e.position, e.previous_hash) as computed
+    from signalbox.audit_event e
+    where e.position is not null
+    window chain as (order by e.position)
+  ), wrong as (
+    select c.position, c.audit_event_id, case
+        when c.position <> c.expected then format('%s before it is missing', case c.position - c.expected when 1 then 'the row' else c.position - c.expected || ' rows' end)
+        when c.hash is distinct from c.computed then 'it is not what was written'
+        else 'it does not follow the row before it'
+      end as complaint
+    from chained c
+    where c.position <> c.expected or c.hash is distinct from c.computed or c.previous_hash is distinct from c.before
+    order by c.position
+    limit 1
+  ), unchained as (
+    select null::bigint, e.audit_event_id, 'it was added past the chain'
+    from signalbox.audit_event e
+    where e.position is null
+    order by e.audit_event_id
+    limit 1
+  ), cut as (
+    select h.position, null::bigint, 'it was the last, and is missing'
+    from signalbox.audit_head h
+    where h.position <> (select coalesce(max(c.position), 0) from chained c)
+      or h.hash is distinct from coalesce((select c.hash from chained c order by c.position desc limit 1), h.hash)
+  ), first_wrong as (
+    select * from wrong
+    union all
+    select * from unchained where not exists (select from wrong)
+    union all
+    select * from cut where not exists (select from wrong) and not exists (select from unchained)
+  )
+  select
+    (select count(*) from signalbox.audit_event),
+    (select encode(c.hash, 'hex') from chained c order by c.position desc limit 1),
+    f.position, f.audit_event_id, f.complaint
+  from (select) one
+  left join first_wrong f on true
+$$;

@@ -1,0 +1,112 @@
+"""The second person sees what was asked for, and decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth.models import Group, User
+
+from dlq import approvals, deletions, redrives
+from dlq.models import Deletion, Redrive
+from dlq.selecting import newest_id
+from tests.console.browsers import Browser
+from tests.dlq.graveyards import Graveyard
+
+
+@pytest.fixture(autouse=True)
+def two_are_too_many(settings: LazySettings) -> None:
+    settings.APPROVAL_REDRIVE_MESSAGES = settings.APPROVAL_DELETE_MESSAGES = 1
+
+
+@pytest.fixture
+def boss(commits: None) -> Browser:
+    """Another admin."""
+    person, _ = User.objects.get_or_create(username="test-boss")
+    person.groups.set(Group.objects.filter(name="admin"))
+    browser = Browser("boss")
+    browser.force_login(person)
+    return browser
+
+
+def asked(browser: Browser, graveyard: Graveyard) -> Deletion:
+    form = browser.see("/deletions/new", q=graveyard.filter).fields()
+    page = browser.submit("/deletions/new", **{**form, "reason": "test data", "confirmation": "delete"})
+    job = Deletion.objects.latest("deletion_id")
+    assert f"Deletion {job.pk} waits for a second person." in page.text
+    return job
+
+
+def test_what_was_asked_is_approved_by_another_and_runs(admin: Browser, boss: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(3)
+    job = asked(admin, graveyard)
+
+    page = boss.see("/approvals")
+    assert "leaves: 3 dead letters" in page.text
+    assert f"how: filter: {graveyard.filter}" in page.text
+    done = boss.submit(f"/approvals/deletion/{job.pk}/approve", reason="fine")
+
+    assert f"Deletion {job.pk} is approved." in done.text
+    assert deletions.run_in_foreground(job.pk).deleted == 3
+    assert "Approved by test-boss" in boss.see(f"/deletions/{job.pk}").text
+
+
+def test_whoever_asked_may_not_decide(admin: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(2)
+    job = asked(admin, graveyard)
+
+    assert "Somebody else has to decide: you asked." in admin.see("/approvals").text
+    page = admin.submit(f"/approvals/deletion/{job.pk}/approve", reason="")
+    assert "somebody else has to decide" in page.text
+    job.refresh_from_db()
+    assert job.is_awaiting
+    assert "Take it back" in admin.see("/approvals").text
+    assert "is cancelled" in admin.submit(f"/deletions/{job.pk}/cancel").text
+
+
+def test_a_refusal_needs_a_reason_and_is_shown(admin: Browser, boss: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(2)
+    job = asked(admin, graveyard)
+
+    assert "reason is empty" in boss.submit(f"/approvals/deletion/{job.pk}/refuse", reason="").text
+    boss.submit(f"/approvals/deletion/{job.pk}/refuse", reason="ask <b>sales</b>")
+
+    assert "Refused" in admin.see(f"/deletions/{job.pk}").text
+    assert "ask <b>sales</b>" in admin.see(f"/deletions/{job.pk}").text
+    assert "no longer waits" in boss.submit(f"/approvals/deletion/{job.pk}/approve", reason="").text
+
+
+def test_an_operator_asks_and_may_not_decide(operator: Browser, boss: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(2)
+    job = redrives.create(graveyard.filter, newest_id(), actor=operator.name, reason="again")
+
+    assert "may not decide about what others ask for above the thresholds" in operator.see("/approvals").text
+    assert operator.post(f"/approvals/redrive/{job.pk}/approve").status_code == 403
+    boss.submit(f"/approvals/redrive/{job.pk}/approve", reason="")
+
+    assert redrives.run_in_foreground(job.pk).moved == 2
+    assert Redrive.objects.get(pk=job.pk).approved_by == "test-boss"
+
+
+def test_what_waits_is_prominent(viewer: Browser, admin: Browser, graveyard: Graveyard) -> None:
+    graveyard.bury(2)
+    asked(admin, graveyard)
+
+    page = viewer.see("/")
+
+    assert "for a second person. Approvals" in page.text
+    assert "waiting for a second person)" in page.text  # in the rail, in words
+    assert "awaiting approval" in viewer.see("/redrives").text
+
+
+def test_jobs_that_do_not_exist_are_not_found(boss: Browser) -> None:
+    assert boss.post("/approvals/purge/999999999/approve").status_code == 404
+    assert boss.post("/approvals/person/1/approve").status_code == 404
+
+
+def test_nothing_waits(sign_in: Callable[[str], Browser]) -> None:
+    for model in approvals.MODELS.values():
+        model._default_manager.filter(state="awaiting").update(state="cancelled")
+
+    assert "Nothing waits for a second person" in sign_in("viewer").see("/approvals").text

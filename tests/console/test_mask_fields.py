@@ -1,0 +1,201 @@
+"""An admin masks a field: nobody reads it anywhere, nobody asks for it, and who reveals it is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dlq import masking_rules
+from dlq.masking import MASK
+from dlq.models import MaskingRule
+from queues.models import AuditEvent
+from tests.console.browsers import Browser, Page
+from tests.dlq.graveyards import Graveyard
+from tests.engine import Engine
+
+SECRET = "4111-2222-3333"
+
+
+@pytest.fixture(autouse=True)
+def no_rules_left(commits: None) -> Iterator[None]:
+    """Rules of all queues would mask what other tests look at."""
+    yield
+    MaskingRule.objects.all().delete()
+
+
+def masked(engine: Engine, path: str = "card.number", part: str = "payload") -> MaskingRule:
+    return masking_rules.add(part=part, path=path, queue=engine.queue, actor="ann")
+
+
+def asked(browser: Browser, status: int = 200, **fields: str) -> Page:
+    """The answer to the form of a rule."""
+    answer = browser.post("/masking", fields, follow=True)
+    assert answer.status_code == status
+    return Page(answer.content.decode())
+
+
+def test_an_admin_masks_a_field_and_shows_it_again(admin: Browser, engine: Engine) -> None:
+    page = asked(admin, part="payload", path="card.number", queue=engine.queue, reason="PCI")
+
+    assert "payload.card.number is masked from now on." in page.text
+    rule = MaskingRule.objects.get(queue_name=engine.queue)
+    event = AuditEvent.objects.get(action="masking.add", queue_name=engine.queue)
+    assert (event.actor, event.reason, event.details["path"]) == (admin.name, "PCI", "card.number")
+    assert "is shown" in admin.submit(f"/masking/{rule.pk}/remove").text
+    assert AuditEvent.objects.filter(action="masking.remove", queue_name=engine.queue).count() == 1
+    assert "there is no such rule" in admin.submit(f"/masking/{rule.pk}/remove").text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"path": "a..b"}, "path has no key"),
+        ({"path": ""}, "This field is required."),
+        ({"queue": "nowhere"}, "queue 'nowhere' does not exist"),
+        ({"tenant": "nobody"}, "tenant 'nobody' does not exist"),
+        ({"part": "body"}, "Select a valid choice"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_says_where(admin: Browser, given: dict[str, str], said: str) -> None:
+    fields = {"part": "payload", "path": "a", "queue": "", "tenant": "", "reason": ""} | given
+
+    assert said in asked(admin, status=422, **fields).text
+
+
+def test_a_rule_is_made_once(admin: Browser, engine: Engine) -> None:
+    masked(engine)
+
+    page = asked(admin, status=422, part="payload", path="card.number", queue=engine.queue)
+
+    assert "is masked there already" in page.text
+
+
+def test_the_value_is_on_no_page(admin: Browser, operator: Browser, engine: Engine) -> None:
+    masked(engine)
+    payload = {"card": {"number": SECRET, "brand": "visa"}, "order": 7}
+    ready = engine.send(payload)
+    engine.die(payload, error_class="Declined", error=f"card {SECRET} declined", details=f"stack of {SECRET}")
+    dead = engine.value("select message_id from signalbox.dead_letter where source_queue = %s", engine.queue)
+    pages = [
+        f"/queues/{engine.queue}",
+        f"/queues/{engine.queue}-dlq",
+        f"/queues/{engine.queue}/messages",
+        f"/queues/{engine.queue}/messages/{ready}",
+        f"/queues/{engine.queue}/messages/{dead}",
+        f"/dead-letters?q=queue:{engine.queue}",
+        f"/redrives/new?q=queue:{engine.queue}",
+    ]
+
+    for browser in (admin, operator):
+        for path in [*pages, f"/deletions/new?q=queue:{engine.queue}"] if browser is admin else pages:
+            page = browser.get(path)
+            assert page.status_code == 200, path
+            assert SECRET not in page.content.decode(), path
+    story = operator.see(f"/queues/{engine.queue}/messages/{dead}")
+    assert f"card {MASK} declined" in story.text
+    assert "visa" in story.text
+    assert "Masked: payload.card.number" in story.text
+
+
+def test_attributes_states_and_results_are_masked_too(admin: Browser, engine: Engine) -> None:
+    masked(engine, "email", part="attributes")
+    masked(engine, "card")
+    message_id = engine.send({"card": SECRET}, attributes={"email": "ann@example.org", "region": "eu"})
+    handle = engine.receive_one()[1]
+    engine.value(
+        'select signalbox.nack(%s, delay_seconds => 60, error => %s, state => \'{"seen": "4111-2222-3333"}\')',
+        handle,
+        "no mail to ann@example.org",
+    )
+
+    page = admin.see(f"/queues/{engine.queue}/messages/{message_id}")
+
+    assert not [value for value in (SECRET, "ann@example.org") if value in page.html]
+    assert "eu" in page.text
+    assert f"no mail to {MASK}" in page.text
+
+
+def test_a_reveal_shows_one_view_and_is_written_down(admin: Browser, engine: Engine) -> None:
+    masked(engine)
+    message_id = engine.send({"card": {"number": SECRET}})
+    path = f"/queues/{engine.queue}/messages/{message_id}"
+
+    page = admin.submit(f"{path}/reveal", status=200, reason="the customer called")
+
+    assert SECRET in page.text
+    assert "Shown without its mask, this once: payload.card.number." in page.text
+    assert "hx-get" not in page.html.split('id="results"')[1].split(">")[0]
+    event = AuditEvent.objects.get(action="message.reveal", details__message_id=message_id)
+    assert (event.actor, event.reason) == (admin.name, "the customer called")
+    assert event.details["fields"] == ["payload.card.number"]
+    assert SECRET not in admin.see(path).html
+
+
+def test_without_a_reason_nothing_is_revealed(admin: Browser, engine: Engine) -> None:
+    masked(engine)
+    message_id = engine.send({"card": {"number": SECRET}})
+
+    page = admin.submit(f"/queues/{engine.queue}/messages/{message_id}/reveal", reason=" ")
+
+    assert SECRET not in page.html
+    assert not AuditEvent.objects.filter(action="message.reveal", details__message_id=message_id).exists()
+
+
+def test_an_operator_sees_why_not(operator: Browser, engine: Engine) -> None:
+    masked(engine)
+    message_id = engine.send({"card": {"number": SECRET}})
+
+    page = operator.see(f"/queues/{engine.queue}/messages/{message_id}")
+
+    assert "Your role, operator, may not reveal masked fields. The role admin may." in page.text
+    assert operator.post(f"/queues/{engine.queue}/messages/{message_id}/reveal", {"reason": "r"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "question", ["payload.card.number:x", "-payload.card.number:x", "payload.CARD.number:*", "error:x"]
+)
+def test_who_may_not_reveal_may_not_ask(operator: Browser, admin: Browser, graveyard: Graveyard, question: str) -> None:
+    masked(graveyard.engine)
+    graveyard.bury(1)
+    here, queue = f"queue:{graveyard.queue} {question}", graveyard.queue
+
+    assert "masked" in operator.see("/dead-letters", q=here).one("p", id="q-mistake").text
+    assert "masked" in operator.see("/redrives/new", status=422, q=here).text
+    if question.startswith(("payload", "-payload")):
+        assert "masked" in operator.see(f"/queues/{queue}/messages", q=question).one("p", id="q-mistake").text
+    assert not [one for one in admin.see("/dead-letters", q=here).elements if one.attributes.get("id") == "q-mistake"]
+
+
+def test_a_form_is_no_way_around(operator: Browser, graveyard: Graveyard) -> None:
+    masked(graveyard.engine)
+    graveyard.bury(1)
+    form = operator.see("/redrives/new", q=graveyard.filter).fields()
+
+    page = operator.submit(
+        "/redrives/new",
+        status=422,
+        **{**form, "filter_text": f"{graveyard.filter} payload.card.number:1", "reason": "r"},
+    )
+
+    assert "is masked: you may not ask for it." in page.text
+    assert len(graveyard.dead()) == 1
+
+
+def test_other_queues_and_other_fields_can_be_asked_for(
+    operator: Browser, graveyard: Graveyard, engine: Engine
+) -> None:
+    masked(engine)
+    graveyard.bury(1, payload={"card": {"number": "x"}})
+
+    page = operator.see("/dead-letters", q=f"queue:{graveyard.queue} payload.card.number:x")
+
+    assert len(page.rows()) >= 1
+    assert not [one for one in page.elements if one.attributes.get("id") == "q-mistake"]
+
+
+def test_a_rule_of_a_tenant_holds_in_its_queues(operator: Browser, engine: Engine) -> None:
+    masking_rules.add(part="payload", path="**.iban", tenant="default", actor="ann")
+    engine.send({"to": [{"iban": "DE00-SECRET"}]})
+
+    assert "DE00-SECRET" not in operator.see(f"/queues/{engine.queue}/messages").html
