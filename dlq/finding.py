@@ -20,6 +20,7 @@ from typing import Any, LiteralString
 from django.db import connection
 
 from dlq.filters import Filter, Literal, Predicate, Target, Term
+from dlq.patterns import check_patterns
 
 LOWEST_ID, HIGHEST_ID = 1 - 2**63, 2**63 - 1
 # Matches of an index without order that are cheap to gather and sort.
@@ -64,7 +65,11 @@ def database_now() -> datetime:
 
 
 def find(chosen: Filter, as_of: datetime, span: Span | None = None) -> Search:
-    """A search for what the filter selects, ages counted up to `as_of`; looks up the queues that it names."""
+    """A search for what the filter selects, ages counted up to `as_of`; looks up the queues that it names.
+
+    Raises `FilterError` for a pattern that PostgreSQL cannot read.
+    """
+    check_patterns(chosen)
     named = next((term for term in chosen.terms if term.key == "queue" and not term.negated), None)
     if named is None:
         return Search(chosen, as_of, span or Span(), chosen)
