@@ -24,7 +24,9 @@ from console.pages import (
     queues,
     redrive_reviews,
     redrives,
+    saved_filters,
     sessions,
+    suggestions,
     tenants,
 )
 
@@ -86,6 +88,12 @@ deletion_urls = [
     path("<row:deletion_id>/cancel", deletions.cancel, name="deletion_cancel"),
 ]
 
+saved_filter_urls = [
+    path("new", saved_filters.save, name="saved_filter_new"),
+    path("<row:saved_filter_id>", saved_filters.change, name="saved_filter"),
+    path("<row:saved_filter_id>/delete", saved_filters.delete, name="saved_filter_delete"),
+]
+
 purge_urls = [
     path("<row:purge_id>", purges.show, name="purge"),
     path("<row:purge_id>/cancel", purges.cancel, name="purge_cancel"),
@@ -102,6 +110,9 @@ urlpatterns = [
     path("redrives/", include(redrive_urls)),
     path("deletions/", include(deletion_urls)),
     path("purges/", include(purge_urls)),
+    path("saved-filters", saved_filters.browse, name="saved_filters"),
+    path("saved-filters/", include(saved_filter_urls)),
+    path("filter-suggestions", suggestions.show, name="filter_suggestions"),
     path("consumers", consumers.browse, name="consumers"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
     path("tenants", tenants.browse, name="tenants"),

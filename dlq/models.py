@@ -221,3 +221,6 @@ class Purge(Job):
             "through_dead_letter_id": self.through_dead_letter_id,
             "purged": self.purged,
         }
+
+
+from dlq.saved_filters import SavedFilter as SavedFilter  # noqa: E402 - Django looks for models here

@@ -9,13 +9,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console import causes, fleet, keyset, roles, wording
-from console.filterbar import FilterBar, Suggestion, readable_filter, typed
+from console.filterbar import FilterBar, Suggestion, readable_filter, saved, typed
 from console.htmx import render_page
 from console.roles import requires
 from dlq import browse
 from dlq.counting import BoundedCount, count_rows
 from dlq.filters import KEYS, Filter, FilterError, Target
 from dlq.finding import FEW, Order, find
+from dlq.saved_filters import SavedFilter
 
 
 @require_safe
@@ -24,12 +25,17 @@ def show(request: HttpRequest) -> HttpResponse:
     """GET /dead-letters: the causes of the newest that the filter selects, and the list, newest first."""
     chosen, mistake = read_filter(request)
     place, see = keyset.place(request), roles.may(request.user, "see_payloads")
-    page = browse.dead_letters(chosen, place, with_payloads=see)
+    try:
+        page = browse.dead_letters(chosen, place, with_payloads=see)
+    except FilterError as error:  # only its run showed that it takes too long
+        chosen, mistake = Filter(), error
+        page = browse.dead_letters(chosen, place, with_payloads=see)
     count = _count(chosen)
     shown = f"{wording.number(len(page.rows))} shown of {count}"
     context = {
         "title": "Dead letters",
         "bar": filter_bar(request, mistake),
+        "saved": saved(request, SavedFilter.Page.DEAD_LETTERS, f"{reverse('dead_letters')}?q="),
         "chosen": chosen,
         "canonical": str(chosen),
         "causes": causes.Causes() if place.before or place.after else causes.read(chosen),
@@ -64,6 +70,7 @@ def filter_bar(request: HttpRequest, mistake: FilterError | None) -> FilterBar:
         ],
         example='class:TimeoutError payload.partner:"acme-eu" age:<1d',
         mistake=mistake,
+        suggest_url=reverse("filter_suggestions"),
     )
 
 

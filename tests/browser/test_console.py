@@ -30,6 +30,7 @@ PATHS = [
     "/redrives",
     "/redrives/new?q=queue:Q",
     "/deletions/new?q=queue:Q",
+    "/saved-filters",
     "/consumers",
     "/old-snapshots",
     "/audit",

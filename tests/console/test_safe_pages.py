@@ -21,6 +21,7 @@ PATHS = [
     "/redrives",
     "/redrives/new",
     "/deletions/new?q=queue:Q",
+    "/saved-filters",
     "/consumers",
     "/old-snapshots",
     "/tenants",
