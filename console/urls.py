@@ -11,6 +11,7 @@ from console.pages import (
     consumers,
     dead_letters,
     deletions,
+    exports,
     health,
     lanes,
     messages,
@@ -94,6 +95,12 @@ saved_filter_urls = [
     path("<row:saved_filter_id>/delete", saved_filters.delete, name="saved_filter_delete"),
 ]
 
+export_urls = [
+    path("dead-letters", exports.dead_letters, name="export_dead_letters"),
+    path("messages/<queue:name>", exports.messages, name="export_messages"),
+    path("audit", exports.audit_events, name="export_audit"),
+]
+
 purge_urls = [
     path("<row:purge_id>", purges.show, name="purge"),
     path("<row:purge_id>/cancel", purges.cancel, name="purge_cancel"),
@@ -112,6 +119,7 @@ urlpatterns = [
     path("purges/", include(purge_urls)),
     path("saved-filters", saved_filters.browse, name="saved_filters"),
     path("saved-filters/", include(saved_filter_urls)),
+    path("exports/", include(export_urls)),
     path("filter-suggestions", suggestions.show, name="filter_suggestions"),
     path("consumers", consumers.browse, name="consumers"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),

@@ -98,9 +98,9 @@ class Search:
             return self._gathered(limit, order)
         return self._walked(limit, order)
 
-    def ids_within(self, limit: int) -> Query:
-        """At most `limit` ids, the oldest first, in a narrow span: what matches elsewhere is never looked at."""
-        return self._walked(limit, Order.OLDEST_FIRST)
+    def ids_within(self, limit: int, order: Order = Order.OLDEST_FIRST) -> Query:
+        """At most `limit` ids in a narrow span: what matches elsewhere is never looked at."""
+        return self._walked(limit, order)
 
     def _walked(self, limit: int, order: Order, when: LiteralString = "true") -> Query:
         """Of queues, each by its own number: only then the planner knows which of them has few."""

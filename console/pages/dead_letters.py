@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from console import causes, fleet, keyset, roles, wording
@@ -40,6 +41,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "canonical": str(chosen),
         "causes": causes.Causes() if place.before or place.after else causes.read(chosen),
         "count": count,
+        "export_url": f"{reverse('export_dead_letters')}?{urlencode({'q': str(chosen)})}",
         "page": page,
         "pager": keyset.pager(request, page, shown),
     }

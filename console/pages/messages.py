@@ -18,12 +18,12 @@ from console.filterbar import FilterBar, Suggestion, readable_filter, saved, typ
 from console.forms import SendForm
 from console.frame import Frame
 from console.htmx import render_page
-from console.pages.suggestions import TARGETS
 from console.queue_head import QueueHead
 from console.roles import requires
 from console.wording import number
 from dlq import browse as lists
 from dlq.browse import MessageRow, Page, State
+from dlq.export_rows import TARGETS
 from dlq.filters import KEYS, Filter, FilterError, Target
 from dlq.saved_filters import SavedFilter
 from queues import audit, messages
@@ -63,6 +63,7 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
         "bar": _bar(request, head, state, mistake),
         "saved": saved(request, SavedFilter.Page.MESSAGES, f"{_address(head)}?state={state}&q="),
         "pager": keyset.pager(request, page, f"{number(len(page.rows))} shown"),
+        "export_url": f"{reverse('export_messages', args=[name])}?{urlencode({'state': state, 'q': typed(request)})}",
     }
     return render_page(request, "messages/browse.html", "messages/_list.html", context)
 

@@ -10,6 +10,7 @@ from console import roles
 from console.roles import requires
 from dlq import saved_filters
 from dlq.browse import State
+from dlq.export_rows import TARGETS
 from dlq.filters import MAX_CHARACTERS, FilterError, Target
 from dlq.filters.scanner import Scanner
 from dlq.saved_filters import SavedFilter
@@ -17,14 +18,6 @@ from dlq.suggesting import Place, Suggestion, suggest
 from queues.models import Queue
 
 MOST_SAVED = 6
-
-TARGETS = {
-    State.READY: Target.READY,
-    State.LEASED: Target.LEASE,
-    State.SCHEDULED: Target.SCHEDULED,
-    State.WAITING: Target.WAITING,
-    State.COMPLETED: Target.SETTLED,
-}
 
 
 @require_safe
