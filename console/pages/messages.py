@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console import keyset, message_life, message_story, payloads, queue_head, roles
+from console import keyset, message_life, message_story, message_waits, payloads, queue_head, roles
 from console.filterbar import FilterBar, Suggestion, readable_filter, saved, typed
 from console.forms import SendForm
 from console.frame import Frame
@@ -129,7 +129,8 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     story = message_story.tell(head.numbers, message_id)
     if not story.known:
         raise Http404(f"Message {message_id} is not known in {name}: it never was, or its retention is over.")
-    icon, sentence = message_life.place(story, datetime.now(UTC))
+    now = datetime.now(UTC)
+    icon, sentence = message_life.place(story, now)
     body = story.body
     context = {
         "title": f"Message {message_id}",
@@ -139,6 +140,7 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
         "payload_text": payloads.pretty(body.payload) if body else "",
         "place_icon": icon,
         "place": sentence,
+        "waits": message_waits.waits(story, now),
         "events": message_life.timeline(story),
     }
     return render_page(request, "messages/show.html", "messages/_story.html", context)
