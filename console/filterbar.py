@@ -9,8 +9,11 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest
 
 from console.roles import denial, may
+from dlq import saved_filters
 from dlq.filters import Filter, FilterError, parse
 from dlq.masking_rules import Masking
+from dlq.patterns import check_patterns
+from dlq.saved_filters import SavedFilter
 
 LONGEST = 2_000
 
@@ -21,6 +24,15 @@ class Suggestion:
 
     insert: str
     help: str
+
+
+@dataclass(frozen=True)
+class SavedFilters:
+    """What `components/_saved_filters.html` shows beside a bar: `action` is its list's address up to the filter."""
+
+    page: str
+    action: str
+    filters: Sequence[SavedFilter] = ()
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,8 @@ class FilterBar:
     example: str = ""
     kept: Sequence[tuple[str, str]] = ()
     mistake: FilterError | None = None
+    suggest_url: str = ""
+    """Where what may be typed next is offered; empty where the keys are all there is."""
     longest: int = field(default=LONGEST, init=False)
 
     @property
@@ -67,9 +81,15 @@ def readable_filter(text: str, user: AbstractBaseUser | AnonymousUser, *queues: 
             raise term.error(f"{term.key}: is masked. {reason}", "a key about facts, such as class: or age:")
     if not may(user, "reveal"):
         Masking().check(chosen, *queues)
+    check_patterns(chosen)
     return chosen
 
 
+def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFilters:
+    """The saved filters that this person sees beside the bar of a page. One query."""
+    return SavedFilters(page.value, action, saved_filters.seen_by(request.user.get_username(), page))
+
+
 def typed(request: HttpRequest) -> str:
-    """The filter in the address, cut at what a filter may be long."""
-    return request.GET.get("q", "").strip()[:LONGEST]
+    """The filter in the address."""
+    return request.GET.get("q", "").strip()[: LONGEST + 1]  # one more, so that too long a filter is refused, not cut

@@ -9,8 +9,7 @@ from typing import Any
 
 from console import wording
 from console.message_story import Body, Settlement, Story
-from queues.counters import QueueNumbers
-from queues.models import DeadLetter, Failure, Lease, ReadyTicket, ScheduledTicket, WaitingTicket
+from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, WaitingTicket
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,8 @@ class Event:
 
 def place(story: Story, now: datetime) -> tuple[str, str]:
     """(icon, sentence): where the message is now and, when it waits, what for."""
+    if story.elsewhere:
+        return "redriven", f"Redriven to {story.elsewhere}: the message's page there says where it stands."
     if story.dead_letter:
         return "dead", _dead(story.dead_letter)
     if story.lease:
@@ -45,9 +46,13 @@ def place(story: Story, now: datetime) -> tuple[str, str]:
     if story.waiting:
         return "scheduled", _waiting(story.waiting, story, now)
     if story.ready:
-        return "sent", _ready(story.ready, story.queue, now)
+        return "sent", _ready(story.ready, now)
+    return _gone(story)
+
+
+def _gone(story: Story) -> tuple[str, str]:
     if story.settlements:
-        return _left(story.settlements[-1])
+        return _left(story.settlements[-1], story)
     if story.unsearched:
         return "info", "Not in flight, not scheduled and not dead. Its queue is too long to look for it in time."
     return "info", "It has left the queue, and the history that would say how is gone."
@@ -56,7 +61,7 @@ def place(story: Story, now: datetime) -> tuple[str, str]:
 def _dead(letter: DeadLetter) -> str:
     cause = letter.error_class or letter.reason.replace("_", " ")
     count = wording.plural(letter.receive_count, "delivery").replace("deliverys", "deliveries")
-    return f"Dead after {count}: {cause}. It is kept in {letter.queue.name} and is not delivered until it is redriven."
+    return f"Dead after {count}: {cause}. It is kept in {letter.queue.name}."
 
 
 def _leased(lease: Lease, now: datetime) -> str:
@@ -78,33 +83,34 @@ def _scheduled(ticket: ScheduledTicket, now: datetime) -> str:
 def _waiting(ticket: WaitingTicket, story: Story, now: datetime) -> str:
     waited = wording.span((now - ticket.waiting_since).total_seconds())
     lane = f"the group {ticket.lane}" if ticket.lane else "messages without a group"
-    if story.dead_ahead:
-        return (
-            f"Waiting for {waited} behind message {story.dead_ahead}, which is dead and holds {lane} until it is "
-            "redriven, deleted or purged."
-        )
     if story.queue.queue.mode == "fifo":
         return f"Waiting for {waited} behind others of {lane}: a FIFO queue delivers them one at a time."
     return f"Waiting for {waited} in the lane of {lane}, which has as many messages under way as it may."
 
 
-def _ready(ticket: ReadyTicket, queue: QueueNumbers, now: datetime) -> str:
-    waited = wording.span((now - ticket.ready_at).total_seconds())
-    if queue.paused:
-        return f"Ready for {waited}; not delivered because the queue is paused."
-    if not queue.consumers:
-        return f"Ready for {waited}; not delivered because no consumer has asked in the last minute."
-    return f"Ready for {waited}; consumers take higher priorities and older messages first."
+def _ready(ticket: ReadyTicket, now: datetime) -> str:
+    return f"Ready for {wording.span((now - ticket.ready_at).total_seconds())}."
 
 
-def _left(settlement: Settlement) -> tuple[str, str]:
+def _left(settlement: Settlement, story: Story) -> tuple[str, str]:
     by = f" by {settlement.consumer}" if settlement.consumer else ""
     worked = f" after {wording.span(settlement.work_ms / 1000)} of work" if settlement.work_ms is not None else ""
+    dead = _was_dead(settlement, story)
+    where = "" if settlement.queue_id == story.queue.queue_id else f" in {story.name_of(settlement.queue_id)}"
     return {
-        "a": ("done", f"Completed: acknowledged{by}{worked}."),
-        "p": ("purged", "Purged before it was completed."),
-        "e": ("cancelled", "Expired: it waited longer than its queue's retention."),
+        "a": ("done", f"Completed: acknowledged{where}{by}{worked}."),
+        "p": ("purged", "Deleted while it was dead." if dead else "Purged before it was completed."),
+        "e": (
+            "cancelled",
+            f"Expired: it {'was dead for' if dead else 'waited'} longer than its queue's retention.",
+        ),
     }[settlement.outcome]
+
+
+def _was_dead(settlement: Settlement, story: Story) -> bool:
+    """Whether it died, and was not redriven, before it left."""
+    deaths = [one.failed_at for one in story.failures if one.retry_at is None and one.failed_at <= settlement.at]
+    return bool(deaths) and not any(deaths[-1] <= one.redriven_at <= settlement.at for one in story.redriven)
 
 
 # ---- what happened
@@ -124,32 +130,54 @@ def _events(story: Story) -> Iterator[Event]:
     if story.body:
         yield Event(story.body.sent_at, "sent", "Sent", _sent_detail(story.body, story.queue.name))
     for failure in story.failures:
-        yield from _failure_events(failure)
+        yield from _failure_events(failure, story.dead_letter)
     if story.lease:
         who = f"to {story.lease.consumer}" if story.lease.consumer else ""
         yield Event(story.lease.leased_at, "leased", f"Delivery {story.lease.receive_count}", who)
-    if story.dead_letter:
-        yield Event(story.dead_letter.died_at, "dead", "Died", f"kept in {story.dead_letter.queue.name}")
-    for redriven in story.redriven:
-        by = f"by {redriven.actor}, " if redriven.actor else ""
-        job = redriven.redrive_id
+    letter = story.dead_letter
+    if letter and not any(_is_death_of(failure, letter) for failure in story.failures):  # its failures are forgotten
+        yield _died(letter.died_at, letter.receive_count, letter)
+    for rewritten in story.rewritten:
         yield Event(
-            redriven.redriven_at,
-            "redriven",
-            "Redriven",
-            f"{by}to {redriven.queue.name}",
-            url_name="redrive" if job else "",
-            url_argument=job,
+            rewritten.rewritten_at,
+            "info",
+            "Patched",
+            "what the payload was before is kept below",
         )
+    for redriven in story.redriven:
+        yield _redriven_event(redriven)
     for settlement in story.settlements:
-        yield from _settlement_events(settlement)
+        yield from _settlement_events(settlement, story)
+
+
+def _redriven_event(redriven: Redriven) -> Event:
+    job = redriven.redrive_id
+    number = f"redrive #{job} " if job else ""
+    by = f"by {redriven.actor}, " if redriven.actor else ""
+    return Event(
+        redriven.redriven_at,
+        "redriven",
+        "Redriven",
+        f"{number}{by}to {redriven.queue.name}",
+        url_name="redrive" if job else "",
+        url_argument=job,
+    )
+
+
+def _is_death_of(failure: Failure, letter: DeadLetter) -> bool:
+    return failure.retry_at is None and failure.failed_at == letter.died_at
+
+
+def _died(at: datetime, deliveries: int, letter: DeadLetter | None) -> Event:
+    kept = f", kept in {letter.queue.name}" if letter else ""
+    return Event(at, "dead", "Died", f"after delivery {deliveries}{kept}")
 
 
 def _sent_detail(body: Body, queue: str) -> str:
     return f"to {queue}, priority {body.priority}" if body.priority else f"to {queue}"
 
 
-def _failure_events(failure: Failure) -> Iterator[Event]:
+def _failure_events(failure: Failure, letter: DeadLetter | None) -> Iterator[Event]:
     if failure.leased_at:
         to = f"to {failure.consumer}" if failure.consumer else ""
         yield Event(failure.leased_at, "leased", f"Delivery {failure.receive_count}", to)
@@ -159,10 +187,13 @@ def _failure_events(failure: Failure) -> Iterator[Event]:
         words += f": {failure.error_class}"
     detail = (failure.error or "")[:300]
     yield Event(failure.failed_at, "failed", words, detail, tone=tone, quotes_payload=True)
+    if failure.retry_at is None:
+        here = letter if letter and _is_death_of(failure, letter) else None
+        yield _died(failure.failed_at, failure.receive_count, here)
 
 
-def _settlement_events(settlement: Settlement) -> Iterator[Event]:
-    icon, sentence = _left(settlement)
+def _settlement_events(settlement: Settlement, story: Story) -> Iterator[Event]:
+    icon, sentence = _left(settlement, story)
     if settlement.outcome == "a" and settlement.work_ms is not None:
         to = f"to {settlement.consumer}" if settlement.consumer else ""
         began = settlement.at - timedelta(milliseconds=settlement.work_ms)

@@ -8,17 +8,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.apps import apps
 from django.db import connection
 from django.db.models import QuerySet
 
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
-from queues.lanes import dead_ahead
+from queues.lanes import Holder, holders_of
 from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, WaitingTicket
 from signalbox.messages import Body as LargeBody
 
 MOST_FAILURES = 100
 SEARCH_MILLISECONDS = 300
+MOST_AHEAD = 100  # counted; more are more than that
+LIMITS_IN_FLIGHT = 2  # in Queue.guards
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,23 @@ class Body:
 
 @dataclass(frozen=True)
 class Settlement:
-    """How the message left its queue: 'a' acked, 'p' purged, 'e' expired."""
+    """How the message left the queue `queue_id`: 'a' acked, 'p' purged, 'e' expired."""
 
     outcome: str
     at: datetime
     consumer: str | None
     attempts: int | None
     work_ms: int | None
+    queue_id: int
     result: Any = None
+
+
+@dataclass(frozen=True)
+class Room:
+    """What may still be in flight where that is limited, and how many of the queue's own are; None without a limit."""
+
+    left: int
+    of_queue: int | None
 
 
 @dataclass
@@ -65,14 +77,33 @@ class Story:
     failures: Sequence[Failure]
     redriven: Sequence[Redriven]
     settlements: Sequence[Settlement]
-    dead_ahead: int | None = field(default=None)
-    """The dead message that its lane waits behind, where the dead hold their group."""
+    rewritten: Sequence[Any] = ()
+    """What its payload was before redrives patched it."""
+    holders: Sequence[Holder] = ()
+    """The messages that have the slots of the lane it waits in."""
+    ahead: tuple[int, int] | None = None
+    """Ready messages of a higher priority, and earlier ones of its own; counted up to MOST_AHEAD + 1."""
+    room: Room | None = None
     unsearched: bool = field(default=False)
     """Some places could not be searched within the time a page has."""
 
     @property
     def known(self) -> bool:
         return bool(self.body or self.failures or self.redriven or self.settlements)
+
+    @property
+    def elsewhere(self) -> str | None:
+        """The other queue that it was redriven to last, as long as it has not left that."""
+        last = self.redriven[-1] if self.redriven else None
+        if last is None or last.queue_id == self.queue.queue_id:
+            return None
+        settled = self.settlements and self.settlements[-1].at > last.redriven_at
+        return None if settled else last.queue.name
+
+    def name_of(self, queue_id: int) -> str:
+        """The name of a queue that it has been in."""
+        names = {one.queue_id: one.queue.name for one in self.redriven}
+        return names.get(queue_id, self.queue.name)
 
     @property
     def state(self) -> Any:
@@ -96,7 +127,7 @@ class Story:
 
 
 def tell(queue: QueueNumbers, message_id: int) -> Story:
-    """Gather the story; eleven indexed queries, or twelve, whatever the size of the queue."""
+    """Gather the story; thirteen indexed queries at most, whatever the size of the queue."""
     dead_letter = DeadLetter.objects.select_related("queue").filter(message_id=message_id).first()
     body = body_of(queue.queue_id, message_id)
     story = Story(
@@ -111,17 +142,67 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
         failures=list(Failure.objects.filter(message_id=message_id).order_by("-failed_at")[:MOST_FAILURES])[::-1],
         redriven=list(_redriven(message_id)),
         settlements=[],
+        rewritten=_rewritten(message_id),
     )
-    if story.waiting and queue.queue.block_lane_on_dead:
-        story.dead_ahead = dead_ahead(queue.queue_id, story.waiting.lane)
+    if story.waiting:
+        story.holders = holders_of(story.waiting.queue_id, story.waiting.lane)
     try:
         with time_limit(SEARCH_MILLISECONDS):
-            story.settlements = _settlements(queue.queue_id, message_id, body.sent_at if body else None)
-            if not (story.dead_letter or story.lease or story.scheduled or story.waiting):
+            queue_ids = [queue.queue_id, *(one.queue_id for one in story.redriven)]
+            story.settlements = _settlements(queue_ids, message_id, body.sent_at if body else None)
+            if not (story.dead_letter or story.lease or story.scheduled or story.waiting or story.elsewhere):
                 story.ready = ReadyTicket.objects.filter(queue_id=queue.queue_id, message_id=message_id).first()
+            if story.ready:
+                _look_ahead(story, story.ready)
     except OutOfTime:
-        story.unsearched = True
+        story.unsearched = story.ready is None
     return story
+
+
+_AHEAD = """
+select
+  (select count(*) from (
+    select from signalbox.ready r where r.queue_id = %(queue_id)s and r.priority > %(priority)s limit %(most)s
+  ) higher),
+  (select count(*) from (
+    select from signalbox.ready r
+    where r.queue_id = %(queue_id)s and r.priority = %(priority)s
+      and r.ready_at <= %(ready_at)s and (r.ready_at, r.message_id) < (%(ready_at)s, %(message_id)s)
+    limit %(most)s
+  ) earlier),
+  case when %(limited)s then signalbox._free_in_flight(%(queue_id)s) end,
+  case when %(limit)s > 0 then (select count(*) from (
+    select from signalbox.lease l where l.queue_id = %(queue_id)s and l.deadline > now() limit %(limit)s
+  ) held) end
+"""
+
+
+def _look_ahead(story: Story, ticket: ReadyTicket) -> None:
+    """What stands between a ready message and the next receive."""
+    queue = story.queue.queue
+    arguments = {
+        "queue_id": queue.queue_id,
+        "message_id": story.message_id,
+        "priority": ticket.priority,
+        "ready_at": ticket.ready_at,
+        "most": MOST_AHEAD + 1,
+        "limited": bool(queue.guards & LIMITS_IN_FLIGHT),
+        "limit": queue.max_in_flight,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_AHEAD, arguments)
+        higher, earlier, left, of_queue = cursor.fetchone()
+    story.ahead = (higher, earlier)
+    story.room = None if left is None else Room(left, of_queue)
+
+
+def _rewritten(message_id: int) -> Sequence[Any]:
+    """The payloads that redrives have patched, where this installation keeps them."""
+    try:
+        kept = apps.get_model("queues", "Rewritten")
+    except LookupError:
+        return ()
+    return list(kept._default_manager.filter(message_id=message_id).order_by("rewritten_at")[:MOST_FAILURES])
 
 
 _BODY = """
@@ -164,9 +245,10 @@ _SETTLEMENTS = """
 select s.outcome::text, s.settled_at, s.consumer,
   s.receive_counts[array_position(s.message_ids, %(message_id)s)],
   s.work_ms[array_position(s.message_ids, %(message_id)s)],
+  s.queue_id,
   s.results[array_position(s.message_ids, %(message_id)s)]::text
 from signalbox.settled s
-where s.queue_id = %(queue_id)s
+where s.queue_id = any(%(queue_ids)s)
   and s.settled_at >= coalesce(%(sent_at)s::timestamptz, '-infinity')
   and s.message_ids[1] <= %(message_id)s
   and s.message_ids[cardinality(s.message_ids)] >= %(message_id)s
@@ -176,9 +258,9 @@ limit 10
 """
 
 
-def _settlements(queue_id: int, message_id: int, sent_at: datetime | None) -> list[Settlement]:
+def _settlements(queue_ids: list[int], message_id: int, sent_at: datetime | None) -> list[Settlement]:
     with connection.cursor() as cursor:
-        cursor.execute(_SETTLEMENTS, {"queue_id": queue_id, "message_id": message_id, "sent_at": sent_at})
+        cursor.execute(_SETTLEMENTS, {"queue_ids": queue_ids, "message_id": message_id, "sent_at": sent_at})
         return [Settlement(*facts, json.loads(result or "null")) for *facts, result in cursor.fetchall()]
 
 

@@ -216,6 +216,10 @@ STORAGES = {
     },
 }
 
+# Lists as files: how much one export may write.
+EXPORT_MAX_ROWS = env_number("EXPORT_MAX_ROWS", 100_000, low=1, high=10_000_000)
+EXPORT_MAX_BYTES = env_number("EXPORT_MAX_BYTES", 200_000_000, low=1_000, high=100_000_000_000)
+
 # Logs go to standard error; the process manager keeps them.
 LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
 LOGGING = {

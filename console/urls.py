@@ -16,6 +16,7 @@ from console.pages import (
     consumers,
     dead_letters,
     deletions,
+    exports,
     health,
     lanes,
     masking,
@@ -30,7 +31,9 @@ from console.pages import (
     queue_settings,
     queues,
     redrives,
+    saved_filters,
     sessions,
+    suggestions,
     tenants,
     trash,
 )
@@ -118,6 +121,18 @@ deletion_urls = [
     path("<row:deletion_id>/cancel", deletions.cancel, name="deletion_cancel"),
 ]
 
+saved_filter_urls = [
+    path("new", saved_filters.save, name="saved_filter_new"),
+    path("<row:saved_filter_id>", saved_filters.change, name="saved_filter"),
+    path("<row:saved_filter_id>/delete", saved_filters.delete, name="saved_filter_delete"),
+]
+
+export_urls = [
+    path("dead-letters", exports.dead_letters, name="export_dead_letters"),
+    path("messages/<queue:name>", exports.messages, name="export_messages"),
+    path("audit", exports.audit_events, name="export_audit"),
+]
+
 purge_urls = [
     path("<row:purge_id>", purges.show, name="purge"),
     path("<row:purge_id>/cancel", purges.cancel, name="purge_cancel"),
@@ -149,6 +164,10 @@ urlpatterns = [
     path("approvals", approvals.browse, name="approvals"),
     path("approvals/<slug:noun>/<row:job_id>/approve", approvals.approve, name="approve"),
     path("approvals/<slug:noun>/<row:job_id>/refuse", approvals.refuse, name="refuse"),
+    path("saved-filters", saved_filters.browse, name="saved_filters"),
+    path("saved-filters/", include(saved_filter_urls)),
+    path("exports/", include(export_urls)),
+    path("filter-suggestions", suggestions.show, name="filter_suggestions"),
     path("consumers", consumers.browse, name="consumers"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
     path("tenants", tenants.browse, name="tenants"),

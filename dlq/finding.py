@@ -21,6 +21,7 @@ from django.db import connection
 
 from dlq.cluster_members import widened
 from dlq.filters import Filter, Literal, Predicate, Target, Term
+from dlq.patterns import check_patterns
 
 LOWEST_ID, HIGHEST_ID = 1 - 2**63, 2**63 - 1
 # Matches of an index without order that are cheap to gather and sort.
@@ -68,7 +69,9 @@ def find(chosen: Filter, as_of: datetime, span: Span | None = None, *, frozen: b
     """A search for what the filter selects, ages counted up to `as_of`; looks up the queues that it names.
 
     A fingerprint stands for all that people merged into its cluster; in a `frozen` filter for itself alone.
+    Raises `FilterError` for a pattern that PostgreSQL cannot read.
     """
+    check_patterns(chosen)
     chosen = chosen if frozen else widened(chosen)
     named = next((term for term in chosen.terms if term.key == "queue" and not term.negated), None)
     if named is None:
@@ -99,9 +102,9 @@ class Search:
             return self._gathered(limit, order)
         return self._walked(limit, order)
 
-    def ids_within(self, limit: int) -> Query:
-        """At most `limit` ids, the oldest first, in a narrow span: what matches elsewhere is never looked at."""
-        return self._walked(limit, Order.OLDEST_FIRST)
+    def ids_within(self, limit: int, order: Order = Order.OLDEST_FIRST) -> Query:
+        """At most `limit` ids in a narrow span: what matches elsewhere is never looked at."""
+        return self._walked(limit, order)
 
     def _walked(self, limit: int, order: Order, when: LiteralString = "true") -> Query:
         """Of queues, each by its own number: only then the planner knows which of them has few."""

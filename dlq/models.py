@@ -14,8 +14,9 @@ from django.db.models.functions import Now
 from dlq import cluster_models as cluster_models  # theirs are in a file of their own
 from dlq.plan_models import Plan
 from dlq.plan_options import MAX_RATE_PER_SECOND, Options
+from dlq.saved_filters import SavedFilter
 
-__all__ = ["MAX_RATE_PER_SECOND", "Deletion", "Job", "Plan", "Purge", "Redrive", "Selection", "Undo"]
+__all__ = ["MAX_RATE_PER_SECOND", "Deletion", "Job", "Plan", "Purge", "Redrive", "SavedFilter", "Selection", "Undo"]
 
 
 def _approval(table: str) -> list[models.BaseConstraint]:

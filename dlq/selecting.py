@@ -10,15 +10,17 @@ from datetime import datetime
 from dlq.cluster_members import widened
 from dlq.counting import survey
 from dlq.filters import parse
-from dlq.finding import Query, Span, database_now, find
+from dlq.finding import Query, Search, Span, database_now, find
 from dlq.models import Selection
-from dlq.time_limits import local_settings
+from dlq.patterns import too_slow
+from dlq.time_limits import OutOfTime, local_settings, time_limit
 from queues.errors import InvalidArgument
 
 # One look covers so many ids, found or not: a filter that matches nothing for long must not hold a transaction.
 WINDOW_IDS = 5_000
 # After this many seconds without a match a batch ends with an empty hand, and the job shows how far it came.
 SEARCH_SECONDS = 0.2
+PATTERN_MILLISECONDS = 30_000  # for one look by a filter with a regular expression
 SOURCES_NAMED = 20
 # Every window is read from an index in its own order, whatever the statistics say: they know nothing of what died
 # since, nor of the holes that a redrive leaves behind.
@@ -64,11 +66,23 @@ def next_ids(job: Selection, limit: int) -> Chosen:
     with local_settings(**IN_INDEX_ORDER):
         while (first := _first_after(cursor, job.upper_bound)) is not None:
             last = min(first + WINDOW_IDS - 1, job.upper_bound)
-            ids = [row[0] for row in search.within(Span(cursor, last)).ids_within(limit).rows()]
+            ids = _ids(search.within(Span(cursor, last)), limit)
             cursor = ids[-1] if len(ids) == limit else last
             if ids or time.monotonic() > ends_at:
                 return Chosen(ids, cursor)
     return Chosen([], job.upper_bound)
+
+
+def _ids(search: Search, limit: int) -> list[int]:
+    """What one window holds. A pattern may take for ever: then the job fails, and says which."""
+    query = search.ids_within(limit)
+    if not search.chosen.patterns:
+        return [row[0] for row in query.rows()]
+    try:
+        with time_limit(PATTERN_MILLISECONDS):
+            return [row[0] for row in query.rows()]
+    except OutOfTime:
+        raise too_slow(search.chosen) from None
 
 
 def _first_after(cursor: int, upper_bound: int) -> int | None:

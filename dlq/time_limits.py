@@ -10,6 +10,7 @@ from django.db import OperationalError, connection, transaction
 
 COUNT_MILLISECONDS = 300
 LIST_MILLISECONDS = 150
+SLICE_MILLISECONDS = 2_000  # for a part of a list; what takes longer is tried with fewer rows
 
 
 class OutOfTime(Exception):  # noqa: N818 - it names what happened, which "Error" after it would not make clearer
@@ -29,6 +30,18 @@ def time_limit(milliseconds: float, **settings: str) -> Iterator[None]:
         if isinstance(error.__cause__, psycopg.errors.QueryCanceled):
             raise OutOfTime(OutOfTime.__doc__) from error
         raise
+
+
+@contextmanager
+def slice_limit() -> Iterator[None]:
+    """`time_limit` for a part of a list: long, since it is the last resort."""
+    with time_limit(SLICE_MILLISECONDS):
+        yield
+
+
+def fewer(rows: int) -> int:
+    """How many rows to try next, when so many took too long."""
+    return max(1, rows // 50)
 
 
 @contextmanager

@@ -61,16 +61,11 @@ def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: st
     ]
 
 
-def dead_ahead(queue_id: int, lane: str) -> int | None:
-    """The dead message that holds this lane of a FIFO queue, if one does. A few index probes."""
+def holders_of(queue_id: int, lane: str) -> list[Holder]:
+    """The first messages that have slots of one lane. A few index probes."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "select s.message_id from signalbox.lane_slot s join signalbox.dead_letter d using (message_id)"
-            " where s.queue_id = %s and s.lane = %s limit 1",
-            [queue_id, lane],
-        )
-        row = cursor.fetchone()
-    return row[0] if row else None
+        cursor.execute(_HOLDERS, {"queue_id": queue_id, "lanes": [lane], "most": MOST_HOLDERS})
+        return [Holder(*holder) for _, *holder in cursor.fetchall()]
 
 
 # Every step finds the next lane of any of three indexes: those with messages waiting, under way, or a limit.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from console import audit_filter, keyset, queue_head
@@ -21,10 +22,11 @@ from queues.models import AuditEvent
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /audit: every action that the filter selects, newest first."""
-    events, mistake = _select(AuditEvent.objects.all(), typed(request))
+    events, mistake = select(AuditEvent.objects.all(), typed(request))
     page = keyset.by_id(events, "audit_event_id", request)
     context = {
         "title": "Audit",
+        "export_url": f"{reverse('export_audit')}?{urlencode({'q': typed(request)})}",
         "page": page,
         "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'action')} shown"),
         "bar": FilterBar(
@@ -56,7 +58,8 @@ def of_queue(request: HttpRequest, name: str) -> HttpResponse:
     return render_page(request, "queues/audit.html", "audit/_list.html", context)
 
 
-def _select(events: QuerySet[AuditEvent], text: str) -> tuple[QuerySet[AuditEvent], FilterError | None]:
+def select(events: QuerySet[AuditEvent], text: str) -> tuple[QuerySet[AuditEvent], FilterError | None]:
+    """The events that a filter selects, or all of them beside its mistake."""
     try:
         return audit_filter.select(events, text), None
     except FilterError as error:

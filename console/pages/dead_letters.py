@@ -6,16 +6,18 @@ from datetime import UTC, datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from console import cluster_lists, fleet, keyset, masked, roles, wording
-from console.filterbar import FilterBar, Suggestion, readable_filter, typed
+from console.filterbar import FilterBar, Suggestion, readable_filter, saved, typed
 from console.htmx import render_page
 from console.roles import requires
 from dlq import browse
 from dlq.counting import BoundedCount, count_rows
 from dlq.filters import KEYS, Filter, FilterError, Target
 from dlq.finding import FEW, Order, find
+from dlq.saved_filters import SavedFilter
 
 
 @require_safe
@@ -24,16 +26,23 @@ def show(request: HttpRequest) -> HttpResponse:
     """GET /dead-letters: the worst clusters of what the filter selects, and the list, newest first."""
     chosen, mistake = read_filter(request)
     place, see = keyset.place(request), roles.may(request.user, "see_payloads")
-    page = masked.letter_page(browse.dead_letters(chosen, place, with_payloads=see))
+    try:
+        page = browse.dead_letters(chosen, place, with_payloads=see)
+    except FilterError as error:  # only its run showed that it takes too long
+        chosen, mistake = Filter(), error
+        page = browse.dead_letters(chosen, place, with_payloads=see)
+    page = masked.letter_page(page)
     count = _count(chosen)
     shown = f"{wording.number(len(page.rows))} shown of {count}"
     context = {
         "title": "Dead letters",
         "bar": filter_bar(request, mistake),
+        "saved": saved(request, SavedFilter.Page.DEAD_LETTERS, f"{reverse('dead_letters')}?q="),
         "chosen": chosen,
         "canonical": str(chosen),
         "clusters": None if place.before or place.after else cluster_lists.read_few(request, chosen),
         "count": count,
+        "export_url": f"{reverse('export_dead_letters')}?{urlencode({'q': str(chosen)})}",
         "page": page,
         "pager": keyset.pager(request, page, shown),
     }
@@ -64,6 +73,7 @@ def filter_bar(request: HttpRequest, mistake: FilterError | None) -> FilterBar:
         ],
         example='class:TimeoutError payload.partner:"acme-eu" age:<1d',
         mistake=mistake,
+        suggest_url=reverse("filter_suggestions"),
     )
 
 

@@ -10,10 +10,11 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console import keyset, masked, message_life, message_story, payloads, queue_head, roles
-from console.filterbar import FilterBar, Suggestion, readable_filter, typed
+from console import keyset, masked, message_life, message_story, message_waits, payloads, queue_head, roles
+from console.filterbar import FilterBar, Suggestion, readable_filter, saved, typed
 from console.forms import SendForm
 from console.frame import Frame
 from console.htmx import render_page
@@ -22,7 +23,9 @@ from console.roles import requires
 from console.wording import number
 from dlq import browse as lists
 from dlq.browse import MessageRow, Page, State
+from dlq.export_rows import TARGETS
 from dlq.filters import KEYS, Filter, FilterError, Target
+from dlq.saved_filters import SavedFilter
 from queues import audit, messages
 from queues.errors import SignalboxError
 from queues.models import DeadLetter, Failure, Lease, Redriven, ScheduledTicket
@@ -33,13 +36,6 @@ LABELS = {
     State.SCHEDULED: "Scheduled",
     State.WAITING: "Waiting in lanes",
     State.COMPLETED: "Completed",
-}
-TARGETS = {
-    State.READY: Target.READY,
-    State.LEASED: Target.LEASE,
-    State.SCHEDULED: Target.SCHEDULED,
-    State.WAITING: Target.WAITING,
-    State.COMPLETED: Target.SETTLED,
 }
 
 
@@ -65,7 +61,9 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
         "states": _states(head, state),
         "page": page,
         "bar": _bar(request, head, state, mistake),
+        "saved": saved(request, SavedFilter.Page.MESSAGES, f"{_address(head)}?state={state}&q="),
         "pager": keyset.pager(request, page, f"{number(len(page.rows))} shown"),
+        "export_url": f"{reverse('export_messages', args=[name])}?{urlencode({'state': state, 'q': typed(request)})}",
     }
     return render_page(request, "messages/browse.html", "messages/_list.html", context)
 
@@ -107,7 +105,12 @@ def _bar(request: HttpRequest, head: QueueHead, state: State, mistake: FilterErr
         example='payload.order.status:"paid" age:>1h',
         kept=[("state", state.value)],
         mistake=mistake,
+        suggest_url=f"{reverse('filter_suggestions')}?{urlencode({'queue': head.name, 'state': state.value})}",
     )
+
+
+def _address(head: QueueHead) -> str:
+    return reverse("queue_messages", args=[head.name])
 
 
 def _suggestions(target: Target) -> list[Suggestion]:
@@ -130,7 +133,8 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     rules = masked.rules_of(story)
     fields = masked.hidden_fields(rules, story.body)
     masked.conceal(story, rules)
-    icon, sentence = message_life.place(story, datetime.now(UTC))
+    now = datetime.now(UTC)
+    icon, sentence = message_life.place(story, now)
     body = story.body
     context = {
         "title": f"Message {message_id}",
@@ -140,6 +144,7 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
         "payload_text": payloads.pretty(body.payload) if body else "",
         "place_icon": icon,
         "place": sentence,
+        "waits": message_waits.waits(story, now),
         "events": message_life.timeline(story),
         "masked_fields": fields,
         "revealed": None,

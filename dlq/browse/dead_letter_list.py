@@ -15,7 +15,8 @@ from django.utils import timezone
 from dlq.browse.pages import PAGE_ROWS, Page, Place, page_of, payload_text
 from dlq.filters import Filter
 from dlq.finding import HIGHEST_ID, Order, Query, Search, Span, find
-from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
+from dlq.patterns import too_slow
+from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, fewer, slice_limit, time_limit
 
 # When there is no time to look everywhere, the nearest so many are looked at, then twice as many, while time lasts.
 SLICE_ROWS = 5_000
@@ -137,14 +138,22 @@ def _in_time(
         pass
     rows: list[tuple[Any, ...]] = []
     span, slice_rows, ends_at = search.span, SLICE_ROWS, time.monotonic() + LIST_MILLISECONDS / 1000
-    while end := _nth(span, order, slice_rows).rows():
-        [(last_id, died_at)] = end
-        near, span = _split(span, order, last_id)
-        rows += query(search.within(near)).rows()
+    while True:
+        end = _nth(span, order, slice_rows).rows()
+        near, rest = _split(span, order, end[0][0]) if end else (span, None)
+        try:
+            with slice_limit():
+                rows += query(search.within(near)).rows()
+        except OutOfTime:
+            if slice_rows == 1:
+                raise too_slow(search.chosen) from None
+            slice_rows = fewer(slice_rows)
+            continue
+        if rest is None:
+            return rows, None
         if len(rows) >= enough or time.monotonic() >= ends_at:
-            return rows, (str(last_id), died_at)
-        slice_rows *= 2
-    return rows + query(search.within(span)).rows(), None
+            return rows, (str(end[0][0]), end[0][1])
+        span, slice_rows = rest, slice_rows * 2
 
 
 def _nth(span: Span, order: Order, number: int) -> Query:

@@ -20,7 +20,8 @@ from django.utils import timezone
 from dlq.browse.pages import PAGE_ROWS, Page, Place, page_of, payload_text
 from dlq.filters import Filter, Predicate, Target
 from dlq.finding import HIGHEST_ID, LOWEST_ID, Query
-from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
+from dlq.patterns import check_patterns, too_slow
+from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, fewer, slice_limit, time_limit
 
 # When there is no time to look everywhere, the nearest so many are looked at, then twice as many, while time lasts.
 SLICE_ROWS = 2_000
@@ -139,7 +140,11 @@ def messages(
     matching = chosen.compile(shape.target, now or timezone.now())
     listing = _Listing(queue_id, shape, matching, shape.ascending is not place.backwards, with_payloads)
     start = _mark(place.before or place.after) or _START[listing.ascending]
-    rows, horizon = listing.in_time(start, size + 1)
+    check_patterns(chosen)
+    try:
+        rows, horizon = listing.in_time(start, size + 1)
+    except OutOfTime:
+        raise too_slow(chosen) from None
     found = [MessageRow(row[0], state, *row[2:]) for row in rows]
     page = page_of(found, size, place, [_cursor(row[1], row[0]) for row in rows])
     if horizon is None or len(found) > size:
@@ -185,13 +190,22 @@ class _Listing:
             pass
         rows: list[tuple[Any, ...]] = []
         slice_rows, ends_at = SLICE_ROWS, time.monotonic() + LIST_MILLISECONDS / 1000
-        while ends := self._nth(start, slice_rows).rows():
-            [(message_id, moment)] = ends
-            rows += self._full(start, _Mark(moment, message_id), limit).rows()
+        while True:
+            nth = self._nth(start, slice_rows).rows()
+            mark = _Mark(nth[0][1], nth[0][0]) if nth else end
+            try:
+                with slice_limit():
+                    rows += self._full(start, mark, limit).rows()
+            except OutOfTime:
+                if slice_rows == 1:
+                    raise
+                slice_rows = fewer(slice_rows)
+                continue
+            if not nth:
+                return rows, None
             if len(rows) >= limit or time.monotonic() >= ends_at:
-                return rows, (moment, message_id)
-            start, slice_rows = _Mark(moment, message_id), slice_rows * 2
-        return rows + self._full(start, end, limit).rows(), None
+                return rows, (nth[0][1], nth[0][0])
+            start, slice_rows = mark, slice_rows * 2
 
     def _full(self, start: _Mark, end: _Mark, limit: int) -> Query:
         shape = self.shape

@@ -10,10 +10,11 @@ from dlq.filters.keys import KEYS, Key, Kind
 from dlq.filters.predicates import Predicate
 from dlq.filters.scanner import MAX_CHARACTERS
 from dlq.filters.suggest import Completion, Option, complete
-from dlq.filters.syntax import Comparison, Literal, Present, Range, Term, Value
+from dlq.filters.syntax import EACH, Comparison, Literal, Path, Pattern, Present, Range, Term, Value
 from dlq.filters.targets import Target
 
 __all__ = [
+    "EACH",
     "KEYS",
     "MAX_CHARACTERS",
     "Comparison",
@@ -24,6 +25,8 @@ __all__ = [
     "Kind",
     "Literal",
     "Option",
+    "Path",
+    "Pattern",
     "Predicate",
     "Present",
     "Range",

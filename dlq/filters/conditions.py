@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import LiteralString
 
-from dlq.filters.documents import document_conditions
+from dlq.filters.documents import MATCHES, document_conditions
 from dlq.filters.keys import Kind
 from dlq.filters.predicates import Parameter, Predicate
 from dlq.filters.readings import Moment, duration, moment, whole_number
@@ -40,13 +40,13 @@ def _tenants(column: LiteralString, term: Term, now: datetime) -> list[Predicate
 
 
 def _names(column: LiteralString, term: Term, now: datetime) -> list[Predicate]:
-    return _equal(column, "text", term.literals) + _present(column, term)
+    return _equal(column, "text", term.literals) + _matching(column, term) + _present(column, term)
 
 
 def _substrings(column: LiteralString, term: Term, now: datetime) -> list[Predicate]:
     patterns = [_containing(text) for text in term.literals]
     like = [Predicate(f"{column} ilike any(%s::text[])", [patterns])] if patterns else []
-    return like + _present(column, term)
+    return like + _matching(column, term) + _present(column, term)
 
 
 def _containing(text: str) -> str:
@@ -112,6 +112,10 @@ def _equal(column: LiteralString, cast: LiteralString, operands: list[str] | lis
     if len(operands) == 1:
         return [Predicate(f"{column} = %s::{cast}", [operands[0]])]
     return [Predicate(f"{column} = any(%s::{cast}[])", [operands])] if operands else []
+
+
+def _matching(column: LiteralString, term: Term) -> list[Predicate]:
+    return [Predicate(f"{column} {MATCHES[one.ignores_case]} %s::text", [one.text]) for one in term.patterns]
 
 
 def _present(column: LiteralString, term: Term) -> list[Predicate]:

@@ -1,18 +1,19 @@
 """Conditions inside a payload or the attributes.
 
-Equality is containment, which a GIN index serves. Comparisons and presence follow a strict JSON path, which
-steps through objects only, as containment does, and finds nothing where the document has another shape.
+Equality is containment, which a GIN index serves. Comparisons, patterns and presence follow a strict JSON path, which
+steps into objects by name and into lists where `[]` says so, as containment does, and finds nothing where the
+document has another shape.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import LiteralString
 
 from dlq.filters.predicates import Predicate
 from dlq.filters.readings import is_json_scalar, json_number
-from dlq.filters.syntax import Comparison, Literal, Operator, Present, Range, Term
+from dlq.filters.syntax import Comparison, Each, Literal, Operator, Path, Pattern, Present, Range, Term
 
 # Comparing with a number leaves other types out: the path's filter is unknown for them.
 _TESTS: Mapping[Operator, LiteralString] = {
@@ -21,13 +22,16 @@ _TESTS: Mapping[Operator, LiteralString] = {
     "<": " ? (@ < $bound)",
     "<=": " ? (@ <= $bound)",
 }
+# The operators of PostgreSQL that match a regular expression, by whether they ignore case.
+MATCHES: Mapping[bool, LiteralString] = {False: "~", True: "~*"}
 _RANGE_TEST: LiteralString = " ? (@ >= $low && @ <= $high)"
 
 
 def document_conditions(column: LiteralString, term: Term) -> list[Predicate]:
     """The alternatives of a term with a path."""
-    paths = [_at_path(column, term.path, value) for value in term.values if not isinstance(value, Literal)]
-    return _contained(column, term) + paths
+    tests = [value for value in term.values if isinstance(value, Comparison | Range | Present)]
+    paths = [_at_path(column, term.path, value) for value in tests]
+    return _contained(column, term) + paths + [_matching(column, term.path, one) for one in term.patterns]
 
 
 def _contained(column: LiteralString, term: Term) -> list[Predicate]:
@@ -45,17 +49,41 @@ def _leaves(literal: Literal) -> list[str]:
     return [literal.text, string] if scalar else [string]
 
 
-def _nested(path: Sequence[str], leaf: str) -> str:
-    for segment in reversed(path):
-        leaf = f"{{{_quoted(segment)}: {leaf}}}"
+def _nested(path: Path, leaf: str) -> str:
+    for step in reversed(path):
+        leaf = f"[{leaf}]" if isinstance(step, Each) else f"{{{_quoted(step)}: {leaf}}}"
     return leaf
 
 
-def _at_path(column: LiteralString, path: Sequence[str], value: Comparison | Range | Present) -> Predicate:
-    steps = "".join(f".{_quoted(segment)}" for segment in path)
+def _at_path(column: LiteralString, path: Path, value: Comparison | Range | Present) -> Predicate:
     test, bounds = _test(value)
     sql = f"jsonb_path_exists({column}, %s::jsonpath, %s::jsonb, true)"
-    return Predicate(sql, [f"strict ${steps}{test}", _object(bounds)])
+    return Predicate(sql, [f"strict {_steps(path)}{test}", _object(bounds)])
+
+
+def _matching(column: LiteralString, path: Path, pattern: Pattern) -> Predicate:
+    """Strings, and numbers and truth values as they are written; never lists and objects."""
+    sql: LiteralString = (
+        f"exists (select from jsonb_path_query({column}, %s::jsonpath, '{{}}'::jsonb, true) one(value)"
+        " where jsonb_typeof(one.value) in ('string', 'number', 'boolean')"
+        f" and (one.value #>> '{{}}') {MATCHES[pattern.ignores_case]} %s::text)"
+    )
+    return Predicate(sql, [f"strict {_steps(path)}", pattern.text])
+
+
+def _steps(path: Path) -> str:
+    """The path in the words of JSON. In strict mode what is missing ends the search: so each step behind a list asks
+    first, or one element would hide those beside it.
+    """
+    steps, behind_list = ["$"], False
+    for step in path:
+        if isinstance(step, Each):
+            steps.append(' ? (@.type() == "array")[*]')
+            behind_list = True
+        else:
+            name = f".{_quoted(step)}"
+            steps.append(f" ? (exists (@{name})){name}" if behind_list else name)
+    return "".join(steps)
 
 
 def _test(value: Comparison | Range | Present) -> tuple[LiteralString, dict[str, str]]:

@@ -12,7 +12,7 @@ from dlq.filters.grammar import parse_terms
 from dlq.filters.keys import KEYS
 from dlq.filters.predicates import Predicate
 from dlq.filters.scanner import MAX_CHARACTERS
-from dlq.filters.syntax import Comparison, Literal, Present, Range, Term, Value, quote, render_value
+from dlq.filters.syntax import Comparison, Literal, Path, Pattern, Present, Range, Term, Value, quote, render_value
 from dlq.filters.targets import Target
 
 
@@ -39,12 +39,17 @@ class Filter:
         """Whether the `state:` terms, if any, leave rows of `target` to look at."""
         return all(admits(term, Target(target)) for term in self.terms if term.key == "state")
 
-    def values(self, key: str, path: tuple[str, ...] = (), negated: bool = False) -> tuple[str, ...]:
+    @property
+    def patterns(self) -> list[Pattern]:
+        """Its regular expressions, in order."""
+        return [pattern for term in self.terms for pattern in term.patterns]
+
+    def values(self, key: str, path: Path = (), negated: bool = False) -> tuple[str, ...]:
         """The single values that terms of this key ask for, in order, each once; no bounds, no ranges."""
         terms = (term for term in self._of(key, path) if term.negated is negated)
         return tuple(dict.fromkeys(text for term in terms for text in term.literals))
 
-    def without(self, key: str, path: tuple[str, ...] = ()) -> Filter:
+    def without(self, key: str, path: Path = ()) -> Filter:
         """This filter less every term of the key; an empty path stands for any."""
         gone = self._of(key, path)
         return _filter_of(term for term in self.terms if term not in gone)
@@ -53,7 +58,7 @@ class Filter:
         """This filter less one term: where the cross of a chip leads."""
         return _filter_of(other for other in self.terms if other != term)
 
-    def with_term(self, key: str, *values: Operand, path: tuple[str, ...] = (), negated: bool = False) -> Filter:
+    def with_term(self, key: str, *values: Operand, path: Path = (), negated: bool = False) -> Filter:
         """This filter and one more term, unless it is there already; of several values one must match.
 
         Text means itself whatever it holds, except for the keys that compare: there it is written as in a
@@ -67,7 +72,7 @@ class Filter:
             raise more[0].error("One term is added at a time.", "a single term")
         return self if term in self.terms else _filter_of([*self.terms, term])
 
-    def _of(self, key: str, path: tuple[str, ...]) -> list[Term]:
+    def _of(self, key: str, path: Path) -> list[Term]:
         return [term for term in self.terms if term.key == key and (not path or term.path == path)]
 
 
@@ -89,7 +94,7 @@ def _filter_of(terms: Iterable[Term]) -> Filter:
 
 
 def _written(key: str, value: Operand) -> str:
-    if isinstance(value, Literal | Comparison | Range | Present):
+    if isinstance(value, Literal | Comparison | Range | Present | Pattern):
         return render_value(key, value)
     if not isinstance(value, str):
         return json.dumps(value)

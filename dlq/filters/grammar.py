@@ -1,7 +1,7 @@
 r"""The grammar: text to terms, or the first mistake.
 
     filter  = [ term { spaces term } ]
-    term    = [ "-" ] [ key { "." segment } ":" ] value { "," value }
+    term    = [ "-" ] [ key { "." segment { "[]" } } ":" ] value { "," value }
 
 A term without a key searches the error text. Values are the business of `values`.
 """
@@ -14,14 +14,16 @@ from dataclasses import replace
 from dlq.filters.keys import KEYS, Key
 from dlq.filters.scanner import Scanner
 from dlq.filters.suggest import closest_key
-from dlq.filters.syntax import Term
+from dlq.filters.syntax import EACH, Each, Path, Term
 from dlq.filters.values import read_values
 
 MAX_TERMS = 50
+MAX_PATTERNS = 10  # in one filter
 MAX_PATH_SEGMENTS = 16
 
-_HEAD = re.compile(r'[^\s":,.]++(?:\.(?:"(?:[^"\\]|\\.)*+"|[^\s":,.]*+))*+(?=:)', re.DOTALL)
+_HEAD = re.compile(r'[^\s":,.]++(?:\.(?:"(?:[^"\\]|\\.)*+"(?:\[\])*+|[^\s":,.]*+))*+(?=:)', re.DOTALL)
 _NAME = re.compile(r'[^\s":,.]+')
+_SEGMENT = re.compile(r'[^\s":,.\[\]]+')
 _WORD = re.compile(r"\S+")
 _CONJUNCTIONS = {
     "AND": "only a space between terms that must all match",
@@ -41,6 +43,7 @@ def parse_terms(text: str) -> tuple[Term, ...]:
         if len(terms) == MAX_TERMS:
             raise scanner.error(start, f"The filter has more than {MAX_TERMS} terms.", f"at most {MAX_TERMS}")
         terms.append(replace(term, position=start, source=text[start : scanner.position]))
+        _refuse_many_patterns(terms)
         scanner.skip_spaces()
     return tuple(terms)
 
@@ -51,7 +54,7 @@ def _term(scanner: Scanner) -> Term:
     if scanner.at_term_end:
         raise scanner.error(start, "This minus negates nothing.", "a term right after it")
     head = scanner.position
-    if not scanner.match(_HEAD):
+    if scanner.at_slash() or not scanner.match(_HEAD):
         _refuse_conjunction(scanner)
         return Term("error", read_values(scanner, KEYS["error"], worded=True), negated=negated)
     key = _key(scanner, head)
@@ -62,6 +65,12 @@ def _term(scanner: Scanner) -> Term:
             start, f"{scanner.text[head : scanner.position]} has no value.", f"one, as in {key.example}"
         )
     return Term(key.name, read_values(scanner, key), path, negated)
+
+
+def _refuse_many_patterns(terms: list[Term]) -> None:
+    patterns = [pattern for term in terms for pattern in term.patterns]
+    if len(patterns) > MAX_PATTERNS:
+        raise patterns[-1].error(f"The filter has more than {MAX_PATTERNS} patterns.", f"at most {MAX_PATTERNS}")
 
 
 def _refuse_conjunction(scanner: Scanner) -> None:
@@ -92,17 +101,27 @@ def _key(scanner: Scanner, head: int) -> Key:
     return key
 
 
-def _path(scanner: Scanner, head: int, key: Key) -> tuple[str, ...]:
-    segments: list[str] = []
+def _path(scanner: Scanner, head: int, key: Key) -> Path:
+    segments: list[str | Each] = []
     while scanner.take("."):
         start = scanner.position
         if scanner.at_quote():
             segments.append(scanner.quoted())
-        elif segment := scanner.match(_NAME):
+        elif segment := scanner.match(_SEGMENT):
             segments.append(segment)
         else:
             raise scanner.error(head, "The path has an empty segment.", f"a name after each dot, as in {key.example}")
+        while scanner.take("[]"):
+            segments.append(EACH)
+        _refuse_brackets(scanner, start)
         if len(segments) > MAX_PATH_SEGMENTS:
             message = f"The path is more than {MAX_PATH_SEGMENTS} segments deep."
             raise scanner.error(start, message, f"at most {MAX_PATH_SEGMENTS}")
     return tuple(segments)
+
+
+def _refuse_brackets(scanner: Scanner, start: int) -> None:
+    if not scanner.at_end and scanner.text[scanner.position] in "[]":
+        scanner.match(_NAME)
+        expected = "[] for any element of a list, as in payload.items[].sku:x; or quotes around the name"
+        raise scanner.error(start, "Brackets hold nothing here.", expected)

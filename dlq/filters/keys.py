@@ -33,6 +33,11 @@ class Kind(StrEnum):
         """Whether values compare by < and > and make ranges."""
         return self in {Kind.WHOLE, Kind.AGE, Kind.TIME, Kind.JSON}
 
+    @property
+    def matches(self) -> bool:
+        """Whether values may be patterns, as in `/timed? out/`."""
+        return self in {Kind.NAME, Kind.SUBSTRING, Kind.JSON}
+
 
 Columns = tuple[LiteralString, ...]
 

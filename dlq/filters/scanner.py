@@ -66,6 +66,10 @@ class Scanner:
         """Whether the pattern matches here."""
         return pattern.match(self.text, self.position) is not None
 
+    def at_slash(self) -> bool:
+        """Whether a pattern is next."""
+        return self.text.startswith("/", self.position)
+
     def at_quote(self) -> bool:
         """Whether quoted text is next."""
         return self.text.startswith('"', self.position)

@@ -41,9 +41,10 @@ _SYNONYMS = {
     "worker": "consumer",
 }
 _QUOTED = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'  # a quote that is still open runs to the cursor
-_PIECE = re.compile(rf'\s+|(?:{_QUOTED}|[^\s"])++', re.DOTALL)
-_HEAD = re.compile(rf'(?P<name>[^\s":,.]++)(?:\.(?:{_QUOTED}|[^\s":,.]*+))*+:', re.DOTALL)
-_COMMA_OR_VALUE = re.compile(rf',|(?:{_QUOTED}|[^",])++', re.DOTALL)
+_PATTERN = r"/(?:[^/\\]|\\.)*+(?:/|\Z)"  # so does a pattern
+_PIECE = re.compile(rf'\s+|(?:{_QUOTED}|(?<![^\s:,-]){_PATTERN}|[^\s"])++', re.DOTALL)
+_HEAD = re.compile(rf'(?P<name>[^\s":,.]++)(?:\.(?:{_QUOTED}(?:\[\])*+|[^\s":,.]*+))*+:', re.DOTALL)
+_COMMA_OR_VALUE = re.compile(rf',|(?:{_QUOTED}|(?<![^,]){_PATTERN}|[^",])++', re.DOTALL)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Literal as OneOf
 
 from dlq.filters.errors import FilterError
@@ -20,8 +21,19 @@ Operator = OneOf[">", ">=", "<", "<="]
 FALSE_QUOTES = "'\u2018\u2019\u201c\u201d"
 
 _SYNTAX_IN_VALUE = re.compile(r'[\s",]')
-_SYNTAX_IN_SEGMENT = re.compile(r'[\s":,.]')
+_SYNTAX_IN_SEGMENT = re.compile(r'[\s":,.\[\]]')
+_SLASH_OR_ESCAPE = re.compile(r"\\.|/", re.DOTALL)
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+class Each(Enum):
+    """A step of a path that is no name."""
+
+    EACH = "[]"  # into a list, to any of its elements
+
+
+EACH = Each.EACH
+Path = tuple[str | Each, ...]
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,29 @@ class Present:
     """Anything at all, as in `group:*`."""
 
 
-Value = Literal | Comparison | Range | Present
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression as PostgreSQL reads it, as in `/timed? out/`; an `i` behind it ignores case.
+
+    `position` and `source` say where it was read, as for a term.
+    """
+
+    text: str
+    ignores_case: bool = False
+    position: int = field(default=0, compare=False)
+    source: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        escaped = _SLASH_OR_ESCAPE.sub(lambda found: r"\/" if found.group() == "/" else found.group(), self.text)
+        return f"/{escaped}/{'i' if self.ignores_case else ''}"
+
+    def error(self, message: str, expected: str) -> FilterError:
+        """A mistake that is this pattern."""
+        token = self.source or str(self)
+        return FilterError(self.position, len(token), token, message, expected)
+
+
+Value = Literal | Comparison | Range | Present | Pattern
 
 
 @dataclass(frozen=True)
@@ -65,7 +99,7 @@ class Term:
 
     key: str
     values: tuple[Value, ...]
-    path: tuple[str, ...] = ()
+    path: Path = ()
     negated: bool = False
     position: int = field(default=0, compare=False)
     source: str = field(default="", compare=False)
@@ -78,7 +112,9 @@ class Term:
     @property
     def name(self) -> str:
         """The key with its path, as it is written."""
-        return ".".join((self.key, *(_render_segment(segment) for segment in self.path)))
+        return self.key + "".join(
+            step.value if isinstance(step, Each) else f".{_render_segment(step)}" for step in self.path
+        )
 
     def error(self, message: str, expected: str) -> FilterError:
         """A mistake that is this whole term."""
@@ -89,6 +125,11 @@ class Term:
     def literals(self) -> list[str]:
         """The texts of the single values."""
         return [value.text for value in self.values if isinstance(value, Literal)]
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """The regular expressions."""
+        return [value for value in self.values if isinstance(value, Pattern)]
 
     @property
     def bounds(self) -> list[Comparison | Range]:
@@ -107,6 +148,8 @@ def render_value(key: str, value: Value) -> str:
     match value:
         case Present():
             return "*"
+        case Pattern():
+            return str(value)
         case Comparison():
             return value.operator + _render_operand(kind, value.text)
         case Range():
@@ -120,7 +163,7 @@ def _render_operand(kind: Kind, text: str) -> str:
 
 
 def _needs_quotes(kind: Kind, text: str) -> bool:
-    if not text or text == "*" or text[0] in "<>" + FALSE_QUOTES or _SYNTAX_IN_VALUE.search(text):
+    if not text or text == "*" or text[0] in "/<>" + FALSE_QUOTES or _SYNTAX_IN_VALUE.search(text):
         return True
     return kind is Kind.JSON and starts_json_range(text)
 

@@ -1,6 +1,7 @@
 r"""The values of a term, each read as its key wants it.
 
-value    = operator operand | operand ".." operand | "*" | operand
+value    = operator operand | operand ".." operand | "*" | pattern | operand
+pattern  = "/" regular expression with \/ "/" [ "i" ]
 operator = ">" | ">=" | "<" | "<="
 operand  = bare text | '"' text with \" \\ \n \r \t '"'
 """
@@ -14,13 +15,16 @@ from dlq.filters.keys import Key, Kind
 from dlq.filters.readings import JSON_NUMBER, READERS, MisreadError, is_json_scalar, is_reversed
 from dlq.filters.scanner import Scanner
 from dlq.filters.suggest import closest
-from dlq.filters.syntax import FALSE_QUOTES, Comparison, Literal, Operator, Present, Range, Value
+from dlq.filters.syntax import FALSE_QUOTES, Comparison, Literal, Operator, Pattern, Present, Range, Value
 
 MAX_VALUES = 100  # in one term
+MAX_PATTERN_CHARACTERS = 200
 
 _OPERATOR = re.compile(r"[<>]=?")
 _BARE = re.compile(r'[^\s",]+')
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
 _BARE_TO_RANGE = re.compile(r'(?:(?!\.\.)[^\s",])+')
+_PATTERN = re.compile(r"/((?:[^/\\]|\\.)*+)/(i?)", re.DOTALL)
 _NUMBER_TO_RANGE = re.compile(JSON_NUMBER + r"(?=\.\.)")
 
 
@@ -55,12 +59,29 @@ def _expect_end(scanner: Scanner) -> None:
 
 def _value(scanner: Scanner, key: Key, worded: bool) -> Value:
     start = scanner.position
+    if key.kind.matches and scanner.at_slash():
+        return _pattern(scanner, start)
     if key.kind.ordered and (operator := scanner.match(_OPERATOR)):
         return Comparison(cast("Operator", operator), _operand(scanner, key, start, _BARE))
     if key.kind is Kind.JSON:
         in_range = scanner.sees(_NUMBER_TO_RANGE)
         return _range(scanner, key, _NUMBER_TO_RANGE) if in_range else _literal(scanner, key, worded)
     return _range(scanner, key, _BARE_TO_RANGE) if key.kind.ordered else _literal(scanner, key, worded)
+
+
+def _pattern(scanner: Scanner, start: int) -> Pattern:
+    """A regular expression; whether PostgreSQL can read it is the business of `dlq.patterns`."""
+    quotes = "quotes around text that starts with a slash"
+    read = _PATTERN.fullmatch(scanner.match(_PATTERN))
+    if read is None:
+        raise scanner.error(start, "The pattern is not closed.", f"a closing /, or {quotes}", len(scanner.text))
+    if not (scanner.at_term_end or scanner.text[scanner.position] == ","):
+        scanner.match(_BARE)
+        raise scanner.error(start, "Text follows the closing slash.", f"a space or a comma; or {quotes}")
+    if not 0 < len(read[1]) <= MAX_PATTERN_CHARACTERS:
+        raise scanner.error(start, f"The pattern has {len(read[1])} characters.", f"from 1 to {MAX_PATTERN_CHARACTERS}")
+    text = _ESCAPED.sub(lambda found: "/" if found.group() == r"\/" else found.group(), read[1])
+    return Pattern(text, bool(read[2]), start, read.group())
 
 
 def _range(scanner: Scanner, key: Key, bare: re.Pattern[str]) -> Range | Literal:
@@ -116,6 +137,8 @@ def _refuse_unquoted(scanner: Scanner, key: Key, start: int, text: str, worded: 
         raise scanner.error(start, message, f'a value, as in {key.example}; or "*" in quotes')
     if text[0] in "<>":
         raise scanner.error(start, f"{key.name}: does not compare.", "quotes around text that starts with < or >")
+    if text[0] == "/":
+        raise scanner.error(start, f"{key.name}: takes no pattern.", "quotes around text that starts with a slash")
     if text[0] in FALSE_QUOTES:
         message = f"The character {text[0]} does not quote."
         raise scanner.error(start, message, 'double quotes, as in error:"timed out"')

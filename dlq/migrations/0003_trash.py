@@ -22,7 +22,7 @@ def _trash(model: str) -> list[migrations.AddField]:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dlq", "0001_initial")]
+    dependencies = [("dlq", "0002_plans")]
 
     operations = [
         *_trash("deletion"),

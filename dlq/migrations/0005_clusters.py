@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("dlq", "0001_initial"),
+        ("dlq", "0004_saved_filters"),
     ]
 
     operations = [

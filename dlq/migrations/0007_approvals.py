@@ -76,7 +76,7 @@ MASKING = migrations.CreateModel(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dlq", "0003_trash")]
+    dependencies = [("dlq", "0005_clusters")]
     operations = [
         *(operation for model in ("redrive", "deletion", "purge", "undo") for operation in _approval(model)),
         MASKING,

@@ -27,7 +27,7 @@ create table signalbox.rewritten (
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0006_lanes_deeper")]
+    dependencies = [("queues", "0008_clusters")]
     operations = [
         migrations.RunSQL(OUTCOMES),
         migrations.RunSQL(REWRITTEN),

@@ -42,7 +42,7 @@ delete from signalbox.sql_script where name in ('purge', 'delete_dead_letters');
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0006_lanes_deeper")]
+    dependencies = [("queues", "0009_plans")]
     operations = [
         migrations.RunSQL(TRASH, "drop table signalbox.trash; drop table signalbox.removal;"),
         migrations.RunSQL(REPLACED, migrations.RunSQL.noop),

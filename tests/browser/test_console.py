@@ -42,6 +42,7 @@ PATHS = [
     "/trash",
     "/undos/new?noun=purge&id=U",
     "/approvals",
+    "/saved-filters",
     "/consumers",
     "/old-snapshots",
     "/audit",

@@ -22,6 +22,7 @@ PATHS = [
     "/redrives/new",
     "/redrives/plans",
     "/deletions/new?q=queue:Q",
+    "/saved-filters",
     "/consumers",
     "/old-snapshots",
     "/tenants",

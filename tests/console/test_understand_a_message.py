@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from console import message_story
+from dlq import redrives
 from queues import control
 from tests.console.browsers import Browser, Page
+from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 
 
@@ -68,12 +77,99 @@ def test_the_whole_life_is_one_timeline(operator: Browser, engine: Engine) -> No
         "Failed: TimeoutError",
         "Delivery 2",
         "Rejected: BadOrder",
+        "Died",
         "Redriven",
         "Delivery 1",
         "Completed",
     ]
     assert "by omar, to" in page.text
     assert "Completed: acknowledged by w" in page.text
+
+
+def test_what_is_redriven_elsewhere_is_told_on_both_pages(
+    operator: Browser, make_engine: Callable[..., Engine]
+) -> None:
+    engine, other = make_engine(), make_engine()
+    message_id = engine.send({"n": 1})
+    engine.nack(engine.receive_one(consumer="w")[1], reason="rejected", error_class="BadOrder")
+    engine.rows(
+        "select * from signalbox.redrive((select array_agg(dead_letter_id) from signalbox.dead_letter"
+        " where message_id = %s), %s, actor => 'omar')",
+        message_id,
+        other.queue,
+    )
+    page = page_of(operator, engine, message_id)
+    assert f"Redriven to {other.queue}: the message's page there says where it stands." in page.text
+    other.ack(other.receive_one(consumer="v")[1])
+
+    life = ["Sent", "Delivery 1", "Rejected: BadOrder", "Died", "Redriven", "Delivery 1", "Completed"]
+    here, there = page_of(operator, engine, message_id), page_of(operator, other, message_id)
+    assert events(here) == events(there) == life
+    assert f"Completed: acknowledged in {other.queue} by v" in here.text
+    assert "Completed: acknowledged by v" in there.text
+
+
+def test_a_redrive_is_named_and_linked(operator: Browser, graveyard: Graveyard) -> None:
+    [letter] = graveyard.bury(1)
+    job = redrives.create(graveyard.filter, letter, actor="omar", reason="fixed")
+    message_id = graveyard.engine.value(
+        "select message_id from signalbox.dead_letter where dead_letter_id = %s", letter
+    )
+    redrives.run_slice(job.redrive_id)
+
+    page = page_of(operator, graveyard.engine, message_id)
+
+    assert page.link(f"redrive #{job.redrive_id} by omar, to {graveyard.queue}") == f"/redrives/{job.redrive_id}"
+
+
+def test_a_dead_letter_that_was_deleted_says_so(operator: Browser, engine: Engine) -> None:
+    message_id = engine.send()
+    engine.nack(engine.receive_one()[1], reason="rejected")
+    engine.value(
+        "select signalbox.delete_dead_letters(array_agg(dead_letter_id)) from signalbox.dead_letter"
+        " where message_id = %s",
+        message_id,
+    )
+
+    page = page_of(operator, engine, message_id)
+
+    assert "Deleted while it was dead." in page.text
+    assert events(page)[-2:] == ["Died", "Deleted while it was dead"]
+
+
+def test_a_message_whose_log_is_gone_still_has_a_life(operator: Browser, engine: Engine) -> None:
+    message_id = engine.send()
+    engine.nack(engine.receive_one(consumer="w")[1], delay_seconds=0, error_class="Late", details="File 'x', line 3")
+    engine.ack(engine.receive_one(consumer="w")[1])
+    engine.connection.execute(
+        "delete from signalbox.message where queue_id = %s and message_id = %s", [engine.queue_id, message_id]
+    )
+
+    page = page_of(operator, engine, message_id)
+
+    assert events(page) == ["Delivery 1", "Failed: Late", "Delivery 2", "Completed"]
+    assert "The body is no longer kept: its retention is over." in page.text
+    assert "File 'x', line 3" in page.text
+
+
+def test_a_patched_payload_is_shown_as_it_was(
+    operator: Browser, viewer: Browser, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass(frozen=True)
+    class Rewritten:
+        rewritten_at: datetime
+        payload: Any
+
+    message_id = engine.send({"n": "after"})
+    kept = [Rewritten(datetime.now(UTC), {"n": "before </script>"})]
+    monkeypatch.setattr(message_story, "_rewritten", lambda message_id: kept)
+
+    page = page_of(operator, engine, message_id)
+
+    assert events(page) == ["Sent", "Patched"]
+    assert "Payload before the patch" in page.text
+    assert '"before </script>"' in page.text
+    assert "before </script>" not in page_of(viewer, engine, message_id).text
 
 
 def test_a_dead_message_shows_its_cause_stack_and_a_way_out(operator: Browser, engine: Engine) -> None:
@@ -147,4 +243,4 @@ def test_the_page_is_read_in_few_queries(operator: Browser, engine: Engine) -> N
     with CaptureQueriesContext(connection) as queries:
         page_of(operator, engine, message_id)
 
-    assert len(queries) <= 23
+    assert len(queries) <= 24

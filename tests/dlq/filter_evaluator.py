@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from dlq.filters import Comparison, Filter, Literal, Present, Range, Term, Value
+from dlq.filters import EACH, Comparison, Filter, Literal, Path, Pattern, Present, Range, Term, Value
 
 Row = Mapping[str, Any]
 
@@ -54,9 +54,9 @@ def _value(term: Term, value: Value, row: Row, now: datetime) -> bool:
         case "state":
             return value.text == "dead"
         case "payload" | "attr":
-            return _in_document(_at(column, term.path), value)
+            return any(_in_document(found, value) for found in _at(column, term.path))
         case "error":
-            return column is not None and (value == Present() or _lowered(value.text) in _lowered(column))
+            return column is not None and _in_text(column, value)
         case "attempts" | "redrives" | "priority" | "id":
             return _number(column, value)
         case "age":
@@ -64,7 +64,25 @@ def _value(term: Term, value: Value, row: Row, now: datetime) -> bool:
         case "dead" | "sent" | "failed":
             return _time(column, value)
         case _:
-            return column is not None and (value == Present() or column == value.text)
+            return column is not None and _is_text(column, value)
+
+
+def _in_text(column: str, value: Value) -> bool:
+    match value:
+        case Present():
+            return True
+        case Pattern():
+            return _matches(value, column)
+        case Literal(text):
+            return _lowered(text) in _lowered(column)
+
+
+def _is_text(column: str, value: Value) -> bool:
+    return _matches(value, column) if isinstance(value, Pattern) else value == Present() or column == value.text
+
+
+def _matches(pattern: Pattern, text: str) -> bool:
+    return bool(re.search(pattern.text, text, re.DOTALL | (re.IGNORECASE | re.ASCII if pattern.ignores_case else 0)))
 
 
 def _lowered(text: str) -> str:
@@ -121,18 +139,21 @@ def _end(text: str) -> datetime:
     return _start(text) + precision.get(len(plain), timedelta(microseconds=1))
 
 
-def _at(document: Any, path: tuple[str, ...]) -> Any:
-    for segment in path:
-        if not isinstance(document, dict) or segment not in document:
-            return _MISSING
-        document = document[segment]
-    return document
+def _at(document: Any, path: Path) -> list[Any]:
+    """Everything that stands at the path: more than one thing only behind a list."""
+    found = [document]
+    for step in path:
+        if step is EACH:
+            found = [element for one in found if isinstance(one, list) for element in one]
+        else:
+            found = [one[step] for one in found if isinstance(one, dict) and step in one]
+    return found
 
 
 def _in_document(found: Any, value: Value) -> bool:
-    if found is _MISSING:
-        return False
     match value:
+        case Pattern():
+            return not isinstance(found, dict | list | None) and _matches(value, _as_text(found))
         case Present():
             return True
         case Literal(text, string_only):
@@ -141,6 +162,10 @@ def _in_document(found: Any, value: Value) -> bool:
             return _is_number(found) and _COMPARE[sign](_decimal(found), Decimal(text))
         case Range(low, high):
             return _is_number(found) and Decimal(low) <= _decimal(found) <= Decimal(high)
+
+
+def _as_text(found: Any) -> str:
+    return str(found).lower() if isinstance(found, bool) else str(found)
 
 
 def _same_scalar(found: Any, text: str) -> bool:

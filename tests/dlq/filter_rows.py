@@ -49,6 +49,8 @@ LEAVES: Sequence[Any] = [
     ["x"],
     {"a": 5},
     "007",
+    [{"a": 5}, {"b": "x"}, 5],
+    [{"a": "x y"}, {"a": [5, "a b"]}],
 ]
 SOURCES = {"filter-orders": "filter-acme", "filter-invoices": "filter-globex"}
 HOLDERS = ["filter-orders-dlq", "filter-shared-dlq"]

@@ -5,7 +5,21 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from dlq.filters import KEYS, Comparison, Filter, Kind, Literal, Present, Range, Target, Term, Value
+from dlq.filters import (
+    EACH,
+    KEYS,
+    Comparison,
+    Filter,
+    Kind,
+    Literal,
+    Path,
+    Pattern,
+    Present,
+    Range,
+    Target,
+    Term,
+    Value,
+)
 from dlq.filters.keys import Key
 from tests.dlq.filter_rows import (
     CLASSES,
@@ -67,9 +81,37 @@ def terms(key: Key, nasty: bool = True) -> st.SearchStrategy[Term]:
     return st.builds(Term, st.just(key.name), values, _paths(nasty) if key.takes_path else st.just(()), st.booleans())
 
 
-def _paths(nasty: bool) -> st.SearchStrategy[tuple[str, ...]]:
+def _paths(nasty: bool) -> st.SearchStrategy[Path]:
     segments = st.sampled_from(SEGMENTS) | NASTY if nasty else st.sampled_from(SEGMENTS)
-    return st.sampled_from([("a",), ("b",), ("a", "b")]) | st.lists(segments, min_size=1, max_size=3).map(tuple)
+    common = st.sampled_from([("a",), ("b",), ("a", "b"), ("a", EACH), ("b", EACH, "a"), ("a", EACH, "a", EACH)])
+    steps = st.tuples(segments) | st.tuples(segments, st.just(EACH))
+    return common | st.lists(steps, min_size=1, max_size=3).map(lambda drawn: tuple(sum(drawn, ())))
+
+
+_ATOMS = st.sampled_from(
+    ["a", "b", "x", "t", "e", "5", "%", "_", " ", ".", "[a-e]", "[^a]", r"\.", "/", "(a|5)", "(im|x)"]
+)
+_PIECES_OF_PATTERNS = st.tuples(_ATOMS, st.sampled_from(["", "", "", "?", "*", "+", "{1,2}"])).map("".join)
+
+
+def _branches(pieces: list[str], anchors: tuple[str, str]) -> str:
+    return anchors[0] + "".join(pieces) + anchors[1]
+
+
+# Of regular expressions those that PostgreSQL and Python read alike: rows hold no line feeds and patterns only ASCII.
+PATTERNS = st.builds(
+    Pattern,
+    st.lists(
+        st.builds(
+            _branches,
+            st.lists(_PIECES_OF_PATTERNS, min_size=1, max_size=3),
+            st.tuples(st.sampled_from(["", "^"]), st.sampled_from(["", "$"])),
+        ),
+        min_size=1,
+        max_size=2,
+    ).map("|".join),
+    st.booleans(),
+)
 
 
 def _texts(pool: list[str], nasty: bool) -> st.SearchStrategy[str]:
@@ -78,12 +120,14 @@ def _texts(pool: list[str], nasty: bool) -> st.SearchStrategy[str]:
 
 def _names(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
     literals = _texts(_POOLS.get(key.name, WORDS), nasty).map(Literal)
+    if key.kind is Kind.NAME:
+        literals |= PATTERNS
     return literals | st.just(Present()) if key.optional else literals
 
 
 def _substrings(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
     pieces = st.sampled_from(ERRORS).flatmap(_pieces) | st.sampled_from(["such_", "%", "d%A", "\\"])
-    return (pieces | NASTY if nasty else pieces).filter(bool).map(Literal) | st.just(Present())
+    return (pieces | NASTY if nasty else pieces).filter(bool).map(Literal) | st.just(Present()) | PATTERNS
 
 
 def _pieces(text: str) -> st.SearchStrategy[str]:
@@ -129,7 +173,7 @@ def _documents(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
     literals = st.builds(_json_literal, texts, st.booleans())
     numbers = st.sampled_from(NUMBERS)
     ranges = st.tuples(numbers, numbers).map(lambda ends: Range(*sorted(ends, key=float)))
-    return literals | st.builds(Comparison, OPERATORS, numbers) | ranges | st.just(Present())
+    return literals | st.builds(Comparison, OPERATORS, numbers) | ranges | st.just(Present()) | PATTERNS
 
 
 def _json_literal(text: str, string_only: bool) -> Literal:

@@ -150,7 +150,8 @@ def test_an_unknown_target_is_refused():
 
 
 VOCABULARY = re.compile(
-    r"and|or|is not true|is not null|true|false|between|ilike|any|array|select|from|join|on|where|name|strict"
+    r"exists|jsonb_path_query|jsonb_typeof|one\(value\)|one\.value|'string'|'number'|'boolean'|in|#>>|'\{\}'(?:::jsonb)?|~\*?"
+    r"|and|or|is not true|is not null|true|false|between|ilike|any|array|select|from|join|on|where|name|strict"
     r"|(?:d|m|t|q|o)\.[a-z_]+|queue_id|signalbox\.(?:queue q|tenant o|queue|tenant)|jsonb_path_exists"
     r"|'a'|%s::(?:text|bigint|timestamptz|jsonb|jsonpath)(?:\[\])?|0|@>|[<>]=?|=|[(),\s]"
 )

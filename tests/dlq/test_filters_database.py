@@ -117,6 +117,17 @@ def test_nothing_that_parses_fails_in_postgresql(lot, asked):
         "payload.a.b:*",
         "payload.0:*",
         "-attr.a:*",
+        "-payload.a:5",
+        "payload.a[]:5",
+        "payload.a[].a:*",
+        "payload.a[].a:>4",
+        "payload.a[].a[]:/b$/",
+        "payload.b:/^x|5/",
+        "-payload.b:/^x|5/,true",
+        "error:/out( after)?/",
+        "error:/^TIMED/i",
+        "class:/Error$/",
+        "-group:/^[ab]/",
         "attr.b:x,null",
     ],
 )
@@ -138,6 +149,11 @@ def test_some_match_and_some_do_not(lot, text):
         "\\'",
         "$1",
         "\u02bc or 1=1",
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "{}",
+        "$.a ? (@ > 1)",
+        "x" * 900,
     ],
 )
 def test_attacks_are_only_text(lot, attack):
@@ -179,6 +195,7 @@ def test_django_cursors_take_predicates_too():
         ("fp:a", ["dead_letter_fingerprint"]),
         ('payload.a.b:"x"', ["dead_letter_payload"]),
         ("payload.a:5,6", ["dead_letter_payload"]),
+        ("payload.a[].b:x", ["dead_letter_payload"]),
         ("id:7", ["dead_letter_message_id_key"]),
     ],
 )

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from dlq.filters import KEYS, MAX_CHARACTERS, FilterError, Target, parse
-from dlq.filters.grammar import MAX_PATH_SEGMENTS, MAX_TERMS
+from dlq.filters.grammar import MAX_PATH_SEGMENTS, MAX_PATTERNS, MAX_TERMS
 from dlq.filters.keys import REASONS, STATE_WORDS
-from dlq.filters.values import MAX_VALUES
+from dlq.filters.values import MAX_PATTERN_CHARACTERS, MAX_VALUES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "filters.md").read_text()
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
 EXAMPLES = [line for block in re.findall(r"^```filter\n(.*?)^```", PAGE, re.S | re.M) for line in block.splitlines()]
 KEY_ROWS = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \| `", PAGE, re.M))
-MISTAKES = re.findall(r"^\| `([^`]+)` \| ((?:There|Expected|The character|OR|class:)[^|]+) \|$", PAGE, re.M)
+MISTAKES = re.findall(r"^\| `([^`]+)` \| ((?:There|Expected|The character|OR|class:|Text)[^|]+) \|$", PAGE, re.M)
 PLACES = {
     "all": set(Target),
     "all but the log": set(Target) - {Target.MESSAGE},
@@ -31,7 +31,7 @@ def test_every_example_compiles(example):
 
 def test_examples_and_mistakes_are_found_on_the_page():
     assert len(EXAMPLES) > 15
-    assert len(MISTAKES) == 6
+    assert len(MISTAKES) == 7
 
 
 def test_every_key_is_described_with_its_example_and_its_places():
@@ -48,7 +48,7 @@ def test_every_word_is_described(word):
 
 @pytest.mark.parametrize("written", re.findall(r"`((?:payload|attr|age|dead|group|-class)[.:][^`]+)`", PAGE))
 def test_every_term_in_the_text_reads_unless_it_is_told_as_a_mistake(written):
-    if written in {"age:1h", "dead:>2h"}:
+    if written in {"age:1h", "dead:>2h", "payload.path:/orders/42"}:
         with pytest.raises(FilterError):
             parse(written)
     else:
@@ -65,3 +65,4 @@ def test_mistakes_are_answered_as_the_page_says(written, answer):
 def test_the_bounds_are_those_of_the_code():
     assert f"at most {MAX_CHARACTERS:,} characters and {MAX_TERMS} terms, a term at most {MAX_VALUES} values" in PAGE
     assert f"up to {MAX_PATH_SEGMENTS} deep" in PAGE
+    assert f"at most {MAX_PATTERNS} patterns, each of up to\n{MAX_PATTERN_CHARACTERS} characters" in PAGE

@@ -2,6 +2,7 @@
 
 import "./times.js";
 import "./live.js";
+import "./suggestions.js";
 import "./filter.js";
 import "./shortcuts.js";
 import "./selection.js";

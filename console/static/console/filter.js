@@ -44,12 +44,14 @@ if (form) {
     if (!mistake) return;
     const start = Number(mistake.dataset.position);
     const end = start + Number(mistake.dataset.length);
+    const characters = [...input.value]; // as the server counts them
+    const part = (from, to) => characters.slice(from, to).join("");
     const mirror = document.createElement("div");
     const mark = document.createElement("mark");
     mirror.className = "mirror";
     mirror.setAttribute("aria-hidden", "true");
-    mark.textContent = input.value.slice(start, end);
-    mirror.append(input.value.slice(0, start), mark, input.value.slice(end));
+    mark.textContent = part(start, end);
+    mirror.append(part(0, start), mark, part(end));
     input.before(mirror);
     input.setAttribute("aria-invalid", "true");
     followText();

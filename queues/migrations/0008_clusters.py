@@ -121,5 +121,5 @@ group by d.fingerprint, bucket_at, d.source_queue_id;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0006_lanes_deeper")]
+    dependencies = [("queues", "0007_tenant_refusals")]
     operations = [migrations.RunSQL(statements) for statements in (DELTAS, CLUSTERS, TRIGGERS, COUNT)]

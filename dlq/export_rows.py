@@ -1,0 +1,158 @@
+"""The rows of an export, batch by batch: dead letters the newest first, messages of a queue state by state.
+
+Each batch is a few short statements of its own, by the indexes that serve the lists; what happens in between is seen
+by the batches that follow. Dead letters that die after the beginning are left out.
+"""
+# ruff: noqa: S608 - statements are put together from literals of this package; what people typed is bound
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from dlq import browse
+from dlq.browse import MessageRow, Place, State
+from dlq.exporting import Row, Source, visible
+from dlq.filters import Filter, Target
+from dlq.finding import Order, Query, Search, Span, database_now, find
+from dlq.patterns import check_patterns, too_slow
+from dlq.selecting import IN_INDEX_ORDER, WINDOW_IDS, newest_id
+from dlq.time_limits import OutOfTime, time_limit
+from queues.models import Queue
+
+BATCH_ROWS = 100  # with their whole payloads
+WINDOW_MILLISECONDS = 30_000
+
+LETTER_COLUMNS = (
+    *("dead_letter_id", "message_id", "queue", "source_queue", "reason", "error_class", "fingerprint"),
+    *("receive_count", "redrive_count", "priority", "group_id", "deduplication_id", "trace_id", "consumer"),
+    *("sent_at", "first_failed_at", "last_failed_at", "died_at"),
+)
+MASKED_LETTER_COLUMNS = ("error", "details", "payload", "attributes", "body_sha256", "body_bytes")
+MESSAGE_COLUMNS = (
+    *("message_id", "state", "at", "priority", "receive_count", "deadline", "consumer"),
+    *("group_id", "trace_id", "sent_at"),
+)
+MASKED_MESSAGE_COLUMNS = ("payload", "attributes", "deduplication_id", "body_sha256", "body_bytes")
+TARGETS = {
+    State.READY: Target.READY,
+    State.LEASED: Target.LEASE,
+    State.SCHEDULED: Target.SCHEDULED,
+    State.WAITING: Target.WAITING,
+    State.COMPLETED: Target.SETTLED,
+}
+
+
+def dead_letters(chosen: Filter, *, see_payloads: bool) -> Source:
+    """Those that the filter selects now. Raises `FilterError`."""
+    as_of = database_now()
+    chosen.compile(Target.DEAD_LETTER, as_of)
+    search = find(chosen, as_of, Span(through=newest_id()))
+    columns = (*LETTER_COLUMNS, *MASKED_LETTER_COLUMNS) if see_payloads else LETTER_COLUMNS
+    return Source("dead letters", str(chosen), columns, _letters(search, columns))
+
+
+def messages(queue: Queue, chosen: Filter, state: State | None = None, *, see_payloads: bool) -> Source:
+    """A queue's messages in one state, or in every state that the filter leaves. Raises `FilterError`."""
+    as_of = database_now()
+    states = [state] if state else [one for one in State if chosen.admits(TARGETS[one])]
+    for one in states:
+        chosen.compile(TARGETS[one], as_of)
+    check_patterns(chosen)
+    columns = (*MESSAGE_COLUMNS, *MASKED_MESSAGE_COLUMNS) if see_payloads else MESSAGE_COLUMNS
+    batches = _messages(queue.queue_id, states, chosen, as_of, see_payloads)
+    return Source(f"messages of {queue.name}", str(chosen), columns, batches, queue)
+
+
+# ---- dead letters
+
+
+def _letters(search: Search, columns: Sequence[str]) -> Iterator[Sequence[Row]]:
+    through = search.span.through
+    while (newest := _newest_up_to(through)) is not None:
+        lowest = newest - WINDOW_IDS
+        ids = _ids(search.within(Span(lowest, newest)))
+        if not ids:
+            yield []
+        for start in range(0, len(ids), BATCH_ROWS):
+            yield _letter_rows(ids[start : start + BATCH_ROWS], columns)
+        through = lowest
+
+
+def _newest_up_to(through: int) -> int | None:
+    found = Query(
+        "select dead_letter_id from signalbox.dead_letter where dead_letter_id <= %s"
+        " order by dead_letter_id desc limit 1",
+        [through],
+    ).rows()
+    return int(found[0][0]) if found else None
+
+
+def _ids(search: Search) -> list[int]:
+    try:
+        with time_limit(WINDOW_MILLISECONDS, **IN_INDEX_ORDER):
+            return [row[0] for row in search.ids_within(WINDOW_IDS, Order.NEWEST_FIRST).rows()]
+    except OutOfTime:
+        raise too_slow(search.chosen) from None
+
+
+def _letter_rows(ids: Sequence[int], columns: Sequence[str]) -> list[Row]:
+    wanted = ", ".join(_SQL.get(column, f"d.{column}") for column in columns)
+    found = Query(
+        f"select {wanted} from signalbox.dead_letter d join signalbox.queue q on q.queue_id = d.queue_id"
+        " where d.dead_letter_id = any(%s) order by d.dead_letter_id desc",
+        [list(ids)],
+    ).rows()
+    return [_shown(dict(zip(columns, row, strict=True))) for row in found]
+
+
+_SQL = {
+    "queue": "q.name",
+    "payload": "case when d.body_sha256 is null then d.payload::text end",
+    "attributes": "d.attributes::text",
+    "body_sha256": "encode(d.body_sha256, 'hex')",
+}
+
+
+# ---- messages
+
+
+def _messages(
+    queue_id: int, states: Sequence[State], chosen: Filter, as_of: datetime, see_payloads: bool
+) -> Iterator[Sequence[Row]]:
+    for state in states:
+        place: Place | None = Place()
+        while place is not None:
+            page = browse.messages(queue_id, state, chosen, place, now=as_of, size=BATCH_ROWS, with_payloads=False)
+            bodies = _bodies(queue_id, page.rows) if see_payloads else {}
+            yield [_message(row, bodies) for row in page.rows]
+            place = Place(after=page.after) if page.after else None
+
+
+def _message(row: MessageRow, bodies: dict[int, tuple[Any, ...]]) -> Row:
+    body = bodies.get(row.message_id, (None,) * len(MASKED_MESSAGE_COLUMNS))
+    return _shown(
+        {name: getattr(row, name) for name in MESSAGE_COLUMNS}
+        | {"state": row.state.value}
+        | dict(zip(MASKED_MESSAGE_COLUMNS, body, strict=True))
+    )
+
+
+def _bodies(queue_id: int, rows: Sequence[MessageRow]) -> dict[int, tuple[Any, ...]]:
+    """Whole bodies by message id, from the log or from what outlived it."""
+    ids = [row.message_id for row in rows]
+    columns = (
+        "message_id, case when body_sha256 is null then payload::text end, attributes::text, deduplication_id,"
+        " encode(body_sha256, 'hex'), body_bytes"
+    )
+    found = Query(
+        f"select {columns} from signalbox.message where queue_id = %s and message_id = any(%s)"
+        f" union all select {columns} from signalbox.message_kept where queue_id = %s and message_id = any(%s)",
+        [queue_id, ids, queue_id, ids],
+    ).rows()
+    return {row[0]: row[1:] for row in reversed(found)}
+
+
+def _shown(row: dict[str, Any]) -> Row:
+    return row | {name: visible(row[name]) for name in ("payload", "attributes") if name in row}

@@ -1,0 +1,219 @@
+"""What the data offers to whoever types a filter: names, causes, and paths and values from inside payloads.
+
+Names come from their own small tables. Everything else comes from a sample, the newest few messages of the list: what
+is offered is common, and never the result of a search. What takes too long is not offered.
+"""
+# ruff: noqa: S608 - statements are put together from literals of this package; what people typed is bound
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, LiteralString
+
+from dlq.filters import EACH, FilterError, Literal, Path, Target, Term, complete, parse
+from dlq.filters.readings import is_json_scalar
+from dlq.filters.scanner import Scanner
+from dlq.filters.syntax import render_value
+from dlq.finding import Query
+from dlq.time_limits import OutOfTime, time_limit
+
+MOST = 12  # offered at once
+SAMPLE_ROWS = 500  # for causes
+SAMPLE_DOCUMENTS = 50
+LARGEST_DOCUMENT_BYTES = 32_768  # as stored; a larger one is not looked into
+MOST_PATHS = 300
+DEEPEST = 6
+ELEMENTS = 5  # of a list
+MILLISECONDS = 100
+MASKED = {"payload": "payload", "attr": "attributes"}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """`insert` may take the place of the characters from `start` to `end`; `goes_on`: one types on behind it."""
+
+    insert: str
+    help: str
+    start: int
+    end: int
+    goes_on: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """The list a filter is typed for: dead letters, or messages of a queue."""
+
+    target: Target = Target.DEAD_LETTER
+    queue_id: int | None = None
+
+
+def suggest(text: str, cursor: int, place: Place, *, see_payloads: bool) -> list[Suggestion]:
+    """What may stand at the cursor, the likeliest first; a few quick queries at most."""
+    try:
+        Scanner(text)
+    except FilterError:  # too long, or nothing that a database could look for
+        return []
+    cursor = min(max(cursor, 0), len(text))
+    typed = complete(text, cursor, place.target)
+    offered: Iterable[tuple[str, str]]
+    if typed.key:
+        offered = [(option.text, option.help) for option in typed.options] or _values(
+            typed.key, typed.prefix, place, see_payloads
+        )
+    else:
+        known = [(option.text, option.help) for option in typed.options]
+        offered = [one for one in known if see_payloads or one[0].rstrip(":.") not in {*MASKED, "error"}]
+        offered += _paths(typed.prefix, place) if see_payloads else []
+    return [
+        Suggestion(insert, words, typed.position, cursor, goes_on=insert.endswith((":", ".")))
+        for insert, words in offered
+        if insert != typed.prefix
+    ][:MOST]
+
+
+# ---- values
+
+
+def _values(written: str, prefix: str, place: Place, see_payloads: bool) -> list[tuple[str, str]]:
+    """Values of a key, as `-payload.a` or `queue`; none for what cannot be read."""
+    try:
+        [term] = parse(f"{written}:*" if written.partition(".")[2] else f"{written}:x").terms
+    except (FilterError, ValueError):
+        return []
+    looked_for = prefix.removeprefix('"')
+    if term.key in MASKED:
+        return _values_at(term, looked_for, place) if see_payloads else []
+    query = _NAMES.get(term.key, _nothing)(looked_for, place)
+    rows = _in_time(query) if query else []
+    return [(render_value(term.key, Literal(row[0])), row[1]) for row in rows if row[0]]
+
+
+def _nothing(prefix: str, place: Place) -> Query | None:
+    return None
+
+
+def _queues(prefix: str, place: Place) -> Query:
+    return Query(
+        "select name, case when is_dead_letter_queue then 'dead-letter queue' else 'queue' end from signalbox.queue"
+        " where starts_with(lower(name), lower(%s)) order by is_dead_letter_queue, name limit %s",
+        [prefix, MOST],
+    )
+
+
+def _tenants(prefix: str, place: Place) -> Query:
+    return Query(
+        "select name, 'tenant' from signalbox.tenant where starts_with(lower(name), lower(%s)) order by name limit %s",
+        [prefix, MOST],
+    )
+
+
+def _consumers(prefix: str, place: Place) -> Query | None:
+    if place.queue_id is None:
+        return _sampled("consumer")(prefix, place)
+    return Query(
+        "select consumer, 'consumer' from signalbox.consumer where queue_id = %s"
+        " and starts_with(lower(consumer), lower(%s)) order by last_seen_at desc limit %s",
+        [place.queue_id, prefix, MOST],
+    )
+
+
+def _sampled(column: LiteralString) -> Callable[[str, Place], Query | None]:
+    """What a column of the newest dead letters holds, the commonest first."""
+
+    def sampled(prefix: str, place: Place) -> Query | None:
+        if place.target is not Target.DEAD_LETTER:
+            return None
+        return Query(
+            f"select value, count(*) || ' of the newest' from (select d.{column} as value from signalbox.dead_letter d"
+            " order by d.dead_letter_id desc limit %s) newest"
+            " where length(value) < 200 and position(lower(%s) in lower(value)) > 0"
+            " group by value order by count(*) desc, value limit %s",
+            [SAMPLE_ROWS, prefix, MOST],
+        )
+
+    return sampled
+
+
+_NAMES: Mapping[str, Callable[[str, Place], Query | None]] = {
+    "queue": _queues,
+    "tenant": _tenants,
+    "consumer": _consumers,
+    "class": _sampled("error_class"),
+    "fp": _sampled("fingerprint"),
+    "group": _sampled("group_id"),
+}
+
+
+# ---- inside documents
+
+
+def _paths(prefix: str, place: Place) -> list[tuple[str, str]]:
+    """Paths that begin like `payload.ord`; none while no key with a path is being typed."""
+    key = prefix.partition(".")[0].lower()
+    if key not in MASKED or "." not in prefix:
+        return []
+    counted: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    for document in _documents(key, place):
+        for path, leaf in _leaves(document):
+            written = f"{Term(key, (), path).name}:"
+            if written.lower().startswith(prefix.lower()) and (written in counted or len(counted) < MOST_PATHS):
+                counted[written] += 1
+                examples.setdefault(written, json.dumps(leaf, ensure_ascii=False)[:60])
+    return [(written, f"such as {examples[written]}") for written, _ in counted.most_common(MOST)]
+
+
+def _values_at(term: Term, prefix: str, place: Place) -> list[tuple[str, str]]:
+    counted: Counter[str] = Counter()
+    for document in _documents(term.key, place):
+        for path, leaf in _leaves(document):
+            if path == term.path and len(str(leaf)) < 200:
+                counted[_literal(term.key, leaf)] += 1
+    return [
+        (written, f"{number} of the newest")
+        for written, number in counted.most_common()
+        if prefix.lower() in written.lower()
+    ][:MOST]
+
+
+def _literal(key: str, leaf: Any) -> str:
+    if isinstance(leaf, str):
+        return render_value(key, Literal(leaf, string_only=is_json_scalar(leaf)))
+    return json.dumps(leaf)
+
+
+def _leaves(document: Any, path: Path = ()) -> Iterable[tuple[Path, Any]]:
+    """Every scalar with its path, not too deep; of a list only what stands at its beginning."""
+    if isinstance(document, dict) and len(path) < DEEPEST:
+        for name, member in document.items():
+            yield from _leaves(member, (*path, name))
+    elif isinstance(document, list) and 0 < len(path) < DEEPEST:
+        for element in document[:ELEMENTS]:
+            yield from _leaves(element, (*path, EACH))
+    elif path and not isinstance(document, dict | list):
+        yield path, document
+
+
+def _documents(key: str, place: Place) -> list[Any]:
+    column: LiteralString = "payload" if key == "payload" else "attributes"
+    newest: LiteralString = (
+        f"select {column} as document from signalbox.dead_letter order by dead_letter_id desc"
+        if place.target is Target.DEAD_LETTER
+        else f"select {column} as document from signalbox.message where queue_id = %s order by message_id desc"
+    )
+    query = Query(
+        f"select document::text from ({newest} limit %s) newest where pg_column_size(document) <= %s",
+        [*([] if place.target is Target.DEAD_LETTER else [place.queue_id]), SAMPLE_DOCUMENTS, LARGEST_DOCUMENT_BYTES],
+    )
+    return [json.loads(row[0]) for row in _in_time(query)]
+
+
+def _in_time(query: Query) -> list[tuple[Any, ...]]:
+    try:
+        with time_limit(MILLISECONDS):
+            return query.rows()
+    except OutOfTime:
+        return []
