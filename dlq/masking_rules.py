@@ -121,10 +121,15 @@ def _rules(rules: Iterable[MaskingRule]) -> Rules:
 def _probes(term: Term, rules: Rules) -> bool:
     """Asking for a masked path, for a whole document around one, or for an error that may quote one."""
     if term.key == "payload":
-        return touches(term.path, rules.payload)
+        return touches(_keys(term), rules.payload)
     if term.key == "attr":
-        return touches(term.path, rules.attributes)
+        return touches(_keys(term), rules.attributes)
     return term.key == "error" and bool(rules)
+
+
+def _keys(term: Term) -> Steps:
+    """Rules pass through lists, so what counts of the term's path are its names."""
+    return tuple(step for step in term.path if isinstance(step, str))
 
 
 def _refusal(term: Term) -> FilterError:
