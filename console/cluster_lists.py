@@ -9,12 +9,13 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.urls import reverse
 
-from console import keyset
+from console import keyset, masked
 from console.keyset import Pager
 from console.wording import plural
 from dlq.browse import Page
 from dlq.clusters import STATES, Cluster, Narrowing, Sort, State, list_clusters
 from dlq.filters import Filter, FilterError
+from dlq.masking_rules import Masking
 
 FEW_CLUSTERS = 10
 
@@ -70,10 +71,11 @@ def read_few(request: HttpRequest, chosen: Filter) -> ClusterList:
 def _shown(
     request: HttpRequest, chosen: Filter, narrowing: Narrowing, sort: Sort, page: Page[Cluster] | None
 ) -> ClusterList:
-    shown = page or Page()
+    shown, masking = page or Page(), Masking()
     state = narrowing.state
+    clusters = [masked.cluster(one, masking) for one in shown.rows]
     return ClusterList(
-        rows=None if page is None else [Row(one, _narrowed(chosen, one.fingerprint)) for one in page.rows],
+        rows=None if page is None else [Row(one, _narrowed(chosen, one.fingerprint)) for one in clusters],
         pager=keyset.pager(request, shown, f"{plural(len(shown.rows), 'cluster')} shown"),
         sorts=[Choice(label, _url(chosen, one, state), one is sort) for one, label in SORT_LABELS.items()],
         states=[

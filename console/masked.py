@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from console import causes, roles
 from console.message_story import Body, Story
 from dlq.browse import DeadLetterRow, MessageRow, Page
+from dlq.clusters import Cluster
 from dlq.masking import MASK, Rules, mask, scrub, scrub_document
 from dlq.masking_rules import Masking
 from dlq.plans import Preview
@@ -45,6 +46,23 @@ def found_causes(found: causes.Causes) -> causes.Causes:
     masking = Masking()
     shown = [replace(one, error=MASK) if one.error and masking.of(*one.sources) else one for one in found.causes]
     return replace(found, causes=shown)
+
+
+def difference(
+    rules: Rules, payload: str | None, lines: Sequence[tuple[str, str]], problem: str
+) -> tuple[Sequence[tuple[str, str]], str]:
+    """What a patch changes in a payload, or why it does not apply: what is masked may be in either, and be copied."""
+    if not rules.payload or payload is None:
+        return lines, problem
+    values = rules.values(json.loads(payload))
+    return [(mark, scrub(line, values)) for mark, line in lines], scrub(problem, values)
+
+
+def cluster(found: Cluster, masking: Masking) -> Cluster:
+    """A cluster with an example of its error: where anything is masked, an example may quote it."""
+    known = found.source_count == len(found.sources)
+    rules = masking.of(*(source.queue for source in found.sources)) if known else masking.everywhere()
+    return replace(found, error=MASK) if found.error and rules else found
 
 
 def failures(queue: str, found: Iterable[Failure]) -> list[Failure]:
@@ -78,9 +96,13 @@ def conceal(story: Story, rules: Rules) -> None:
         return
     body = story.body
     values = None if body is None or (body.large and rules.payload) else rules.values(body.payload, body.attributes)
+    if values is not None:
+        values = values.union(*(rules.values(one.payload) for one in story.rewritten))
+    for one in story.rewritten:
+        one.payload = mask(one.payload, rules.payload)
     for failure in story.failures:
-        failure.error = _quoted(failure.error, values)
-        failure.details = _quoted(failure.details, values)
+        failure.error = quoted(failure.error, values)
+        failure.details = quoted(failure.details, values)
     story.settlements = [replace(one, result=_document(one.result, rules, values)) for one in story.settlements]
     if story.dead_letter:
         story.dead_letter.state = _document(story.dead_letter.state, rules, values)
@@ -123,7 +145,8 @@ def _error(rules: Rules, row: DeadLetterRow) -> str | None:
         return MASK
 
 
-def _quoted(text: str | None, values: set[str] | None) -> str | None:
+def quoted(text: str | None, values: set[str] | None) -> str | None:
+    """A text that may quote masked values; None for what they are: they are not known, and all of it is masked."""
     if text is None:
         return None
     return MASK if values is None else scrub(text, values)

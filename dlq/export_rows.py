@@ -7,6 +7,7 @@ by the batches that follow. Dead letters that die after the beginning are left o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -16,6 +17,8 @@ from dlq.browse import MessageRow, Place, State
 from dlq.exporting import Row, Source, visible
 from dlq.filters import Filter, Target
 from dlq.finding import Order, Query, Search, Span, database_now, find
+from dlq.masking import Rules, scrub
+from dlq.masking_rules import Masking
 from dlq.patterns import check_patterns, too_slow
 from dlq.selecting import IN_INDEX_ORDER, WINDOW_IDS, newest_id
 from dlq.time_limits import OutOfTime, time_limit
@@ -44,31 +47,38 @@ TARGETS = {
 }
 
 
-def dead_letters(chosen: Filter, *, see_payloads: bool) -> Source:
-    """Those that the filter selects now. Raises `FilterError`."""
+def dead_letters(chosen: Filter, *, see_payloads: bool, reveal: bool = False) -> Source:
+    """Those that the filter selects now; `reveal` leaves nothing masked. Raises `FilterError`."""
     as_of = database_now()
     chosen.compile(Target.DEAD_LETTER, as_of)
     search = find(chosen, as_of, Span(through=newest_id()))
     columns = (*LETTER_COLUMNS, *MASKED_LETTER_COLUMNS) if see_payloads else LETTER_COLUMNS
-    return Source("dead letters", str(chosen), columns, _letters(search, columns))
+    masking = None if reveal else Masking()
+    return Source("dead letters", str(chosen), columns, _letters(search, columns, masking), reveal=reveal)
 
 
-def messages(queue: Queue, chosen: Filter, state: State | None = None, *, see_payloads: bool) -> Source:
-    """A queue's messages in one state, or in every state that the filter leaves. Raises `FilterError`."""
+def messages(
+    queue: Queue, chosen: Filter, state: State | None = None, *, see_payloads: bool, reveal: bool = False
+) -> Source:
+    """A queue's messages in one state, or in every state that the filter leaves; `reveal` leaves nothing masked.
+
+    Raises `FilterError`.
+    """
     as_of = database_now()
     states = [state] if state else [one for one in State if chosen.admits(TARGETS[one])]
     for one in states:
         chosen.compile(TARGETS[one], as_of)
     check_patterns(chosen)
     columns = (*MESSAGE_COLUMNS, *MASKED_MESSAGE_COLUMNS) if see_payloads else MESSAGE_COLUMNS
-    batches = _messages(queue.queue_id, states, chosen, as_of, see_payloads)
-    return Source(f"messages of {queue.name}", str(chosen), columns, batches, queue)
+    rules = Rules() if reveal else Masking().of(queue.name)
+    batches = _messages(queue.queue_id, states, chosen, as_of, rules if see_payloads else None)
+    return Source(f"messages of {queue.name}", str(chosen), columns, batches, queue, reveal=reveal)
 
 
 # ---- dead letters
 
 
-def _letters(search: Search, columns: Sequence[str]) -> Iterator[Sequence[Row]]:
+def _letters(search: Search, columns: Sequence[str], masking: Masking | None) -> Iterator[Sequence[Row]]:
     through = search.span.through
     while (newest := _newest_up_to(through)) is not None:
         lowest = newest - WINDOW_IDS
@@ -76,7 +86,7 @@ def _letters(search: Search, columns: Sequence[str]) -> Iterator[Sequence[Row]]:
         if not ids:
             yield []
         for start in range(0, len(ids), BATCH_ROWS):
-            yield _letter_rows(ids[start : start + BATCH_ROWS], columns)
+            yield _letter_rows(ids[start : start + BATCH_ROWS], columns, masking)
         through = lowest
 
 
@@ -97,14 +107,15 @@ def _ids(search: Search) -> list[int]:
         raise too_slow(search.chosen) from None
 
 
-def _letter_rows(ids: Sequence[int], columns: Sequence[str]) -> list[Row]:
+def _letter_rows(ids: Sequence[int], columns: Sequence[str], masking: Masking | None) -> list[Row]:
     wanted = ", ".join(_SQL.get(column, f"d.{column}") for column in columns)
     found = Query(
         f"select {wanted} from signalbox.dead_letter d join signalbox.queue q on q.queue_id = d.queue_id"
         " where d.dead_letter_id = any(%s) order by d.dead_letter_id desc",
         [list(ids)],
     ).rows()
-    return [_shown(dict(zip(columns, row, strict=True))) for row in found]
+    rows = [dict(zip(columns, row, strict=True)) for row in found]
+    return [_shown(row, masking.of(row["source_queue"], row["queue"]) if masking else Rules()) for row in rows]
 
 
 _SQL = {
@@ -119,23 +130,25 @@ _SQL = {
 
 
 def _messages(
-    queue_id: int, states: Sequence[State], chosen: Filter, as_of: datetime, see_payloads: bool
+    queue_id: int, states: Sequence[State], chosen: Filter, as_of: datetime, rules: Rules | None
 ) -> Iterator[Sequence[Row]]:
+    """Without rules, nobody sees the bodies."""
     for state in states:
         place: Place | None = Place()
         while place is not None:
             page = browse.messages(queue_id, state, chosen, place, now=as_of, size=BATCH_ROWS, with_payloads=False)
-            bodies = _bodies(queue_id, page.rows) if see_payloads else {}
-            yield [_message(row, bodies) for row in page.rows]
+            bodies = {} if rules is None else _bodies(queue_id, page.rows)
+            yield [_message(row, bodies, rules or Rules()) for row in page.rows]
             place = Place(after=page.after) if page.after else None
 
 
-def _message(row: MessageRow, bodies: dict[int, tuple[Any, ...]]) -> Row:
+def _message(row: MessageRow, bodies: dict[int, tuple[Any, ...]], rules: Rules) -> Row:
     body = bodies.get(row.message_id, (None,) * len(MASKED_MESSAGE_COLUMNS))
     return _shown(
         {name: getattr(row, name) for name in MESSAGE_COLUMNS}
         | {"state": row.state.value}
-        | dict(zip(MASKED_MESSAGE_COLUMNS, body, strict=True))
+        | dict(zip(MASKED_MESSAGE_COLUMNS, body, strict=True)),
+        rules,
     )
 
 
@@ -154,5 +167,14 @@ def _bodies(queue_id: int, rows: Sequence[MessageRow]) -> dict[int, tuple[Any, .
     return {row[0]: row[1:] for row in reversed(found)}
 
 
-def _shown(row: dict[str, Any]) -> Row:
-    return row | {name: visible(row[name]) for name in ("payload", "attributes") if name in row}
+def _shown(row: dict[str, Any], rules: Rules) -> Row:
+    """With the mask over what is masked, and over texts that quote it; over all of them where the body is elsewhere."""
+    if "payload" not in row:
+        return row
+    texts = {name: row[name] for name in ("error", "details") if row.get(name) is not None}
+    if rules and texts:
+        body = [None if row[name] is None else json.loads(row[name]) for name in ("payload", "attributes")]
+        values = {""} if rules.payload and row["payload"] is None else rules.values(*body)
+        texts = {name: scrub(text, values) for name, text in texts.items()}
+    documents = {"payload": rules.payload, "attributes": rules.attributes}
+    return row | texts | {name: visible(row[name], masked) for name, masked in documents.items()}

@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from dlq.masking import Steps, mask
 from queues import audit
 from queues.errors import InvalidArgument
 from queues.models import Queue
@@ -47,9 +48,11 @@ class Document(str):
 Row = Mapping[str, Any]
 
 
-def visible(document: str | None) -> Document | None:
-    """What an export shows of a payload, attributes or a result; every one goes through here."""
-    return None if document is None else Document(document)
+def visible(document: str | None, masked: Iterable[Steps] = ()) -> Document | None:
+    """What an export shows of a payload or attributes: all but what is masked; every one goes through here."""
+    if document is None or not masked:
+        return None if document is None else Document(document)
+    return Document(json.dumps(mask(json.loads(document), masked), ensure_ascii=False))
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class Source:
     columns: Sequence[str]
     batches: Iterator[Sequence[Row]]
     queue: Queue | None = None
+    reveal: bool = False
+    """Nothing is masked."""
 
 
 class Export:
@@ -118,6 +123,7 @@ class Export:
         details = {"of": source.of, "filter": source.filter_text, "format": self._form.value, **facts}
         if step == "start":
             details["columns"] = ", ".join(source.columns)
+            details |= {"reveal": True} if source.reveal else {}
         with transaction.atomic():
             audit.record(self._actor, f"export.{step}", source.queue, details=details)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -103,6 +104,17 @@ class Masking:
             if _probes(term, rules):
                 raise _refusal(term)
 
+    def check_patch(self, patch: Any) -> None:
+        """Refuse a JSON Patch that reads what is masked in any queue, to compare or to copy it.
+
+        Raises `InvalidArgument`, which names the field `patch`. A merge patch reads nothing.
+        """
+        rules = self.everywhere().payload
+        for operation in patch if rules and isinstance(patch, list) else ():
+            pointer = operation.get("path" if operation.get("op") == "test" else "from")
+            if isinstance(pointer, str) and any(touches(steps, rules) for steps in _readings(pointer)):
+                raise InvalidArgument(f"patch reads {pointer[:100]}, which is masked: you may not ask for it", "patch")
+
     def _selected(self, chosen: Filter) -> Rules:
         names = [name for term in chosen.terms if term.key == "queue" and not term.negated for name in term.literals]
         plain = names and all(name in self._queues for name in names)
@@ -125,6 +137,12 @@ def _probes(term: Term, rules: Rules) -> bool:
     if term.key == "attr":
         return touches(_keys(term), rules.attributes)
     return term.key == "error" and bool(rules)
+
+
+def _readings(pointer: str) -> tuple[Steps, Steps]:
+    """What a JSON pointer names, where a number is a key, and where it is a place in a list."""
+    steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+    return steps, tuple(step for step in steps if not step.isdigit())
 
 
 def _keys(term: Term) -> Steps:

@@ -18,6 +18,7 @@ from dlq.filters.readings import is_json_scalar
 from dlq.filters.scanner import Scanner
 from dlq.filters.syntax import render_value
 from dlq.finding import Query
+from dlq.masking import MASK, Rules, mask
 from dlq.time_limits import OutOfTime, time_limit
 
 MOST = 12  # offered at once
@@ -28,6 +29,7 @@ MOST_PATHS = 300
 DEEPEST = 6
 ELEMENTS = 5  # of a list
 MILLISECONDS = 100
+NOTHING_MASKED = Rules()
 MASKED = {"payload": "payload", "attr": "attributes"}
 
 
@@ -50,8 +52,10 @@ class Place:
     queue_id: int | None = None
 
 
-def suggest(text: str, cursor: int, place: Place, *, see_payloads: bool) -> list[Suggestion]:
-    """What may stand at the cursor, the likeliest first; a few quick queries at most."""
+def suggest(
+    text: str, cursor: int, place: Place, *, see_payloads: bool, masked: Rules = NOTHING_MASKED
+) -> list[Suggestion]:
+    """What may stand at the cursor, the likeliest first, and nothing that is `masked`; a few quick queries at most."""
     try:
         Scanner(text)
     except FilterError:  # too long, or nothing that a database could look for
@@ -61,12 +65,12 @@ def suggest(text: str, cursor: int, place: Place, *, see_payloads: bool) -> list
     offered: Iterable[tuple[str, str]]
     if typed.key:
         offered = [(option.text, option.help) for option in typed.options] or _values(
-            typed.key, typed.prefix, place, see_payloads
+            typed.key, typed.prefix, place, see_payloads, masked
         )
     else:
         known = [(option.text, option.help) for option in typed.options]
         offered = [one for one in known if see_payloads or one[0].rstrip(":.") not in {*MASKED, "error"}]
-        offered += _paths(typed.prefix, place) if see_payloads else []
+        offered += _paths(typed.prefix, place, masked) if see_payloads else []
     return [
         Suggestion(insert, words, typed.position, cursor, goes_on=insert.endswith((":", ".")))
         for insert, words in offered
@@ -77,7 +81,7 @@ def suggest(text: str, cursor: int, place: Place, *, see_payloads: bool) -> list
 # ---- values
 
 
-def _values(written: str, prefix: str, place: Place, see_payloads: bool) -> list[tuple[str, str]]:
+def _values(written: str, prefix: str, place: Place, see_payloads: bool, masked: Rules) -> list[tuple[str, str]]:
     """Values of a key, as `-payload.a` or `queue`; none for what cannot be read."""
     try:
         [term] = parse(f"{written}:*" if written.partition(".")[2] else f"{written}:x").terms
@@ -85,7 +89,7 @@ def _values(written: str, prefix: str, place: Place, see_payloads: bool) -> list
         return []
     looked_for = prefix.removeprefix('"')
     if term.key in MASKED:
-        return _values_at(term, looked_for, place) if see_payloads else []
+        return _values_at(term, looked_for, place, masked) if see_payloads else []
     query = _NAMES.get(term.key, _nothing)(looked_for, place)
     rows = _in_time(query) if query else []
     return [(render_value(term.key, Literal(row[0])), row[1]) for row in rows if row[0]]
@@ -150,14 +154,14 @@ _NAMES: Mapping[str, Callable[[str, Place], Query | None]] = {
 # ---- inside documents
 
 
-def _paths(prefix: str, place: Place) -> list[tuple[str, str]]:
+def _paths(prefix: str, place: Place, masked: Rules) -> list[tuple[str, str]]:
     """Paths that begin like `payload.ord`; none while no key with a path is being typed."""
     key = prefix.partition(".")[0].lower()
     if key not in MASKED or "." not in prefix:
         return []
     counted: Counter[str] = Counter()
     examples: dict[str, str] = {}
-    for document in _documents(key, place):
+    for document in _documents(key, place, masked):
         for path, leaf in _leaves(document):
             written = f"{Term(key, (), path).name}:"
             if written.lower().startswith(prefix.lower()) and (written in counted or len(counted) < MOST_PATHS):
@@ -166,9 +170,9 @@ def _paths(prefix: str, place: Place) -> list[tuple[str, str]]:
     return [(written, f"such as {examples[written]}") for written, _ in counted.most_common(MOST)]
 
 
-def _values_at(term: Term, prefix: str, place: Place) -> list[tuple[str, str]]:
+def _values_at(term: Term, prefix: str, place: Place, masked: Rules) -> list[tuple[str, str]]:
     counted: Counter[str] = Counter()
-    for document in _documents(term.key, place):
+    for document in _documents(term.key, place, masked):
         for path, leaf in _leaves(document):
             if path == term.path and len(str(leaf)) < 200:
                 counted[_literal(term.key, leaf)] += 1
@@ -193,11 +197,11 @@ def _leaves(document: Any, path: Path = ()) -> Iterable[tuple[Path, Any]]:
     elif isinstance(document, list) and 0 < len(path) < DEEPEST:
         for element in document[:ELEMENTS]:
             yield from _leaves(element, (*path, EACH))
-    elif path and not isinstance(document, dict | list):
+    elif path and not isinstance(document, dict | list) and document != MASK:
         yield path, document
 
 
-def _documents(key: str, place: Place) -> list[Any]:
+def _documents(key: str, place: Place, masked: Rules) -> list[Any]:
     column: LiteralString = "payload" if key == "payload" else "attributes"
     newest: LiteralString = (
         f"select {column} as document from signalbox.dead_letter order by dead_letter_id desc"
@@ -208,7 +212,8 @@ def _documents(key: str, place: Place) -> list[Any]:
         f"select document::text from ({newest} limit %s) newest where pg_column_size(document) <= %s",
         [*([] if place.target is Target.DEAD_LETTER else [place.queue_id]), SAMPLE_DOCUMENTS, LARGEST_DOCUMENT_BYTES],
     )
-    return [json.loads(row[0]) for row in _in_time(query)]
+    hidden = masked.payload if key == "payload" else masked.attributes
+    return [mask(json.loads(row[0]), hidden) for row in _in_time(query)]
 
 
 def _in_time(query: Query) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console import charts, cluster_lists, roles
+from console import charts, cluster_lists, masked, roles
 from console.charts import Chart, Series
 from console.cluster_forms import CareForm, MergeForm, SplitForm, StateForm
 from console.htmx import render_page
@@ -22,6 +22,7 @@ from dlq.cluster_members import head_of
 from dlq.clusters import Cluster, describe, merge, read_cluster, set_state, split
 from dlq.clusters.reading import KEPT, read_courses
 from dlq.filters import Filter
+from dlq.masking_rules import Masking
 from queues.errors import SignalboxError
 
 CHART_STEP = timedelta(hours=4)
@@ -54,10 +55,10 @@ def show(request: HttpRequest, fingerprint: str) -> HttpResponse:
     care = cluster.care
     context = {
         "title": f"Cluster {cluster.words}",
-        "cluster": cluster,
+        "cluster": masked.cluster(cluster, Masking()),
         "chart": _chart(cluster),
         "chosen": str(chosen),
-        "samples": lists.dead_letters(chosen, size=SAMPLES, with_payloads=see),
+        "samples": masked.letter_page(lists.dead_letters(chosen, size=SAMPLES, with_payloads=see)),
         "care_form": CareForm(initial={name: getattr(care, name) for name in CareForm.base_fields} if care else None),
         "state_form": StateForm(initial={"state": care.state if care else "open"}),
         "merge_form": MergeForm(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,12 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from console import roles
+from console import masked, roles
 from console.comparison import Part, compare_documents, compare_texts
 from console.frame import Frame
 from console.message_story import body_of
 from console.roles import requires
 from dlq.comparing import Success, last_success
+from dlq.masking import Rules, mask
+from dlq.masking_rules import Masking
 from queues.models import DeadLetter
 
 LARGE = "Its payload is large and kept elsewhere: download it from the page of the message."
@@ -53,6 +55,8 @@ def show(request: HttpRequest) -> HttpResponse:
     letters = {one.message_id: one for one in DeadLetter.objects.filter(message_id__in=asked)}
     found = [letters[one] for one in dict.fromkeys(asked) if one in letters]
     sides, notice = _sides(found, with_success)
+    masking = Masking()
+    sides = [_concealed(one, masking.of(one.queue)) for one in sides]
     see = roles.may(request.user, "see_payloads")
     context = {
         "title": "Compare",
@@ -80,6 +84,20 @@ def _sides(found: Sequence[DeadLetter], with_success: bool) -> tuple[list[Side],
     if success is None:
         return [_dead(found[0])], f"No message was acknowledged in {found[0].source_queue} as far as its history goes."
     return [_dead(found[0]), _done(found[0], success)], ""
+
+
+def _concealed(side: Side, rules: Rules) -> Side:
+    """With the mask over what is masked in its queue, and over what quotes that."""
+    if not rules:
+        return side
+    values = None if side.unseen else rules.values(side.payload, side.attributes)
+    return replace(
+        side,
+        payload=mask(side.payload, rules.payload),
+        attributes=mask(side.attributes, rules.attributes),
+        error=masked.quoted(side.error, values),
+        details=masked.quoted(side.details, values),
+    )
 
 
 def _dead(letter: DeadLetter) -> Side:

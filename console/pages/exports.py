@@ -39,7 +39,7 @@ def messages(request: HttpRequest, name: str) -> HttpResponseBase:
     asked = request.GET.get("state", "")
     state = State(asked) if asked in set(State) else State.READY
     try:
-        chosen = readable_filter(typed(request), request.user)
+        chosen = readable_filter(typed(request), request.user, name)
         see = roles.may(request.user, "see_payloads")
         source = export_rows.messages(head.queue, chosen, state, see_payloads=see)
     except FilterError:

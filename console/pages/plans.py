@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console import keyset, roles
+from console import keyset, masked, roles
 from console.filterbar import readable_filter
 from console.frame import Frame
 from console.htmx import render_page
@@ -21,6 +21,7 @@ from console.wording import plural
 from dlq import patching, plans, radius, redrives
 from dlq.filters import FilterError
 from dlq.finding import Query
+from dlq.masking_rules import Masking
 from dlq.models import Plan
 from queues.errors import SignalboxError
 from queues.models import Queue
@@ -70,9 +71,10 @@ def _mistake(request: HttpRequest, text: str) -> FilterError | None:
 def _make(request: HttpRequest, form: PlanForm) -> Plan:
     text = form.cleaned_data["filter_text"]
     readable_filter(text, request.user)
-    return plans.make(
-        text, actor=request.user.get_username(), reason=form.cleaned_data["reason"], options=form.options()
-    )
+    options = form.options()
+    if not masked.may_reveal(request):
+        Masking().check_patch(options.patch)
+    return plans.make(text, actor=request.user.get_username(), reason=form.cleaned_data["reason"], options=options)
 
 
 def _destinations() -> list[str]:
@@ -186,11 +188,19 @@ def _samples(plan: Plan, *, with_payloads: bool) -> list[Sample]:
     rows = Query(_SAMPLES, [plan.sample_ids]).rows()
     if not with_payloads:
         return [Sample(message_id, source, died_at, None) for _, message_id, source, died_at, _, _ in rows]
-    options = plan.choices
+    options, masking = plan.choices, Masking()
     patch = patching.read(options.patch_kind, options.patch)
-    changed = radius.differences(patch, {row[0]: row[5] for row in rows if row[5]}) if patch else {}
+    rules = {row[0]: masking.of(row[2]) for row in rows}
+    whole = {row[0]: row[5] for row in rows if row[5]}
+    changed = radius.differences(patch, whole) if patch else {}
     return [
-        Sample(message_id, source, died_at, text, *changed.get(letter, ((), "")))
+        Sample(
+            message_id,
+            source,
+            died_at,
+            rules[letter].mask_text(text),
+            *masked.difference(rules[letter], whole.get(letter), *changed.get(letter, ((), ""))),
+        )
         for letter, message_id, source, died_at, text, _ in rows
     ]
 

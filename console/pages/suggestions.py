@@ -13,6 +13,7 @@ from dlq.browse import State
 from dlq.export_rows import TARGETS
 from dlq.filters import MAX_CHARACTERS, FilterError, Target
 from dlq.filters.scanner import Scanner
+from dlq.masking_rules import Masking
 from dlq.saved_filters import SavedFilter
 from dlq.suggesting import Place, Suggestion, suggest
 from queues.models import Queue
@@ -27,7 +28,9 @@ def show(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "")[: MAX_CHARACTERS + 1]
     cursor = _whole(request.GET.get("at", ""), len(text))
     place = _place(request)
-    offered = suggest(text, cursor, place, see_payloads=roles.may(request.user, "see_payloads"))
+    masking = Masking()
+    masked = masking.everywhere() if place.queue_id is None else masking.of(request.GET["queue"])
+    offered = suggest(text, cursor, place, see_payloads=roles.may(request.user, "see_payloads"), masked=masked)
     context = {"suggestions": [*_saved(request, text, cursor, place), *offered]}
     response = render(request, "components/_options.html", context)
     response["Cache-Control"] = "no-store"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
+from django.core.management import call_command
 
-from dlq import masking_rules
+from dlq import masking_rules, plans
 from dlq.masking import MASK
-from dlq.models import MaskingRule
+from dlq.models import MaskingRule, Plan
+from dlq.plan_options import Options
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
 from tests.dlq.graveyards import Graveyard
@@ -76,7 +79,12 @@ def test_the_value_is_on_no_page(admin: Browser, operator: Browser, engine: Engi
     payload = {"card": {"number": SECRET, "brand": "visa"}, "order": 7}
     ready = engine.send(payload)
     engine.die(payload, error_class="Declined", error=f"card {SECRET} declined", details=f"stack of {SECRET}")
-    dead = engine.value("select message_id from signalbox.dead_letter where source_queue = %s", engine.queue)
+    [(dead, fingerprint)] = engine.rows(
+        "select message_id, fingerprint from signalbox.dead_letter where source_queue = %s", engine.queue
+    )
+    other = engine.value("select message_id from signalbox.dead_letter where message_id <> %s limit 1", dead) or dead
+    copies = Options(patch_kind="json", patch=[{"op": "copy", "from": "/card/number", "path": "/note"}])
+    plan = plans.make(f"queue:{engine.queue}", actor="ann", reason="", options=copies)
     pages = [
         f"/queues/{engine.queue}",
         f"/queues/{engine.queue}-dlq",
@@ -85,6 +93,14 @@ def test_the_value_is_on_no_page(admin: Browser, operator: Browser, engine: Engi
         f"/queues/{engine.queue}/messages/{dead}",
         f"/dead-letters?q=queue:{engine.queue}",
         f"/redrives/new?q=queue:{engine.queue}",
+        f"/dead-letters/clusters?q=queue:{engine.queue}",
+        f"/dead-letters/clusters/{fingerprint}",
+        f"/dead-letters/compare?id={dead}&id={other}",
+        f"/dead-letters/compare?id={dead}&with=success",
+        f"/redrives/plans/{plan.pk}",
+        f"/filter-suggestions?q=payload.&at=8&queue={engine.queue}",
+        f"/filter-suggestions?q=payload.card.number:&at=20&queue={engine.queue}",
+        "/filter-suggestions?q=payload.card.number:&at=20",
     ]
 
     for browser in (admin, operator):
@@ -96,6 +112,58 @@ def test_the_value_is_on_no_page(admin: Browser, operator: Browser, engine: Engi
     assert f"card {MASK} declined" in story.text
     assert "visa" in story.text
     assert "Masked: payload.card.number" in story.text
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_an_export_is_masked(operator: Browser, engine: Engine, form: str) -> None:
+    masked(engine)
+    masked(engine, "email", part="attributes")
+    engine.die({"card": {"number": SECRET}}, error_class="Declined", error=f"card {SECRET}", details=f"of {SECRET}")
+    engine.send({"card": {"number": SECRET}, "order": 7}, attributes={"email": "ann@example.org"})
+
+    for path in (f"dead-letters?q=queue:{engine.queue}", f"messages/{engine.queue}?state=ready"):
+        answer = operator.get(f"/exports/{path}&format={form}")
+        written = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+        assert not [value for value in (SECRET, "ann@example.org") if value in written], path
+        assert MASK in written
+
+
+def test_the_terminal_reveals_when_told_to_and_says_so(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    masked(engine)
+    engine.die({"card": {"number": SECRET}})
+
+    call_command("export", f"queue:{engine.queue}")
+    assert SECRET not in capsys.readouterr().out
+    call_command("export", f"queue:{engine.queue}", reveal=True)
+    assert SECRET in capsys.readouterr().out
+
+    [masked_one, revealed] = AuditEvent.objects.filter(
+        action="export.start", details__filter=f"queue:{engine.queue}"
+    ).order_by("pk")
+    assert "reveal" not in masked_one.details
+    assert revealed.details["reveal"] is True
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        [{"op": "test", "path": "/card/number", "value": SECRET}],
+        [{"op": "copy", "from": "/card", "path": "/note"}],
+        [{"op": "move", "from": "/card/number", "path": "/note"}],
+    ],
+    ids=["test", "copy", "move"],
+)
+def test_no_patch_asks_for_what_is_masked(operator: Browser, engine: Engine, patch: list[dict[str, str]]) -> None:
+    masked(engine)
+    engine.die({"card": {"number": SECRET}})
+    fields = operator.see("/redrives/new", q=f"queue:{engine.queue}").fields()
+
+    page = operator.submit(
+        "/redrives/new", 422, **fields | {"patch_kind": "json", "patch": json.dumps(patch), "reason": "mended"}
+    )
+
+    assert "which is masked: you may not ask for it" in page.text
+    assert not Plan.objects.filter(filter_text=f"queue:{engine.queue}").exists()
 
 
 def test_attributes_states_and_results_are_masked_too(admin: Browser, engine: Engine) -> None:

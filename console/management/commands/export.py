@@ -25,6 +25,8 @@ class Command(BaseCommand):
         parser.add_argument("--of", default="dead-letters", metavar="LIST", help="dead-letters or messages:QUEUE")
         parser.add_argument("--state", choices=[state.value for state in State], help="of messages: in this state only")
 
+        parser.add_argument("--reveal", action="store_true", help="leave nothing masked; the audit says so")
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             bound = Bound.of(options["limit"])
@@ -53,7 +55,8 @@ def _source(options: dict[str, Any]) -> Source:
     chosen, (kind, _, name) = parse(options["filter"]), options["of"].partition(":")
     state = State(options["state"]) if options["state"] else None
     if kind == "dead-letters" and not name and state is None:
-        return export_rows.dead_letters(chosen, see_payloads=True)
+        return export_rows.dead_letters(chosen, see_payloads=True, reveal=options["reveal"])
     if kind == "messages" and name:
-        return export_rows.messages(control.get_queue(name), chosen, state, see_payloads=True)
+        queue = control.get_queue(name)
+        return export_rows.messages(queue, chosen, state, see_payloads=True, reveal=options["reveal"])
     raise CommandError("--of is dead-letters, or messages:QUEUE, which alone takes --state")
