@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from bench.comparison import Results, Sample
 from bench.fairness import Waits
+from bench.graves import PageTime, graves_lines
 from bench.measuring import Cost
 from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
 from bench.scenarios import TEXTBOOK
@@ -32,6 +33,7 @@ class Report:
     senders: SenderResults
     peers: PeerResults | None
     fairness: list[Waits]
+    graves: list[PageTime]
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -46,6 +48,8 @@ class Report:
             lines += ["", *peer_lines(self.peers)]
         if self.fairness:
             lines += ["", *_fairness_lines(self.fairness)]
+        if self.graves:
+            lines += ["", *graves_lines(self.graves)]
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -58,6 +62,7 @@ class Report:
             "sender": list(sender_measurements(self.senders)),
             "peers": list(peer_measurements(self.peers)) if self.peers else [],
             "fairness": [asdict(waits) for waits in self.fairness],
+            "dead_letters": [asdict(page) for page in self.graves],
         }
         return json.dumps(document, indent=2)
 

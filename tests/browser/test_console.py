@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -27,6 +28,10 @@ PATHS = [
     "/queues/Q/send",
     "/queues/Q/purge",
     "/dead-letters?q=queue:Q",
+    "/dead-letters/clusters?q=queue:Q",
+    "/dead-letters/clusters/CLUSTER",
+    "/dead-letters/compare?id=FIRST&id=SECOND",
+    "/dead-letters/compare?id=FIRST",
     "/redrives",
     "/redrives/new?q=queue:Q",
     "/deletions/new?q=queue:Q",
@@ -46,13 +51,20 @@ OpenConsole = Callable[..., Page]
 @pytest.fixture
 def paths(engine: Engine) -> list[str]:
     """Every kind of page, over a queue that has something of everything."""
-    engine.die({"order": {"id": 1}}, error_class="TimeoutError", error="late", details="File 'x', line 3")
+    for number in (1, 2):
+        stack = f'  File "/app/orders.py", line {number}, in ship'
+        engine.die({"order": {"id": number}}, error_class="TimeoutError", error=f"late by {number} s", details=stack)
+    dead = engine.rows(
+        "select fingerprint, message_id from signalbox.dead_letter where source_queue_id = %s", engine.queue_id
+    )
     message_id = engine.send({"order": {"id": 2, "lines": [1, 2, {"sku": "a"}]}}, attributes={"region": "eu"})
     engine.send(delay_seconds=600)
     engine.receive(consumer="worker-1")
     engine.value("select signalbox.fold()")
     engine.value("select signalbox.record_history()")
-    return [path.replace("Q", engine.queue).replace("M", str(message_id)) for path in PATHS]
+    names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
+    names |= {"Q": engine.queue, "M": str(message_id)}
+    return [re.sub("|".join(names), lambda name: names[name[0]], path) for path in PATHS]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
