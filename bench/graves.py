@@ -25,7 +25,7 @@ ROUNDS = 40
 DEEP = 0.9
 """Which part of all messages lies before the deep page."""
 
-# Rows as `_bury` would leave them: the smaller the number of a cause, the more of it; payloads of 200 bytes.
+# Rows as `_bury` would leave them, each cause in two queues: the smaller its number, the more of it.
 LAY = """
 insert into signalbox.dead_letter (
   message_id, queue_id, source_queue_id, source_queue, payload, attributes, priority, sent_at, receive_count,
@@ -33,12 +33,13 @@ insert into signalbox.dead_letter (
 )
 select nextval('signalbox.message_id'), q.holder_id, q.queue_id, q.name,
   jsonb_build_object('order', jsonb_build_object('id', n, 'region', 'r' || n %% 1000), 'text', repeat('x', 120)),
-  jsonb_build_object('kind', 'k' || n %% 7), 0, d.died_at - interval '1 minute', 5, d.died_at, d.died_at, 'runtime_error',
-  'shop.Error' || c.number, 'order ' || n || ' failed', 'v2:' || lpad(to_hex(c.number), 16, '0'), 'worker-1', d.died_at
+  jsonb_build_object('kind', 'k' || n %% 7), 0, d.died_at - interval '1 minute', 5, d.died_at, d.died_at,
+  'runtime_error', 'shop.Error' || c.number, 'order ' || n || ' failed', 'v2:' || lpad(to_hex(c.number), 16, '0'),
+  'worker-1', d.died_at
 from generate_series(%(first)s::bigint, %(last)s::bigint) n
 cross join lateral (select floor(power((n * 7919 %% 1000003) / 1000003.0, 2) * %(clusters)s)::integer as number) c
 cross join lateral (select clock_timestamp() - (%(total)s - n) * interval '10 days' / %(total)s as died_at) d
-join graves q on q.number = n %% %(queues)s
+join graves q on q.number = (c.number + n %% 2) %% %(queues)s
 """
 
 
