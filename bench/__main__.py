@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench.comparison import Arena, compare
 from bench.fairness import measure_fairness
+from bench.graves import measure_graves
 from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
 from bench.peers.comparison import measure_peers
@@ -48,8 +49,11 @@ def main() -> None:
         peers = measure_peers(arena, options.scale, options.rounds, say) if options.peers else None
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
         redrives = measure_redrives(arena, options.scale, options.rounds, say) if options.redrive else []
+        graves = measure_graves(connection, server, options.scale, say) if options.dead_letters else []
         version = server_version(connection.info.server_version)
-        report = Report(sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives)
+        report = Report(
+            sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves
+        )
     print(report.text())
     if options.json:
         options.json.write_text(report.json())
@@ -68,6 +72,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
     parser.add_argument("--fairness", action="store_true", help="also let a large group and small ones share a queue")
     parser.add_argument("--redrive", action="store_true", help="also send dead letters again, without a limit")
+    parser.add_argument(
+        "--dead-letters", action="store_true", help="also time the pages of 5 million dead letters in 500 clusters"
+    )
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
     parser.add_argument("--pgmq", action="store_true", help="compare pgmq too, whose SQL is fetched from PyPI")

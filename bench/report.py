@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from bench.comparison import Results, Sample
 from bench.fairness import Waits
+from bench.graves import PageTime, graves_lines
 from bench.measuring import Cost
 from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
 from bench.redrives import RedriveSample, redrive_lines, redrive_measurements
@@ -34,6 +35,7 @@ class Report:
     peers: PeerResults | None
     fairness: list[Waits]
     redrives: list[RedriveSample]
+    graves: list[PageTime]
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -50,6 +52,8 @@ class Report:
             lines += ["", *_fairness_lines(self.fairness)]
         if self.redrives:
             lines += ["", *redrive_lines(self.redrives)]
+        if self.graves:
+            lines += ["", *graves_lines(self.graves)]
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -63,6 +67,7 @@ class Report:
             "peers": list(peer_measurements(self.peers)) if self.peers else [],
             "fairness": [asdict(waits) for waits in self.fairness],
             "redrives": list(redrive_measurements(self.redrives)),
+            "dead_letters": [asdict(page) for page in self.graves],
         }
         return json.dumps(document, indent=2)
 

@@ -216,7 +216,12 @@ from (
     from (
       select p.head, c.queue_id, c.dead, c.deaths
       from part p
-      join signalbox.failure_cluster_queue c on c.fingerprint = p.fingerprint
+      cross join lateral (
+        select c.queue_id, c.dead, c.deaths
+        from signalbox.failure_cluster_queue c
+        where c.fingerprint = p.fingerprint
+        offset 0
+      ) c
       union all
       select u.head, u.queue_id, u.dead, u.deaths from pending u
     ) c
@@ -237,8 +242,13 @@ _COURSES = (
 , died as (
   select p.head, b.bucket_at, b.deaths
   from part p
-  join signalbox.failure_cluster_bucket b on b.fingerprint = p.fingerprint
-  where b.bucket_at >= %s and (%s::integer[] is null or b.queue_id = any(%s::integer[]))
+  cross join lateral (  -- each cluster by its own index entries, however many buckets there are
+    select b.bucket_at, b.queue_id, b.deaths
+    from signalbox.failure_cluster_bucket b
+    where b.fingerprint = p.fingerprint and b.bucket_at >= %s
+    offset 0
+  ) b
+  where %s::integer[] is null or b.queue_id = any(%s::integer[])
   union all
   select u.head, u.bucket_at, u.deaths
   from pending u

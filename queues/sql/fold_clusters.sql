@@ -74,18 +74,37 @@ begin
   return v_folded;
 end $$;
 
--- The deltas that the clusters do not have yet: to be added to them in the same statement.
+-- The deltas that the clusters do not have yet: to be added to them in the same statement, whose snapshot it reads by.
+-- Not inlined there, so that what else is asked for cannot make it read what is folded.
 create or replace function signalbox.unfolded_clusters() returns setof signalbox.cluster_delta
-language sql stable as $$
-  select u.* from signalbox._last_cluster_fold() f, lateral signalbox._unfolded_clusters(f.xmax, f.xip) u
-$$;
+language plpgsql stable
+rows 100
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_last record;
+begin
+  select * into v_last from signalbox._last_cluster_fold();
+  return query select u.* from signalbox._unfolded_clusters(v_last.xmax, v_last.xip) u;
+end $$;
 
 create or replace function signalbox._unfolded_clusters(p_xmax bigint, p_xip bigint[]) returns setof signalbox.cluster_delta
-language sql stable as $$
+language plpgsql stable
+rows 100
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_first bigint := signalbox._first_ended(p_xmax, p_xip);
+begin
+  return query
   select d.*
   from signalbox.cluster_delta d
-  where d.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (d.txid >= p_xmax or d.txid = any(p_xip))
-$$;
+  where d.txid >= v_first and (d.txid >= p_xmax or d.txid = any(p_xip));
+end $$;
 
 create or replace function signalbox._last_cluster_fold() returns table (fold_id bigint, xmax bigint, xip bigint[])
 language sql stable as $$

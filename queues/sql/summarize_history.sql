@@ -24,6 +24,7 @@ begin
     join pg_namespace n on n.oid = t.relnamespace and n.nspname = 'signalbox'
     where not summarize_history.recent or t.relname in (
       'counter_delta_' || date_part('epoch', clock_timestamp())::bigint / 60 % 4,
+      'cluster_delta_' || date_part('epoch', clock_timestamp())::bigint / 60 % 4,
       'settled_' || to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDD')
     )
   loop

@@ -15,7 +15,7 @@ from bench.senders import HABITS as SENDING_HABITS
 from bench.workers import HABITS
 
 PROJECT = Path(__file__).parents[2]
-OPTIONS = ["--growth", "--snapshot", "3", "--worker", "--sender", "--fairness", "--redrive"]
+OPTIONS = ["--growth", "--snapshot", "3", "--worker", "--sender", "--fairness", "--redrive", "--dead-letters"]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 
@@ -50,6 +50,11 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
     assert redrive["messages_per_second"] > 0
     assert redrive["wal_bytes"] > 0
     assert "redrive of 1,000 " in process.stdout
+    assert len(report["dead_letters"]) == 8
+    for page in report["dead_letters"]:
+        assert page["letters"] == 20_000
+        assert 0 < page["median_ms"] <= page["p95_ms"]
+        assert f"{page['page']} " in process.stdout
     assert [waits["messages"] for waits in report["fairness"]] == [1000] * 3
     alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
     assert alone == ahead == 1

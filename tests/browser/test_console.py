@@ -32,6 +32,10 @@ PATHS = [
     "/queues/Q/send",
     "/queues/Q/purge",
     "/dead-letters?q=queue:Q",
+    "/dead-letters/clusters?q=queue:Q",
+    "/dead-letters/clusters/CLUSTER",
+    "/dead-letters/compare?id=FIRST&id=SECOND",
+    "/dead-letters/compare?id=FIRST",
     "/redrives",
     "/redrives/new?q=queue:Q",
     "/redrives/plans",
@@ -60,7 +64,12 @@ OpenConsole = Callable[..., Page]
 @pytest.fixture
 def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     """Every kind of page, over a queue that has something of everything."""
-    engine.die({"order": {"id": 1}}, error_class="TimeoutError", error="late", details="File 'x', line 3")
+    for number in (1, 2):
+        stack = f'  File "/app/orders.py", line {number}, in ship'
+        engine.die({"order": {"id": number}}, error_class="TimeoutError", error=f"late by {number} s", details=stack)
+    dead = engine.rows(
+        "select fingerprint, message_id from signalbox.dead_letter where source_queue_id = %s", engine.queue_id
+    )
     message_id = engine.send({"order": {"id": 2, "lines": [1, 2, {"sku": "a"}]}}, attributes={"region": "eu"})
     engine.send(delay_seconds=600)
     engine.receive(consumer="worker-1")
@@ -68,17 +77,18 @@ def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     engine.value("select signalbox.fold()")
     engine.value("select signalbox.record_history()")
     plan, job = redriven(engine)
-    names = {"Q": engine.queue, "M": str(message_id), "P": str(plan.pk), "R": str(job.pk), "U": str(undoable)}
-    return [re.sub("[QMPRU]", lambda found: names[found[0]], path) for path in PATHS]
+    names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
+    names |= {"Q": engine.queue, "M": str(message_id), "P": str(plan.pk), "R": str(job.pk), "U": str(undoable)}
+    return [re.sub("|".join(names), lambda name: names[name[0]], path) for path in PATHS]
 
 
 def redriven(engine: Engine) -> tuple[Plan, Redrive]:
     """A plan with something of everything, and what came of running another."""
-    engine.die({"region": "us"}, error_class="TimeoutError", error="late")
+    engine.die({"region": "us"}, error_class="TooLate", error="late")
     filter_text, patch = f"queue:{engine.queue}", [{"op": "replace", "path": "/region", "value": "eu"}]
     options = Options(canary_messages=1, patch_kind="json", patch=patch, slow_depth=1_000)
     plan = plans.make(filter_text, actor="ann", reason="partner is back", options=options)
-    job = redrives.run(plans.make(f"{filter_text} class:TimeoutError", actor="ann", reason="").pk, actor="ann")
+    job = redrives.run(plans.make(f"{filter_text} class:TooLate", actor="ann", reason="").pk, actor="ann")
     redrives.run_in_foreground(job.pk)
     return plan, job
 

@@ -19,6 +19,9 @@ PATHS = [
     "/queues/Q/send",
     "/queues/Q/purge",
     "/dead-letters",
+    "/dead-letters/clusters",
+    "/dead-letters/clusters/CLUSTER",
+    "/dead-letters/compare?id=1&with=success",
     "/redrives",
     "/redrives/new",
     "/redrives/plans",
@@ -37,9 +40,10 @@ PATHS = [
 
 @pytest.fixture
 def pages(admin: Browser, engine: Engine) -> dict[str, Page]:
-    engine.die({"n": 1}, error_class="Boom", error="x", details="y")
+    letter = engine.die({"n": 1}, error_class="Boom", error="x", details="y")
+    cluster = engine.value("select fingerprint from signalbox.dead_letter where dead_letter_id = %s", letter)
     engine.send({"n": 2})
-    return {path: admin.see(path.replace("Q", engine.queue)) for path in PATHS}
+    return {path: admin.see(path.replace("Q", engine.queue).replace("CLUSTER", cluster)) for path in PATHS}
 
 
 def test_nothing_is_inline(pages: dict[str, Page]) -> None:
