@@ -1,0 +1,193 @@
+"""Jobs that die at a chosen statement of a batch, and the one check that each of them must pass afterwards.
+
+A statement is whatever goes to the database, commits too. Whoever is to die does so right before the statement of a
+number; the job is then run to its end, and nothing may be lost, twice or miscounted.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from unittest import mock
+
+import psycopg
+from django.db import connection, transaction
+
+from dlq import deletions, jobs, purge, redrives, runner, verbs
+from dlq.models import Job
+from dlq.selecting import newest_id
+from tests.dlq.graveyards import Graveyard
+from tests.engine import Engine
+
+MESSAGES = 6
+BATCH = 2
+
+_watched = threading.local()
+
+
+@dataclass
+class Case:
+    """A job under way on messages of its own, and what must be true of it at its end."""
+
+    work: runner.Work[Any]
+    job: Job
+    engine: Engine
+    check: Callable[[Job], None]
+
+    def run_slice(self, seconds: float = 0) -> runner.Ending:
+        connection.ensure_connection()
+        return runner.run_slice(self.work, self.job.pk, seconds)
+
+    def finish(self) -> None:
+        """Run what is left, as if the time of the last one's lease had passed; then look."""
+        self.work.model._default_manager.filter(pk=self.job.pk).update(lease_expires_at=None)
+        self.check(runner.run_to_the_end(self.work, self.job.pk))
+        assert self.engine.counted() == self.engine.recounted()
+
+
+def redrive_case(graveyard: Graveyard) -> Case:
+    buried = graveyard.bury(MESSAGES)
+    job = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="")
+
+    def check(ended: Any) -> None:
+        assert (ended.state, ended.moved, ended.skipped) == ("done", MESSAGES, 0)
+        assert graveyard.redriven(ended.pk) == buried
+        assert (graveyard.dead(), graveyard.ready()) == ([], MESSAGES)
+
+    return Case(redrives.WORK, job, graveyard.engine, check)
+
+
+def deletion_case(graveyard: Graveyard) -> Case:
+    graveyard.bury(MESSAGES)
+    job = deletions.create(graveyard.filter, newest_id(), actor="ann", reason="")
+
+    def check(ended: Any) -> None:
+        assert (ended.state, ended.deleted, ended.skipped) == ("done", MESSAGES, 0)
+        assert (graveyard.dead(), _removed(graveyard.engine)) == ([], MESSAGES)
+
+    return Case(deletions.WORK, job, graveyard.engine, check)
+
+
+def purge_case(graveyard: Graveyard) -> Case:
+    for number in range(MESSAGES):
+        graveyard.engine.send(number)
+    bounds = purge.preview(graveyard.queue, ["ready"]).bounds
+    job = purge.create(graveyard.queue, ["ready"], bounds, graveyard.queue, actor="ann", reason="")
+
+    def check(ended: Any) -> None:
+        assert (ended.state, ended.purged) == ("done", MESSAGES)
+        assert (graveyard.ready(), _removed(graveyard.engine)) == (0, MESSAGES)
+
+    return Case(purge.WORK, job, graveyard.engine, check)
+
+
+CASES = {"redrive": redrive_case, "deletion": deletion_case, "purge": purge_case}
+
+
+def _removed(engine: Engine) -> int:
+    """Messages in the history as removed, each time that it is there."""
+    return int(
+        engine.value(
+            "select coalesce(sum(cardinality(message_ids)), 0) from signalbox.settled where queue_id = %s",
+            engine.queue_id,
+        )
+    )
+
+
+def install_watch(replace: Callable[[Any, str, Any], None]) -> None:
+    """Have statements and commits of watched threads announce themselves; `replace` undoes it when all is over."""
+    for owner, name in ((psycopg.Cursor, "execute"), (psycopg.Connection, "commit")):
+        replace(owner, name, _announced(getattr(owner, name)))
+
+
+def _announced(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        before = getattr(_watched, "before", None)
+        if before:
+            before()
+        return original(self, *arguments, **named)
+
+    return call
+
+
+@contextmanager
+def before_statement(number: int, act: Callable[[], None]) -> Iterator[list[int]]:
+    """Within the block, this thread acts right before its statement of that number; the list counts them."""
+    seen = [0]
+
+    def before() -> None:
+        seen[0] += 1
+        if seen[0] == number:
+            _watched.before = None
+            act()
+            _watched.before = before
+
+    _watched.before = before
+    try:
+        yield seen
+    finally:
+        _watched.before = None
+
+
+def statements_of(case: Case) -> int:
+    """How many statements the first slice of one batch takes, the claim and the release of the job included."""
+    with before_statement(0, lambda: None) as seen:
+        case.run_slice()
+    case.finish()
+    return seen[0]
+
+
+def small_batches(replace: Callable[[Any, str, Any], None]) -> None:
+    replace(redrives, "BATCH_MESSAGES", BATCH)
+    replace(deletions, "BATCH_DEAD_LETTERS", BATCH)
+    replace(purge, "BATCH_MESSAGES", BATCH)
+
+
+# ---- steps that are wrong on purpose
+
+_right_step, _right_move = runner._batch, verbs.redrive
+
+
+def commit_separately(work: runner.Work[Any], job_id: int, own: uuid.UUID) -> float | runner.Ending:
+    """The messages go in one transaction, where the job stands in another."""
+    with transaction.atomic():
+        held = jobs.hold(work.model, job_id, own)
+    if held is None:
+        return runner.Ending.STOPPED
+    job, now = held
+    wait_seconds = work.batch(job, now)
+    with transaction.atomic():
+        if wait_seconds is None:
+            jobs.finish(job)
+        job.save()
+    return runner.Ending.OVER if wait_seconds is None else wait_seconds
+
+
+def put_the_cursor_first(work: runner.Work[Any], job_id: int, own: uuid.UUID) -> float | runner.Ending:
+    """Where the job stands is committed before the messages go."""
+    promised: list[Any] = []
+
+    def promise(ids: Any, *rest: Any) -> int:
+        promised.append((ids, *rest))
+        return len(ids)
+
+    with mock.patch.object(verbs, "redrive", promise):
+        ending = _right_step(work, job_id, own)
+    for call in promised:
+        _right_move(*call)
+    return ending
+
+
+def hold_without_a_lock(model: Any, job_id: int, own: uuid.UUID) -> tuple[Any, datetime] | None:
+    """Reads the job and takes it for granted that nobody else does."""
+    job = model.objects.annotate(now=jobs.DatabaseClock()).filter(pk=job_id, runner=own, state="running").first()
+    if job is None:
+        return None
+    job.last_batch_at = job.now
+    job.lease_expires_at = job.now + timedelta(seconds=jobs.LEASE_SECONDS)
+    return job, job.now
