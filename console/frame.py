@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from console import fleet, preferences, roles, wording
 from dlq import approvals
-from dlq.models import Redrive
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,15 @@ class Frame:
     def entries(self) -> list[Entry]:
         return list(self._entries()) if self.sees_metadata else []
 
+    @cached_property
+    def job_counts(self) -> tuple[int, int]:
+        """(redrives under way, jobs that wait for a second person)."""
+        return approvals.counts()
+
+    @property
+    def awaiting(self) -> int:
+        return self.job_counts[1]
+
     def _entries(self) -> Iterator[Entry]:
         now = fleet.snapshot()
         breaching = wording.plural(now.breaching, "queue") + " breaching"
@@ -85,10 +93,9 @@ class Frame:
         yield self._entry(
             "Dead letters", "dead_letters", ("dead_letter", "clusters", "cluster", "compare"), now.dead, dead, tone
         )
-        active = Redrive.objects.filter(state__in=Redrive.ACTIVE_STATES).count()
+        active, asked = self.job_counts
         running = f"{wording.plural(active, 'redrive')} under way"
         yield self._entry("Redrives", "redrives", ("redrive",), active, running, "plain")
-        asked = approvals.count()
         waits = f"{wording.plural(asked, 'job')} waiting for a second person"
         yield self._entry("Approvals", "approvals", ("approvals",), asked, waits, "bad")
         yield self._entry("Trash", "trash", ("trash", "undo"), 0, "", "")

@@ -18,7 +18,6 @@ from console.keyset import Pager
 from console.roles import requires
 from console.verdicts import Verdict
 from console.wording import plural
-from dlq import approvals
 from dlq.filters import FilterError
 from metrics.xmin_holders import read_holders
 from queues.counters import QueueNumbers
@@ -56,7 +55,6 @@ def show(request: HttpRequest) -> HttpResponse:
             "title": "Overview",
             "fleet": now,
             "old_snapshot": old_snapshots.warning(read_holders()),
-            "awaiting": approvals.count(),
             "rows": _rows(standings[start : start + PAGE_QUEUES]),
             "selected": len(standings),
             "pager": _pager(request, start, len(standings)),
