@@ -87,7 +87,16 @@ def readable_filter(text: str, user: AbstractBaseUser | AnonymousUser, *queues: 
 
 def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFilters:
     """The saved filters that this person sees beside the bar of a page. One query."""
-    return SavedFilters(page.value, action, saved_filters.seen_by(request.user.get_username(), page))
+    return SavedFilters(page.value, action, kept_for(request, page))
+
+
+def kept_for(request: HttpRequest, page: SavedFilter.Page | None = None) -> list[SavedFilter]:
+    """Saved filters, less those of others that tell what is masked for this person."""
+    person = request.user.get_username()
+    kept = saved_filters.seen_by(person, page)
+    if not denial(request.user, "see_payloads"):
+        return kept
+    return [one for one in kept if one.owner == person or not one.keys & MASKED_KEYS]
 
 
 def typed(request: HttpRequest) -> str:

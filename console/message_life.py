@@ -184,7 +184,7 @@ def _failure_events(failure: Failure, letter: DeadLetter | None) -> Iterator[Eve
     words = {"lock_expired": "Timed out", "rejected": "Rejected"}.get(failure.reason, "Failed")
     tone = "warn" if failure.retry_at else "bad"
     if failure.error_class:
-        words += f": {failure.error_class}"
+        words += f": {failure.error_class.rpartition('.')[2] or failure.error_class}"  # its module is told below
     detail = (failure.error or "")[:300]
     yield Event(failure.failed_at, "failed", words, detail, tone=tone, quotes_payload=True)
     if failure.retry_at is None:

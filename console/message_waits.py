@@ -158,7 +158,7 @@ def _in_flight(story: Story) -> Iterator[Wait]:
 
 
 def _behind(story: Story, higher: int, earlier: int) -> Wait:
-    kinds = [(higher, "of a higher priority"), (earlier, "of its own that became ready before it")]
+    kinds = [(higher, "of a higher priority"), (earlier, "that became ready before it")]
     words = wording.listing([f"{_count(number)} {kind}" for number, kind in kinds if number])
     aging = " One that has waited long enough goes ahead of a higher priority." if higher and _ages(story) else ""
     return Wait("behind", f"It is behind {words}.{aging}", _list(story, "ready"), "what is ready")

@@ -37,7 +37,8 @@ def _check(pattern: Pattern) -> None:
     except OutOfTime:
         raise pattern.error("This pattern takes too long to read.", EXAMPLE) from None
     except DataError as error:
-        raise pattern.error(f"PostgreSQL cannot read this pattern{_why(error)}.", EXAMPLE) from None
+        message = f"PostgreSQL cannot read this pattern{_why(error)}."
+        raise pattern.error(message, "a regular expression such as /timed? out/") from None
 
 
 def _why(error: DataError) -> str:

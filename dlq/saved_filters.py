@@ -55,6 +55,14 @@ class SavedFilter(models.Model):
             return error
         return None
 
+    @property
+    def keys(self) -> set[str]:
+        """What it asks for; every key when nobody can read it any more."""
+        try:
+            return {term.key for term in parse(self.text).terms}
+        except FilterError:
+            return set(KEYS)
+
 
 def seen_by(person: str, page: str | None = None) -> list[SavedFilter]:
     """What is theirs, then what others share; of all pages when none is given. One query."""

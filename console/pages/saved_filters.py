@@ -10,6 +10,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from console import roles
+from console.filterbar import kept_for
 from console.htmx import render_page
 from console.roles import requires
 from dlq import saved_filters
@@ -24,7 +25,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     """GET /saved-filters: one's own, and what others share."""
     person = request.user.get_username()
     administers = roles.may(request.user, "administer")
-    kept = saved_filters.seen_by(person)
+    kept = kept_for(request)
     context = {
         "title": "Saved filters",
         "kept": [(one, one.owner == person or (administers and one.shared)) for one in kept],

@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from console import roles
+from console.filterbar import kept_for
 from console.roles import requires
-from dlq import saved_filters
 from dlq.browse import State
 from dlq.export_rows import TARGETS
 from dlq.filters import MAX_CHARACTERS, FilterError, Target
@@ -51,8 +51,7 @@ def _saved(request: HttpRequest, text: str, cursor: int, place: Place) -> list[S
     if len(typed.split()) > 1 or ":" in typed or not _storable(typed):
         return []
     page = SavedFilter.Page.DEAD_LETTERS if place.target is Target.DEAD_LETTER else SavedFilter.Page.MESSAGES
-    kept = saved_filters.seen_by(request.user.get_username(), page)
-    found = [one for one in kept if typed in one.name.lower()][:MOST_SAVED]
+    found = [one for one in kept_for(request, page) if typed in one.name.lower()][:MOST_SAVED]
     return [Suggestion(one.text, f"saved as {one.name}", 0, len(text)) for one in found]
 
 

@@ -88,6 +88,18 @@ def test_somebody_elses_filter_cannot_be_changed(operator: Browser, viewer: Brow
     assert f"Only {operator.name} or an administrator changes it." in row
 
 
+def test_a_shared_filter_does_not_tell_what_is_masked(operator: Browser, viewer: Browser, graveyard: Graveyard) -> None:
+    keep(operator, f"secret {graveyard.queue}", f"{graveyard.filter} payload.card:4111", shared="on")
+    keep(operator, f"plain {graveyard.queue}", f"{graveyard.filter} class:KeyError", shared="on")
+
+    for path in ("/dead-letters", "/saved-filters"):
+        page = viewer.see(path)
+        assert f"plain {graveyard.queue}" in page.text
+        assert "4111" not in page.html
+    assert options(viewer, f"secret {graveyard.queue}"[:6]) == []
+    assert f"secret {graveyard.queue}" in operator.see("/saved-filters").text
+
+
 def test_a_mistake_is_not_saved_and_stays_in_the_bar(operator: Browser, graveyard: Graveyard) -> None:
     page = keep(operator, f"bad {graveyard.queue}", "age:old")
 

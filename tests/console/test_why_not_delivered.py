@@ -173,7 +173,7 @@ def test_others_go_first(operator: Browser, attended: MakeEngine) -> None:
 
     said = only(operator, engine, message_id, "behind")
 
-    assert "behind 1 of a higher priority and 1 of its own that became ready before it." in said
+    assert "behind 1 of a higher priority and 1 that became ready before it." in said
     assert "One that has waited long enough goes ahead of a higher priority." in said
 
 
@@ -182,7 +182,7 @@ def test_what_is_ahead_is_counted_to_a_hundred(operator: Browser, attended: Make
     engine.rows("select signalbox.send(%s, '1') from generate_series(1, 150)", engine.queue)
 
     assert only(operator, engine, engine.send(), "behind").startswith(
-        "It is behind more than 100 of its own that became ready before it. See"
+        "It is behind more than 100 that became ready before it. See"
     )
 
 

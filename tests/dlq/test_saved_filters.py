@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from datetime import UTC, datetime
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 
 from dlq import saved_filters
-from dlq.filters import FilterError
+from dlq.filters import FilterError, parse
+from dlq.models import Deletion, Redrive
 from dlq.saved_filters import SavedFilter
 from queues.errors import InvalidArgument
 from queues.models import AuditEvent
@@ -118,6 +122,43 @@ def test_only_the_owner_or_an_administrator_changes_it(ana: str) -> None:
         ("root", "filter.delete"),
     ]
     assert events[1].details["changes"]["shared"] == {"before": False, "after": True}
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("class:KeyError age:>1h", "class:KeyError age:>1h"),
+        ("error:/api/v1 -class:a,/b,c", 'error:"/api/v1" -class:a,"/b",c'),
+        (r"error:/a\d", r'error:"/a\\d"'),
+        ('error:"/x y" payload."a:/b".c:/d', 'error:"/x y" payload."a:/b".c:"/d"'),
+        ("payload.a[0].b:5 attr.c[]:x", 'payload."a[0]".b:5 attr."c[]":x'),
+        (
+            'dead:>"2026-01-31 10:30" payload.n:1..2 class:Foo::/x',
+            'dead:>"2026-01-31 10:30" payload.n:1..2 class:Foo::/x',
+        ),
+        ("", ""),
+        ("no filter / at all", "no filter / at all"),
+    ],
+)
+def test_filters_of_earlier_jobs_mean_what_they_meant(before: str, now: str) -> None:
+    migration = import_module("dlq.migrations.0004_saved_filters")
+
+    assert migration.requoted(before) == now
+    if ":" in now:
+        assert str(parse(now)) == now
+        assert not parse(now).patterns
+
+
+def test_jobs_that_were_there_before_are_migrated(ana: str) -> None:
+    before = {"created_by": ana, "as_of": datetime.now(UTC), "lower_bound": 0, "upper_bound": 0, "cursor": 0}
+    job = Redrive.objects.create(filter_text="error:/api/v1", state="done", **before)
+    other = Deletion.objects.create(filter_text="class:x", state="done", **before)
+
+    import_module("dlq.migrations.0004_saved_filters").requote(apps, None)
+
+    job.refresh_from_db()
+    other.refresh_from_db()
+    assert (job.filter_text, other.filter_text) == ('error:"/api/v1"', "class:x")
 
 
 def test_a_filter_whose_key_is_gone_shows_its_mistake(ana: str) -> None:

@@ -9,6 +9,7 @@ if (input) {
   const list = document.createElement("ul");
   let timer = null;
   let request = null;
+  let asked = 0; // how many characters there were when the options were asked for
 
   list.id = "q-options";
   list.className = "options";
@@ -62,6 +63,7 @@ if (input) {
     clearTimeout(timer);
     request?.abort();
     const mine = (request = new AbortController());
+    const length = [...input.value].length;
     const url = new URL(input.dataset.suggestUrl, location.href);
     url.searchParams.set("q", input.value);
     url.searchParams.set("at", [...input.value.slice(0, input.selectionStart)].length); // characters, not units
@@ -70,6 +72,7 @@ if (input) {
       if (!answer.ok || answer.redirected) return close();
       const html = await answer.text();
       if (mine.signal.aborted) return;
+      asked = length;
       show(html);
     } catch {
       if (!mine.signal.aborted) close(); // no suggestions are no loss
@@ -99,7 +102,8 @@ if (input) {
     if (!option) return;
     const characters = [...input.value];
     const head = characters.slice(0, Number(option.dataset.start)).join("") + option.dataset.insert;
-    input.value = head + characters.slice(Number(option.dataset.end)).join("");
+    const behind = asked - Number(option.dataset.end); // what was typed since belongs to what is replaced
+    input.value = head + characters.slice(characters.length - behind).join("");
     input.setSelectionRange(head.length, head.length);
     form.classList.add("edited");
     close();

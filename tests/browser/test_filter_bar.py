@@ -1,0 +1,138 @@
+"""The filter bar in a real browser: suggestions by keyboard, saved filters and exports from their menus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_console import RULES
+from tests.dlq.graveyards import Graveyard
+
+pytestmark = pytest.mark.browser
+
+OpenConsole = Callable[..., Page]
+
+
+def options(page: Page) -> list[str]:
+    return page.locator("#q-options [role=option] code").all_text_contents()
+
+
+def test_a_filter_is_put_together_by_keyboard_alone(open_console: OpenConsole, graveyard: Graveyard) -> None:
+    graveyard.bury(2, error_class="Browser.Rare", payload={"browser": {"kind": "a b"}})
+    page = open_console("operator")
+    page.goto("/dead-letters")
+    field = page.locator("#q")
+    page.keyboard.press("/")
+    expect(field).to_have_attribute("role", "combobox")
+
+    page.keyboard.type("cla")
+    expect(page.locator("#q-options [role=option] code")).to_have_text(["class:"])
+    expect(field).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("ArrowDown")
+    expect(field).to_have_attribute("aria-activedescendant", "q-option-1")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("class:")
+    page.keyboard.type("browser.r")
+    expect(page.locator("#q-options [role=option] code")).to_have_text(["Browser.Rare"])
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.keyboard.type(" payload.browser.")
+    expect(page.locator("#q-options [role=option] code")).to_have_text(["payload.browser.kind:"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#q-options [role=option] code")).to_have_text(['"a b"'])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value('class:Browser.Rare payload.browser.kind:"a b"')
+    page.keyboard.press("Enter")
+
+    expect(page.locator("table tbody tr")).to_have_count(2)
+    expect(page.locator("#q-options")).to_be_hidden()
+
+
+def test_escape_closes_the_list_first_and_leaves_the_field_then(open_console: OpenConsole) -> None:
+    page = open_console()
+    page.goto("/dead-letters")
+    page.keyboard.press("/")
+    page.keyboard.type("re")
+    expect(page.locator("#q-options")).to_be_visible()
+
+    page.keyboard.press("Escape")
+    expect(page.locator("#q-options")).to_be_hidden()
+    expect(page.locator("#q")).to_be_focused()
+    expect(page.locator("#q")).to_have_value("re")
+    page.keyboard.press("Escape")
+    expect(page.locator("#q")).not_to_be_focused()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_open_list_and_menus_are_accessible(open_console: OpenConsole, graveyard: Graveyard, theme: str) -> None:
+    graveyard.bury(2)
+    page = open_console(color_scheme=theme, viewport={"width": 1280, "height": 900})
+    page.goto(f"/dead-letters?q={graveyard.filter}")
+    page.get_by_text("Export", exact=True).click()
+    found = {"export": Axe().run(page, options=RULES).response["violations"]}
+    page.get_by_text("Saved", exact=True).click()
+    found["saved"] = Axe().run(page, options=RULES).response["violations"]
+    page.locator("#q").fill("")
+    page.locator("#q").press("ArrowDown")
+    expect(page.locator("#q-options")).to_be_visible()
+    page.locator("#q").press("ArrowDown")
+    found["suggestions"] = Axe().run(page, options=RULES).response["violations"]
+
+    told = {
+        name: [(one["id"], [node["html"] for node in one["nodes"]]) for one in some] for name, some in found.items()
+    }
+    assert told == {"export": [], "saved": [], "suggestions": []}
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_open_menus_do_not_scroll_sideways(open_console: OpenConsole, graveyard: Graveyard, width: int) -> None:
+    graveyard.bury(2)
+    page = open_console(viewport={"width": width, "height": 800})
+    page.goto(f"/dead-letters?q={graveyard.filter}")
+    for name in ("Export", "Saved"):
+        page.get_by_text(name, exact=True).click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+def test_what_was_filtered_is_saved_and_exported(open_console: OpenConsole, graveyard: Graveyard) -> None:
+    graveyard.bury(3)
+    page = open_console("operator")
+    page.goto("/dead-letters")
+    page.locator("#q").fill(graveyard.filter)
+    page.locator("#q").press("Enter")
+    expect(page.locator("table tbody tr")).to_have_count(3)
+
+    page.get_by_text("Export", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    assert download.value.suggested_filename.endswith(".csv")
+    lines = download.value.path().read_text().splitlines()
+    assert len(lines) == 4
+
+    page.get_by_text("Saved", exact=True).click()
+    expect(page.locator("#saved-text")).to_have_value(graveyard.filter)
+    page.locator("#saved-name").fill(f"Mine of {graveyard.queue}")
+    page.locator("#saved-name").press("Enter")
+
+    expect(page.locator(".notice").first).to_contain_text(f"Saved this filter as Mine of {graveyard.queue}")
+    expect(page.locator("table tbody tr")).to_have_count(3)
+
+
+def test_the_bar_is_a_plain_field_without_javascript(open_console: OpenConsole, graveyard: Graveyard) -> None:
+    graveyard.bury(2)
+    page = open_console("operator", java_script_enabled=False)
+    page.goto("/dead-letters")
+    page.fill("#q", graveyard.filter)
+    page.press("#q", "Enter")
+    expect(page.locator("table tbody tr")).to_have_count(2)
+
+    page.get_by_text("Saved", exact=True).click()
+    page.fill("#saved-name", f"Plain {graveyard.queue}")
+    page.press("#saved-name", "Enter")
+
+    expect(page.locator(".notice").first).to_contain_text(f"Saved this filter as Plain {graveyard.queue}")
