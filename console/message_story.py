@@ -12,6 +12,7 @@ from django.apps import apps
 from django.db import connection
 from django.db.models import QuerySet
 
+from console.message_ahead import Ahead, look_ahead
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
 from queues.lanes import Holder, holders_of
@@ -20,8 +21,6 @@ from signalbox.messages import Body as LargeBody
 
 MOST_FAILURES = 100
 SEARCH_MILLISECONDS = 300
-MOST_AHEAD = 100  # counted; more are more than that
-LIMITS_IN_FLIGHT = 2  # in Queue.guards
 
 
 @dataclass(frozen=True)
@@ -54,14 +53,6 @@ class Settlement:
     result: Any = None
 
 
-@dataclass(frozen=True)
-class Room:
-    """What may still be in flight where that is limited, and how many of the queue's own are; None without a limit."""
-
-    left: int
-    of_queue: int | None
-
-
 @dataclass
 class Story:
     """What is known of one message. `body` is None when it is kept nowhere any longer."""
@@ -81,9 +72,8 @@ class Story:
     """What its payload was before redrives patched it."""
     holders: Sequence[Holder] = ()
     """The messages that have the slots of the lane it waits in."""
-    ahead: tuple[int, int] | None = None
-    """Ready messages of a higher priority, and earlier ones of its own; counted up to MOST_AHEAD + 1."""
-    room: Room | None = None
+    ahead: Ahead | None = None
+    """What stands between it and the next receive, when it is ready."""
     unsearched: bool = field(default=False)
     """Some places could not be searched within the time a page has."""
 
@@ -153,47 +143,10 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
             if not (story.dead_letter or story.lease or story.scheduled or story.waiting or story.elsewhere):
                 story.ready = ReadyTicket.objects.filter(queue_id=queue.queue_id, message_id=message_id).first()
             if story.ready:
-                _look_ahead(story, story.ready)
+                story.ahead = look_ahead(queue.queue, story.ready)
     except OutOfTime:
         story.unsearched = story.ready is None
     return story
-
-
-_AHEAD = """
-select
-  (select count(*) from (
-    select from signalbox.ready r where r.queue_id = %(queue_id)s and r.priority > %(priority)s limit %(most)s
-  ) higher),
-  (select count(*) from (
-    select from signalbox.ready r
-    where r.queue_id = %(queue_id)s and r.priority = %(priority)s
-      and r.ready_at <= %(ready_at)s and (r.ready_at, r.message_id) < (%(ready_at)s, %(message_id)s)
-    limit %(most)s
-  ) earlier),
-  case when %(limited)s then signalbox._free_in_flight(%(queue_id)s) end,
-  case when %(limit)s > 0 then (select count(*) from (
-    select from signalbox.lease l where l.queue_id = %(queue_id)s and l.deadline > now() limit %(limit)s
-  ) held) end
-"""
-
-
-def _look_ahead(story: Story, ticket: ReadyTicket) -> None:
-    """What stands between a ready message and the next receive."""
-    queue = story.queue.queue
-    arguments = {
-        "queue_id": queue.queue_id,
-        "message_id": story.message_id,
-        "priority": ticket.priority,
-        "ready_at": ticket.ready_at,
-        "most": MOST_AHEAD + 1,
-        "limited": bool(queue.guards & LIMITS_IN_FLIGHT),
-        "limit": queue.max_in_flight,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_AHEAD, arguments)
-        higher, earlier, left, of_queue = cursor.fetchone()
-    story.ahead = (higher, earlier)
-    story.room = None if left is None else Room(left, of_queue)
 
 
 def _rewritten(message_id: int) -> Sequence[Any]:

@@ -14,7 +14,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from console import wording
-from console.message_story import MOST_AHEAD, Story
+from console.message_ahead import MOST_AHEAD, Ahead
+from console.message_story import Story
 from queues.lanes import Holder
 from queues.models import Lease, ScheduledTicket, WaitingTicket
 
@@ -117,8 +118,8 @@ def _ready(story: Story, now: datetime) -> Iterator[Wait]:
     if story.ahead is None:
         sentence = "How many are ahead of it could not be looked up within 0.3 s."
         yield Wait("unknown", sentence, _list(story, "ready"), "what is ready")
-    elif any(story.ahead):
-        yield _behind(story, *story.ahead)
+    elif story.ahead.higher or story.ahead.earlier:
+        yield _behind(story, story.ahead)
     elif not hindrances:
         sentence = f"Nothing is ahead of it: the next receive from {numbers.name} takes it."
         yield Wait("next", sentence, _list(story, "ready"), "what is ready")
@@ -143,11 +144,11 @@ def _no_consumer(story: Story) -> Iterator[Wait]:
 
 def _in_flight(story: Story) -> Iterator[Wait]:
     """Where what may be in flight is limited, and the limit is reached: the queue's own, or that of its tenant."""
-    queue, room = story.queue.queue, story.room
-    if room is None or room.left > 0:
+    queue, ahead = story.queue.queue, story.ahead
+    if ahead is None or ahead.room is None or ahead.room > 0:
         return
-    if room.of_queue is not None and room.of_queue >= queue.max_in_flight:
-        sentence = f"{room.of_queue:,} of {queue.max_in_flight:,} messages that the queue may have in flight are."
+    if ahead.in_flight is not None and ahead.in_flight >= queue.max_in_flight:
+        sentence = f"{ahead.in_flight:,} of {queue.max_in_flight:,} messages that the queue may have in flight are."
         yield Wait("in_flight_queue", sentence, _of(story, "queue_settings"), "the queue's settings")
     else:
         tenant = queue.tenant
@@ -157,10 +158,10 @@ def _in_flight(story: Story) -> Iterator[Wait]:
         )
 
 
-def _behind(story: Story, higher: int, earlier: int) -> Wait:
-    kinds = [(higher, "of a higher priority"), (earlier, "that became ready before it")]
+def _behind(story: Story, ahead: Ahead) -> Wait:
+    kinds = [(ahead.higher, "of a higher priority"), (ahead.earlier, "that became ready before it")]
     words = wording.listing([f"{_count(number)} {kind}" for number, kind in kinds if number])
-    aging = " One that has waited long enough goes ahead of a higher priority." if higher and _ages(story) else ""
+    aging = " One that has waited long enough goes ahead of a higher priority." if ahead.higher and _ages(story) else ""
     return Wait("behind", f"It is behind {words}.{aging}", _list(story, "ready"), "what is ready")
 
 

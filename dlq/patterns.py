@@ -12,7 +12,7 @@ from django.db import DataError, connection
 from dlq.filters import Filter, FilterError, Pattern
 from dlq.time_limits import OutOfTime, time_limit
 
-READING_MILLISECONDS = 500
+READING_MILLISECONDS = 5_000
 EXAMPLE = "a simpler one, such as /timed? out/"
 
 

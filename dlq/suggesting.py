@@ -28,7 +28,7 @@ LARGEST_DOCUMENT_BYTES = 32_768  # as stored; a larger one is not looked into
 MOST_PATHS = 300
 DEEPEST = 6
 ELEMENTS = 5  # of a list
-MILLISECONDS = 100
+MILLISECONDS = 1_000  # for a look at a sample, which takes a few
 NOTHING_MASKED = Rules()
 MASKED = {"payload": "payload", "attr": "attributes"}
 

@@ -13,6 +13,12 @@ from tests.dlq.graveyards import Graveyard
 HOSTILE = '"><script>alert(1)</script>'
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is slow, and here that is no failure."""
+    monkeypatch.setattr("dlq.suggesting.MILLISECONDS", 60_000)
+
+
 def options(browser: Browser, text: str, **parameters: str) -> list[str]:
     page = browser.see("/filter-suggestions", q=text, at=str(len(text)), **parameters)
     return [one.attributes["data-insert"] for one in page.all("li", role="option")]

@@ -19,6 +19,12 @@ from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is slow, and here that is no failure."""
+    monkeypatch.setattr(message_story, "SEARCH_MILLISECONDS", 60_000)
+
+
 def page_of(browser: Browser, engine: Engine, message_id: int) -> Page:
     return browser.see(f"/queues/{engine.queue}/messages/{message_id}")
 

@@ -14,6 +14,12 @@ from tests.engine import Engine
 MakeEngine = Callable[..., Engine]
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is slow, and here that is no failure."""
+    monkeypatch.setattr("console.message_story.SEARCH_MILLISECONDS", 60_000)
+
+
 @pytest.fixture
 def attended(make_engine: MakeEngine) -> MakeEngine:
     """Makes a queue from which somebody has just tried to receive."""

@@ -12,6 +12,12 @@ from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is slow, and here that is no failure."""
+    monkeypatch.setattr(suggesting, "MILLISECONDS", 60_000)
+
+
 def offered(text: str, place: Place | None = None, see_payloads: bool = True) -> list[str]:
     return [one.insert for one in suggest(text, len(text), place or Place(), see_payloads=see_payloads)]
 
