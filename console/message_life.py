@@ -46,6 +46,13 @@ def place(story: Story, now: datetime) -> tuple[str, str]:
         return "scheduled", _waiting(story.waiting, story, now)
     if story.ready:
         return "sent", _ready(story.ready, story.queue, now)
+    return _gone(story)
+
+
+def _gone(story: Story) -> tuple[str, str]:
+    if story.trashed:
+        removed = "deleted" if story.trashed.state == "dead" else "purged"
+        return "purged", f"In the trash: it was {removed}, and can be put back as it was until the trash is emptied."
     if story.settlements:
         return _left(story.settlements[-1])
     if story.unsearched:
@@ -141,6 +148,8 @@ def _events(story: Story) -> Iterator[Event]:
             url_name="redrive" if job else "",
             url_argument=job,
         )
+    if story.trashed:
+        yield Event(story.trashed.trashed_at, "purged", "To the trash", f"it was {story.trashed.state}")
     for settlement in story.settlements:
         yield from _settlement_events(settlement)
 

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
 from queues.lanes import dead_ahead
-from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, WaitingTicket
+from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, Trashed, WaitingTicket
 from signalbox.messages import Body as LargeBody
 
 MOST_FAILURES = 100
@@ -65,6 +65,8 @@ class Story:
     failures: Sequence[Failure]
     redriven: Sequence[Redriven]
     settlements: Sequence[Settlement]
+    trashed: Trashed | None = field(default=None)
+    """Where it stood when it was purged or deleted, while it can be put back."""
     dead_ahead: int | None = field(default=None)
     """The dead message that its lane waits behind, where the dead hold their group."""
     unsearched: bool = field(default=False)
@@ -72,7 +74,7 @@ class Story:
 
     @property
     def known(self) -> bool:
-        return bool(self.body or self.failures or self.redriven or self.settlements)
+        return bool(self.body or self.failures or self.redriven or self.settlements or self.trashed)
 
     @property
     def state(self) -> Any:
@@ -96,7 +98,7 @@ class Story:
 
 
 def tell(queue: QueueNumbers, message_id: int) -> Story:
-    """Gather the story; eleven indexed queries, or twelve, whatever the size of the queue."""
+    """Gather the story; twelve indexed queries, or thirteen, whatever the size of the queue."""
     dead_letter = DeadLetter.objects.select_related("queue").filter(message_id=message_id).first()
     body = body_of(queue.queue_id, message_id)
     story = Story(
@@ -114,6 +116,8 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
     )
     if story.waiting and queue.queue.block_lane_on_dead:
         story.dead_ahead = dead_ahead(queue.queue_id, story.waiting.lane)
+    if not (story.dead_letter or story.lease or story.scheduled or story.waiting):
+        story.trashed = Trashed.objects.filter(message_id=message_id).first()
     try:
         with time_limit(SEARCH_MILLISECONDS):
             story.settlements = _settlements(queue.queue_id, message_id, body.sent_at if body else None)
@@ -138,6 +142,11 @@ union all
 select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
   encode(d.body_sha256, 'hex'), d.body_bytes, null
 from signalbox.dead_letter d where d.message_id = %(message_id)s
+union all
+select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
+  encode(d.body_sha256, 'hex'), d.body_bytes, d.state::text
+from signalbox.trash t, jsonb_populate_record(null::signalbox.dead_letter, t.letter) d
+where t.message_id = %(message_id)s and t.letter is not null
 limit 1
 """
 

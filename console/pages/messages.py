@@ -25,7 +25,7 @@ from dlq.browse import MessageRow, Page, State
 from dlq.filters import KEYS, Filter, FilterError, Target
 from queues import audit, messages
 from queues.errors import SignalboxError
-from queues.models import DeadLetter, Failure, Lease, Redriven, ScheduledTicket
+from queues.models import DeadLetter, Failure, Lease, Redriven, ScheduledTicket, Trashed
 
 LABELS = {
     State.READY: "Ready",
@@ -157,6 +157,7 @@ def find(request: HttpRequest, message_id: int) -> HttpResponse:
         (DeadLetter, "source__name"),
         (Failure, "queue__name"),
         (Redriven, "queue__name"),
+        (Trashed, "queue__name"),
     ):
         name = model.objects.filter(message_id=message_id).values_list(column, flat=True).first()
         if name:
