@@ -51,6 +51,9 @@ def place(story: Story, now: datetime) -> tuple[str, str]:
 
 
 def _gone(story: Story) -> tuple[str, str]:
+    if story.trashed:
+        removed = "deleted" if story.trashed.state == "dead" else "purged"
+        return "purged", f"In the trash: it was {removed}, and can be put back as it was until the trash is emptied."
     if story.settlements:
         return _left(story.settlements[-1], story)
     if story.unsearched:
@@ -146,6 +149,8 @@ def _events(story: Story) -> Iterator[Event]:
         )
     for redriven in story.redriven:
         yield _redriven_event(redriven)
+    if story.trashed:
+        yield Event(story.trashed.trashed_at, "purged", "To the trash", f"it was {story.trashed.state}")
     for settlement in story.settlements:
         yield from _settlement_events(settlement, story)
 

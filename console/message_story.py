@@ -16,7 +16,7 @@ from console.message_ahead import Ahead, look_ahead
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
 from queues.lanes import Holder, holders_of
-from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, WaitingTicket
+from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, Trashed, WaitingTicket
 from signalbox.messages import Body as LargeBody
 
 MOST_FAILURES = 100
@@ -68,6 +68,8 @@ class Story:
     failures: Sequence[Failure]
     redriven: Sequence[Redriven]
     settlements: Sequence[Settlement]
+    trashed: Trashed | None = field(default=None)
+    """Where it stood when it was purged or deleted, while it can be put back."""
     rewritten: Sequence[Any] = ()
     """What its payload was before redrives patched it."""
     holders: Sequence[Holder] = ()
@@ -79,7 +81,7 @@ class Story:
 
     @property
     def known(self) -> bool:
-        return bool(self.body or self.failures or self.redriven or self.settlements)
+        return bool(self.body or self.failures or self.redriven or self.settlements or self.trashed)
 
     @property
     def elsewhere(self) -> str | None:
@@ -117,7 +119,7 @@ class Story:
 
 
 def tell(queue: QueueNumbers, message_id: int) -> Story:
-    """Gather the story; thirteen indexed queries at most, whatever the size of the queue."""
+    """Gather the story; fourteen indexed queries at most, whatever the size of the queue."""
     dead_letter = DeadLetter.objects.select_related("queue").filter(message_id=message_id).first()
     body = body_of(queue.queue_id, message_id)
     story = Story(
@@ -136,6 +138,8 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
     )
     if story.waiting:
         story.holders = holders_of(story.waiting.queue_id, story.waiting.lane)
+    if not (story.dead_letter or story.lease or story.scheduled or story.waiting):
+        story.trashed = Trashed.objects.filter(message_id=message_id).first()
     try:
         with time_limit(SEARCH_MILLISECONDS):
             queue_ids = [queue.queue_id, *(one.queue_id for one in story.redriven)]
@@ -172,6 +176,11 @@ union all
 select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
   encode(d.body_sha256, 'hex'), d.body_bytes, null
 from signalbox.dead_letter d where d.message_id = %(message_id)s
+union all
+select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
+  encode(d.body_sha256, 'hex'), d.body_bytes, d.state::text
+from signalbox.trash t, jsonb_populate_record(null::signalbox.dead_letter, t.letter) d
+where t.message_id = %(message_id)s and t.letter is not null
 limit 1
 """
 

@@ -62,7 +62,11 @@ class Masking:
         self._rules: Sequence[MaskingRule] = list(MaskingRule.objects.all()[:MOST_RULES])
         self._known: dict[str, Rules] = {}
         if self._rules:
-            self._queues = {queue.name: queue for queue in Queue.objects.select_related("tenant")}
+            facts = Queue.objects.values_list("name", "tenant__name", "dead_letter_queue")
+            self._tenants = {name: tenant for name, tenant, _ in facts}
+            self._sources: dict[str, set[str]] = {}
+            for name, _, holder in facts:
+                self._sources.setdefault(holder or f"{name}-dlq", set()).add(name)
 
     def __bool__(self) -> bool:
         return bool(self._rules)
@@ -82,10 +86,8 @@ class Masking:
 
     def _of_one(self, name: str) -> Rules:
         """Of a dead-letter queue also what is masked where its messages died."""
-        names = {name} | {
-            one.name for one in self._queues.values() if name in (one.dead_letter_queue, f"{one.name}-dlq")
-        }
-        tenants = {self._queues[one].tenant.name for one in names if one in self._queues}
+        names = {name} | self._sources.get(name, set())
+        tenants = {self._tenants[one] for one in names if one in self._tenants}
         return _rules(
             rule
             for rule in self._rules
@@ -117,7 +119,7 @@ class Masking:
 
     def _selected(self, chosen: Filter) -> Rules:
         names = [name for term in chosen.terms if term.key == "queue" and not term.negated for name in term.literals]
-        plain = names and all(name in self._queues for name in names)
+        plain = names and all(name in self._tenants for name in names)
         bound = all(len(term.literals) == len(term.values) for term in chosen.terms if term.key == "queue")
         return self.of(*names) if plain and bound else self.everywhere()
 

@@ -28,6 +28,8 @@ TOTALS: dict[str, tuple[str, ...]] = {
     "dead_lettered": tuple(f"dead_{reason}" for reason in DEAD_REASONS),
     "deduplicated": ("deduplicated",),
     "redriven": ("redriven",),
+    # As with what is purged, a dead letter counts where it is kept.
+    "restored": ("restored_ready", "restored_scheduled", "restored_waiting", "restored_held"),
     "aged": ("aged",),
     "released_from_lane": ("released_from_lane",),
     # A dead letter is purged or expires where it lives, in its dead-letter queue; its source only forgets it.

@@ -28,7 +28,7 @@ from dlq.filters import KEYS, Filter, FilterError, Target
 from dlq.saved_filters import SavedFilter
 from queues import audit, messages
 from queues.errors import SignalboxError
-from queues.models import DeadLetter, Failure, Lease, Redriven, ScheduledTicket
+from queues.models import DeadLetter, Failure, Lease, Redriven, ScheduledTicket, Trashed
 
 LABELS = {
     State.READY: "Ready",
@@ -162,6 +162,7 @@ def find(request: HttpRequest, message_id: int) -> HttpResponse:
         (DeadLetter, "source__name"),
         (Failure, "queue__name"),
         (Redriven, "queue__name"),
+        (Trashed, "queue__name"),
     ):
         name = model.objects.filter(message_id=message_id).values_list(column, flat=True).first()
         if name:

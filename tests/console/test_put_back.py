@@ -109,3 +109,19 @@ def test_a_small_deletion_need_not_be_typed(admin: Browser, graveyard: Graveyard
     page = admin.submit("/deletions/new", status=422, **{**form, "reason": "r", "confirmation": ""})
     assert "Type the word delete." in page.text
     assert len(graveyard.dead()) == 6
+
+
+def test_a_message_in_the_trash_says_so(operator: Browser, engine: Engine, graveyard: Graveyard) -> None:
+    message_id = engine.send({"n": "the payload"})
+    purged(engine)
+    [letter] = graveyard.bury(1, payload={"text": "the letter"})
+    dead_id = engine.value("select message_id from signalbox.dead_letter where dead_letter_id = %s", letter)
+    deletions.run_in_foreground(deletions.create(graveyard.filter, newest_id(), actor="ann", reason="").pk)
+
+    page = operator.see(f"/queues/{engine.queue}/messages/{message_id}")
+    assert "In the trash: it was purged, and can be put back" in page.text
+    assert "the payload" in page.text
+    assert operator.get(f"/messages/{dead_id}")["Location"] == f"/queues/{graveyard.queue}/messages/{dead_id}"
+    page = operator.see(f"/queues/{graveyard.queue}/messages/{dead_id}")
+    assert "In the trash: it was deleted" in page.text
+    assert "the letter" in page.text  # of which nothing is in the log

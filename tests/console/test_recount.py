@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from queues import audit, recounting
 from queues.models import AuditEvent
 from queues.recounting import recount
 from tests.engine import Engine
@@ -123,3 +124,29 @@ def test_every_queue_is_compared_unless_one_is_named(limited: Engine) -> None:
 
     with pytest.raises(CommandError, match="queue 'nowhere' does not exist"):
         run("--queue", "nowhere")
+
+
+@pytest.mark.parametrize("overtaken", [1, recounting.REPAIR_TRIES - 1])
+def test_a_repair_that_another_action_overtakes_is_tried_again(
+    limited: Engine, monkeypatch: pytest.MonkeyPatch, connect: Callable[..., Any], overtaken: int
+) -> None:
+    """Its snapshot must be the last to have chained an audit row, or its own row would fork the chain."""
+    wrong(limited)
+    other, left = connect(), [overtaken]
+    record = audit.record
+
+    def overtake(*arguments: Any, **options: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            other.execute("insert into signalbox.audit_event (actor, action) values ('bob', 'test.meanwhile')")
+        return record(*arguments, **options)
+
+    monkeypatch.setattr(audit, "record", overtake)
+
+    drift = recounting.repair(limited.queue, actor="ann")
+
+    assert left == [0]
+    assert len(drift) == 4
+    assert drifted(limited) == {}
+    assert AuditEvent.objects.filter(queue_name=limited.queue, action="queue.correct_counters").count() == 1
+    assert audit.verify().intact

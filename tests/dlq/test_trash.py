@@ -11,6 +11,7 @@ from django.conf import LazySettings
 from dlq import deletions, purge, trash, undo
 from dlq.models import Deletion, Purge, Undo
 from dlq.selecting import newest_id
+from queues.counters import read_numbers
 from queues.errors import InvalidArgument
 from queues.models import AuditEvent, Removal
 from tests.dlq.graveyards import Graveyard
@@ -87,6 +88,8 @@ def test_what_came_due_meanwhile_is_ready(engine: Engine) -> None:
     undone(job)
 
     assert [row[0] for row in engine.receive(10)] == [message_id]
+    [numbers] = read_numbers([engine.queue_id])
+    assert (numbers.totals["purged"], numbers.totals["restored"]) == (1, 1)
 
 
 def test_a_dead_letter_is_dead_again_with_its_whole_story(graveyard: Graveyard) -> None:
