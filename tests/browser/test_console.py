@@ -67,6 +67,7 @@ def paths(engine: Engine) -> list[str]:
     return [re.sub("|".join(names), lambda name: names[name[0]], path) for path in PATHS]
 
 
+@pytest.mark.timeout(600)  # every page, one after the other, on a machine that may be busy
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_page_is_accessible(open_console: OpenConsole, paths: list[str], theme: str) -> None:
     page = open_console(color_scheme=theme, viewport={"width": 1280, "height": 900})
@@ -80,6 +81,7 @@ def test_every_page_is_accessible(open_console: OpenConsole, paths: list[str], t
     assert found == {}
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("width", [320, 700, 1100])
 def test_no_page_scrolls_sideways(open_console: OpenConsole, paths: list[str], width: int) -> None:
     page = open_console(viewport={"width": width, "height": 800})
