@@ -140,19 +140,19 @@ def _events(story: Story) -> Iterator[Event]:
     letter = story.dead_letter
     if letter and not any(_is_death_of(failure, letter) for failure in story.failures):  # its failures are forgotten
         yield _died(letter.died_at, letter.receive_count, letter)
+    yield from _interventions(story)
+    for settlement in story.settlements:
+        yield from _settlement_events(settlement, story)
+
+
+def _interventions(story: Story) -> Iterator[Event]:
+    """What people and their jobs did to it."""
     for rewritten in story.rewritten:
-        yield Event(
-            rewritten.rewritten_at,
-            "info",
-            "Patched",
-            "what the payload was before is kept below",
-        )
+        yield Event(rewritten.rewritten_at, "info", "Patched", "what the payload was before is kept below")
     for redriven in story.redriven:
         yield _redriven_event(redriven)
     if story.trashed:
         yield Event(story.trashed.trashed_at, "purged", "To the trash", f"it was {story.trashed.state}")
-    for settlement in story.settlements:
-        yield from _settlement_events(settlement, story)
 
 
 def _redriven_event(redriven: Redriven) -> Event:

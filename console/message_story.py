@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.apps import apps
 from django.db import connection
 from django.db.models import QuerySet
 
@@ -16,7 +15,17 @@ from console.message_ahead import Ahead, look_ahead
 from dlq.time_limits import OutOfTime, time_limit
 from queues.counters import QueueNumbers
 from queues.lanes import Holder, holders_of
-from queues.models import DeadLetter, Failure, Lease, ReadyTicket, Redriven, ScheduledTicket, Trashed, WaitingTicket
+from queues.models import (
+    DeadLetter,
+    Failure,
+    Lease,
+    ReadyTicket,
+    Redriven,
+    Rewritten,
+    ScheduledTicket,
+    Trashed,
+    WaitingTicket,
+)
 from signalbox.messages import Body as LargeBody
 
 MOST_FAILURES = 100
@@ -70,7 +79,7 @@ class Story:
     settlements: Sequence[Settlement]
     trashed: Trashed | None = field(default=None)
     """Where it stood when it was purged or deleted, while it can be put back."""
-    rewritten: Sequence[Any] = ()
+    rewritten: Sequence[Rewritten] = ()
     """What its payload was before redrives patched it."""
     holders: Sequence[Holder] = ()
     """The messages that have the slots of the lane it waits in."""
@@ -134,7 +143,7 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
         failures=list(Failure.objects.filter(message_id=message_id).order_by("-failed_at")[:MOST_FAILURES])[::-1],
         redriven=list(_redriven(message_id)),
         settlements=[],
-        rewritten=_rewritten(message_id),
+        rewritten=list(Rewritten.objects.filter(message_id=message_id).order_by("rewritten_at")[:MOST_FAILURES]),
     )
     if story.waiting:
         story.holders = holders_of(story.waiting.queue_id, story.waiting.lane)
@@ -151,15 +160,6 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
     except OutOfTime:
         story.unsearched = story.ready is None
     return story
-
-
-def _rewritten(message_id: int) -> Sequence[Any]:
-    """The payloads that redrives have patched, where this installation keeps them."""
-    try:
-        kept = apps.get_model("queues", "Rewritten")
-    except LookupError:
-        return ()
-    return list(kept._default_manager.filter(message_id=message_id).order_by("rewritten_at")[:MOST_FAILURES])
 
 
 _BODY = """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from console import charts, cluster_lists, masked, roles
@@ -36,11 +38,16 @@ def browse(request: HttpRequest) -> HttpResponse:
     chosen, mistake = read_filter(request)
     context = {
         "title": "Clusters",
-        "bar": filter_bar(request, mistake),
+        "bar": replace(filter_bar(request, mistake), action=reverse("clusters"), kept=_kept(request)),
         "clusters": cluster_lists.read(request, chosen),
         "alone": True,
     }
     return render_page(request, "clusters/browse.html", "clusters/_list.html", context)
+
+
+def _kept(request: HttpRequest) -> list[tuple[str, str]]:
+    """What another filter leaves as it is."""
+    return [(name, request.GET[name]) for name in ("sort", "state") if name in request.GET]
 
 
 @require_safe

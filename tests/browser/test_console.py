@@ -118,6 +118,7 @@ def test_every_page_is_accessible(open_console: OpenConsole, paths: list[str], t
     assert found == {}
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("width", [320, 700, 1100])
 def test_no_page_scrolls_sideways(open_console: OpenConsole, paths: list[str], width: int) -> None:
     page = open_console(viewport={"width": width, "height": 800})

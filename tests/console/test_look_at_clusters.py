@@ -67,6 +67,15 @@ def test_a_list_of_one_state_or_newest_first(operator: Browser, graveyard: Grave
     assert "No cluster matches" in operator.see(page.link("Resolved")).text
 
 
+def test_another_filter_keeps_the_order_and_the_state(operator: Browser) -> None:
+    page = operator.see("/dead-letters/clusters", sort="newest", state="open")
+
+    form = next(one for one in page.all("form") if one.attributes.get("role") == "search")
+    assert form.attributes["action"] == "/dead-letters/clusters"
+    assert page.one("input", name="sort").attributes["value"] == "newest"
+    assert page.one("input", name="state").attributes["value"] == "open"
+
+
 def test_a_page_says_everything_of_one_cause(
     operator: Browser, graveyard: Graveyard, make_graveyard: Callable[..., Graveyard], cause: str
 ) -> None:

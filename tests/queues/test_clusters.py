@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -216,3 +217,21 @@ def test_letters_with_an_older_fingerprint_count_on(engine: Engine, fingerprint:
     assert agree(engine) == {fingerprint: 1}
     engine.value("select signalbox.delete_dead_letters(%s)", [letter])
     assert agree(engine) == {}
+
+
+def test_what_is_dead_already_is_counted_by_the_migration(engine: Engine, connect: Any) -> None:
+    migration = import_module("queues.migrations.0007_clusters")
+    for error_class in "AAB":
+        engine.die(1, error_class=error_class)
+    session = engine.on(connect())
+    with session.connection.transaction(force_rollback=True):
+        session.connection.execute(
+            "truncate signalbox.cluster_delta, signalbox.failure_cluster, signalbox.failure_cluster_queue,"
+            " signalbox.failure_cluster_bucket"
+        )
+        session.connection.execute(migration.COUNT)
+
+        assert counted(session) == recounted(session) == died(session)
+        assert sorted(counted(session).values()) == [1, 2]
+        whole = "select sum(dead), sum(deaths) from signalbox.failure_cluster"
+        assert session.rows(whole) == session.rows("select count(*), count(*) from signalbox.dead_letter")
