@@ -196,7 +196,9 @@ def _wants_news(job: Redrive, now: datetime) -> bool:
 
 def _pace(job: Redrive, now: datetime) -> Pace | None:
     """How fast the job may go now; None without a rate. A job that starts, or rested, starts from nothing."""
-    rate = job.rate_per_second if job.slowed_rate is None else max(1, int(job.slowed_rate))
+    rate = job.rate_per_second
+    if job.slowed_rate is not None:
+        rate = max(1, min(int(job.slowed_rate), rate or MAX_RATE_PER_SECOND))
     if rate is None:
         return None
     return Pace(rate, job.tokens, job.burst_tokens, job.refilled_at or now).refilled(now)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
 from dlq import redrives
 from dlq.models import Plan, Redrive
 from queues.models import AuditEvent
@@ -305,3 +308,21 @@ def test_the_rail_counts_what_is_under_way(operator: Browser, graveyard: Graveya
 def test_a_job_that_does_not_exist_is_not_found(operator: Browser) -> None:
     assert "There is no redrive 999999." in operator.see("/redrives/999999", status=404).text
     assert operator.post("/redrives/999999/pause").status_code == 404
+
+
+def test_pages_ask_as_much_for_many_messages_as_for_few(
+    operator: Browser, make_graveyard: Callable[..., Graveyard]
+) -> None:
+    asked = []
+    for number in (3, 120):
+        graveyard = make_graveyard()
+        graveyard.bury(number)
+        job = start(operator, graveyard, rate_per_second="")
+        redrives.run_in_foreground(job.pk)
+        for path in (f"/redrives/{job.pk}", f"/redrives/plans/{job.plan_id}"):
+            operator.see(path)
+            with CaptureQueriesContext(connection) as queries:
+                operator.see(path)
+            asked.append(len(queries))
+
+    assert asked[:2] == asked[2:]

@@ -102,3 +102,17 @@ def test_another_worker_goes_on_when_one_is_killed(graveyard: Graveyard, start_w
 
     assert (redrive.moved, redrive.skipped) == (300, 0)
     assert graveyard.redriven(redrive.pk) == buried
+
+
+def test_a_worker_notes_what_became_of_messages(graveyard: Graveyard, start_worker: StartWorker) -> None:
+    graveyard.bury(3)
+    redrive = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="")
+    redrives.run_in_foreground(redrive.pk)
+    graveyard.engine.ack(*[row[1] for row in graveyard.engine.receive(3)])
+
+    def noted() -> bool:
+        redrive.refresh_from_db()
+        return redrive.succeeded == 3
+
+    with start_worker():
+        wait_until(noted, lambda: f"{redrive} has {redrive.succeeded} successes")

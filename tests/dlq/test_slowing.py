@@ -87,6 +87,11 @@ def test_the_slowed_rate_is_the_pace(graveyard: Graveyard) -> None:
     pace = redrives._pace(job, database_now())
     assert pace
     assert pace.rate == 50
+    redrives.set_rate(job.pk, 20, actor="ann")
+    job.refresh_from_db()
+    pace = redrives._pace(job, database_now())
+    assert pace
+    assert pace.rate == 20  # slowed or not, never faster than was asked
 
 
 @pytest.mark.parametrize(("before", "after"), [(1.0, 1.0), (3.0, 1.5), (5_000.0, 2_500.0)])

@@ -252,7 +252,7 @@ CALLS: dict[str, tuple[str, Any]] = {
         True,
     ),
     "_leave_log": ("signalbox._leave_log(array[%(letter)s::bigint], null, null)", NOTHING),
-    "settle_redriven": ("(signalbox.settle_redriven(1)).looked", 0),
+    "settle_redriven": ("(signalbox.settle_redriven(-1)).looked", 0),
     "resign_lead": ("signalbox.resign_lead(%(token)s)", True),
     "release_lanes": ("signalbox.release_lanes() > 0", True),
     "return_and_promote": ("signalbox.return_and_promote(array[%(queue_id)s])", 2),
