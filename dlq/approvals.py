@@ -13,6 +13,7 @@ from dlq import jobs
 from dlq.finding import Query
 from dlq.kicks import kick
 from dlq.models import Deletion, Job, Purge, Redrive, Undo
+from dlq.plan_options import Options
 from queues.errors import InvalidArgument
 
 COUNTS = """
@@ -22,6 +23,8 @@ select (select count(*) from signalbox.redrive where state in ('pending', 'runni
   + (select count(*) from signalbox.purge where state = 'awaiting')
   + (select count(*) from signalbox.undo where state = 'awaiting')
 """
+
+PATCH_CHARACTERS = 500
 
 MODELS: dict[str, type[Job]] = {model.NOUN: model for model in (Redrive, Deletion, Purge, Undo)}
 
@@ -104,7 +107,11 @@ def effects(job: Job) -> list[Effect]:
 def _moves(job: Job, many: str) -> list[Effect]:
     if isinstance(job, Redrive):
         target = job.target_queue or "the queues they died in"
-        return [Effect("-", f"{many} dead letters"), Effect("+", f"as many messages in {target}")]
+        return [
+            Effect("-", f"{many} dead letters"),
+            Effect("+", f"as many messages in {target}"),
+            *([Effect("+", _rewriting(job.choices))] if job.choices.patch_kind else []),
+        ]
     if isinstance(job, Undo):
         return [
             Effect("-", f"{many} messages in the trash of {job.undoes_noun} {job.undoes_id}"),
@@ -115,6 +122,12 @@ def _moves(job: Job, many: str) -> list[Effect]:
         kept = f"as many in the trash, for {job.trash_hours} hours" if job.trash_hours else ""
         return [Effect("-", f"{many} {what}"), *([Effect("+", kept)] if kept else [])]
     return [Effect("=", f"{many} messages")]
+
+
+def _rewriting(options: Options) -> str:
+    text = options.patch_text
+    shown = text if len(text) <= PATCH_CHARACTERS else f"{text[:PATCH_CHARACTERS]}… (the plan has all of it)"
+    return f"other payloads, by a {'merge patch' if options.patch_kind == 'merge' else 'JSON patch'}: {shown}"
 
 
 def _frozen(job: Job) -> list[tuple[str, object]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,12 +85,12 @@ def _patched(
             left["large_body"] += 1
             continue
         try:
-            after = patch.apply(text, min(most_bytes, patching.INLINE_BYTES))
+            after = patch.change(text, min(most_bytes, patching.INLINE_BYTES))
         except DoesNotApply:
             left["patch"] += 1
             continue
         going.append(letter)
-        if json.loads(after) != json.loads(text):
+        if after is not None:
             changed.append(f'"{letter}": {after}')
     left["taken"] += len(ids) - len(going) - left["large_body"] - left["patch"]  # gone since they were chosen
     return going, "{" + ", ".join(changed) + "}" if changed else None

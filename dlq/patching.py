@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import difflib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -36,11 +38,17 @@ class Patch:
 
     def apply(self, payload_text: str, most_bytes: int = INLINE_BYTES) -> str:
         """The payload patched, as JSON text. Raises `DoesNotApply` with the reason."""
-        payload = load(payload_text)
-        patched = json.dumps(self._patched(payload), ensure_ascii=False)
+        with _readable():
+            patched = json.dumps(self._patched(load(payload_text)), ensure_ascii=False)
         if len(patched.encode()) > most_bytes:
             raise DoesNotApply(f"it would have more than {most_bytes:,} bytes")
         return patched
+
+    def change(self, payload_text: str, most_bytes: int = INLINE_BYTES) -> str | None:
+        """The same; None when it is what it was."""
+        patched = self.apply(payload_text, most_bytes)
+        with _readable():
+            return None if json.loads(patched) == json.loads(payload_text) else patched
 
     def _patched(self, payload: Any) -> Any:
         if self.kind == "merge":
@@ -97,7 +105,19 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def _lines(text: str) -> list[str]:
-    return json.dumps(json.loads(text), indent=2, ensure_ascii=False, sort_keys=True).split("\n")
+    with _readable():
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False, sort_keys=True).split("\n")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """jsonb takes more depth and longer numbers than are read here: one such payload must not stop the others."""
+    try:
+        yield
+    except RecursionError as error:
+        raise DoesNotApply("it is nested too deeply") from error
+    except ValueError as error:
+        raise DoesNotApply(str(error)[:200]) from error
 
 
 def _exact(text: str) -> float:

@@ -92,7 +92,8 @@ def make(
 
     Raises `FilterError`, `InvalidArgument` with the field, and for the target `QueueNotFound` and `QueueClosed`.
     """
-    chosen, now, options = parse(filter_text), database_now(), (options or Options()).checked()
+    chosen = selecting.as_looked_at(filter_text, as_of)
+    now, options = database_now(), (options or Options()).checked()
     patch = patching.read(options.patch_kind, options.patch)
     if options.target_queue is not None:
         check_target(options.target_queue)
@@ -100,7 +101,7 @@ def make(
         raise InvalidArgument("upper_bound must be the id of a dead letter", "upper_bound")
     newest = selecting.newest_id()  # nobody selects what is yet to die
     bound, as_of = newest if upper_bound is None else min(upper_bound, newest), min(as_of or now, now)
-    seen = radius.survey(find(chosen, as_of, Span(through=bound)), as_of)
+    seen = radius.survey(find(chosen, as_of, Span(through=bound), frozen=True), as_of)
     plan = Plan(
         kind=kind,
         filter_text=str(chosen),
@@ -116,6 +117,12 @@ def make(
         reason=reason[:500],
     )
     return _write(plan)
+
+
+def count_now(plan: Plan) -> BoundedCount:
+    """How many it selects by now: some are gone, and an undo may have brought back others."""
+    span = Span(plan.lower_bound, plan.upper_bound)
+    return survey(find(parse(plan.filter_text), plan.as_of, span, frozen=True)).count
 
 
 def destinations(plan: Plan, target_queue: str | None = None) -> list[Destination]:

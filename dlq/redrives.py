@@ -15,8 +15,10 @@ from typing import Any
 from django.db import transaction
 
 from dlq import canary, jobs, moving, outcomes, plans, runner, slowing
+from dlq.counting import BoundedCount
 from dlq.models import MAX_RATE_PER_SECOND, Job, Plan, Redrive
 from dlq.plan_options import Options
+from dlq.thresholds import threshold
 from dlq.throttle import Pace
 from queues.errors import InvalidArgument, SignalboxError
 
@@ -62,8 +64,9 @@ def run(plan_id: int, *, actor: str, reason: str = "", kicked: bool = True, **ot
         plan = Plan.objects.select_for_update().filter(pk=plan_id, kind=Plan.Kind.REDRIVE).first()
         if plan is None:
             raise PlanNotFound(f"there is no plan {plan_id} of a redrive")
-        if (other := plan.redrives.filter(state__in=Job.ACTIVE_STATES).first()) is not None:
-            raise InvalidArgument(f"plan {plan_id} is being run by redrive {other.pk}", "plan_id")
+        if (other := plan.redrives.filter(state__in=Job.UNDECIDED_STATES).first()) is not None:
+            verb = "waits for approval as" if other.is_awaiting else "is being run by"
+            raise InvalidArgument(f"plan {plan_id} {verb} redrive {other.pk}", "plan_id")
         options = replace(plan.choices, **otherwise).checked()
         if options.target_queue is not None:
             plans.check_target(options.target_queue)
@@ -71,6 +74,9 @@ def run(plan_id: int, *, actor: str, reason: str = "", kicked: bool = True, **ot
 
 
 def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:
+    # Where size decides who may run it, the size at this moment.
+    counted = BoundedCount(plan.count, plan.count_is_exact)
+    count = counted if threshold(Redrive.NOUN) is None else plans.count_now(plan)
     return Redrive(
         plan=plan,
         filter_text=plan.filter_text,
@@ -78,8 +84,8 @@ def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:
         lower_bound=plan.lower_bound,
         upper_bound=plan.upper_bound,
         cursor=plan.lower_bound,
-        total_estimate=plan.count,
-        total_is_exact=plan.count_is_exact,
+        total_estimate=count.number,
+        total_is_exact=count.exact,
         source_queues=plan.source_queues,
         target_queue=options.target_queue,
         rate_per_second=options.rate_per_second,

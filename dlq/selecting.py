@@ -9,7 +9,7 @@ from datetime import datetime
 
 from dlq.cluster_members import widened
 from dlq.counting import survey
-from dlq.filters import parse
+from dlq.filters import Filter, parse
 from dlq.finding import Query, Search, Span, database_now, find
 from dlq.models import Selection
 from dlq.patterns import too_slow
@@ -46,15 +46,23 @@ def bound_below(upper_bound: int) -> int:
     return (_first_after(0, upper_bound) or upper_bound + 1) - 1
 
 
+def as_looked_at(filter_text: str, as_of: datetime | None) -> Filter:
+    """The filter with its clusters in full, or, of a look at some time, as that look had it.
+
+    Who merges or splits clusters afterwards changes nothing: neither what was seen nor what is taken.
+    """
+    return widened(parse(filter_text)) if as_of is None else parse(filter_text)
+
+
 def freeze(job: Selection, filter_text: str, upper_bound: int, as_of: datetime | None) -> None:
     """Fill in what a new job selects: the filter in canonical text, its bounds, and what it would find now."""
     if upper_bound < 0:
         raise InvalidArgument("upper_bound must be the id of a dead letter", "upper_bound")
-    chosen, now = widened(parse(filter_text)), database_now()  # who merges clusters later changes nothing here
+    chosen, now = as_looked_at(filter_text, as_of), database_now()
     job.filter_text, job.as_of = str(chosen), min(as_of or now, now)
     job.upper_bound = upper_bound = min(upper_bound, newest_id())  # nobody selects what is yet to die
     job.lower_bound = job.cursor = bound_below(upper_bound)
-    seen = survey(find(chosen, job.as_of, Span(through=upper_bound)))
+    seen = survey(find(chosen, job.as_of, Span(through=upper_bound), frozen=True))
     job.total_estimate, job.total_is_exact = seen.count.number, seen.count.exact
     job.source_queues = [name for name, _ in seen.sources.most_common(SOURCES_NAMED)]
 

@@ -114,7 +114,8 @@ def run(request: HttpRequest, plan_id: int) -> HttpResponse:
         except SignalboxError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"Redrive {job.redrive_id} is on its way.")
+            waits = "waits for a second person" if job.is_awaiting else "is on its way"
+            messages.success(request, f"Redrive {job.redrive_id} {waits}.")
             return redirect("redrive", job.redrive_id)
     return _show(request, plan, form)
 

@@ -164,7 +164,7 @@ def _change(request: HttpRequest, redrive_id: int, verb: Callable[..., bool], do
 @requires("redrive")
 def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
     """POST /redrives/<id>/rate: another pace from the next batch on."""
-    _find(redrive_id)
+    job = _find(redrive_id)
     form = RateForm(request.POST)
     if not form.is_valid():
         messages.error(request, f"Nothing was changed: {' '.join(form.errors['rate_per_second'])}")
@@ -174,5 +174,6 @@ def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
         pace = f"at most {plural(rate, 'message')} per second" if rate else "as fast as it can"
         messages.success(request, f"Redrive {redrive_id} now goes {pace}.")
     else:
-        messages.warning(request, f"Nothing was changed: redrive {redrive_id} was over already.")
+        why = "waits for approval, as it was asked for" if job.is_awaiting else "was over already"
+        messages.warning(request, f"Nothing was changed: redrive {redrive_id} {why}.")
     return redirect("redrive", redrive_id)

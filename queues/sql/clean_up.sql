@@ -32,13 +32,19 @@ begin
   delete from signalbox.settled_default s where s.settled_at < clock_timestamp() - signalbox.history_kept();
   delete from signalbox.failure_default f where f.failed_at < clock_timestamp() - signalbox.history_kept();
   delete from signalbox.dedup_default d where d.expires_at < clock_timestamp();
-  delete from signalbox.redriven r
-  where r.ctid = any(array(
-    select o.ctid
-    from signalbox.redriven o
-    where o.redriven_at < clock_timestamp() - 2 * (select max(q.retention_seconds) from signalbox.queue q) * interval '1 second'
-    limit 10000
-  ));
+  with gone as (
+    delete from signalbox.redriven r
+    where r.ctid = any(array(
+      select o.ctid
+      from signalbox.redriven o
+      where o.redriven_at < clock_timestamp() - 2 * (select max(q.retention_seconds) from signalbox.queue q) * interval '1 second'
+      limit 10000
+    ))
+    returning r.message_id, r.dead_letter_id
+  )
+  delete from signalbox.rewritten w -- and what redrives rewrote
+  using gone g
+  where w.message_id = any(array[g.message_id]) and w.dead_letter_id = g.dead_letter_id;
   delete from signalbox.consumer c where c.last_seen_at < clock_timestamp() - interval '1 day';
   get diagnostics v_rows = row_count;
   return v_deleted + v_rows;

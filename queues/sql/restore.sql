@@ -21,6 +21,7 @@ as $$
 declare
   v_ids bigint[];
   v_kept bigint[];
+  v_blank signalbox.dead_letter; -- what a letter's null stands for
 begin
   if restore.max_messages is null or restore.max_messages not between 1 and 100000 then
     perform signalbox._refuse('max_messages', format('is %s: it must be from 1 to 100000', coalesce(restore.max_messages::text, 'null')));
@@ -52,10 +53,14 @@ begin
     select distinct t.queue_id, t.priority from signalbox.trash t where t.message_id = any(v_ids) and t.letter is null
   ) u;
 
+  v_blank.payload := 'null';
+  perform set_config('signalbox.restoring', 'on', true); -- what comes back did not die again (_count_deaths)
   with gone as materialized (
     delete from signalbox.trash t where t.message_id = any(v_ids) and t.message_id <> all(v_kept) returning t.*
   ), letters as materialized (
-    select (jsonb_populate_record(null::signalbox.dead_letter, g.letter)).* from gone g where g.letter is not null
+    select (jsonb_populate_record(v_blank, case when g.letter -> 'payload' = 'null' then g.letter - 'payload' else g.letter end)).*
+    from gone g
+    where g.letter is not null
   ), buried as (
     insert into signalbox.dead_letter select l.* from letters l order by l.dead_letter_id
   ), placed as materialized (
@@ -100,6 +105,7 @@ begin
     select distinct p.queue_id, p.lane from placed p where not p.rests and p.lane is not null
   )
   select count(*) into restored from gone;
+  perform set_config('signalbox.restoring', 'off', true);
   skipped := cardinality(v_ids) - restored;
   -- What somebody is putting back does not run out under his hands.
   update signalbox.removal r
@@ -155,7 +161,11 @@ declare
   );
 begin
   for v_message in
-    select t.message_id, t.queue_id, t.priority, b.*
+    select t.message_id, t.queue_id, t.priority, b.group_id, b.deduplication_id, b.attributes, b.body_sha256,
+      -- What its sender sent, as _retake_keys has it.
+      coalesce(
+        (select w.payload from signalbox.rewritten w where w.message_id = t.message_id order by w.dead_letter_id limit 1), b.payload
+      ) as payload
     from signalbox.trash t
     join signalbox.queue q on q.queue_id = any(array[t.queue_id]) and q.dedup_scope = 'in_flight'
     cross join lateral signalbox._body_facts(t.queue_id, t.message_id) b

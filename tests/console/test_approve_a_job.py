@@ -8,8 +8,9 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
 
-from dlq import approvals, deletions, redrives
+from dlq import approvals, deletions, plans, redrives
 from dlq.models import Deletion, Redrive
+from dlq.plan_options import Options
 from dlq.selecting import newest_id
 from tests.console.browsers import Browser
 from tests.dlq.graveyards import Graveyard
@@ -87,6 +88,24 @@ def test_an_operator_asks_and_may_not_decide(operator: Browser, boss: Browser, g
 
     assert redrives.run_in_foreground(job.pk).moved == 2
     assert Redrive.objects.get(pk=job.pk).approved_by == "test-boss"
+
+
+def test_a_plan_above_the_threshold_is_asked_for_shown_and_taken_back(
+    admin: Browser, boss: Browser, graveyard: Graveyard
+) -> None:
+    graveyard.bury(2)
+    options = Options(patch_kind="merge", patch={"region": "eu"})
+    plan = plans.make(graveyard.filter, actor="ann", reason="again", options=options)
+
+    page = admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="5")
+    job = plan.redrives.get()
+
+    assert f"Redrive {job.pk} waits for a second person." in page.text
+    assert 'other payloads, by a merge patch: {"region": "eu"}' in boss.see("/approvals").text
+    slower = admin.submit(f"/redrives/{job.pk}/rate", rate_per_second="1")
+    assert "waits for approval, as it was asked for" in slower.text
+    assert "Cancel the redrive" in admin.see(f"/redrives/{job.pk}").text
+    assert f"Redrive {job.pk} is cancelled." in admin.submit(f"/redrives/{job.pk}/cancel").text
 
 
 def test_what_waits_is_prominent(viewer: Browser, admin: Browser, graveyard: Graveyard) -> None:

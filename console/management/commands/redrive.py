@@ -1,7 +1,7 @@
 """manage.py redrive plan | run | pause | resume | cancel | show: dead letters sent again, from a terminal.
 
 Ends with 0 when what was asked is done, with 1 when it was refused (standard error says why), and with 3 when a job
-that was waited for did not come to its end: it stopped by itself, was paused or cancelled, or failed.
+that was waited for did not come to its end: it stopped by itself, was paused or cancelled, failed, or needs approval.
 """
 
 import json
@@ -146,6 +146,8 @@ def job_document(job: Redrive) -> dict[str, Any]:
         "id": job.pk,
         "plan_id": job.plan_id,
         "state": job.state,
+        "needs_approval": job.needs_approval,
+        "approved_by": job.approved_by,
         "moved": job.moved,
         "skipped": job.skipped,
         "skipped_why": job.skipped_why,
@@ -188,6 +190,9 @@ def _job_lines(job: Redrive) -> list[str]:
         f"outcomes: {job.succeeded:,} succeeded, {job.failed_same:,} failed again of the same cause,"
         f" {job.failed_new:,} of another, {job.gone:,} purged or expired, {job.open_outcomes:,} open"
     )
+    if job.is_awaiting and job.approval_expires_at:
+        until = job.approval_expires_at.isoformat(timespec="minutes")
+        lines.append(f"it is large: nothing is sent until somebody else approves it in the console, by {until}")
     return lines + [text for text in (job.stopped_because, job.note, job.error) if text]
 
 

@@ -1,0 +1,237 @@
+"""What the bulk actions mean for each other: clusters, patches, plans, the trash and the second person."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.core.management import call_command
+
+from dlq import approvals, deletions, patching, plans, purge, redrives, undo
+from dlq.clusters import merge, split
+from dlq.models import Redrive
+from dlq.plan_options import Options
+from dlq.selecting import newest_id
+from queues.errors import InvalidArgument
+from tests.dlq.graveyards import Graveyard
+from tests.engine import Engine
+from tests.queues.clusters import counted, died, fold, recounted
+
+pytestmark = pytest.mark.usefixtures("commits")
+
+
+def delete(filter_text: str) -> int:
+    job = deletions.run_in_foreground(deletions.create(filter_text, newest_id(), actor="ann", reason="oops").pk)
+    assert job.state == "done"
+    return job.pk
+
+
+def put_back(noun: str, job_id: int) -> int:
+    job = undo.run_in_foreground(undo.create(noun, job_id, actor="ann", reason="back").pk)
+    assert (job.state, job.error) == ("done", "")
+    return job.restored
+
+
+def test_what_comes_back_from_the_trash_is_dead_but_did_not_die_again(graveyard: Graveyard) -> None:
+    engine = graveyard.engine
+    graveyard.bury(3)
+    fold(engine)
+    job = delete(graveyard.filter)
+    assert counted(engine) == {}
+
+    assert put_back("deletion", job) == 3
+
+    assert counted(engine) == recounted(engine) == {"fp-TimeoutError": 3}
+    assert died(engine) == {"fp-TimeoutError": 3}
+
+
+def test_who_dies_in_the_transaction_of_a_restore_has_died(graveyard: Graveyard) -> None:
+    engine = graveyard.engine
+    graveyard.bury(1)
+    removal = deletions.Deletion.objects.get(pk=delete(graveyard.filter)).removal_id
+
+    with engine.connection.transaction():
+        engine.value("select restored from signalbox.restore(%s)", removal)
+        graveyard.bury(1)
+
+    assert (counted(engine), died(engine)) == ({"fp-TimeoutError": 2}, {"fp-TimeoutError": 2})
+
+
+@pytest.mark.parametrize("payload", [None, {"n": None}, "text", [1, None], 1.10])
+def test_every_payload_comes_back_from_the_trash(graveyard: Graveyard, payload: Any) -> None:
+    engine = graveyard.engine
+    engine.die(payload)
+    everything = "select d::text from signalbox.dead_letter d where source_queue_id = %s"
+    before = engine.rows(everything, engine.queue_id)
+
+    assert put_back("deletion", delete(graveyard.filter)) == 1
+
+    assert engine.rows(everything, engine.queue_id) == before
+
+
+def merged_pair(graveyard: Graveyard) -> tuple[str, str]:
+    """Two fingerprints of which the second was merged into the first; one letter of each is dead."""
+    first, second = f"A.{graveyard.queue}", f"B.{graveyard.queue}"
+    graveyard.bury(1, error_class=first)
+    graveyard.bury(1, error_class=second)
+    return f"fp-{first}", f"fp-{second}"
+
+
+def test_a_run_takes_what_the_plan_of_a_merged_cluster_showed(graveyard: Graveyard) -> None:
+    head, member = merged_pair(graveyard)
+    merge(member, head, actor="ann")
+
+    plan = plans.make(f'fp:"{head}"', actor="ann", reason="")
+    assert plan.count == 2
+    split(member, actor="ann")
+    job = redrives.run_in_foreground(redrives.run(plan.pk, actor="ann").pk)
+
+    assert (job.moved, graveyard.dead()) == (2, [])
+
+
+def test_a_merge_after_the_plan_adds_nothing_to_its_run(graveyard: Graveyard) -> None:
+    head, member = merged_pair(graveyard)
+    plan = plans.make(f'fp:"{head}"', actor="ann", reason="")
+    merge(member, head, actor="ann")
+
+    job = redrives.run_in_foreground(redrives.run(plan.pk, actor="ann").pk)
+
+    assert (plan.count, job.moved, len(graveyard.dead())) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("bulk", [deletions, redrives])
+def test_a_merge_after_the_look_adds_nothing_to_what_was_looked_at(graveyard: Graveyard, bulk: Any) -> None:
+    head, member = merged_pair(graveyard)
+    seen = plans.preview(f'fp:"{head}"')
+    merge(member, head, actor="ann")
+
+    job = bulk.create(seen.filter_text, seen.upper_bound, as_of=seen.as_of, actor="ann", reason="")
+    job = bulk.run_in_foreground(job.pk)
+
+    assert (seen.count.number, job.total_estimate, job.handled, len(graveyard.dead())) == (1, 1, 1, 1)
+
+
+def patched(graveyard: Graveyard, document: dict[str, Any]) -> Redrive:
+    options = Options(patch_kind="merge", patch=document)
+    plan = plans.make(graveyard.filter, actor="ann", reason="", options=options)
+    return redrives.run_in_foreground(redrives.run(plan.pk, actor="ann").pk)
+
+
+def empty(engine: Engine, *states: str) -> int:
+    bounds = purge.preview(engine.queue, states).bounds
+    return purge.run_in_foreground(
+        purge.create(engine.queue, states, bounds, engine.queue, actor="ann", reason="").pk
+    ).pk
+
+
+def test_a_patched_message_out_of_the_trash_is_known_by_what_its_sender_sent(
+    make_graveyard: Callable[..., Graveyard],
+) -> None:
+    graveyard = make_graveyard(dedup_scope="in_flight")
+    engine = graveyard.engine
+    first = engine.send({"v": 1}, deduplication_id="k")
+    engine.nack(engine.receive_one()[1], reason="rejected")
+    job = patched(graveyard, {"v": 2})
+
+    assert put_back("purge", empty(engine, "ready")) == 1
+
+    assert engine.send({"v": 1}, deduplication_id="k") == first
+    row = engine.receive_one()
+    assert (row[0], row[3]) == (first, {"v": 2})
+    assert [one.payload for one in patching.originals(first)] == [{"v": 1}]
+    engine.ack(row[1])
+    redrives.outcomes.refresh(job.pk)
+    job.refresh_from_db()
+    assert (job.succeeded, job.gone, job.open_outcomes) == (1, 0, 0)
+
+
+def test_a_payload_that_nobody_can_patch_does_not_stop_the_others(graveyard: Graveyard) -> None:
+    deep = "[" * 4_000 + "]" * 4_000
+    for text in (deep, "1" * 5_000):
+        graveyard.engine.connection.execute(
+            "select signalbox.send(%s, %s::jsonb)", [graveyard.queue, f'{{"a": {text}}}']
+        )
+        handle = graveyard.engine.value("select receipt_handle from signalbox.receive(%s)", graveyard.queue)
+        graveyard.engine.nack(handle, reason="rejected")
+    graveyard.engine.die({"a": 1})
+
+    job = patched(graveyard, {"b": 2})
+
+    assert (job.state, job.error, job.moved, job.skipped_why) == ("done", "", 1, {"patch": 2})
+
+
+def test_what_redrives_rewrote_is_forgotten_with_their_trace(graveyard: Graveyard) -> None:
+    engine = graveyard.engine
+    ids = [row[0] for row in engine.rows("select nextval('signalbox.message_id') from generate_series(1, 2)")]
+    for message_id, age in zip(ids, ("100 years", "0"), strict=True):
+        engine.connection.execute(
+            "insert into signalbox.redriven (dead_letter_id, message_id, queue_id, redriven_at)"
+            " values (%s, %s, %s, now() - %s::interval)",
+            [message_id, message_id, engine.queue_id, age],
+        )
+        engine.connection.execute(
+            "insert into signalbox.rewritten (message_id, dead_letter_id, rewritten_at, payload)"
+            " values (%s, %s, now() - %s::interval, '1')",
+            [message_id, message_id, age],
+        )
+
+    engine.value("select signalbox.clean_up()")
+
+    left = engine.rows("select message_id from signalbox.rewritten where message_id = any(%s)", ids)
+    assert [row[0] for row in left] == ids[1:]
+
+
+@pytest.fixture
+def two_are_too_many(settings: LazySettings) -> None:
+    """Jobs of more than one message wait."""
+    settings.APPROVAL_REDRIVE_MESSAGES = settings.APPROVAL_DELETE_MESSAGES = settings.APPROVAL_UNDO_MESSAGES = 1
+
+
+@pytest.mark.usefixtures("two_are_too_many")
+def test_a_plan_that_waits_for_approval_is_not_asked_for_again(graveyard: Graveyard) -> None:
+    graveyard.bury(2)
+    plan = plans.make(graveyard.filter, actor="ann", reason="")
+    job = redrives.run(plan.pk, actor="ann")
+
+    with pytest.raises(InvalidArgument, match=f"waits for approval as redrive {job.pk}"):
+        redrives.run(plan.pk, actor="ben")
+
+    assert approvals.approve(Redrive, job.pk, actor="ben")
+    assert redrives.run_in_foreground(job.pk).moved == 2
+
+
+@pytest.mark.usefixtures("two_are_too_many")
+def test_a_terminal_says_that_a_run_waits_for_a_second_person(graveyard: Graveyard) -> None:
+    graveyard.bury(2)
+    plan = plans.make(graveyard.filter, actor="ann", reason="")
+    out = io.StringIO()
+
+    with pytest.raises(SystemExit) as ended:
+        call_command("redrive", "run", str(plan.pk), "--wait", stdout=out)
+
+    assert ended.value.code == 3
+    assert "nothing is sent until somebody else approves it" in out.getvalue()
+    assert len(graveyard.dead()) == 2
+    job = plan.redrives.get()
+    out = io.StringIO()
+    call_command("redrive", "show", str(job.pk), "--json", stdout=out)
+    assert (json.loads(out.getvalue())["state"], json.loads(out.getvalue())["needs_approval"]) == ("awaiting", True)
+
+
+@pytest.mark.usefixtures("two_are_too_many")
+def test_a_small_plan_asks_when_an_undo_has_made_it_large(graveyard: Graveyard, settings: LazySettings) -> None:
+    """What comes back has the ids that it had, below the plan's bound."""
+    settings.APPROVAL_DELETE_MESSAGES = settings.APPROVAL_UNDO_MESSAGES = 0
+    graveyard.bury(2, error_class="Gone")
+    graveyard.bury(1)
+    job = delete(f"{graveyard.filter} class:Gone")
+    plan = plans.make(graveyard.filter, actor="ann", reason="")
+    put_back("deletion", job)
+
+    run = redrives.run(plan.pk, actor="ann")
+
+    assert (plan.count, run.total_estimate, run.state) == (1, 3, "awaiting")
