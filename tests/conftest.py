@@ -37,6 +37,19 @@ settings.load_profile("patient")
 
 
 PATIENCE_MILLISECONDS = 120_000
+LIMITS_OF_PAGES = (
+    "dlq.counting.COUNT_MILLISECONDS",
+    "dlq.outcomes.COUNT_MILLISECONDS",
+    "dlq.trash.COUNT_MILLISECONDS",
+    "dlq.browse.dead_letter_list.LIST_MILLISECONDS",
+    "dlq.browse.message_list.LIST_MILLISECONDS",
+    "dlq.comparing.LIST_MILLISECONDS",
+    "dlq.radius.LIST_MILLISECONDS",
+    "dlq.clusters.listing.LIST_CLUSTERS_MILLISECONDS",
+    "dlq.suggesting.MILLISECONDS",
+    "console.causes.LIST_MILLISECONDS",
+    "console.message_story.SEARCH_MILLISECONDS",
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,11 +59,8 @@ def patient_pages() -> Iterator[None]:
     Else a busy machine would turn an exact count into "more than 99". What limits do is tested with some of its own.
     """
     with pytest.MonkeyPatch.context() as patched:
-        for module in ("dlq.counting", "dlq.outcomes"):
-            patched.setattr(f"{module}.COUNT_MILLISECONDS", PATIENCE_MILLISECONDS)
-        for module in ("dlq.browse.dead_letter_list", "dlq.browse.message_list", "console.causes"):
-            patched.setattr(f"{module}.LIST_MILLISECONDS", PATIENCE_MILLISECONDS)
-        patched.setattr("console.message_story.SEARCH_MILLISECONDS", PATIENCE_MILLISECONDS)
+        for limit in LIMITS_OF_PAGES:
+            patched.setattr(limit, PATIENCE_MILLISECONDS)
         yield
 
 

@@ -40,8 +40,12 @@ def test_each_page_stands_without_a_database_or_a_person(view, status: int, word
     assert words in Page(answer.content.decode()).text
 
 
-def test_filters_that_are_too_long_are_cut(viewer: Browser) -> None:
-    assert len(viewer.see("/", q="x" * 20_000).one("input", id="q").attributes["value"]) == 2_000
+@pytest.mark.parametrize("path", ["/", "/dead-letters"])
+def test_filters_that_are_too_long_are_refused_and_not_kept_whole(viewer: Browser, path: str) -> None:
+    page = viewer.see(path, q="x" * 20_000)
+
+    assert "The filter is 2,001 characters long. Expected at most 2,000." in page.text
+    assert len(page.one("input", id="q").attributes["value"] or "") == 2_001
 
 
 @pytest.mark.parametrize("path", ["/", "/audit", "/dead-letters"])

@@ -93,12 +93,13 @@ def test_a_page_says_everything_of_one_cause(
     assert len(page.all("input", type="checkbox")) == 5
 
 
-def test_the_review_of_a_redrive_is_of_the_whole_cluster(operator: Browser, graveyard: Graveyard, cause: str) -> None:
+def test_the_plan_of_a_redrive_is_of_the_whole_cluster(operator: Browser, graveyard: Graveyard, cause: str) -> None:
     graveyard.bury(3, error_class=f"{cause}-1")
     graveyard.bury(2, error_class=f"{cause}-2")
     merge(f"fp-{cause}-2", f"fp-{cause}-1", actor="ana")
 
-    page = operator.see(operator.see(address(f"{cause}-1")).link("Redrive…"))
+    asked = operator.see(operator.see(address(f"{cause}-1")).link("Redrive…")).fields()
+    page = operator.submit("/redrives/new", **asked | {"reason": "the bank answers again"})
 
     assert "Messages 5" in page.text
 

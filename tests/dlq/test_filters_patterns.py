@@ -117,6 +117,8 @@ def test_a_pattern_that_takes_for_ever_is_stopped_and_named(graveyard: Graveyard
     graveyard.bury(3, error=TEXT)
     graveyard.engine.send({"a": TEXT})
     monkeypatch.setattr(selecting, "PATTERN_MILLISECONDS", 500)
+    for limit in ("counting.COUNT", "radius.LIST", "browse.dead_letter_list.LIST", "browse.message_list.LIST"):
+        monkeypatch.setattr(f"dlq.{limit}_MILLISECONDS", 500)
 
     for ask in (
         lambda: browse.dead_letters(parse(f"{graveyard.filter} error:/{CATASTROPHE}/")),
@@ -127,7 +129,19 @@ def test_a_pattern_that_takes_for_ever_is_stopped_and_named(graveyard: Graveyard
         assert caught.value.token == f"/{CATASTROPHE}/"
         assert caught.value.message == "This pattern takes too long to match."
 
+    with pytest.raises(FilterError):
+        redrives.create(f"{graveyard.filter} error:/{CATASTROPHE}/", selecting.newest_id(), actor="ana", reason="x")
+
+
+@pytest.mark.timeout(600)
+def test_a_job_that_meets_what_its_pattern_cannot_bear_fails_and_says_so(graveyard: Graveyard, monkeypatch) -> None:
+    monkeypatch.setattr(selecting, "PATTERN_MILLISECONDS", 500)
+    graveyard.bury(3, error="harmless")
     job = redrives.create(f"{graveyard.filter} error:/{CATASTROPHE}/", selecting.newest_id(), actor="ana", reason="x")
+    graveyard.engine.connection.execute(
+        "update signalbox.dead_letter set error = %s where source_queue = %s", [TEXT, graveyard.queue]
+    )
+
     redrives.run_slice(job.redrive_id)
     job.refresh_from_db()
     assert (job.state, job.moved) == ("failed", 0)
