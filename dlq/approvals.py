@@ -82,6 +82,7 @@ def _decide(model: type[Job], job_id: int, verb: str, actor: str, reason: str, *
             decided_at=jobs.DatabaseClock(), decision_reason=reason[:500], **values
         )
         if not decided:
+            _expire(model, job_id)  # nobody swept yet
             return False
         job.refresh_from_db()
         jobs.record(job, verb, actor, reason, asked_by=job.created_by)

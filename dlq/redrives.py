@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import transaction
 
-from dlq import canary, jobs, moving, outcomes, plans, runner, slowing
+from dlq import approvals, canary, jobs, moving, outcomes, plans, runner, slowing
 from dlq.counting import BoundedCount
 from dlq.models import MAX_RATE_PER_SECOND, Job, Plan, Redrive
 from dlq.plan_options import Options
@@ -64,6 +64,7 @@ def run(plan_id: int, *, actor: str, reason: str = "", kicked: bool = True, **ot
         plan = Plan.objects.select_for_update().filter(pk=plan_id, kind=Plan.Kind.REDRIVE).first()
         if plan is None:
             raise PlanNotFound(f"there is no plan {plan_id} of a redrive")
+        approvals.expire(Redrive)  # what nobody decided about in time stands in nobody's way
         if (other := plan.redrives.filter(state__in=Job.UNDECIDED_STATES).first()) is not None:
             verb = "waits for approval as" if other.is_awaiting else "is being run by"
             raise InvalidArgument(f"plan {plan_id} {verb} redrive {other.pk}", "plan_id")

@@ -20,7 +20,7 @@ from queues.errors import InvalidArgument
 WINDOW_IDS = 5_000
 # After this many seconds without a match a batch ends with an empty hand, and the job shows how far it came.
 SEARCH_SECONDS = 0.2
-PATTERN_MILLISECONDS = 30_000  # for one look by a filter with a regular expression
+PATTERN_MILLISECONDS = 8_000  # for one look by a filter with a regular expression: less than a lease
 SOURCES_NAMED = 20
 # Every window is read from an index in its own order, whatever the statistics say: they know nothing of what died
 # since, nor of the holes that a redrive leaves behind.

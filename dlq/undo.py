@@ -65,7 +65,7 @@ def create(noun: str, job_id: int, *, actor: str, reason: str) -> Undo:
     """Start putting back what a purge or deletion removed; look first with `preview`. Raises `InvalidArgument`."""
     seen = preview(noun, job_id)
     removal_id = seen.removal.removal_id
-    if not verbs.hold_removal(removal_id, settings.APPROVAL_HOURS * 3600.0):
+    if not verbs.hold_removal(removal_id, (settings.APPROVAL_HOURS + 1) * 3600.0):
         raise InvalidArgument(f"nothing of {seen.job} is in the trash", noun)
     undo = Undo(
         removal_id=removal_id,

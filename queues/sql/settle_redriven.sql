@@ -86,7 +86,7 @@ begin
     where m.message_id = any(c.ids)
     order by m.message_id, s.settled_at desc
   ), known as materialized (
-    select a.redriven_id, case when a.fingerprint = o.fingerprint then 's' else 'n' end as letter, a.at
+    select a.redriven_id, case when a.fingerprint = coalesce(o.fingerprint, signalbox._died_of(o.message_id, o.redriven_at)) then 's' else 'n' end as letter, a.at
     from (select * from again union all select * from buried) a
     join open o on o.redriven_id = a.redriven_id
     union all
@@ -102,4 +102,20 @@ begin
   select (select count(*) from open), (select max(o.redriven_id) from open o),
     coalesce((select string_agg(k.letter, '' order by k.at, k.redriven_id) from known k), ''),
     coalesce((select array_agg(k.redriven_id order by k.at, k.redriven_id) from known k), '{}');
+end $$;
+
+-- What a message had died of when it was redriven, for redrives of before that was noted. Index: failure_message.
+create or replace function signalbox._died_of(p_message_id bigint, p_redriven_at timestamptz) returns text
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  return (
+    select f.fingerprint
+    from signalbox.failure f
+    where f.message_id = p_message_id and f.failed_at < p_redriven_at and f.retry_at is null
+    order by f.failed_at desc
+    limit 1
+  );
 end $$;

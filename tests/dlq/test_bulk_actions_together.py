@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from dlq.models import Redrive
 from dlq.plan_options import Options
 from dlq.selecting import newest_id
 from queues.errors import InvalidArgument
+from queues.models import Removal
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 from tests.queues.clusters import counted, died, fold, recounted
@@ -202,6 +204,51 @@ def test_a_plan_that_waits_for_approval_is_not_asked_for_again(graveyard: Gravey
 
     assert approvals.approve(Redrive, job.pk, actor="ben")
     assert redrives.run_in_foreground(job.pk).moved == 2
+
+
+@pytest.mark.usefixtures("two_are_too_many")
+def test_what_nobody_decided_about_in_time_stands_in_nobodys_way(graveyard: Graveyard) -> None:
+    """Nor does it need a worker that sweeps."""
+    graveyard.bury(2)
+    plan = plans.make(graveyard.filter, actor="ann", reason="")
+    for _ in range(2):
+        job = redrives.run(plan.pk, actor="ann")
+        Redrive.objects.filter(pk=job.pk).update(approval_expires_at="2001-01-01T00:00Z")
+
+    assert not approvals.approve(Redrive, job.pk, actor="ben")
+
+    states = plan.redrives.order_by("redrive_id").values_list("state", flat=True)
+    assert list(states) == ["expired", "expired"]
+
+
+@pytest.mark.usefixtures("two_are_too_many")
+def test_an_undo_outlives_the_wait_for_its_approval(graveyard: Graveyard, settings: LazySettings) -> None:
+    settings.APPROVAL_DELETE_MESSAGES, settings.TRASH_HOURS = 0, 1
+    graveyard.bury(2)
+    asked = undo.create("deletion", delete(graveyard.filter), actor="ann", reason="")
+
+    assert asked.is_awaiting
+    assert asked.approval_expires_at
+    assert Removal.objects.get(pk=asked.removal_id).expires_at > asked.approval_expires_at + timedelta(minutes=30)
+
+
+def test_outcomes_of_redrives_of_before_know_their_cause(graveyard: Graveyard) -> None:
+    """Their rows do not say what the messages had died of; the failures do."""
+    engine = graveyard.engine
+    for cause in ("Same", "Other"):
+        engine.die({}, error_class=cause)
+    job = redrives.create(graveyard.filter, newest_id(), actor="ann", reason="")
+    redrives.run_in_foreground(job.pk)
+    engine.connection.execute(
+        "update signalbox.redriven set fingerprint = null, priority = null where redrive_id = %s", [job.pk]
+    )
+    for row in engine.receive(2):
+        engine.nack(row[1], reason="rejected", error_class="Same")
+
+    redrives.outcomes.refresh(job.pk)
+
+    job.refresh_from_db()
+    assert (job.failed_same, job.failed_new, job.open_outcomes) == (1, 1, 0)
 
 
 @pytest.mark.usefixtures("two_are_too_many")
