@@ -14,6 +14,9 @@ from queues.models import AuditEvent
 
 NUMBERED = ("redrive", "deletion", "purge", "undo", "message")
 """What an action may be about, by its number: `details` has it as <noun>_id."""
+LINKED = (*(f"{noun}_id" for noun in (*NUMBERED, "plan")), "fingerprint")
+"""What of `details` `links` says."""
+LONGEST_FINGERPRINT = 600
 
 
 def select(events: QuerySet[AuditEvent], text: str) -> QuerySet[AuditEvent]:
@@ -85,12 +88,17 @@ _HELP: dict[str, str] = {
 KEYS: dict[str, Key] = {name: Key(_HELP[name], read=_READ[name]) for name in _READ}
 
 
-def links(event: AuditEvent) -> list[tuple[str, str, int]]:
+def links(event: AuditEvent) -> list[tuple[str, str, int | str]]:
     """(words, name of the page, number) of what the event is about."""
     details: dict[str, Any] = event.details if isinstance(event.details, dict) else {}
-    found = []
-    for noun in NUMBERED:
+    found: list[tuple[str, str, int | str]] = []
+    for noun in (*NUMBERED, "plan"):
         number = details.get(f"{noun}_id")
         if isinstance(number, int) and 0 < number < 10**18:
-            found.append((f"{noun} {number}", "message_find" if noun == "message" else noun, number))
+            found.append((f"{noun} {number}", _PAGES.get(noun, noun), number))
+    if isinstance(fingerprint := details.get("fingerprint"), str) and 0 < len(fingerprint) <= LONGEST_FINGERPRINT:
+        found.append((f"cluster {fingerprint}", "cluster", fingerprint))
     return found
+
+
+_PAGES = {"message": "message_find", "plan": "redrive_plan"}

@@ -68,6 +68,13 @@ def read_few(request: HttpRequest, chosen: Filter) -> ClusterList:
     return _shown(request, chosen, narrowing, Sort.WORST, list_clusters(narrowing, size=FEW_CLUSTERS))
 
 
+def read_of_holder(request: HttpRequest, name: str) -> ClusterList:
+    """The worst of what died in the queues that send their dead to this one."""
+    narrowing = Narrowing.of_holder(name)
+    page = list_clusters(narrowing, size=FEW_CLUSTERS)
+    return _shown(request, Filter().with_term("queue", name), narrowing, Sort.WORST, page)
+
+
 def _shown(
     request: HttpRequest, chosen: Filter, narrowing: Narrowing, sort: Sort, page: Page[Cluster] | None
 ) -> ClusterList:

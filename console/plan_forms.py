@@ -59,7 +59,7 @@ class PlanForm(RateForm):
     # How the form is laid out: what everybody chooses, and what the careful choose.
     MAIN = ("target_queue", "rate_per_second", "canary_messages", "reason")
     GROUPS = {
-        "Canary": ("canary_per_cluster", "stop_failed_percent", "stop_failed_in_row"),
+        "What goes first, and when it stops": ("canary_per_cluster", "stop_failed_percent", "stop_failed_in_row"),
         "Loop guard and slowing down": ("most_redrives", "slow_depth", "slow_age_seconds", "slow_failed_percent"),
         "Patch": ("patch_kind", "patch"),
     }

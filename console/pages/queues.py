@@ -10,13 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console import causes, charts, fleet, masked, queue_head, wording
+from console import charts, cluster_lists, fleet, masked, queue_head, wording
 from console.charts import Chart, Series
 from console.forms import ReasonForm
 from console.htmx import render_page
 from console.queue_head import QueueHead
 from console.roles import requires
-from dlq.filters import Filter
 from queues import control
 from queues.history import HistoryPoint, sparklines
 from queues.models import Failure
@@ -33,7 +32,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     head = queue_head.find(name)
     context = {"title": name, "head": head, "tab": "now"}
     if head.numbers.is_dead_letter_queue:
-        context |= {"causes": masked.found_causes(causes.read(Filter().with_term("queue", name)))}
+        context |= {"clusters": cluster_lists.read_of_holder(request, name)}
         return render_page(request, "queues/show.html", "queues/_dead_letter_queue.html", context)
     context |= _history(request, head) | {"failures": masked.failures(head.name, _latest_failures(head))}
     return render_page(request, "queues/show.html", "queues/_now.html", context)

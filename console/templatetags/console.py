@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -83,7 +84,7 @@ def in_words(field: BoundField) -> str:
 def class_name(value: str | None) -> SafeString | str:
     """An error class with its module kept quiet."""
     module, dot, name = (value or "").rpartition(".")
-    return format_html('<span class="module">{}{}</span>{}', module, dot, name) if module and name else value or ""
+    return format_html('<span class="module">{}{}</span><wbr>{}', module, dot, name) if module and name else value or ""
 
 
 @register.filter
@@ -98,8 +99,16 @@ def detail_lines(details: dict[str, Any]) -> list[str]:
     changes = details.get("changes", {})
     lines = [f"{name}: {change['before']} → {change['after']}" for name, change in changes.items()]
     facts = details.get("settings", {}) | details
-    rest = {name: value for name, value in facts.items() if name not in ("changes", "settings")}
-    return lines + [f"{name}: {value}" for name, value in rest.items() if value not in (None, "", {}, [])]
+    rest = {name: value for name, value in facts.items() if name not in _SAID_ELSEWHERE}
+    return lines + [f"{name}: {_fact(value)}" for name, value in rest.items() if value not in (None, "", {}, [])]
+
+
+_SAID_ELSEWHERE = {"changes", "settings", "stopped_because", *audit_filter.LINKED}  # as changes, reason and links
+
+
+def _fact(value: object) -> str:
+    """Text as it is, everything else as JSON has it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 register.filter("audit_links", audit_filter.links)

@@ -61,6 +61,19 @@ class Narrowing:
             tuple(term for term in chosen.terms if term not in asked),
         )
 
+    @classmethod
+    def of_holder(cls, name: str) -> Narrowing:
+        """What died in the queues that send their dead to this one."""
+        return cls(tuple(row[0] for row in Query(_SENDERS, [name, name]).rows()))
+
+
+_SENDERS: LiteralString = """
+select q.queue_id from signalbox.queue q
+cross join lateral (select coalesce(q.dead_letter_queue, q.name || '-dlq') as holder) named
+where q.tenant_id = (select tenant_id from signalbox.queue where name = %s)
+  and %s in (named.holder, left(named.holder, 88) || '-' || q.queue_id)
+"""
+
 
 def list_clusters(
     narrowing: Narrowing, sort: Sort = Sort.WORST, place: Place | None = None, size: int = PAGE_CLUSTERS

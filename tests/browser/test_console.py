@@ -213,7 +213,7 @@ def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, grave
     page.keyboard.press("Enter")
 
     page.wait_for_url("**/redrives/plans/*")
-    expect(page.locator("main")).to_contain_text("Redrive 1 messages")
+    expect(page.locator("main")).to_contain_text("Redrive 1 message")
     press_until_focused(page, "#run")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/redrives/\d+$"))

@@ -75,14 +75,16 @@ def test_an_hour_is_drawn_with_as_many_points(viewer: Browser, engine: Engine) -
     assert viewer.see(f"/queues/{engine.queue}", span="a week").text.count("The last ten minutes") == 1
 
 
-def test_a_dead_letter_queue_is_calm_and_shows_the_causes(viewer: Browser, engine: Engine) -> None:
+def test_a_dead_letter_queue_is_calm_and_shows_the_clusters(viewer: Browser, engine: Engine) -> None:
     engine.die(error_class="TimeoutError")
 
     page = viewer.see(f"/queues/{engine.queue}-dlq")
 
     assert "Healthy. It keeps what died elsewhere." in page.text
-    assert "What they died of all 1" in page.text
-    assert page.link("TimeoutError").startswith("/dead-letters?q=queue%3A")
+    assert "Clusters dead letters by their cause" in page.text
+    assert page.link("TimeoutError").startswith("/dead-letters/clusters/")
+    assert page.link("Messages").startswith(f"/dead-letters?q=queue%3A{engine.queue}-dlq%20fp%3A")
+    assert page.link("All its dead letters") == f"/dead-letters?q=queue:%22{engine.queue}-dlq%22"
     assert not page.all("figure")
 
 
