@@ -272,6 +272,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_go_frame": (r"signalbox._go_frame(E'main.f()\n\t/app/a.go:1')", "main.f (a.go)"),
     "_ruby_frame": ("signalbox._ruby_frame('/app/a.rb:1:in ''f''')", "f (a.rb)"),
     "_died_before": ("signalbox._died_before(%(message_id)s, 'v2:', now())", False),
+    "_died_of": ("signalbox._died_of(%(message_id)s, now())", None),
     "_count_deaths": ("signalbox._count_deaths()", Refusal("0A000")),
     "_count_departures": ("signalbox._count_departures()", Refusal("0A000")),
     "fold_clusters": ("signalbox.fold_clusters()", NUMBER),
