@@ -88,6 +88,18 @@ def test_a_dead_letter_queue_is_calm_and_shows_the_clusters(viewer: Browser, eng
     assert not page.all("figure")
 
 
+def test_a_dead_letter_queue_shows_what_died_in_those_that_send_to_it(viewer: Browser, engine: Engine) -> None:
+    holder = f"{engine.queue}-graves"
+    engine.rows("select signalbox.create_queue(%s)", holder)
+    engine.rows("update signalbox.queue set is_dead_letter_queue = true where name = %s returning 1", holder)
+    engine.rows(
+        "update signalbox.queue set dead_letter_queue = %s where queue_id = %s returning 1", holder, engine.queue_id
+    )
+    engine.die(error_class="TimeoutError")
+
+    assert "TimeoutError" in viewer.see(f"/queues/{holder}").text
+
+
 def test_a_queue_that_does_not_exist_is_not_found(viewer: Browser) -> None:
     page = viewer.see("/queues/no-such-queue", status=404)
 

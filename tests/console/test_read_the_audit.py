@@ -84,3 +84,17 @@ def test_an_action_leads_back_to_what_it_was_about(viewer: Browser, engine: Engi
     page = viewer.see("/audit", q=f"queue:{engine.queue}")
 
     assert page.link(f"message {message_id}") == f"/messages/{message_id}"
+
+
+def test_an_action_leads_to_its_plan_and_cluster(viewer: Browser, engine: Engine) -> None:
+    queue = control.get_queue(engine.queue)
+    audit.record("ana", "plan.create", queue, details={"plan_id": 712_345_678, "count": 3, "options": {"patch": None}})
+    audit.record("ana", "cluster.describe", queue, details={"fingerprint": "v2:a/b", "changes": {}})
+
+    page = viewer.see("/audit", q=f"queue:{engine.queue}")
+
+    assert page.link("plan 712345678") == "/redrives/plans/712345678"
+    assert page.link("cluster v2:a/b") == "/dead-letters/clusters/v2:a%252Fb"
+    assert "plan_id" not in page.text  # the links say it
+    assert "fingerprint" not in page.text
+    assert 'options: {"patch": null}' in page.text

@@ -104,6 +104,8 @@ def test_prometheus_scrapes_the_console_and_answers_every_panel(
 ) -> None:
     engine = make_engine(max_backlog_bytes=1_000_000)  # so that what limits export is there too
     waiting = f'signalbox_queue_messages{{queue="{engine.queue}",state="ready"}}'
+    for most in (10_000, 0):  # a tenant that has, or had, such a quota exports what it refused
+        engine.connection.execute("update signalbox.tenant set max_long_polls = %s where name = 'default'", [most])
     engine.die()
     for _ in range(4):
         engine.send()
