@@ -90,10 +90,12 @@ CASES = {"redrive": redrive_case, "deletion": deletion_case, "purge": purge_case
 
 
 def _removed(engine: Engine) -> int:
-    """Messages in the history as removed, each time that it is there."""
+    """Messages in the trash, and in the history as removed: each time that it is there."""
     return int(
         engine.value(
-            "select coalesce(sum(cardinality(message_ids)), 0) from signalbox.settled where queue_id = %s",
+            "select (select count(*) from signalbox.trash t where t.queue_id = %s)"
+            " + (select coalesce(sum(cardinality(s.message_ids)), 0) from signalbox.settled s where s.queue_id = %s)",
+            engine.queue_id,
             engine.queue_id,
         )
     )
