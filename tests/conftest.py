@@ -50,6 +50,7 @@ def patient_pages() -> Iterator[None]:
             patched.setattr(f"{module}.COUNT_MILLISECONDS", PATIENCE_MILLISECONDS)
         for module in ("dlq.browse.dead_letter_list", "dlq.browse.message_list", "console.causes"):
             patched.setattr(f"{module}.LIST_MILLISECONDS", PATIENCE_MILLISECONDS)
+        patched.setattr("console.message_story.SEARCH_MILLISECONDS", PATIENCE_MILLISECONDS)
         yield
 
 
@@ -60,16 +61,31 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(HOME)
 
 
+# A vacuum that cuts a table short locks everybody out for a moment, and tests of who waits would take it for a wait.
+NEVER_CUT_SHORT = """
+do $$
+declare
+  v_table regclass;
+begin
+  for v_table in select oid from pg_class where relnamespace = 'signalbox'::regnamespace and relkind = 'r' loop
+    execute format('alter table %s set (vacuum_truncate = off)', v_table);
+  end loop;
+end $$
+"""
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """The migrated test database, always: most tests reach it by connections that pytest-django knows nothing of."""
     with django_db_blocker.unblock():
         created = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
+        with connection.cursor() as cursor:
+            cursor.execute(NEVER_CUT_SHORT)
     yield
     with django_db_blocker.unblock():
         with connection.cursor() as cursor:  # a failed test may have left a session open
             cursor.execute(
-                "select pg_terminate_backend(pid) from pg_stat_activity"
+                "select pg_terminate_backend(pid, 60000) from pg_stat_activity"
                 " where datname = current_database() and pid <> pg_backend_pid()"
             )
         teardown_databases(created, verbosity=0)

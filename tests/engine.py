@@ -8,16 +8,20 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg import pq
 from psycopg.types.json import Jsonb
 
 from queues.connections import dsn as django_dsn
 
 Row = tuple[Any, ...]
+
+OPEN_TRANSACTIONS = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +43,9 @@ def connect(dsn: str) -> Iterator[Callable[..., psycopg.Connection[Any]]]:
 
     yield _connect
     for connection in opened:
+        if connection.info.transaction_status in OPEN_TRANSACTIONS:
+            with suppress(psycopg.OperationalError):  # the test has killed it
+                connection.rollback()  # a server that is only told goodbye lets go of the locks when it comes to it
         connection.close()
 
 

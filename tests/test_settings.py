@@ -43,7 +43,7 @@ def test_the_defaults_pass_djangos_deployment_check(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("storage", "options", "said"),
     [
-        ("storages.backends.s3.S3Storage", "{}", "queues.E001"),
+        ("no_such_package.s3.S3Storage", "{}", "queues.E001"),
         ("queues.bodies.WholeFiles", '{"bucket": 1}', "queues.E001"),
         ("django.core.files.storage.FileSystemStorage", '{"location": "/tmp/bodies"}', "queues.W001"),
     ],
@@ -153,7 +153,7 @@ from console.celery import app
 with app.connection_for_write() as connection:
     queue = connection.SimpleQueue("passing")
     queue.put({"job": 7}, serializer=app.conf.task_serializer)
-    message = queue.get(timeout=10)
+    message = queue.get(timeout=120)
     message.ack()
     print(json.dumps([message.content_type, message.payload]))
 """

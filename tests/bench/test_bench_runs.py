@@ -19,12 +19,12 @@ OPTIONS = ["--growth", "--snapshot", "3", "--worker", "--sender", "--fairness"]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 
-@pytest.mark.timeout(600)  # a server, a worker and every side, on a machine that may be busy
+@pytest.mark.timeout(1800)  # a server, a worker and every side, on a machine that may be busy
 def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     command = [sys.executable, "-m", "bench", *TINY, *OPTIONS]
     command += ["--json", str(file)]
-    process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=500)
+    process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=1700)
     assert process.returncode == 0, process.stderr
 
     report = json.loads(file.read_text())

@@ -15,8 +15,9 @@ __all__ = ["graveyard", "make_graveyard"]
 
 
 @pytest.fixture(autouse=True)
-def fresh_numbers() -> Iterator[None]:
-    """Every test sees the fleet as it is, not as it was a second ago."""
+def fresh_numbers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every page sees the fleet as it is, not as it was a second ago, and reads it once however long it takes."""
+    monkeypatch.setattr(fleet, "FRESH_SECONDS", 3600.0)
     fleet.forget()
     yield
     fleet.forget()

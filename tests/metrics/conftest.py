@@ -6,9 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
+from metrics import snapshot
 from metrics.collector import render
 from metrics.fleet import read_fleet
 from tests.metrics.exposition import Exposition
+
+PATIENCE_SECONDS = 120.0
+
+
+@pytest.fixture(autouse=True)
+def patient_scrapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scrapes and probes of this process wait for a reading however long a busy machine takes for it."""
+    monkeypatch.setattr(snapshot.snapshot, "_wait_seconds", PATIENCE_SECONDS)
 
 
 @pytest.fixture

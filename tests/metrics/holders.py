@@ -90,7 +90,7 @@ def _feedback(
 
 
 def _wait_until(session: psycopg.Connection[Any], question: str) -> None:
-    give_up_at = time.monotonic() + 30
+    give_up_at = time.monotonic() + 120
     while session.execute(question).fetchone() is None:  # type: ignore[arg-type]
         assert time.monotonic() < give_up_at, question
         time.sleep(0.02)

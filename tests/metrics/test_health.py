@@ -16,6 +16,7 @@ from metrics.snapshot import STALE_SECONDS, State
 from queues.counters import QueueNumbers
 from queues.upkeep import Pulse
 from tests.engine import Engine
+from tests.races.sessions import until
 
 ALIVE = Signs(clock_age_seconds=0.1, last_fold_age_seconds=1.0, unfolded=False, newest_consumer_age_seconds=3.0)
 
@@ -87,15 +88,19 @@ def test_a_running_upkeep_gives_signs(
 ) -> None:
     engine.send()
     pulse = Pulse(connect())
-    pulse.run_due(time.monotonic())
+
+    def fresh() -> bool:
+        pulse.run_due(time.monotonic())
+        signs = read_fleet().signs
+        return (
+            signs.clock_age_seconds is not None
+            and signs.clock_age_seconds < UPKEEP_STALE_SECONDS
+            and signs.last_fold_age_seconds < UPKEEP_STALE_SECONDS
+            and not signs.unfolded
+        )
+
+    until(fresh, "signs of a pulse that runs")  # another may still have the lead
     pulse.close()
-
-    signs = read_fleet().signs
-
-    assert signs.clock_age_seconds is not None
-    assert signs.clock_age_seconds < UPKEEP_STALE_SECONDS
-    assert signs.last_fold_age_seconds < UPKEEP_STALE_SECONDS
-    assert not signs.unfolded
 
 
 def test_the_newest_consumer_is_a_sign(engine: Engine, commits: None) -> None:

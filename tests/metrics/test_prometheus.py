@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import threading
 import time
@@ -20,10 +19,11 @@ import yaml
 
 from dashboards import build
 from tests.engine import Engine
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "dashboards" / "alerts" / "signalbox.rules.yaml"
-READY_WITHIN_SECONDS = 60.0
+READY_WITHIN_SECONDS = 120.0
 
 
 class Prometheus:
@@ -34,14 +34,14 @@ class Prometheus:
 
     def query(self, expression: str) -> list[dict[str, Any]]:
         """The result of an instant query; an error of the query fails the test."""
-        answer = requests.get(f"{self.url}/api/v1/query", {"query": expression}, timeout=10).json()
+        answer = requests.get(f"{self.url}/api/v1/query", {"query": expression}, timeout=60).json()
         assert answer["status"] == "success", (expression, answer)
         return answer["data"]["result"]  # type: ignore[no-any-return]
 
     def is_ready(self) -> bool:
         try:
-            return requests.get(f"{self.url}/-/ready", timeout=1).ok
-        except requests.ConnectionError:
+            return requests.get(f"{self.url}/-/ready", timeout=30).ok
+        except requests.RequestException:
             return False
 
 
@@ -98,6 +98,7 @@ def running_prometheus(folder: Path) -> Iterator[Prometheus]:
             process.wait()
 
 
+@pytest.mark.timeout(900)
 def test_prometheus_scrapes_the_console_and_answers_every_panel(
     make_engine: Callable[..., Engine], prometheus: Prometheus
 ) -> None:
@@ -106,14 +107,14 @@ def test_prometheus_scrapes_the_console_and_answers_every_panel(
     engine.die()
     for _ in range(4):
         engine.send()
-    engine.receive(1)
-    wait_until(lambda: prometheus.query(waiting) != [])
+    engine.receive(1, visibility_timeout=3600)
+    wait_until(lambda: prometheus.query(f"{waiting} == 3") != [], "three ready messages")
     (ready,) = prometheus.query(waiting)
     assert (ready["metric"]["job"], ready["value"][1]) == ("signalbox", "3")
 
     engine.send()
     engine.ack(*(row[1] for row in engine.receive(3)))
-    wait_until(lambda: prometheus.query(f"{waiting} == 1") != [])  # rates need two readings that differ
+    wait_until(lambda: prometheus.query(f"{waiting} == 1") != [], "one left")  # rates need two readings that differ
 
     firing = f'ALERTS{{alertname="SignalboxDeadLetters",queue="{engine.queue}-dlq"}}'
     for expression in (*queries(engine.queue), firing):
@@ -134,11 +135,6 @@ def queries(queue: str) -> list[str]:
         for panel in json.loads(path.read_text())["panels"]:
             found += [query["expr"] for query in panel.get("targets", [])]
     return [re.sub(r"\$\w+", lambda match: values[match[0]], expression) for expression in found]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def wait_until(condition: Callable[[], bool], what: str = "") -> None:

@@ -16,6 +16,7 @@ from metrics import CONTENT_TYPE, exposition
 from metrics.fleet import Fleet, read_fleet
 from metrics.snapshot import REFRESH_SECONDS, STALE_SECONDS, Snapshot
 from tests.engine import Engine
+from tests.metrics.conftest import PATIENCE_SECONDS
 from tests.metrics.exposition import Exposition
 
 
@@ -55,7 +56,7 @@ def database(commits: None) -> Database:
 
 @pytest.fixture
 def snapshot(clock: Clock, database: Database) -> Snapshot:
-    return Snapshot(database, clock)
+    return Snapshot(database, clock, wait_seconds=PATIENCE_SECONDS)
 
 
 def scraped(snapshot: Snapshot) -> Exposition:
@@ -81,7 +82,7 @@ def test_scrapes_at_the_same_time_share_one_reading(clock: Clock, commits: None)
 
     def read() -> Fleet:
         readings.append(1)
-        all_scrapes_wait.wait(10)
+        all_scrapes_wait.wait(PATIENCE_SECONDS)
         return read_fleet()
 
     snapshot = Snapshot(read, clock)
@@ -158,7 +159,7 @@ def test_a_database_that_hangs_delays_one_scrape_and_no_other(clock: Clock) -> N
     hanging = threading.Event()
 
     def hang() -> Fleet:
-        hanging.wait(30)
+        hanging.wait(PATIENCE_SECONDS)
         raise OperationalError
 
     snapshot = Snapshot(hang, clock, wait_seconds=0.01)
@@ -177,6 +178,7 @@ def test_a_reading_leaves_no_connection_behind(
     def others() -> int:
         row = observer.execute(
             "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+            " and backend_type = 'client backend'"
         ).fetchone()
         assert row is not None
         return int(row[0])
@@ -195,7 +197,7 @@ def test_the_process_exports_its_own_snapshot(engine: Engine, commits: None) -> 
     assert CONTENT_TYPE.startswith("text/plain; version=0.0.4")
 
 
-def until(condition: Callable[[], bool], timeout_seconds: float = 10.0) -> Iterator[None]:
+def until(condition: Callable[[], bool], timeout_seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
     """Yields until the condition holds; fails the test when it does not in time."""
     give_up_at = time.monotonic() + timeout_seconds
     while not condition():

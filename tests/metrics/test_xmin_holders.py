@@ -28,6 +28,7 @@ from metrics.xmin_holders import (
 from tests.engine import Engine
 from tests.metrics.exposition import Exposition
 from tests.metrics.holders import forgotten_session, prepared_transaction, slot, standby
+from tests.races.sessions import until
 
 Connect = Callable[..., psycopg.Connection[Any]]
 Scrape = Callable[[], Exposition]
@@ -143,7 +144,7 @@ def test_a_slot_is_as_old_as_the_folds_that_came_after_it(
             age = found(name).age_seconds
 
     assert age is not None
-    assert 300 <= age < 330
+    assert 300 <= age < 600
 
 
 def test_nothing_is_said_of_the_age_of_a_slot_that_no_fold_has_seen(
@@ -153,9 +154,9 @@ def test_nothing_is_said_of_the_age_of_a_slot_that_no_fold_has_seen(
     burn(connect, 1)
     with slot(connect, dsn, name):
         assert found(name).age_seconds is None
-        assert name not in names(young_seconds=5)  # the fold before it is young, so it is too
-        with folds_of(age_seconds=300):
-            assert name in names(young_seconds=5)
+        assert name not in names(young_seconds=300)  # the fold before it is young, so it is too
+        with folds_of(age_seconds=3000):
+            assert name in names(young_seconds=300)
 
 
 def test_a_standby_without_a_slot_is_named(connect: Connect, dsn: str, name: str) -> None:
@@ -191,21 +192,20 @@ def test_an_old_transaction_with_a_young_snapshot_is_as_old_as_the_snapshot(conn
     fold(engine)
     burn(connect, 1)
     report.execute("declare pages cursor for select 1")
-    with folds_of(age_seconds=-60):  # later than any clock can say by now
+    with folds_of(age_seconds=-3600):  # later than any clock can say by now
         assert found(report.info.backend_pid).age_seconds == 0
 
 
 def test_vacuum_holds_nothing(connect: Connect, name: str) -> None:
     cleaner, observer = connect(), connect()
-    cleaner.execute(f"create table {name} as select n from generate_series(1, 20000) n")
+    cleaner.execute(f"create table {name} as select n from generate_series(1, 100000) n")
     cleaner.execute("set vacuum_cost_delay = '100ms'; set vacuum_cost_limit = 1")
     pid = cleaner.info.backend_pid
     vacuum = threading.Thread(target=_run_until_cancelled, args=[cleaner, f"vacuum {name}"])
     vacuum.start()
     try:
         progress = "select from pg_stat_progress_vacuum where pid = %s"
-        while vacuum.is_alive() and observer.execute(progress, [pid]).fetchone() is None:
-            pass
+        until(lambda: observer.execute(progress, [pid]).fetchone() is not None, "a vacuum at work")
         assert str(pid) not in names()
         assert observer.execute(progress, [pid]).fetchone() is not None  # it was at work all the while
     finally:

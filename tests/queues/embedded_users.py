@@ -103,7 +103,7 @@ def kill_and_wait(pid: int) -> None:
     descriptor = os.pidfd_open(pid)
     try:
         signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        assert select.select([descriptor], [], [], 10)[0], f"process {pid} outlived SIGKILL"
+        assert select.select([descriptor], [], [], 90)[0], f"process {pid} outlived SIGKILL"
     finally:
         os.close(descriptor)
 

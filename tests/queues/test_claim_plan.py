@@ -42,7 +42,9 @@ def crowded(dsn: str) -> Iterator[Engine]:
     """A queue with a million ready messages of three priorities, spread over twelve segments of the log."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         engine = Engine(connection, "crowded", 0)
-        engine.queue_id = engine.value("select signalbox.create_queue('crowded')")
+        engine.queue_id = engine.value(
+            "select signalbox.create_queue('crowded', '{\"visibility_timeout_seconds\": 3600}')"
+        )
         engine.value("select signalbox.ensure_partitions()")
         first = engine.value("select signalbox.publish_log_end() / 1000000")
         for statement in FILL:

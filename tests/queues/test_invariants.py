@@ -216,6 +216,7 @@ def compare_in_one_snapshot(connection: psycopg.Connection[Any], engine: Engine)
     return int(differ)
 
 
+@pytest.mark.timeout(900)
 def test_every_promise_holds_after_a_storm_of_all_verbs(
     make_engine: Callable[..., Engine], connect: Connect, quick_slots: psycopg.Connection[Any]
 ) -> None:
@@ -306,6 +307,7 @@ def settled(engine: Engine, ids: set[int]) -> list[int]:
     return [row[0] for row in rows]
 
 
+@pytest.mark.timeout(900)
 def test_killed_sessions_lose_no_message_and_deliver_none_after_its_ack(
     make_engine: Callable[..., Engine], dsn: str, connect: Connect
 ) -> None:
@@ -327,7 +329,7 @@ def test_killed_sessions_lose_no_message_and_deliver_none_after_its_ack(
     for progress in range(0, 800, 10):
         until(lambda progress=progress: len(ledger.acked) > progress, f"ack number {progress + 1}")
         pid = draw.choice(list(pids.values()))
-        (killed,) = killer.execute("select pg_terminate_backend(%s, 1000)", [pid]).fetchone() or (False,)
+        (killed,) = killer.execute("select pg_terminate_backend(%s, 60000)", [pid]).fetchone() or (False,)
         kills += killed
     for worker in workers:
         finish(worker)
@@ -353,13 +355,13 @@ def test_no_two_receivers_get_the_same_delivery(engine: Engine, connect: Connect
 
     def receive_all(receiver: Engine) -> list[int]:
         received = []
-        while rows := receiver.receive(7):
+        while rows := receiver.receive(7, visibility_timeout=3600):
             received += [row[0] for row in rows]
         return received
 
     calls = [start(receive_all, engine.on(connect())) for _ in range(8)]
     received = [message_id for call in calls for message_id in finish(call)]
-    while rows := engine.receive(100):  # what others held for a moment when the last looked
+    while rows := engine.receive(100, visibility_timeout=3600):  # what others held for a moment when the last looked
         received += [row[0] for row in rows]
 
     assert len(received) == len(set(received)) == 2000

@@ -13,7 +13,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.engine import Engine
-from tests.races.sessions import until
+from tests.races.sessions import until, until_no_vacuum_writes
 
 Connect = Callable[..., psycopg.Connection[Any]]
 MakeEngine = Callable[..., Engine]
@@ -35,6 +35,7 @@ def send_batch(engine: Engine, payloads: list[Any], **options: Any) -> list[int]
 
 def evaluate(engine: Engine) -> None:
     """What upkeep does every second, now."""
+    until_no_vacuum_writes(engine.connection)  # a transaction of anybody's is waited for before anything is given back
     engine.rows(
         "select signalbox._evaluate(g.gauge_id) from signalbox.gauge g, signalbox.queue q"
         " where q.queue_id = %s and (g.queue_id = q.queue_id or g.tenant_id = q.tenant_id)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +28,7 @@ def test_messages_come_in_the_order_they_became_visible(engine: Engine) -> None:
 
 def test_an_expired_lease_is_delivered_again_and_counted(engine: Engine) -> None:
     message_id = engine.send("x")
-    first = engine.receive_one(visibility_timeout=0.01)
-    time.sleep(0.02)  # the database's clock must pass the deadline
+    first = engine.receive_one(visibility_timeout=0)
 
     second = engine.receive_one()
 
@@ -44,8 +42,7 @@ def test_an_expired_lease_is_delivered_again_and_counted(engine: Engine) -> None
 def test_a_message_whose_last_lease_expires_is_dead(make_engine: Callable[..., Engine]) -> None:
     engine = make_engine(max_receives=1)
     message_id = engine.send("x")
-    engine.receive_one(visibility_timeout=0.01)
-    time.sleep(0.02)
+    engine.receive_one(visibility_timeout=0)
 
     assert engine.receive(10) == []
     assert engine.rows(

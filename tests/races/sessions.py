@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 90.0
 POLL_SECONDS = 0.002
 
 T = TypeVar("T")
@@ -53,6 +53,12 @@ def until_waiting(observer: psycopg.Connection[Any], *sessions: psycopg.Connecti
     for session in sessions:
         pid = session.info.backend_pid
         until(lambda pid=pid: blockers(observer, pid), f"session {pid} waiting for a lock")
+
+
+def until_no_vacuum_writes(observer: psycopg.Connection[Any]) -> None:
+    """Return when no autovacuum worker has a transaction open that writes, such as one that stores statistics."""
+    writing = "select 1 from pg_stat_activity where backend_type = 'autovacuum worker' and backend_xid is not null"
+    until(lambda: observer.execute(writing).fetchone() is None, "the end of what autovacuum writes")
 
 
 def blockers(observer: psycopg.Connection[Any], pid: int) -> list[int]:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.engine import Engine
 from tests.races.naive import NaiveVerbs
-from tests.races.sessions import finish, start, until_waiting
+from tests.races.sessions import finish, start, until_no_vacuum_writes, until_waiting
 
 Connect = Callable[..., psycopg.Connection[Any]]
 MakeEngine = Callable[..., Engine]
@@ -32,6 +32,7 @@ def send(engine: Engine) -> str:
 
 
 def evaluate(engine: Engine) -> None:
+    until_no_vacuum_writes(engine.connection)  # a transaction of anybody's is waited for before anything is given back
     engine.rows("select signalbox._evaluate(gauge_id) from signalbox.gauge where queue_id = %s", engine.queue_id)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 from queues.bodies import StoredBodies, WholeFiles
 from queues.body_collection import collect, sweep
@@ -71,6 +72,7 @@ def clean_up(session: psycopg.Connection[Any], store: StoredBodies, over: thread
     return removed
 
 
+@pytest.mark.timeout(900)
 def test_no_message_misses_its_body_whatever_happens_at_once(engine: Engine, connect: Connect, tmp_path: Path) -> None:
     store = StoredBodies(WholeFiles(location=tmp_path), 1_000_000)
     sent_all, read_all = threading.Event(), threading.Event()
@@ -79,9 +81,9 @@ def test_no_message_misses_its_body_whatever_happens_at_once(engine: Engine, con
     receiving = [start(receive_all, engine, connect(), store, sent_all) for _ in range(2)]
     sending = [start(send_many, engine, connect(autocommit=False), store, seed) for seed in range(3)]
     try:
-        sent = sum(future.result(100) for future in sending)
+        sent = sum(future.result(300) for future in sending)
         sent_all.set()
-        received = sum(future.result(100) for future in receiving)
+        received = sum(future.result(300) for future in receiving)
     finally:
         sent_all.set()
         read_all.set()

@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine import Engine
 from tests.races.naive import SCHEMA, NaiveVerbs
-from tests.races.sessions import finish, start
+from tests.races.sessions import finish, start, until
 
 Connect = Callable[..., psycopg.Connection[Any]]
 
@@ -113,19 +113,26 @@ def test_only_folded_slots_are_emptied(engine: Engine, connect: Connect, pass_a_
     assert deltas_after_emptying() == 2  # a reader under way may still count on it
     pass_a_minute()
 
-    assert deltas_after_emptying() == 0
+    until(lambda: deltas_after_emptying() == 0, "an empty slot, which a vacuum may be at")
     assert engine.counted() == engine.recounted() == (2, 0, 0, 0, 0)
 
 
-def test_the_slot_in_use_is_left_alone(engine: Engine) -> None:
+def test_the_slot_in_use_is_left_alone(make_engine: Callable[..., Engine]) -> None:
     """Emptying it would cost every session its cached plans, again and again."""
-    engine.send("x")
-    engine.value(FOLD)
-    engine.connection.execute("update signalbox.fold set folded_at = folded_at - interval '61 seconds'")
 
-    engine.value("select signalbox.empty_deltas()")
+    def left_within_one_minute() -> list[int]:
+        """What was left, unless the next slot came into use meanwhile."""
+        engine = make_engine()
+        minute = "select date_part('epoch', clock_timestamp())::bigint / 60"
+        began = engine.value(minute)
+        engine.send("x")
+        engine.value(FOLD)
+        engine.connection.execute("update signalbox.fold set folded_at = folded_at - interval '61 seconds'")
+        engine.value("select signalbox.empty_deltas()")
+        left = deltas(engine)
+        return [left] if engine.value(minute) == began else []
 
-    assert deltas(engine) == 1
+    assert until(left_within_one_minute, "an attempt within one minute") == [1]
 
 
 def test_a_gauge_does_not_rise_by_what_was_emptied(
@@ -156,7 +163,7 @@ def test_a_gauge_does_not_rise_by_what_was_emptied(
     second = open_transaction()
     engine.value(FOLD)
     pass_a_minute()
-    assert engine.value("select signalbox.empty_deltas()") > 0
+    until(lambda: engine.value("select signalbox.empty_deltas()"), "an emptied slot")
     trade(1)
     first.execute("commit")
     evaluate()
@@ -178,8 +185,7 @@ def test_emptying_waits_for_nobody(engine: Engine, connect: Connect, pass_a_minu
 
     assert deltas(engine) == 1
     reader.execute("commit")
-    engine.value("select signalbox.empty_deltas()")
-    assert deltas(engine) == 0
+    until(lambda: engine.value("select signalbox.empty_deltas()") >= 0 and not deltas(engine), "an emptied slot")
     assert engine.counted() == engine.recounted()
 
 

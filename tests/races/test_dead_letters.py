@@ -130,7 +130,7 @@ def test_a_redrive_whose_session_is_killed_moved_nothing(engine: Engine, connect
     session = connect()
     session.execute("begin")
     session.execute(REDRIVE, [letters])
-    engine.value("select pg_terminate_backend(%s, 10000)", session.info.backend_pid)
+    engine.value("select pg_terminate_backend(%s, 60000)", session.info.backend_pid)
 
     assert engine.value(REDRIVE, letters) == 3
     assert engine.counted() == engine.recounted() == (3, 0, 0, 0, 0)

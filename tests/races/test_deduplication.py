@@ -141,7 +141,7 @@ def test_a_window_of_the_current_hour_alone_would_end_with_it(engine: Engine, na
 
 
 def test_after_the_window_the_id_is_free_and_a_new_window_begins(make_engine: Callable[..., Engine]) -> None:
-    engine = make_engine(dedup_window_seconds=1)
+    engine = make_engine(dedup_window_seconds=3600)
     first_id = engine.send("body", deduplication_id="key")
     engine.rows(
         "update signalbox.dedup set expires_at = clock_timestamp() where queue_id = %s returning 1", engine.queue_id

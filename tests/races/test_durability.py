@@ -115,7 +115,7 @@ def test_a_claim_whose_session_is_killed_is_no_delivery(
     claimer.receive_one()
     if killed_before == "commit":
         claimer.send("y")
-    observer.execute("select pg_terminate_backend(%s, 10000)", [claimer.connection.info.backend_pid])
+    observer.execute("select pg_terminate_backend(%s, 60000)", [claimer.connection.info.backend_pid])
     with pytest.raises(psycopg.OperationalError):
         claimer.connection.execute("commit")
 

@@ -347,6 +347,7 @@ def test_two_transactions_in_every_order(
         assert waited > 0
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("transactions", TRIPLES, ids=names)
 def test_three_transactions_in_every_order(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any], transactions: tuple[tuple[str, ...], ...]

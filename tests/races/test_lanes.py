@@ -309,7 +309,7 @@ def test_a_claim_does_not_meet_what_is_blocked(make_engine: MakeEngine) -> None:
             engine.queue,
         )
     held = 0
-    while rows := engine.receive(1000):
+    while rows := engine.receive(1000, visibility_timeout=3600):
         held += len(rows)
 
     assert held == 10_000

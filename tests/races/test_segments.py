@@ -373,7 +373,9 @@ def test_history_is_kept_as_long_in_every_time_zone(engine: Engine, time_zone: s
                 hours,
             )
         names = "select to_char(now() at time zone 'UTC' - %s * interval '1 hour', '\"dedup_\"YYYYMMDDHH24')"
-        dropped = engine.value("select signalbox.drop_history()")
+        dropped = [
+            name for names in iter(lambda: engine.value("select signalbox.drop_history()"), []) for name in names
+        ]
 
         assert engine.value(names, 26) not in dropped
         assert engine.value(names, 36) in dropped

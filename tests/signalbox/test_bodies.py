@@ -277,14 +277,14 @@ class TestTheWorker:
         client = Client(dsn, bodies=store)
         message_id = client.send(queue, notes.payload(answer="short", text=large(queue)))
         start_worker(queue, handler, keep_results=True, bodies=store.folder)
-        assert client.wait_settled(message_id, timeout=60).result == "short"
+        assert client.wait_settled(message_id, timeout=120).result == "short"
 
     def test_the_store_may_be_named_by_a_variable(self, start_worker, queue, dsn, notes, store, monkeypatch):
         monkeypatch.setenv("SIGNALBOX_BODIES", str(store.folder))
         client = Client(dsn, bodies=store)
         message_id = client.send(queue, notes.payload(answer="short", text=large(queue)))
         start_worker(queue, "answer", keep_results=True)
-        assert client.wait_settled(message_id, timeout=60).result == "short"
+        assert client.wait_settled(message_id, timeout=120).result == "short"
 
     @pytest.mark.parametrize("handler", ["answer", "answer_async"])
     def test_a_missing_body_is_a_failure_like_others(
@@ -295,7 +295,7 @@ class TestTheWorker:
         message_id = client.send(queue, notes.payload(text=large(queue)))
         files(store)[0].unlink()
         start_worker(queue, handler, bodies=f"file://{store.folder}")
-        assert client.wait_settled(message_id, timeout=60).outcome == "dead"
+        assert client.wait_settled(message_id, timeout=120).outcome == "dead"
         assert dead_letter(message_id)[:2] == ("runtime_error", "signalbox.errors.BodyMissing")
 
     def test_a_store_that_cannot_be_opened_ends_the_worker(self, start_worker, queue):

@@ -60,7 +60,7 @@ def test_a_result_is_read_by_who_waits(either, queue):
     (message,) = either.receive(queue)
     assert either.message_outcome(message_id).status == "processing"
     assert either.ack(message, result={"total": 12.5}) is True
-    outcome = either.wait_settled(message_id, timeout=60)
+    outcome = either.wait_settled(message_id, timeout=120)
     assert (outcome.message_id, outcome.queue, outcome.status, outcome.outcome) == (
         message_id,
         queue,
@@ -87,18 +87,18 @@ def test_other_endings_end_the_wait_too(either, queue, reason, ending):
         either.nack(message, reason=reason)
     else:
         either.purge(queue)
-    assert either.wait_settled(message_id, timeout=60).outcome == ending
+    assert either.wait_settled(message_id, timeout=120).outcome == ending
 
 
 def test_a_wait_ends_when_somebody_acks_meanwhile(either, queue, dsn):
     message_id = either.send(queue, 1)
     seen: list[Any] = []
-    waiting = threading.Thread(target=lambda: seen.append(either.wait_settled(message_id, timeout=60)))
+    waiting = threading.Thread(target=lambda: seen.append(either.wait_settled(message_id, timeout=120)))
     waiting.start()
     with Client(dsn) as other:
         (message,) = other.receive(queue)
         other.ack(message, result="done")
-    waiting.join(60)
+    waiting.join(120)
     assert [outcome.result for outcome in seen] == ["done"]
 
 
@@ -152,26 +152,26 @@ class TestTheWorker:
     def test_a_retry_hands_its_state_on(self, start_worker, queue, client, notes):
         message_id = client.send(queue, notes.payload(steps=3))
         start_worker(queue, "go_step_by_step", keep_results=True)
-        assert client.wait_settled(message_id, timeout=60).result == {"steps": [1, 2, 3]}
+        assert client.wait_settled(message_id, timeout=120).result == {"steps": [1, 2, 3]}
         assert len(notes.said("ran")) == 3
 
     @pytest.mark.parametrize("handler", ["answer", "answer_async"])
     def test_results_are_kept_when_asked_for(self, start_worker, queue, client, notes, handler):
         ids = client.send_batch(queue, [notes.payload(answer=answer) for answer in ({"n": 1}, None, "x" * 70_000)])
         worker = start_worker(queue, handler, keep_results=True)
-        assert [client.wait_settled(one, timeout=60).result for one in ids] == [{"n": 1}, None, None]
+        assert [client.wait_settled(one, timeout=120).result for one in ids] == [{"n": 1}, None, None]
         eventually(lambda: "What the handler returned is not kept: result is 70002 bytes" in worker.log.read_text())
 
     def test_they_are_not_unless_asked_for(self, start_worker, queue, client, notes):
         message_id = client.send(queue, notes.payload(answer={"n": 1}))
         start_worker(queue, "answer")
-        assert client.wait_settled(message_id, timeout=60).result is None
+        assert client.wait_settled(message_id, timeout=120).result is None
 
     def test_one_result_that_is_refused_does_not_undo_the_others(self, start_worker, queue, client, notes):
         """A number that PostgreSQL writes out in full is longer there than the worker could know."""
         ids = client.send_batch(queue, [notes.payload(answer=answer) for answer in ([1e300] * 300, "small")])
         start_worker(queue, "answer", keep_results=True, concurrency=2, ack_delay=1)
-        assert [client.wait_settled(one, timeout=60).outcome for one in ids] == ["acked", "acked"]
+        assert [client.wait_settled(one, timeout=120).outcome for one in ids] == ["acked", "acked"]
         assert len(notes.said("ran")) == 2
 
 

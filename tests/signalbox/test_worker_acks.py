@@ -50,9 +50,12 @@ class TestGathering:
         assert len(acked(queue)) < 50
         assert sorted(line[1] for line in notes.said("ran")) == ids
 
-    def test_a_call_has_no_more_acks_than_it_may(self, client, queue, notes, start_worker, held, acked):
+    def test_a_call_has_no_more_acks_than_it_may(self, client, queue, notes, start_worker, held, acked, connection):
         ids = client.send_batch(queue, [notes.payload()] * 50)
-        start_worker(queue, "record", prefetch=50, ack_delay=FOR_EVER, ack_batch=10)
+        connection.execute("lock table signalbox.settled in share mode")  # meanwhile acks gather
+        start_worker(queue, "record", prefetch=50, ack_delay=1, ack_batch=10)
+        ran(notes, times=50)
+        connection.rollback()
         eventually(lambda: held(queue) == 0)
         assert flat(acked(queue)) == ids
         assert max(len(call) for call in acked(queue)) == 10
