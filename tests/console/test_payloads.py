@@ -59,8 +59,8 @@ def test_the_text_is_indented_json() -> None:
     [
         (None, ""),
         ("KeyError", "KeyError"),
-        ("shop.pay.CardDeclined", '<span class="module">shop.pay.</span>CardDeclined'),
-        ("<i>.<b>", '<span class="module">&lt;i&gt;.</span>&lt;b&gt;'),
+        ("shop.pay.CardDeclined", '<span class="module">shop.pay.</span><wbr>CardDeclined'),
+        ("<i>.<b>", '<span class="module">&lt;i&gt;.</span><wbr>&lt;b&gt;'),
         ("ends.", "ends."),
     ],
 )

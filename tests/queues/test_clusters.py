@@ -220,7 +220,7 @@ def test_letters_with_an_older_fingerprint_count_on(engine: Engine, fingerprint:
 
 
 def test_what_is_dead_already_is_counted_by_the_migration(engine: Engine, connect: Any) -> None:
-    migration = import_module("queues.migrations.0007_clusters")
+    migration = import_module("queues.migrations.0008_clusters")
     for error_class in "AAB":
         engine.die(1, error_class=error_class)
     session = engine.on(connect())
