@@ -59,7 +59,8 @@ def open_console(commits: None, console_url: str, chromium: Browser) -> Iterator
     def _open(role: str = "admin", **options: object) -> Page:
         session = Client()
         session.force_login(somebody(role))
-        context = chromium.new_context(base_url=console_url, **options)  # type: ignore[arg-type]
+        still = {"reduced_motion": "reduce", **options}  # colours are measured while nothing moves
+        context = chromium.new_context(base_url=console_url, **still)  # type: ignore[arg-type]
         contexts.append(context)
         cookie = session.cookies[settings.SESSION_COOKIE_NAME]
         context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": console_url}])
