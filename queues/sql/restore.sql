@@ -1,7 +1,8 @@
 -- restore(removal_id, after_turn, after_message_id, max_messages): put messages of a removal back, in their old order behind the
 -- cursor; call it with what it returns until last_turn is null. Dead letters are dead again, with all their story; what was
 -- ready or in flight can be received, what rested goes on resting until it is due, and where groups are limited a message takes the
--- last place of its lane. Deliveries and states are kept. Left in the trash, and counted as skipped: whose queue is gone, and whose
+-- last place of its lane; a dead letter holds its FIFO group again where nothing of it is under way (block_lane_on_dead).
+-- Deliveries and states are kept. Left in the trash, and counted as skipped: whose queue is gone, and whose
 -- deduplication id another message holds, or is being sent with at this moment.
 -- Locks the removal, then rows in order. Nobody waits for an id. Indexes: trash_pkey, trash_message (by any: see ack).
 create or replace function signalbox.restore(
@@ -106,12 +107,50 @@ begin
   )
   select count(*) into restored from gone;
   perform set_config('signalbox.restoring', 'off', true);
+  perform signalbox._hold_groups_again(v_ids);
   skipped := cardinality(v_ids) - restored;
   -- What somebody is putting back does not run out under his hands.
   update signalbox.removal r
   set restored = r.restored + restore.restored, expires_at = greatest(r.expires_at, clock_timestamp() + interval '1 hour')
   where r.removal_id = restore.removal_id;
   return next;
+end $$;
+
+-- Dead letters that are back hold their FIFO groups, as they did before they were deleted: the first of each group, unless
+-- another message of it is ready or in flight by now, or somebody lets one go at this moment. Never waits.
+-- Indexes: dead_letter_message_id_key (by any: see ack), lane_slot_lane.
+create or replace function signalbox._hold_groups_again(p_message_ids bigint[]) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+  v_letter record;
+begin
+  for v_letter in
+    select d.source_queue_id as queue_id, coalesce(d.group_id, '') as lane, min(d.message_id) as message_id
+    from signalbox.dead_letter d
+    join signalbox.queue q on q.queue_id = any(array[d.source_queue_id]) and q.block_lane_on_dead
+    where d.message_id = any(p_message_ids)
+    group by d.source_queue_id, coalesce(d.group_id, '')
+    order by 1, 2
+  loop
+    -- Who lets a message of the lane go holds this lock (_promote_lanes).
+    if signalbox._holds_groups(v_letter.queue_id)
+      and pg_try_advisory_xact_lock(hashtextextended(v_letter.queue_id || ':' || v_letter.lane, 2))
+    then
+      with held as (
+        insert into signalbox.lane_slot (message_id, queue_id, lane)
+        select v_letter.message_id, v_letter.queue_id, v_letter.lane
+        where not exists (
+          select from signalbox.lane_slot s where s.queue_id = v_letter.queue_id and s.lane = v_letter.lane
+        )
+        returning queue_id, lane
+      )
+      insert into signalbox.counter_delta (queue_id, event, amount, lane)
+      select h.queue_id, 48::smallint, -1, h.lane from held h; -- what left the lane is in it again
+    end if;
+  end loop;
 end $$;
 
 -- Group and body of a trashed message, from the log or where it was kept. One that has neither is an error, never a silent row.

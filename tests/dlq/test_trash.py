@@ -183,6 +183,34 @@ def test_messages_of_a_lane_wait_in_it_again_in_their_order(
     assert engine.counted() == engine.recounted() == (0, 0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("under_way", [False, True])
+def test_a_dead_letter_holds_its_group_again(make_engine: Callable[..., Engine], under_way: bool) -> None:
+    engine = make_engine(mode="fifo", block_lane_on_dead=True)
+    first, second, third = [engine.send(n, group_id="a") for n in range(3)]
+    assert engine.nack(engine.receive_one()[1], reason="rejected") == "dead"
+
+    job = deleted(Graveyard(engine))
+    ((received, handle, *_),) = engine.receive(10)
+    if not under_way:
+        engine.ack(handle)
+    undone(job)
+
+    assert received == second
+    if under_way:  # it goes on, and so does the group
+        engine.ack(handle)
+        assert [row[0] for row in engine.receive(10)] == [third]
+    else:
+        assert engine.receive(10) == []
+        letter = "array(select dead_letter_id from signalbox.dead_letter where message_id = %s)"
+        engine.rows(f"select signalbox.redrive({letter})", first)
+        for expected in (first, third):
+            ((received, handle, *_),) = engine.receive(10)
+            assert received == expected
+            engine.ack(handle)
+    engine.waiting()  # counters of the lane equal a recount
+    assert engine.counted() == engine.recounted()
+
+
 def test_an_id_that_another_message_holds_now_leaves_the_old_one_in_the_trash(
     make_engine: Callable[..., Engine],
 ) -> None:
