@@ -64,6 +64,12 @@ def patient_pages() -> Iterator[None]:
         yield
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Let each of several processes read its settings here too, after it has made a home of its own."""
+    del os.environ["DJANGO_SETTINGS_MODULE"]
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     server = EmbeddedPostgres(HOME)
     if server.is_running():
