@@ -16,7 +16,7 @@ demo: $(PRODUCT) ## Start everything on this machine, with traffic to look at
 
 test: lint ## Lint, then run every test
 	tests/system_packages.sh
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 lint: $(DEVELOPMENT) ## Style, types, import directions, templates
 	$(BIN)/ruff check .

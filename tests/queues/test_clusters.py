@@ -142,7 +142,7 @@ def test_a_cluster_knows_what_it_is_of(engine: Engine) -> None:
 def test_dying_again_of_the_same_after_a_redrive_is_noted(engine: Engine) -> None:
     letter = engine.die(1, error_class="A", error=engine.queue)
     other = engine.die(2, error_class="B", error=engine.queue)
-    engine.value("select count(*) from signalbox.redrive(%s, redrive_id => 12)", [letter, other])
+    engine.value("select count(*) from signalbox.redrive(%s, redrive_id => 712345678)", [letter, other])
     for row in engine.receive(2):
         engine.nack(row[1], reason="rejected", error_class="A", error=engine.queue)
     fold(engine)
@@ -152,7 +152,7 @@ def test_dying_again_of_the_same_after_a_redrive_is_noted(engine: Engine) -> Non
         " join signalbox.failure_cluster_queue q using (fingerprint) where q.queue_id = %s order by 1",
         engine.queue_id,
     )
-    assert [row[:2] for row in rows] == [("A", 12), ("B", None)]  # the second died of something new
+    assert [row[:2] for row in rows] == [("A", 712345678), ("B", None)]  # the second died of something new
 
 
 def test_what_is_over_is_forgotten_after_two_weeks(engine: Engine) -> None:

@@ -55,6 +55,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_count_trashed": ("signalbox._count_trashed(%(removal)s, 1)", NOTHING),
     "_empty_removal": ("signalbox._empty_removal(%(removal)s, 10)", 1),
     "_hold_keys_again": ("signalbox._hold_keys_again('{1}')", []),
+    "_hold_groups_again": ("signalbox._hold_groups_again('{1}')", NOTHING),
     "empty_trash": ("signalbox.empty_trash()", NUMBER),
     "hold_removal": ("signalbox.hold_removal(%(removal)s, 60)", True),
     "open_removal": ("signalbox.open_removal(60) > %(removal)s", True),
