@@ -1,4 +1,4 @@
-"""How long messages wait and how long work on them takes, counted by buckets: for histograms, history and service levels.
+"""How long messages wait and how long work on them takes, by buckets: for histograms and service levels.
 
 Claims and acknowledgements note milliseconds beside what they write anyway, and the fold counts them (`queues/sql/
 fold.sql`, `queue_durations.sql`). Everything here is cumulative: what happened within a stretch of time is the

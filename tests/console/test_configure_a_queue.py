@@ -126,7 +126,7 @@ def test_a_wait_target_between_the_bounds_is_refused_at_its_field(admin: Browser
     page = admin.submit(settings_path(engine), status=422, **{**form, "wait_target_seconds": "45"})
 
     assert "45 is not one of the available choices" in page.text
-    with pytest.raises(InvalidArgument, match="it must be one of 0.005, 0.025") as refused:
+    with pytest.raises(InvalidArgument, match=r"it must be one of 0\.005, 0\.025") as refused:
         configure_queue(engine.queue, {"wait_target_seconds": 45}, actor="ann")
     assert refused.value.field == "wait_target_seconds"
     assert get_queue(engine.queue).wait_target_seconds == 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from django.db import connection
@@ -14,7 +15,7 @@ from tests.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("commits")
 
-HALFWAY = [0.001, *[(low + high) / 2 for low, high in zip(BOUNDS, BOUNDS[1:], strict=False)], 200_000.0]
+HALFWAY = [0.001, *[(low + high) / 2 for low, high in pairwise(BOUNDS)], 200_000.0]
 """One duration within each bucket; those above a minute are far from any bound, whatever the machine adds."""
 SLOW = range(9, BUCKETS)
 """Buckets whose bounds lie minutes apart: a busy machine cannot push a message into the next."""
