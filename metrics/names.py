@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-
 PREFIX = "signalbox_"
 TENANT = ("tenant",)
 QUEUE = (*TENANT, "queue")
@@ -24,19 +22,12 @@ class Metric:
     labels: tuple[str, ...]
     help: str
 
-    def family(self) -> GaugeMetricFamily | CounterMetricFamily | HistogramMetricFamily:
-        """An empty family to add samples to."""
-        return _FAMILIES[self.type](self.name, self.help, labels=self.labels)
-
     def series(self) -> dict[str, tuple[str, ...]]:
         """The names that queries write, each with its labels."""
         if self.type != "histogram":
             return {self.name: self.labels}
         parts = {"_bucket": (*self.labels, "le"), "_sum": self.labels, "_count": self.labels}
         return {self.name + part: labels for part, labels in parts.items()}
-
-
-_FAMILIES = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily, "histogram": HistogramMetricFamily}
 
 
 def _gauge(name: str, text: str, labels: tuple[str, ...] = QUEUE) -> Metric:
@@ -272,7 +263,7 @@ QUEUE_METRICS = (
     RETENTION,
     VISIBILITY_TIMEOUT,
 )
-TENANT_METRICS = (
+TENANT_TOTALS = (
     TENANT_QUEUES,
     TENANT_MESSAGES,
     TENANT_OLDEST_VISIBLE_AGE,
@@ -281,9 +272,8 @@ TENANT_METRICS = (
     TENANT_REMOVED,
     TENANT_DEAD_LETTERED,
     TENANT_FIRST_RECEIVES,
-    TENANT_REFUSED,
 )
-FLEET_METRICS = (
+FLEET_TOTALS = (
     FLEET_QUEUES,
     FLEET_MESSAGES,
     FLEET_OLDEST_VISIBLE_AGE,
@@ -292,9 +282,9 @@ FLEET_METRICS = (
     FLEET_REMOVED,
     FLEET_DEAD_LETTERED,
     FLEET_FIRST_RECEIVES,
-    TRASH_MESSAGES,
-    TRASH_SECONDS_LEFT,
 )
+TENANT_METRICS = (*TENANT_TOTALS, TENANT_REFUSED)
+FLEET_METRICS = (*FLEET_TOTALS, TRASH_MESSAGES, TRASH_SECONDS_LEFT)
 POSTGRES_METRICS = (
     OLDEST_XMIN_AGE,
     OLDEST_XMIN_TRANSACTIONS,
