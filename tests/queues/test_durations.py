@@ -130,6 +130,23 @@ def test_what_a_transaction_folds_of_its_own_is_counted_once(engine: Engine) -> 
         assert (durations(engine).waits.total, durations(engine).work.total) == (1, 1)
 
 
+def test_a_restored_database_goes_on_from_its_last_fold(engine: Engine) -> None:
+    engine.send("x")
+    engine.ack(engine.receive_one()[1])
+    counted = durations(engine)
+    engine.connection.execute("begin")
+    try:
+        engine.value("select signalbox._rebase_counters()")
+        engine.value("select signalbox.fold()")
+
+        numbers = engine.value("select durations from signalbox.queue_durations(array[%s])", engine.queue_id)
+    finally:
+        engine.connection.execute("rollback")  # other tests' counters come back
+
+    assert Durations.of(numbers) == counted
+    assert (counted.waits.total, counted.work.total) == (1, 1)
+
+
 def test_nothing_is_lost_over_many_folds(engine: Engine) -> None:
     before = durations(engine)
     for _ in range(3):

@@ -245,6 +245,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "next_lane": ("signalbox.next_lane(%(queue_id)s)", "lane"),
     "purge": ("signalbox.purge(%(queue)s)", 2),
     "queue_durations": ("(signalbox.queue_durations(array[%(queue_id)s])).queue_id = %(queue_id)s", True),
+    "queue_leases": ("(signalbox.queue_leases(array[%(queue_id)s])).expired", NUMBER),
     "queue_numbers": ("(signalbox.queue_numbers(array[%(queue_id)s])).consumers", 0),
     "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 4),
     "receive": ("(signalbox.receive(%(queue)s)).message_id = %(message_id)s", True),

@@ -7,13 +7,17 @@ import subprocess
 import sys
 
 import pytest
+import requests
 from prometheus_client import CollectorRegistry, generate_latest
 
 from metrics import names
 from metrics.collector import render_process
-from signalbox import AsyncClient, Client, Sender, durations
+from signalbox import AsyncClient, Client, InvalidArgument, Sender, durations
+from signalbox.worker import Worker
+from signalbox.worker.exporting import exported
 from tests.engine import Engine
 from tests.metrics.exposition import Exposition
+from tests.ports import free_port
 
 
 def taken() -> tuple[int, int]:
@@ -70,6 +74,32 @@ def test_importing_the_client_does_not_import_prometheus_client() -> None:
     code = "import signalbox, sys; print('prometheus_client' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_a_worker_exports_its_own_on_a_port() -> None:
+    port = free_port()
+    durations.RECEIVE.observe(0.003)
+    with exported(port):
+        page = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=60).content
+
+    assert Exposition.parse(page).value("receive_duration_seconds_count") >= 1
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"http://127.0.0.1:{port}/metrics", timeout=60)
+
+
+@pytest.mark.parametrize("port", [0, 65_536, True])
+def test_what_is_no_port_is_refused(port: int) -> None:
+    with pytest.raises(InvalidArgument, match="must be from 1 to 65535") as refused:
+        Worker("", "orders", "tasks:handle", metrics_port=port)
+
+    assert refused.value.field == "metrics_port"
+
+
+def test_a_port_needs_prometheus_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durations, "KEPT", False)
+
+    with pytest.raises(InvalidArgument, match="needs prometheus-client"):
+        Worker("", "orders", "tasks:handle", metrics_port=9000)
 
 
 def test_a_registry_of_anybody_exports_what_the_console_exports() -> None:
