@@ -13,7 +13,7 @@ TENANT = ("tenant",)
 QUEUE = (*TENANT, "queue")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Metric:
     """One metric; `name` is whole, as queries write it, but for what a histogram's series append (`series`)."""
 
