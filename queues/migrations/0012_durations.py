@@ -12,10 +12,11 @@ alter table signalbox.counter_delta alter column waits_ms set storage plain;
 alter table signalbox.queue_stat add column durations bigint[];
 """
 
-# It returns one column more now; the script makes it anew after this migration.
+# The one returns one column more now; the script makes it anew after this migration. The other is written out where it was called.
 REPLACED = """
 drop function if exists signalbox._unfolded(bigint, bigint, bigint[]);
-delete from signalbox.sql_script where name = 'fold';
+drop function if exists signalbox._add_totals(bigint[], smallint[], bigint[]);
+delete from signalbox.sql_script where name in ('fold', 'queue_totals');
 """
 
 

@@ -2,7 +2,7 @@
 -- A delta is folded exactly once: it is visible in this fold's snapshot and was not in the last one's. One statement reads
 -- the deltas and takes the snapshot; readers add what the stored snapshot does not cover. Only one fold at a time
 -- (try-lock), and only in READ COMMITTED, or its snapshot could be older than the last fold's. Waits and work times are
--- counted by buckets on the way (queue_durations).
+-- counted by buckets on the way (queue_durations). Totals are indexed by event number; 48 leave room for events to come.
 -- Indexes: counter_delta_txid and settled_ids (BRIN on the transaction id).
 create or replace function signalbox.fold() returns integer[]
 language plpgsql
@@ -41,14 +41,24 @@ begin
     group by u.queue_id, u.event
     having sum(u.amount) <> 0
   ), timed as (
-    select t.queue_id, array_agg(t.place) as places, array_agg(t.amount) as amounts, array_agg(t.ms) as ms
+    select p.queue_id, array_agg(p.place) as places, array_agg(p.amount) as amounts
     from (
-      select d.queue_id, case d.event when 3 then 0 else 15 end + signalbox._duration_bucket(e.ms) as place,
-        sum(d.sign)::bigint as amount, sum(d.sign * e.ms::bigint)::bigint as ms
-      from deltas d, unnest(d.ms) e(ms)
-      group by 1, 2
-    ) t
-    group by t.queue_id
+      select t.queue_id, n.place, sum(n.amount)::bigint as amount
+      from (
+        select d.queue_id, case d.event when 3 then 0 else 15 end + signalbox._duration_bucket(e.ms) as place,
+          sum(d.sign) as amount, sum(d.sign * e.ms::bigint) as ms
+        from deltas d, unnest(d.ms) e(ms)
+        group by 1, 2
+      ) t
+      join signalbox.queue q on q.queue_id = t.queue_id
+      cross join lateral (
+        values (t.place, t.amount), (case when t.place > 15 then 32 else 31 end, t.ms),
+          (case when t.place <= signalbox._duration_bucket((q.wait_target_seconds * 1000)::integer) then 33 end, t.amount)
+      ) n(place, amount)
+      where n.place is not null
+      group by t.queue_id, n.place
+    ) p
+    group by p.queue_id
   ), noted as (
     insert into signalbox.fold (folded_at, snapshot)
     select clock_timestamp(), f.snapshot from fresh f limit 1
@@ -57,12 +67,15 @@ begin
     select distinct f.queue_id from fresh f
   ), stored as (
     insert into signalbox.queue_stat (queue_id, fold_id, folded_at, totals, durations)
-    select c.queue_id, n.fold_id, n.folded_at, signalbox._add_totals(b.totals, c.events, c.amounts),
-      signalbox._add_durations(b.durations, t.places, t.amounts, t.ms, (
-        select signalbox._duration_bucket((q.wait_target_seconds * 1000)::integer)
-        from signalbox.queue q
-        where q.queue_id = c.queue_id
-      ))
+    select c.queue_id, n.fold_id, n.folded_at,
+      array(
+        select coalesce(b.totals[e], 0) + coalesce(c.amounts[array_position(c.events, e::smallint)], 0)
+        from generate_series(1, 48) e
+      ),
+      case when t.queue_id is null then b.durations else array(
+        select coalesce(b.durations[e], 0) + coalesce(t.amounts[array_position(t.places, e)], 0)
+        from generate_series(1, 33) e
+      ) end
     from noted n
     cross join (
       select f.queue_id, array_agg(f.event) as events, array_agg(f.amount) as amounts from fresh f group by f.queue_id
@@ -171,14 +184,4 @@ language sql stable as $$
   select coalesce(min(x), p_xmax)
   from unnest(p_xip) x
   where pg_visible_in_snapshot(x::text::xid8, pg_current_snapshot()) or x = pg_current_xact_id_if_assigned()::text::bigint
-$$;
-
--- Totals are indexed by event number; 48 leave room for events to come.
-create or replace function signalbox._add_totals(p_totals bigint[], p_events smallint[], p_amounts bigint[]) returns bigint[]
-language sql immutable as $$
-  select array_agg(coalesce(p_totals[e.event], 0) + coalesce(a.amount, 0) order by e.event)
-  from generate_series(1, 48) e(event)
-  left join (
-    select g.event, sum(g.amount)::bigint as amount from unnest(p_events, p_amounts) g(event, amount) group by g.event
-  ) a on a.event = e.event
 $$;

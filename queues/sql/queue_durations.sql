@@ -31,28 +31,7 @@ $$;
 -- Inlined by the planner.
 create or replace function signalbox._duration_bucket(p_ms integer) returns integer
 language sql immutable as $$
-  select 15 - width_bucket(-p_ms, array[
+  select 15 - width_bucket(-p_ms::double precision, array[
     -86400000, -21600000, -3600000, -900000, -300000, -60000, -30000, -10000, -5000, -1000, -500, -100, -25, -5
-  ])
-$$;
-
--- Durations with those of one more fold: how many fell into each place, and their milliseconds. Waits up to the bucket
--- p_target met the queue's target.
-create or replace function signalbox._add_durations(
-  p_durations bigint[], p_places integer[], p_amounts bigint[], p_ms bigint[], p_target integer
-) returns bigint[]
-language sql immutable as $$
-  select case when p_places is null then p_durations else (
-    select array_agg(coalesce(p_durations[n.place], 0) + coalesce(a.amount, 0) order by n.place)
-    from generate_series(1, 33) n(place)
-    left join (
-      select g.place, sum(g.amount)::bigint as amount
-      from unnest(p_places, p_amounts, p_ms) t(place, amount, ms)
-      cross join lateral (
-        values (t.place, t.amount), (case when t.place > 15 then 32 else 31 end, t.ms),
-          (case when t.place <= p_target then 33 end, t.amount)
-      ) g(place, amount)
-      group by g.place
-    ) a on a.place = n.place
-  ) end
+  ]::double precision[])
 $$;

@@ -41,8 +41,6 @@ NOTHING = (None, "")
 CALLS: dict[str, tuple[str, Any]] = {
     "_ack_claims": ("(signalbox._ack_claims(array[%(handle)s])).acked", True),
     "_refuse_claim": ("signalbox._refuse_claim('q', 1, 0, null)", Refusal("SB400")),
-    "_add_durations": ("(signalbox._add_durations('{5}', '{1,16}', '{2,3}', '{4,6}', 1))[31:33]", [4, 6, 2]),
-    "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
     "_audit_hash": (
         "signalbox._audit_hash(e, 1, e.hash) is null from (select (null::signalbox.audit_event).*) e",
         True,
