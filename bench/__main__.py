@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from bench.comparison import Arena, compare
+from bench.exporter import measure_exporter
 from bench.fairness import measure_fairness
 from bench.graves import measure_graves
 from bench.growth import DRAIN, WAITING, measure_growth
@@ -50,9 +51,10 @@ def main() -> None:
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
         redrives = measure_redrives(arena, options.scale, options.rounds, say) if options.redrive else []
         graves = measure_graves(connection, server, options.scale, say) if options.dead_letters else []
+        exporter = measure_exporter(connection, server, options.scale, say) if options.exporter else []
         version = server_version(connection.info.server_version)
         report = Report(
-            sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves
+            sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves, exporter
         )
     print(report.text())
     if options.json:
@@ -75,6 +77,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--dead-letters", action="store_true", help="also time the pages of 5 million dead letters in 500 clusters"
     )
+    parser.add_argument("--exporter", action="store_true", help="also time scrapes and readings at up to 10,000 queues")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
     parser.add_argument("--pgmq", action="store_true", help="compare pgmq too, whose SQL is fetched from PyPI")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from bench.comparison import Results, Sample
+from bench.exporter import ExporterTime, exporter_lines
 from bench.fairness import Waits
 from bench.graves import PageTime, graves_lines
 from bench.measuring import Cost
@@ -36,6 +37,7 @@ class Report:
     fairness: list[Waits]
     redrives: list[RedriveSample]
     graves: list[PageTime]
+    exporter: list[ExporterTime]
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -50,11 +52,15 @@ class Report:
             lines += ["", *peer_lines(self.peers)]
         if self.fairness:
             lines += ["", *_fairness_lines(self.fairness)]
+        return "\n".join([*lines, *self._pages()])
+
+    def _pages(self) -> Iterator[str]:
         if self.redrives:
-            lines += ["", *redrive_lines(self.redrives)]
+            yield from ("", *redrive_lines(self.redrives))
         if self.graves:
-            lines += ["", *graves_lines(self.graves)]
-        return "\n".join(lines)
+            yield from ("", *graves_lines(self.graves))
+        if self.exporter:
+            yield from ("", *exporter_lines(self.exporter))
 
     def json(self) -> str:
         document = {
@@ -68,6 +74,7 @@ class Report:
             "fairness": [asdict(waits) for waits in self.fairness],
             "redrives": list(redrive_measurements(self.redrives)),
             "dead_letters": [asdict(page) for page in self.graves],
+            "exporter": [asdict(times) for times in self.exporter],
         }
         return json.dumps(document, indent=2)
 

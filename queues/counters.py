@@ -205,6 +205,7 @@ def _numbers(
 ) -> QueueNumbers:
     earlier, seconds = earlier or totals, earlier_seconds or 1.0
     sums = _sums()
+    totals, earlier = _whole(totals, sums.events), _whole(earlier, sums.events)
     added, removed = _total(totals, sums.added), _total(totals, sums.removed)
     return QueueNumbers(
         queue_id=queue.queue_id,
@@ -242,6 +243,8 @@ class _Sums:
     dead_lettered: dict[str, list[int]]
     added: list[int]
     removed: list[int]
+    events: int
+    """How many entries an array needs for all of them; an old one may be shorter."""
 
 
 @cache
@@ -262,7 +265,12 @@ def _sums() -> _Sums:
         dead_lettered={reason: [position[f"dead_{reason}"]] for reason in DEAD_REASONS},
         added=[event[0] for event in entered],
         removed=[event[0] for event in left],
+        events=max(position.values()) + 1,
     )
+
+
+def _whole(totals: list[int], events: int) -> list[int]:
+    return totals if len(totals) >= events else totals + [0] * (events - len(totals))
 
 
 def _depth(totals: list[int], state: str) -> int:
@@ -271,4 +279,4 @@ def _depth(totals: list[int], state: str) -> int:
 
 
 def _total(totals: list[int], positions: list[int]) -> int:
-    return sum([totals[position] for position in positions if position < len(totals)])
+    return sum(map(totals.__getitem__, positions))

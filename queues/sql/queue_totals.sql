@@ -29,7 +29,10 @@ begin
   )
   select q.queue_id, case
       when f.queue_id is null and s.totals is not null then s.totals
-      else signalbox._add_totals(s.totals, f.events, f.amounts)
+      else array(
+        select coalesce(s.totals[e], 0) + coalesce(f.amounts[array_position(f.events, e::smallint)], 0)
+        from generate_series(1, 48) e
+      )
     end
   from signalbox.queue q
   left join lateral (

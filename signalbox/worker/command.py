@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--bodies", metavar="WHERE", help="large bodies: a folder or module:function (SIGNALBOX_BODIES)")
     if given := os.environ.get("SIGNALBOX_BODIES"):
         parser.set_defaults(bodies=given)
+    add("--metrics-port", type=int, metavar="N", help="serve /metrics with the durations of its calls there (nowhere)")
     add("--consumer", metavar="NAME", help="the worker's name in the console (host:pid)")
     add(
         "--no-prepare",

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from signalbox import arguments
 from signalbox.errors import InvalidArgument
+from signalbox.worker import exporting
 from signalbox.worker.handlers import Handler, name_of
 
 #: A message whose ack waits is done, and would be done again after a crash: so neither long, in seconds, nor many.
@@ -50,6 +51,8 @@ class Options:
     bodies: str | None = None
     #: The worker's name in the console; None: host:pid.
     consumer: str | None = None
+    #: Where Prometheus finds what this worker's calls to the database take; None: nowhere.
+    metrics_port: int | None = None
     #: `module:function` that prepares a child process and loads the handler in it.
     environment: str | None = None
     #: As for `psycopg.connect`; None behind PgBouncer in transaction mode.
@@ -60,6 +63,7 @@ class Options:
         arguments.optional_text("consumer", self.consumer)
         arguments.optional_text("bodies", self.bodies)
         arguments.count("concurrency", self.concurrency)
+        exporting.check(self.metrics_port)
         if self.prefetch != 0:
             arguments.count("prefetch", self.prefetch)
         if self.tasks_per_process is not None:

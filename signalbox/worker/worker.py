@@ -7,6 +7,7 @@ import logging
 import signal
 from dataclasses import dataclass, field
 
+from signalbox.worker.exporting import exported
 from signalbox.worker.options import Options
 from signalbox.worker.shift import Shift
 
@@ -37,7 +38,8 @@ class Worker(Options):
         """Work until `stop` is called or this is cancelled, in an event loop of yours."""
         self._loop = asyncio.get_running_loop()
         self._shift = Shift(self)
-        await self._shift.work()
+        with exported(self.metrics_port):
+            await self._shift.work()
 
     def stop(self) -> None:
         """Claim nothing more and finish what runs; called again, stop at once. From any thread."""

@@ -15,7 +15,17 @@ from bench.senders import HABITS as SENDING_HABITS
 from bench.workers import HABITS
 
 PROJECT = Path(__file__).parents[2]
-OPTIONS = ["--growth", "--snapshot", "3", "--worker", "--sender", "--fairness", "--redrive", "--dead-letters"]
+OPTIONS = [
+    "--growth",
+    "--snapshot",
+    "3",
+    "--worker",
+    "--sender",
+    "--fairness",
+    "--redrive",
+    "--dead-letters",
+    "--exporter",
+]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
 
@@ -55,6 +65,11 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
         assert page["letters"] == 20_000
         assert 0 < page["median_ms"] <= page["p95_ms"]
         assert f"{page['page']} " in process.stdout
+    assert [times["queues"] for times in report["exporter"]] == [1, 2, 4, 40]
+    for times in report["exporter"]:
+        assert times["series"] > 60 * times["queues"]
+        assert times["read_ms"] > 0
+        assert f"{times['queues']} " in process.stdout
     assert [waits["messages"] for waits in report["fairness"]] == [1000] * 3
     alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
     assert alone == ahead == 1

@@ -18,6 +18,7 @@ import uvicorn
 import yaml
 
 from dashboards import build
+from metrics import snapshot
 from tests.engine import Engine
 from tests.ports import free_port
 
@@ -59,12 +60,15 @@ def console(commits: None) -> Iterator[int]:
     finally:
         server.should_exit = True
         thread.join()
+        snapshot.snapshot.rest()
 
 
 @pytest.fixture
 def prometheus(console: int, tmp_path: Path) -> Iterator[Prometheus]:
     """A Prometheus of its own that scrapes the console every second and has loaded our rules."""
-    scrape = {"job_name": "signalbox", "static_configs": [{"targets": [f"127.0.0.1:{console}"]}]}
+    target = {"targets": [f"127.0.0.1:{console}"]}
+    queues = {"__metrics_path__": "/metrics/queues", "page": "queues"}
+    scrape = {"job_name": "signalbox", "static_configs": [target, {**target, "labels": queues}]}
     settings = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "rule_files": [str(RULES)],
