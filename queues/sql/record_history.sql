@@ -70,7 +70,7 @@ begin
       case when n.fold_id > p_since then signalbox._happened(b.totals) else signalbox._happened(n.totals) end as happened_before,
       case when n.fold_id > p_since then signalbox._counts_between(n.durations, b.durations, 1) end as waits,
       case when n.fold_id > p_since then signalbox._counts_between(n.durations, b.durations, 16) end as work,
-      case when n.fold_id > p_since or (signalbox._depths(n.totals))[1] > 0 then signalbox.oldest_visible_at(q.queue_id) end as oldest_at,
+      o.at as oldest_at,
       coalesce(r.refused, 0) as refused
     from signalbox.queue q
     cross join lateral (
@@ -88,6 +88,7 @@ begin
       limit 1
     ) b on true
     left join refusing r on r.queue_id = q.queue_id
+    cross join lateral signalbox._oldest_visible(q.queue_id) o
   ), counted as materialized (
     select s.queue_id, s.tenant_id, s.keeps_dead, s.changed, s.seconds, s.oldest_at, s.refused, s.waits, s.work,
       s.depths[1] as ready, s.depths[2] as scheduled, s.depths[3] as waiting, s.depths[4] as leased,
