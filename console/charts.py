@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from console import wording
+from console.time_axis import TimeAxis
 
 PLOT_WIDTH, PLOT_HEIGHT = 600, 100  # stretched to its box; lines keep their width, text stays outside
 SECONDS_STEPS = (
@@ -66,6 +67,17 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """Something that happened at one moment; the page that shows the chart lists it, with a link."""
+
+    at: datetime
+    number: int
+    words: str
+    tone: str
+    url: str = ""
+
+
+@dataclass(frozen=True)
 class Chart:
     """A drawn time series; `components/_chart.html` shows it. `subtitle` gives way to values pointed at."""
 
@@ -77,7 +89,9 @@ class Chart:
     y_labels: Sequence[str]  # from top to bottom
     times: Sequence[datetime]
     threshold_y: float | None
-    rows: Sequence[tuple[datetime, Sequence[str]]]  # the newest first
+    rows: Sequence[tuple[datetime | str, Sequence[str]]]  # the newest first
+    x_labels: Sequence[str] = ()  # from the oldest to the newest; empty where the last point is now
+    marks: Sequence[tuple[float, Mark]] = ()  # and where they stand
 
     @property
     def empty(self) -> bool:
@@ -98,8 +112,13 @@ def draw(
     subtitle: str = "",
     say: Callable[[float | None], str] = wording.number,
     threshold: float | None = None,
+    axis: TimeAxis | None = None,
+    marks: Sequence[Mark] = (),
 ) -> Chart:
-    """Draw `series` over `times`, which are evenly spaced; `say` words one value."""
+    """Draw `series` over `times`, which are evenly spaced; `say` words one value.
+
+    With an `axis` the chart says its moments in UTC; without, how long ago they were.
+    """
     known = [value for one in series for value in one.values if value is not None]
     top = _ceiling(max([*known, threshold or 0.0]), say)
     words = [[say(one.values[index]) for one in series] for index in range(len(times))]
@@ -108,17 +127,27 @@ def draw(
         subtitle=subtitle,
         summary=_summary(title, series, say),
         strokes=[_stroke(one, top, say) for one in series],
-        hits=_hits(times, series, words),
+        hits=_hits(times, series, words, axis),
         y_labels=[_tick(value, say) for value in (top, top / 2, 0.0)],
         times=times,
         threshold_y=None if threshold is None else _y(threshold, top),
-        rows=list(zip(reversed(times), reversed(words), strict=True)),
+        rows=[
+            (axis.words(at) if axis else at, said) for at, said in zip(reversed(times), reversed(words), strict=True)
+        ],
+        x_labels=axis.labels if axis else (),
+        marks=_placed(marks, axis) if axis else (),
     )
+
+
+def _placed(marks: Sequence[Mark], axis: TimeAxis) -> list[tuple[float, Mark]]:
+    """The marks that lie within the chart, and where."""
+    places = [(axis.position(mark.at), mark) for mark in marks]
+    return [(round(place * PLOT_WIDTH, 1), mark) for place, mark in places if place is not None]
 
 
 def _stroke(series: Series, top: float, say: Callable[[float | None], str]) -> Stroke:
     runs = _runs(series.values, top)
-    line = " ".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in run) for run in runs)
+    line = " ".join(_drawn(run) for run in runs)
     area = " ".join(_closed(run) for run in runs) if series.filled else ""
     return Stroke(series.label, series.tone, line, area, say(series.values[-1]) if series.values else "")
 
@@ -134,6 +163,12 @@ def _runs(values: Sequence[float | None], top: float) -> list[list[Point]]:
     return [run for run in runs if run]
 
 
+def _drawn(run: list[Point]) -> str:
+    """A line through a run; a point that stands alone becomes a dot, as wide as the line."""
+    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in run)
+    return path if len(run) > 1 else path + "h.1"
+
+
 def _closed(run: list[Point]) -> str:
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in run)
     return f"M{run[0][0]:.1f} {PLOT_HEIGHT}L{path}L{run[-1][0]:.1f} {PLOT_HEIGHT}Z"
@@ -147,13 +182,16 @@ def _y(value: float, top: float) -> float:
     return PLOT_HEIGHT - value / top * PLOT_HEIGHT
 
 
-def _hits(times: Sequence[datetime], series: Sequence[Series], words: list[list[str]]) -> list[Hit]:
+def _hits(
+    times: Sequence[datetime], series: Sequence[Series], words: list[list[str]], axis: TimeAxis | None
+) -> list[Hit]:
     width = PLOT_WIDTH / max(len(times) - 1, 1)
+    when = axis.words if axis else lambda moment: f"{moment.astimezone(UTC):%H:%M:%S}"
     return [
         Hit(
             x=round(_x(index, len(times)) - width / 2, 1),
             width=round(width, 1),
-            words=f"{moment.astimezone(UTC):%H:%M:%S} UTC · "
+            words=f"{when(moment)} UTC · "
             + " · ".join(f"{one.label} {said}" for one, said in zip(series, words[index], strict=True)),
         )
         for index, moment in enumerate(times)

@@ -18,6 +18,7 @@ from console.pages import (
     deletions,
     exports,
     health,
+    history,
     lanes,
     masking,
     messages,
@@ -93,6 +94,7 @@ queue_urls = [
     path("consumers", consumers.of_queue, name="queue_consumers"),
     path("settings", queue_settings.edit, name="queue_settings"),
     path("audit", audit.of_queue, name="queue_audit"),
+    path("history", history.of_queue, name="queue_history"),
 ]
 
 cluster_urls = [
@@ -172,6 +174,8 @@ urlpatterns = [
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
     path("tenants", tenants.browse, name="tenants"),
     path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
+    path("tenants/<row:tenant_id>/history", history.of_tenant_queues, name="tenant_history"),
+    path("history", history.of_all, name="history"),
     path("audit", audit.browse, name="audit"),
     path("masking", masking.browse, name="masking"),
     path("masking/<row:rule_id>/remove", masking.remove, name="masking_remove"),

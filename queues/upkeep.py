@@ -30,6 +30,7 @@ PULSE_SECONDS = 0.02  # how long a sleeping receiver may wait for the announceme
 FLOOR_SECONDS = 0.1
 ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
 RECONNECT_SECONDS = 1.0
+RECORD_SECONDS = 9.0  # less than a bucket of history, so that none is passed by
 DETACH_PATIENCE = "2s"  # the next try is ten minutes later
 
 
@@ -198,7 +199,7 @@ class Chores(Rounds):
         self.steps = [
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("empty_trash", 2.0, self._call("empty_trash")),
-            Step("record_history", 10.0, self._call("record_history")),
+            Step("record_history", RECORD_SECONDS, self._call("record_history")),
             Step("weigh", 1.0, self._call("weigh")),
             Step("log_warnings", 10.0, self._call("log_warnings")),
             Step("fold_clusters", 5.0, self._call("fold_clusters")),

@@ -1,16 +1,22 @@
 -- clean_up(): rows of the engine's own that nobody reads any longer: folds and totals of ten minutes ago (never a queue's
--- latest), history of two hours ago, consumers unseen for a day; and BRIN summaries brought up to date.
+-- latest), what says which history was recorded, consumers unseen for a day; and BRIN summaries brought up to date.
 create or replace function signalbox.clean_up() returns bigint
 language plpgsql
 as $$
 declare
   v_deleted bigint := 0;
   v_rows bigint;
+  v_recorded bigint;
   v_index regclass;
 begin
+  -- Nor that from which history counts on (record_history).
+  select coalesce(max(r.fold_id), 0) into v_recorded from signalbox.history_record r where r.step_seconds = 10;
   delete from signalbox.queue_stat s
   where s.folded_at < clock_timestamp() - interval '10 minutes'
-    and exists (select from signalbox.queue_stat n where n.queue_id = s.queue_id and n.fold_id > s.fold_id);
+    and exists (
+      select from signalbox.queue_stat n
+      where n.queue_id = s.queue_id and n.fold_id > s.fold_id and (n.fold_id <= v_recorded or s.fold_id > v_recorded)
+    );
   get diagnostics v_rows = row_count;
   v_deleted := v_deleted + v_rows;
   -- Lanes that have been empty for a minute leave no row.
@@ -23,11 +29,16 @@ begin
     and f.fold_id < (select max(n.fold_id) from signalbox.fold n where n.folded_at < clock_timestamp() - interval '5 minutes');
   get diagnostics v_rows = row_count;
   v_deleted := v_deleted + v_rows;
-  delete from signalbox.queue_history h
-  where h.bucket_at < clock_timestamp() - interval '2 hours'
-    and exists (select from signalbox.queue_history n where n.queue_id = h.queue_id and n.bucket_at > h.bucket_at);
+  -- What was recorded when, and history from before its time had a partition; never what is not added up yet.
+  delete from signalbox.history_record r
+  using signalbox._history_steps() s
+  where r.step_seconds = s.step_seconds and r.bucket_at < clock_timestamp() - s.kept - s.part - interval '1 hour'
+    and not exists (select from signalbox.history_record n where n.step_seconds = r.step_seconds having max(n.bucket_at) = r.bucket_at);
   get diagnostics v_rows = row_count;
   v_deleted := v_deleted + v_rows;
+  delete from signalbox.queue_history_default h where h.bucket_at < clock_timestamp() - interval '3 hours';
+  delete from signalbox.queue_history_minute_default h where h.bucket_at < clock_timestamp() - interval '2 days';
+  delete from signalbox.queue_history_ten_minutes_default h where h.bucket_at < clock_timestamp() - interval '16 days';
   -- What came before its day had a partition, and the trace of redrives that no dead letter can still ask for.
   delete from signalbox.settled_default s where s.settled_at < clock_timestamp() - signalbox.history_kept();
   delete from signalbox.failure_default f where f.failed_at < clock_timestamp() - signalbox.history_kept();

@@ -1,38 +1,57 @@
--- drop_history(): drop a partition that no retention needs any longer: days of settled and failed deliveries, quarter days
--- of deduplication. One a call, so that the lock on its parent is short; never waits for a reader, since acks would wait
--- behind it. Returns what was dropped; call it until that is nothing, or again later.
+-- drop_history(): drop a partition that nobody needs any longer: days of settled and failed deliveries, quarter days
+-- of deduplication, parts of queue history that are in the next coarser step. One a call, so that the lock on its parent is
+-- short; never waits for a reader, since acks would wait behind it. Returns what was dropped; call it until that is nothing,
+-- or again later.
 create or replace function signalbox.drop_history() returns text[]
 language plpgsql
 set lock_timeout = '20ms'
 as $$
 declare
-  v_partition record;
-  v_keep interval := signalbox.history_kept();
+  v_name text;
 begin
-  for v_partition in
-    select c.relname,
-      case when c.relname ~ '^dedup_\d{10}$'
-        then to_timestamp(right(c.relname, 10), 'YYYYMMDDHH24')::timestamp at time zone 'UTC' + interval '6 hours'
-        else to_timestamp(right(c.relname, 8), 'YYYYMMDD')::timestamp at time zone 'UTC' + interval '1 day'
-      end as ends_at,
-      case when c.relname ~ '^dedup' then interval '25 hours' else v_keep end as keep
-    from pg_inherits i
-    join pg_class c on c.oid = i.inhrelid
-    where i.inhparent in ('signalbox.settled'::regclass, 'signalbox.failure'::regclass, 'signalbox.dedup'::regclass)
-      and c.relname ~ '_(\d{8}|\d{10})$'
-  loop
-    if v_partition.ends_at < clock_timestamp() - v_partition.keep then
-      begin
-        execute format('drop table signalbox.%I', v_partition.relname);
-        return array[v_partition.relname::text];
-      exception
-        when lock_not_available then
-          null;
-      end;
-    end if;
+  for v_name in select u.name from signalbox._unneeded_history() u loop
+    begin
+      execute format('drop table signalbox.%I', v_name);
+      return array[v_name];
+    exception
+      when lock_not_available then
+        null;
+    end;
   end loop;
   return '{}';
 end $$;
+
+-- The partitions that are older than they are kept.
+create or replace function signalbox._unneeded_history() returns table (name text)
+language sql stable as $$
+  with kept as materialized (
+    select signalbox.history_kept() as history_kept
+  ), kinds as (
+    select p.parent, p.part, p.kept from kept k, lateral (values
+      ('settled', interval '1 day', k.history_kept), ('failure', interval '1 day', k.history_kept),
+      ('dedup', interval '6 hours', interval '25 hours')
+    ) p(parent, part, kept)
+    union all
+    select s.table_name, s.part, s.kept from signalbox._history_steps() s
+  ), partitions as (
+    select c.relname::text as name, k.parent, k.kept,
+      to_timestamp(rpad(substring(c.relname from '_(\d{8}|\d{10})$'), 10, '0'), 'YYYYMMDDHH24')::timestamp at time zone 'UTC'
+        + k.part as ends_at
+    from kinds k
+    join pg_inherits i on i.inhparent = ('signalbox.' || k.parent)::regclass
+    join pg_class c on c.oid = i.inhrelid and c.relname ~ '_(\d{8}|\d{10})$'
+  )
+  select p.name
+  from partitions p
+  where p.ends_at < clock_timestamp() - p.kept
+    and not exists (
+      select
+      from signalbox._history_steps() s
+      cross join lateral signalbox._due_history(s.step_seconds, s.next_seconds) d
+      where s.table_name = p.parent and s.next_seconds is not null and d.bucket_at < p.ends_at
+    )
+  order by p.ends_at
+$$;
 
 -- How long history and bodies are kept: as long as the longest retention of any queue, and a day more.
 create or replace function signalbox.history_kept() returns interval

@@ -1,6 +1,6 @@
--- ensure_partitions(): segments of the log for the next four million ids, days of history for a week, quarter
--- days of deduplication for one. Also closes segments that are full, and moves a segment that has been open for a day on to
--- the next, so that quiet systems age out too. Returns what was made.
+-- ensure_partitions(): segments of the log for the next four million ids, days of history for a week, quarter days of
+-- deduplication for one, the parts of queue history for now and what comes next. Also closes segments that are full, and
+-- moves a segment that has been open for a day on to the next, so that quiet systems age out too. Returns what was made.
 create or replace function signalbox.ensure_partitions() returns text[]
 language plpgsql
 set lock_timeout = '200ms'
@@ -12,6 +12,7 @@ declare
   v_number bigint;
   v_made text[] := '{}';
   v_at timestamptz;
+  v_step record;
 begin
   if not pg_try_advisory_xact_lock(hashtext('signalbox.partitions'), 0) then
     return null;
@@ -52,6 +53,12 @@ begin
   for h in 0..3 loop
     v_at := date_bin('6 hours', clock_timestamp(), timestamptz '2000-01-01 00:00+00') + h * interval '6 hours';
     v_made := v_made || signalbox._ensure_period('dedup', v_at, v_at + interval '6 hours', 'YYYYMMDDHH24');
+  end loop;
+  for v_step in select * from signalbox._history_steps() loop
+    for n in 0..1 loop
+      v_at := date_bin(v_step.part, clock_timestamp(), timestamptz '2000-01-01 00:00+00') + n * v_step.part;
+      v_made := v_made || signalbox._ensure_period(v_step.table_name, v_at, v_at + v_step.part, 'YYYYMMDDHH24');
+    end loop;
   end loop;
   return v_made;
 end $$;

@@ -29,6 +29,10 @@ PATHS = [
     "/queues/Q/consumers",
     "/queues/Q/settings",
     "/queues/Q/audit",
+    "/queues/Q/history?range=15m",
+    "/queues/Q-dlq/history",
+    "/history?range=7d",
+    "/tenants/1/history?from=2020-01-01T00:00",
     "/queues/Q/send",
     "/queues/Q/purge",
     "/dead-letters?q=queue:Q",
@@ -250,9 +254,9 @@ def test_a_filter_underlines_its_mistake_until_it_is_edited(open_console: OpenCo
 def test_a_chart_is_read_with_the_arrow_keys(open_console: OpenConsole, engine: Engine) -> None:
     engine.rows(
         "insert into signalbox.queue_history (queue_id, bucket_at, seconds, ready, scheduled, leased, dead, published,"
-        " delivered, acked, nacked, dead_lettered, removed, totals)"
-        " select %s, date_bin('10 s', now(), '2000-01-01') - n * interval '10 s', 10, n, 0, 0, 0, 0, 0, 0, 0, 0, 0,"
-        " '{}' from generate_series(0, 20) n returning 1",
+        " delivered, acked, nacked, dead_lettered, removed)"
+        " select %s, date_bin('10 s', now(), '2000-01-01') - n * interval '10 s', 10, n, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+        " from generate_series(0, 20) n returning 1",
         engine.queue_id,
     )
     page = open_console()

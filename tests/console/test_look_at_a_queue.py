@@ -53,9 +53,9 @@ def test_charts_say_that_there_is_no_history_yet(viewer: Browser, engine: Engine
 def test_charts_come_with_words_and_a_table(viewer: Browser, engine: Engine) -> None:
     engine.rows(
         "insert into signalbox.queue_history (queue_id, bucket_at, seconds, ready, scheduled, leased, dead,"
-        " oldest_ready_age_seconds, published, delivered, acked, nacked, dead_lettered, removed, totals)"
+        " oldest_ready_age_seconds, published, delivered, acked, nacked, dead_lettered, removed)"
         " select %s, date_bin('10 s', now(), '2000-01-01') - n * interval '10 s', 10, n, 0, 0, 0, 1.5,"
-        " 20, 0, 10, 0, 0, 0, '{}' from generate_series(0, 9) n returning 1",
+        " 20, 0, 10, 0, 0, 0 from generate_series(0, 9) n returning 1",
         engine.queue_id,
     )
 

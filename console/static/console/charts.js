@@ -7,7 +7,7 @@ function readOut(figure, index) {
   const at = Math.min(Math.max(index, 0), hits.length - 1);
   for (const hit of hits) hit.classList.toggle("at", hit === hits[at]);
   latest.set(figure, at);
-  figure.querySelector(".readout").textContent = hits[at].dataset.words;
+  figure.querySelector(".readout").textContent = hits[at].textContent;
 }
 
 function putBack(figure) {
