@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console import fleet, old_snapshots, queue_filter
+from console import diagnoses, fleet, old_snapshots, queue_filter
 from console.filterbar import FilterBar, Suggestion, typed
 from console.fleet import Standing
 from console.htmx import render_page
@@ -19,6 +19,7 @@ from console.roles import requires
 from console.verdicts import Verdict
 from console.wording import plural
 from dlq.filters import FilterError
+from metrics.diagnosis import Diagnosis
 from metrics.xmin_holders import read_holders
 from queues.counters import QueueNumbers
 from queues.history import sparklines
@@ -33,6 +34,7 @@ class Row:
     numbers: QueueNumbers
     verdict: Verdict
     ready_history: Sequence[float]
+    diagnosis: Diagnosis
 
 
 @require_safe
@@ -76,10 +78,17 @@ def _bar(text: str, mistake: FilterError | None) -> FilterBar:
 
 
 def _rows(standings: Sequence[Standing]) -> list[Row]:
-    """The rows of one page; their histories are one query."""
+    """The rows of one page; their histories are one query, their diagnoses as many as for one queue."""
     histories = sparklines([standing.numbers.queue_id for standing in standings])
+    explained = diagnoses.read_diagnoses([standing.numbers for standing in standings])
     return [
-        Row(one.numbers, one.verdict, [point.ready for point in histories[one.numbers.queue_id]]) for one in standings
+        Row(
+            one.numbers,
+            one.verdict,
+            [point.ready for point in histories[one.numbers.queue_id]],
+            explained[one.numbers.queue_id],
+        )
+        for one in standings
     ]
 
 
