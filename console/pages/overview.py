@@ -20,7 +20,7 @@ from console.verdicts import Verdict
 from console.wording import plural
 from dlq.filters import FilterError
 from metrics.diagnosis import Diagnosis
-from metrics.xmin_holders import read_holders
+from metrics.xmin_holders import Holder, read_holders
 from queues.counters import QueueNumbers
 from queues.history import sparklines
 
@@ -49,6 +49,7 @@ def show(request: HttpRequest) -> HttpResponse:
     except FilterError as error:
         mistake = error
     start = _start(request, len(standings))
+    holders = read_holders()
     return render_page(
         request,
         "overview/show.html",
@@ -56,8 +57,8 @@ def show(request: HttpRequest) -> HttpResponse:
         {
             "title": "Overview",
             "fleet": now,
-            "old_snapshot": old_snapshots.warning(read_holders()),
-            "rows": _rows(standings[start : start + PAGE_QUEUES]),
+            "old_snapshot": old_snapshots.warning(holders),
+            "rows": _rows(standings[start : start + PAGE_QUEUES], holders),
             "selected": len(standings),
             "pager": _pager(request, start, len(standings)),
             "bar": _bar(text, mistake),
@@ -77,10 +78,10 @@ def _bar(text: str, mistake: FilterError | None) -> FilterBar:
     )
 
 
-def _rows(standings: Sequence[Standing]) -> list[Row]:
+def _rows(standings: Sequence[Standing], holders: Sequence[Holder]) -> list[Row]:
     """The rows of one page; their histories are one query, their diagnoses as many as for one queue."""
     histories = sparklines([standing.numbers.queue_id for standing in standings])
-    explained = diagnoses.read_diagnoses([standing.numbers for standing in standings])
+    explained = diagnoses.read_diagnoses([standing.numbers for standing in standings], holders)
     return [
         Row(
             one.numbers,

@@ -71,19 +71,22 @@ def diagnose(evidence: Evidence) -> Diagnosis:
 
 
 def has_backlog(evidence: Evidence) -> bool:
-    """Something waits that should not: for a while already, or with nobody who could take it."""
+    """Something waits: for a while already, with nobody who could take it, or until it is due."""
     numbers = evidence.numbers
-    if numbers.is_dead_letter_queue or not evidence.waiting:
+    if numbers.is_dead_letter_queue:
         return False
-    waits = (numbers.oldest_ready_age_seconds or 0.0) >= BACKLOG_SECONDS
-    return waits or numbers.paused or not numbers.consumers or bool(numbers.waiting and not numbers.ready)
+    if not evidence.waiting:
+        return bool(numbers.scheduled)
+    oldest = max(numbers.oldest_ready_age_seconds or 0.0, evidence.lanes.oldest_seconds)
+    stands = not numbers.ready and not numbers.leased
+    return oldest >= BACKLOG_SECONDS or numbers.paused or not numbers.consumers or stands
 
 
 def _not_clear(evidence: Evidence, ruled_out: tuple[Suspect, ...], outlook: Outlook) -> Diagnosis:
     numbers = evidence.numbers
     sentence = (
         f"Not clear: {plural(evidence.waiting, 'message')} wait, the oldest for"
-        f" {span(numbers.oldest_ready_age_seconds)};"
+        f" {span(max(numbers.oldest_ready_age_seconds or 0.0, evidence.lanes.oldest_seconds))};"
         f" {per(numbers.in_per_second)} arrive and {per(numbers.out_per_second)} leave."
     )
     busy = numbers.consumers and numbers.leased >= numbers.consumers

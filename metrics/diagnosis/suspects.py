@@ -13,8 +13,19 @@ class Cause(StrEnum):
 
     PAUSED = "paused"
     CONSUMER_OUTAGE = "consumer_outage"
+    LANES_BLOCKED = "lanes_blocked_by_the_dead"
+    QUOTA = "in_flight_limit"
+    DOWNSTREAM_THROTTLING = "downstream_throttling"
     POISON_DATA = "poison_data"
+    SLOW_CONSUMERS = "slow_consumers"
+    FEWER_CONSUMERS = "fewer_consumers"
     PRODUCER_BURST = "producer_burst"
+    HOT_KEY = "hot_key"
+    PRIORITY_STARVATION = "priority_starvation"
+    OLD_SNAPSHOT = "old_snapshot"
+    AUTOVACUUM_BEHIND = "autovacuum_behind"
+    CLOSED = "closed"
+    SCHEDULED = "scheduled_for_later"
 
     @property
     def words(self) -> str:
@@ -27,7 +38,14 @@ class Page(StrEnum):
     AUDIT = "audit"
     CONSUMERS = "consumers"
     DEAD_LETTERS = "dead_letters"
+    FAILURES = "failures"
     HISTORY = "history"
+    LANES = "lanes"
+    OLD_SNAPSHOTS = "old_snapshots"
+    READY = "ready"
+    SCHEDULED = "scheduled"
+    SETTINGS = "settings"
+    TENANT = "tenant"
 
 
 @dataclass(frozen=True)

@@ -30,5 +30,26 @@ FAILURES = 10
 DOMINANT_SHARE = 0.6
 """One cause dominates when so many of the latest failures are its own; two equal ones never do."""
 
+WORK_SAMPLES = 5
+"""The median of fewer pieces of work says nothing."""
+
+WORK_MILLISECONDS = 20
+"""Work that takes less is not slow, whatever it took before: a network hiccup is as long."""
+
+HOT_MESSAGES = 10
+"""A lane with fewer messages waiting is no jam."""
+
+STARVED_SECONDS = 60.0
+"""What has waited for less does not starve: aging lifts a message by one priority in a minute."""
+
+STARVED_FACTOR = 10.0
+"""A lower priority starves behind a higher one when it waits ten times as long."""
+
+DEAD_ROWS = 100_000
+"""Fewer dead rows cost a claim nothing that could be measured: autovacuum is asked for at 5,000."""
+
+UNVACUUMED_SECONDS = 600.0
+"""Autovacuum looks every minute; a table it has not finished for ten is one it cannot keep up with."""
+
 DYING_SHARE = 0.5
 """Failures are of messages that die when deaths, each counted with all its deliveries, make up at least this."""

@@ -6,12 +6,14 @@ from metrics.diagnosis.evidence import Evidence, Flow
 from metrics.diagnosis.suspects import Cause, Figure, Page, Proof, Suspect, over, ruled_out
 from metrics.diagnosis.suspects import pace as per
 from metrics.diagnosis.thresholds import BURST_MESSAGES, EXPLAINS_SHARE, HISTORY_SECONDS, STEADY_SHARE, UP_FACTOR
-from metrics.wording import number, plural
+from metrics.wording import number, plural, span
 
 
 def producer_burst(evidence: Evidence) -> Suspect:
     """Far more arrives than usual, which explains what waits, while consumers do what they always did."""
     before = evidence.before
+    if not evidence.waiting:
+        return ruled_out(Cause.PRODUCER_BURST, "nothing is ready")
     if before is None or before.seconds < HISTORY_SECONDS:
         return ruled_out(Cause.PRODUCER_BURST, "there is too little history to know what usually arrives")
     burst = _strongest(evidence, before)
@@ -46,7 +48,7 @@ def _extra(flow: Flow, before: Flow) -> float:
 
 
 def _usual(evidence: Evidence, before: Flow) -> str:
-    recent = evidence.ten_minutes or evidence.minute
+    recent = evidence.recent
     arriving = per(recent.in_per_second) if recent is not None else "nobody knows how much"
     return f"{arriving} arrive, {per(before.in_per_second)} did in the {over(before.seconds)} before"
 
@@ -75,4 +77,24 @@ def _found(evidence: Evidence, burst: Flow, before: Flow) -> Suspect:
         proof=Proof(Page.HISTORY, "the chart of what was sent and acked"),
         advice="Ask who sends, and whether it was meant. Add workers if it has to be done sooner than it drains; a"
         " publish rate (publish_rate_per_second) holds back what should not come again.",
+    )
+
+
+def scheduled(evidence: Evidence) -> Suspect:
+    """All there is rests until it is due: delayed by its sender, or backing off after a failure."""
+    resting = plural(evidence.numbers.scheduled, "message")
+    if evidence.waiting or not evidence.numbers.scheduled:
+        return ruled_out(Cause.SCHEDULED, f"{resting} scheduled, {number(evidence.waiting)} waiting now")
+    due = evidence.due_seconds
+    when = f"; the next is due in {span(due)}" if due is not None and due > 0 else ""
+    return Suspect(
+        Cause.SCHEDULED,
+        found=True,
+        sentence=f"Nothing waits: {resting} rest until they are due{when}.",
+        figures=(
+            Figure("scheduled", evidence.numbers.scheduled, "scheduled", number(evidence.numbers.scheduled)),
+            Figure("next_due_seconds", due, "next due in", span(due)),
+        ),
+        proof=Proof(Page.SCHEDULED, "what is scheduled and when it is due"),
+        advice="Nothing needs to be done. Senders delay by delay_seconds, failures by the queue's backoff.",
     )

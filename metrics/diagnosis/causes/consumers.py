@@ -11,6 +11,8 @@ from metrics.wording import number, plural, span
 def consumer_outage(evidence: Evidence) -> Suspect:
     """Nobody has asked for a minute, and nothing leaves. Consumers without a name are seen by what they hold."""
     numbers = evidence.numbers
+    if not evidence.waiting:
+        return ruled_out(Cause.CONSUMER_OUTAGE, "nothing is ready that a consumer could take")
     if numbers.consumers:
         return ruled_out(Cause.CONSUMER_OUTAGE, f"{plural(numbers.consumers, 'consumer')} in the last minute")
     nameless = evidence.last_consumer_seconds is None and numbers.leased
