@@ -60,10 +60,10 @@ def _prepare(order: Mapping[str, Any]) -> Handler:
 
 
 def _runner(handler: Handler, order: Mapping[str, Any], answer: Answer) -> Runner:
-    keep_results = order["keep_results"]
+    keep_results, queue = order["keep_results"], order["queue"]
     if is_async(handler):
-        return AsyncRunner(handler, answer, keep_results=keep_results)
-    return ThreadRunner(handler, answer, order["threads"], keep_results=keep_results)
+        return AsyncRunner(handler, answer, keep_results=keep_results, queue_name=queue)
+    return ThreadRunner(handler, answer, order["threads"], keep_results=keep_results, queue_name=queue)
 
 
 def _sender(link: socket.socket) -> Answer:

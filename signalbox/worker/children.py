@@ -155,6 +155,7 @@ class Child:
             {
                 "handler": launch.handler,
                 "environment": launch.environment,
+                "queue": launch.label,
                 "threads": launch.threads,
                 "keep_results": launch.keep_results,
                 "bodies": launch.bodies,
