@@ -27,6 +27,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 
 from console import roles
 from queues.connections import dsn
+from signalbox.logs import in_brief
 
 CHANNEL = "signalbox_stat"
 HEARTBEAT_SECONDS = 15.0  # below the idle timeout of any proxy worth its name
@@ -170,7 +171,7 @@ class Hub:
                     async for notification in listening.notifies():
                         self.publish(notification.payload)
             except psycopg.Error as error:
-                logger.warning("live updates lost the database, trying again: %s", error)
+                logger.warning("live updates lost the database, trying again: %s", in_brief(error))
                 await asyncio.sleep(RECONNECT_SECONDS)
             finally:
                 self._hears = False

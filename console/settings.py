@@ -63,6 +63,15 @@ def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     return text
 
 
+def env_url_template(name: str, place: str) -> str:
+    text = env_text(name, "")
+    known = text.replace(f"{{{place}}}", "")
+    web = text.startswith(("https://", "http://"))
+    if text and (not web or known == text or set(known) & set("{}<>\"' ")):
+        raise ImproperlyConfigured(f"{name} must be an http or https URL with {{{place}}} in it, not {text!r}")
+    return text
+
+
 def private_directory(path: Path) -> Path:
     """Create `path` for this user alone; a folder that already exists keeps its mode."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -222,14 +231,23 @@ EXPORT_MAX_BYTES = env_number("EXPORT_MAX_BYTES", 200_000_000, low=1_000, high=1
 
 # Logs go to standard error; the process manager keeps them.
 LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
+LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {"line": {"()": "signalbox.logs.formatter_of", "name": LOG_FORMAT}},
+    "filters": {"without_query": {"()": "console.access_logs.WithoutQuery"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {"django": {"handlers": ["stderr"], "level": LOG_LEVEL, "propagate": False}},
+    "loggers": {
+        "django": {"handlers": ["stderr"], "level": LOG_LEVEL, "propagate": False},
+        "uvicorn": {"handlers": ["stderr"], "propagate": False},
+        "uvicorn.access": {"handlers": ["stderr"], "filters": ["without_query"], "propagate": False},
+    },
 }
+
+# Where a trace is looked at: {trace_id} stands for its id. Empty: trace ids are shown, and lead nowhere.
+TRACE_URL_TEMPLATE = env_url_template("TRACE_URL_TEMPLATE", "trace_id")
 
 # Celery: a task is a kick, the database holds the truth, so nothing is kept in the broker.
 CELERY_BROKER_URL = env_text("CELERY_BROKER_URL", "filesystem://localhost")

@@ -1,6 +1,7 @@
-"""What a queue's numbers mean: how bad it stands, and one honest sentence saying why.
+"""What a queue's numbers mean: how bad it stands, and one sentence that says which promise it breaks.
 
-Every sentence follows from the numbers beside it on the page; nothing is guessed.
+Why it does is said by `metrics.diagnosis`, and nowhere else. Every sentence follows from the numbers beside it on the
+page; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from enum import StrEnum
 from console import wording
 from queues.counters import QueueNumbers
 
-# Rates below this are noise of the last folds: a sentence does not speak of growth or draining.
+# Rates below this are noise of the last folds: they neither drain a backlog nor make it grow.
 MOVING_PER_SECOND = 0.05
 # Why a limit of the queue or its tenant refuses sends.
 REFUSALS = {
@@ -44,7 +45,7 @@ class Health(StrEnum):
 class Verdict:
     """How a queue stands. `order` sorts worst first.
 
-    `oldest_seconds` is None when nothing is visible, `drains_in_seconds` when nothing drains.
+    `oldest_seconds` is None when nothing is visible.
     """
 
     health: Health
@@ -53,8 +54,6 @@ class Verdict:
     age_breached: bool
     dead_breached: bool
     oldest_seconds: float | None
-    drains_in_seconds: float | None
-    stuck: bool
 
     @property
     def spark_tone(self) -> str:
@@ -77,8 +76,6 @@ def judge(numbers: QueueNumbers) -> Verdict:
         age_breached=age_breached,
         dead_breached=dead_breached,
         oldest_seconds=(age or None) if not numbers.ready else age,
-        drains_in_seconds=_drains_in(numbers),
-        stuck=_stuck(numbers),
     )
 
 
@@ -116,24 +113,11 @@ def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) ->
         return _paused(numbers)
     if numbers.refusing:
         return _refusing(numbers)
-    if numbers.ready and not numbers.consumers:
-        return _no_consumer(numbers)
     if age_breached:
         return _too_old(numbers)
     if dead_breached:
         return _too_many_dead(numbers)
-    return _remark(numbers)
-
-
-def _remark(numbers: QueueNumbers) -> str:
-    """What is worth saying when nothing is wrong."""
-    if _stuck(numbers):
-        return f"{_motion(numbers)}."
-    if _held_up(numbers):
-        return _held_up_in_lanes(numbers)
-    if numbers.closed:
-        return "Closed: hands out what it has and accepts no more."
-    return ""
+    return "Closed: hands out what it has and accepts no more." if numbers.closed else ""
 
 
 def _paused(numbers: QueueNumbers) -> str:
@@ -145,48 +129,19 @@ def _paused(numbers: QueueNumbers) -> str:
         words += f", {queue.paused_at:%d %b %H:%M} UTC"
     if queue.paused_reason:
         words += f": “{queue.paused_reason}”"
-    if numbers.ready:
-        words += f"; {wording.plural(numbers.ready, 'message')} held back"
     return f"{words}."
 
 
 def _refusing(numbers: QueueNumbers) -> str:
     causes = " and ".join(REFUSALS[reason] for reason in numbers.refusing)
-    nobody = " No consumer in the last minute." if numbers.ready and not numbers.consumers else ""
-    return f"Sends were refused in the last minute: {causes}.{nobody}"
-
-
-def _no_consumer(numbers: QueueNumbers) -> str:
-    if numbers.in_per_second >= MOVING_PER_SECOND:
-        return f"No consumer in the last minute, while {wording.rate(numbers.in_per_second)}/s keep arriving."
-    return f"No consumer in the last minute for {wording.plural(numbers.ready, 'ready message')}."
+    return f"Sends were refused in the last minute: {causes}."
 
 
 def _too_old(numbers: QueueNumbers) -> str:
-    return (
-        f"The oldest has waited {wording.span(numbers.oldest_ready_age_seconds)}, "
-        f"{wording.span(numbers.alert_oldest_age_seconds)} is allowed. {_motion(numbers)}."
-    )
+    age, allowed = wording.span(numbers.oldest_ready_age_seconds), wording.span(numbers.alert_oldest_age_seconds)
+    return f"The oldest has waited {age}, {allowed} is allowed."
 
 
 def _too_many_dead(numbers: QueueNumbers) -> str:
     allowed = wording.number(numbers.alert_dead_letters) if numbers.alert_dead_letters else "none"
-    words = f"{wording.plural(numbers.dead, 'dead letter')}, {allowed} allowed."
-    return f"{words} {_held_up_in_lanes(numbers)}" if _held_up(numbers) else words
-
-
-def _held_up_in_lanes(numbers: QueueNumbers) -> str:
-    waiting = wording.plural(numbers.waiting, "message")
-    if numbers.queue.block_lane_on_dead and numbers.dead and not numbers.scheduled:
-        return f"{waiting} held up behind dead ones, until these are redriven, deleted or purged."
-    return f"{waiting} held up in lanes, and none is ready or in flight."
-
-
-def _motion(numbers: QueueNumbers) -> str:
-    arriving, leaving = wording.rate(numbers.in_per_second), wording.rate(numbers.out_per_second)
-    drains_in = _drains_in(numbers)
-    if drains_in:
-        return f"Draining: out {leaving}/s, in {arriving}/s, empty in {wording.span(drains_in)}"
-    if numbers.in_per_second - numbers.out_per_second >= MOVING_PER_SECOND:
-        return f"Growing: in {arriving}/s, out {leaving}/s"
-    return f"Not draining: in {arriving}/s, out {leaving}/s"
+    return f"{wording.plural(numbers.dead, 'dead letter')}, {allowed} allowed."

@@ -10,6 +10,8 @@ import logging
 from celery import current_app
 from kombu.exceptions import OperationalError
 
+from signalbox.logs import in_brief
+
 log = logging.getLogger(__name__)
 
 # A kick that nobody took by then is stale: the sweep has sent another.
@@ -25,4 +27,4 @@ def kick(noun: str, job_id: int) -> None:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=CONNECT_SECONDS)
             current_app.send_task(f"dlq.{noun}", args=[job_id], expires=EXPIRES_SECONDS, retry=False, connection=broker)
     except (OperationalError, OSError) as error:
-        log.warning("%s #%s was not announced, a sweep will find it: %s", noun, job_id, error)
+        log.warning("%s #%s was not announced, a sweep will find it: %s", noun, job_id, in_brief(error))

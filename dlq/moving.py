@@ -12,6 +12,7 @@ from dlq.models import Redrive
 from dlq.patching import DoesNotApply, Patch
 from dlq.plan_options import Options
 from dlq.selecting import Chosen
+from signalbox.tracing import spans
 
 # Payloads travel to us and back: fewer of them at once.
 BATCH_PATCHED = 100
@@ -51,12 +52,28 @@ def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
         going, payloads = _patched(going, patch, job.target_queue, left)
     if not going:
         return Moved(0, left)
-    moved = verbs.redrive(going, job.target_queue, job.redrive_id, job.created_by, payloads)
+    with spans.moved(job.target_queue or ", ".join(job.source_queues), _traceparents(going)):
+        moved = verbs.redrive(going, job.target_queue, job.redrive_id, job.created_by, payloads)
     if moved < len(going):
         held = _kept_by_their_ids(going, job.target_queue)
         left["deduplication"] += held
         left["taken"] += len(going) - moved - held
     return Moved(moved, +left)
+
+
+def _traceparents(ids: Sequence[int]) -> list[str]:
+    """The spans that sent some of these first; nobody asks where there are no spans."""
+    if not spans.installed():
+        return []
+    return [row[0] for row in Query(_TRACEPARENTS, [list(ids)]).rows()]
+
+
+_TRACEPARENTS = """
+select d.attributes ->> 'traceparent'
+from signalbox.dead_letter d
+where d.dead_letter_id = any(%s::bigint[]) and d.attributes ->> 'traceparent' is not null
+limit 128
+"""
 
 
 def _without_loops(ids: Sequence[int], most_redrives: int | None, left: Counter[str]) -> list[int]:

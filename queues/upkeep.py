@@ -23,6 +23,7 @@ from queues import bodies
 from queues.body_collection import collect, sweep
 from queues.connections import connect
 from queues.floors import FloorKeeper
+from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ class Upkeep:
                 with connect(f"signalbox upkeep {kind.__name__.lower()}") as connection:
                     self._loop(kind(connection))
             except psycopg.OperationalError as error:
-                log.warning("upkeep lost the database, trying again: %s", str(error).strip().splitlines()[0])
+                log.warning("upkeep lost the database, trying again: %s", in_brief(error))
                 self.stopping.wait(RECONNECT_SECONDS)
 
     def _loop(self, rounds: Rounds) -> None:
@@ -124,10 +125,10 @@ class Rounds:
                 if self.connection.closed or self.connection.broken:
                     raise
                 step.failures += 1
-                log.warning("upkeep step %s: %s", step.name, error)
+                log.warning("upkeep step %s: %s", step.name, in_brief(error))
             except psycopg.Error as error:
                 step.failures += 1
-                log.error("upkeep step %s failed: %s", step.name, error)
+                log.error("upkeep step %s failed: %s", step.name, in_brief(error))
             step.postpone(now)
 
     def _call(self, step: str, *parameters: Any) -> Callable[[], object]:

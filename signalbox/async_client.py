@@ -19,6 +19,7 @@ from signalbox.errors import translated
 from signalbox.long_polls import receive_waiting_async
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
 from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
+from signalbox.tracing import received
 from signalbox.waiting import SettledWait
 
 T = TypeVar("T")
@@ -67,9 +68,11 @@ class AsyncClient:
         def check(connection: psycopg.AsyncConnection[Any]) -> None:
             check_claim(connection, durable=durable, allow_open_transaction=allow_open_transaction)
 
+        began_ns = time.time_ns()
         messages = await receive_waiting_async(
             self._connections, queue, lambda: self._run(statement, check), wait_seconds
         )
+        received(queue, messages, began_ns)
         return [with_body(message, self._bodies) for message in messages]
 
     async def fetch(self, message: Message) -> Any:
@@ -111,7 +114,9 @@ class AsyncClient:
         def check(connection: psycopg.AsyncConnection[Any]) -> None:
             check_claim(connection, durable=True, allow_open_transaction=allow_open_transaction)
 
+        began_ns = time.time_ns()
         done = await self._run(statement, check)
+        received(queue, done.messages, began_ns)
         return done._replace(messages=[with_body(message, self._bodies) for message in done.messages])
 
     async def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:

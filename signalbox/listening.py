@@ -19,6 +19,7 @@ from typing import Any
 import psycopg
 
 from signalbox.connections import lasting_dsn
+from signalbox.logs import in_brief
 from signalbox.pauses import Backoff
 
 #: How often the listening thread looks whether anybody still waits, in seconds.
@@ -124,7 +125,7 @@ class Listener:
                     self._wake(self._queues())  # what was announced while nobody listened
                     self._follow(connection)
             except psycopg.Error as error:
-                logger.warning("Not listening for wake-ups, receivers poll instead: %s", error)
+                logger.warning("Not listening for wake-ups, receivers poll instead: %s", in_brief(error))
                 self._deserted.wait(backoff.pause())
             finally:
                 self.connected.clear()

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Self
 
+from signalbox.tracing.context import correlation_id_of, trace_id_of
+
 #: What became of a nacked message; None instead means that the lease was no longer held.
 NackOutcome = Literal["retry", "dead"]
 
@@ -66,6 +68,16 @@ class Message:
     lease_seconds: float
     state: Any = None
     body: Body | None = None
+
+    @property
+    def trace_id(self) -> str | None:
+        """Of the trace in which it was sent; None where its sender had none."""
+        return trace_id_of(self.attributes)
+
+    @property
+    def correlation_id(self) -> str | None:
+        """What its sender, or the message that its sender handled, gave it to be known by."""
+        return correlation_id_of(self.attributes)
 
     def to_json(self) -> dict[str, Any]:
         """The message as a JSON object, for another process."""

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console import fleet, old_snapshots, queue_filter
+from console import diagnoses, fleet, old_snapshots, queue_filter
 from console.filterbar import FilterBar, Suggestion, typed
 from console.fleet import Standing
 from console.htmx import render_page
@@ -19,7 +19,8 @@ from console.roles import requires
 from console.verdicts import Verdict
 from console.wording import plural
 from dlq.filters import FilterError
-from metrics.xmin_holders import read_holders
+from metrics.diagnosis import Diagnosis
+from metrics.xmin_holders import Holder, read_holders
 from queues.counters import QueueNumbers
 from queues.history import sparklines
 
@@ -33,6 +34,7 @@ class Row:
     numbers: QueueNumbers
     verdict: Verdict
     ready_history: Sequence[float]
+    diagnosis: Diagnosis
 
 
 @require_safe
@@ -47,6 +49,7 @@ def show(request: HttpRequest) -> HttpResponse:
     except FilterError as error:
         mistake = error
     start = _start(request, len(standings))
+    holders = read_holders()
     return render_page(
         request,
         "overview/show.html",
@@ -54,8 +57,8 @@ def show(request: HttpRequest) -> HttpResponse:
         {
             "title": "Overview",
             "fleet": now,
-            "old_snapshot": old_snapshots.warning(read_holders()),
-            "rows": _rows(standings[start : start + PAGE_QUEUES]),
+            "old_snapshot": old_snapshots.warning(holders),
+            "rows": _rows(standings[start : start + PAGE_QUEUES], holders),
             "selected": len(standings),
             "pager": _pager(request, start, len(standings)),
             "bar": _bar(text, mistake),
@@ -75,11 +78,18 @@ def _bar(text: str, mistake: FilterError | None) -> FilterBar:
     )
 
 
-def _rows(standings: Sequence[Standing]) -> list[Row]:
-    """The rows of one page; their histories are one query."""
+def _rows(standings: Sequence[Standing], holders: Sequence[Holder]) -> list[Row]:
+    """The rows of one page; their histories are one query, their diagnoses as many as for one queue."""
     histories = sparklines([standing.numbers.queue_id for standing in standings])
+    explained = diagnoses.read_diagnoses([standing.numbers for standing in standings], holders)
     return [
-        Row(one.numbers, one.verdict, [point.ready for point in histories[one.numbers.queue_id]]) for one in standings
+        Row(
+            one.numbers,
+            one.verdict,
+            [point.ready for point in histories[one.numbers.queue_id]],
+            explained[one.numbers.queue_id],
+        )
+        for one in standings
     ]
 
 

@@ -11,7 +11,7 @@ from django.forms import BoundField
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console import audit_filter, icons, payloads, sparks, wording
+from console import audit_filter, icons, payloads, sparks, traces, wording
 from dlq.filters.syntax import quote
 
 register = template.Library()
@@ -20,6 +20,7 @@ register.filter("number", wording.number)
 register.filter("rate", wording.rate)
 register.filter("span", wording.span)
 register.filter("byte_size", wording.byte_size)
+register.filter("marks", traces.marks_of)
 register.filter("quoted", quote)  # a value of the filter language, whatever it holds
 
 

@@ -1,12 +1,17 @@
 -- Has this deduplication id been used within the queue's window? Returns the first message's id, or null: send it.
 -- Takes a transaction-scoped advisory lock for (queue, id), then looks in a new statement, so that of two senders the
 -- second sees the first. The same id with another body is an error that names the first message. Index: dedup_key.
+-- The same request sent again belongs to another span of its sender: trace context and correlation id do not count.
 create or replace function signalbox._request_hash(
   p_payload jsonb, p_attributes jsonb, p_priority int, p_group_id text, p_body_sha256 bytea default null
 ) returns bytea
 language sql immutable as $$
   select sha256(convert_to(
-    jsonb_build_array(p_payload, p_attributes, p_priority, p_group_id)::text || coalesce(encode(p_body_sha256, 'hex'), ''), 'UTF8'
+    jsonb_build_array(p_payload, case
+      when p_attributes ?| array['traceparent', 'tracestate', 'correlation_id']
+      then nullif(p_attributes - array['traceparent', 'tracestate', 'correlation_id'], '{}')
+      else p_attributes
+    end, p_priority, p_group_id)::text || coalesce(encode(p_body_sha256, 'hex'), ''), 'UTF8'
   ))
 $$;
 

@@ -8,8 +8,10 @@ from typing import Any, LiteralString, TypedDict, cast
 
 from signalbox import arguments
 from signalbox.durations import PUBLISH
+from signalbox.errors import InvalidArgument
 from signalbox.payloads import encode, encode_attributes
 from signalbox.statements.statement import Statement, T, only_value
+from signalbox.tracing.context import MOST_CHARACTERS, carried, trace_id_of
 
 
 class SendOptions(TypedDict, total=False):
@@ -20,7 +22,8 @@ class SendOptions(TypedDict, total=False):
     delay_seconds: float | None  # None: the queue's own delay
     group_id: str | None
     deduplication_id: str | None  # sent again within the queue's window, it returns the first message's id
-    trace_id: str | None
+    trace_id: str | None  # None: that of the span under way, where there is one
+    correlation_id: str | None  # kept among the attributes; None: that of the message being handled, if any
 
 
 class BatchOptions(TypedDict, total=False):
@@ -32,10 +35,12 @@ class BatchOptions(TypedDict, total=False):
     group_ids: Sequence[str | None] | None
     deduplication_ids: Sequence[str | None] | None
     trace_ids: Sequence[str | None] | None
+    correlation_ids: Sequence[str | None] | None
 
 
 def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
     """One message; its id."""
+    attributes = carried(options.get("attributes"), _correlation_id("correlation_id", options.get("correlation_id")))
     return Statement(
         """
         select signalbox.send(
@@ -53,12 +58,12 @@ def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
         {
             "queue": arguments.text("queue", queue),
             "payload": encode(payload),
-            "attributes": encode_attributes(options.get("attributes")),
+            "attributes": encode_attributes(attributes),
             "priority": arguments.priority("priority", options.get("priority", 0)),
             "delay_seconds": arguments.optional_seconds("delay_seconds", options.get("delay_seconds")),
             "group_id": arguments.optional_text("group_id", options.get("group_id")),
             "deduplication_id": arguments.optional_text("deduplication_id", options.get("deduplication_id")),
-            "trace_id": arguments.optional_text("trace_id", options.get("trace_id")),
+            "trace_id": arguments.optional_text("trace_id", options.get("trace_id")) or _trace_id(attributes),
             "body_sha256": None,
         },
         only_value,
@@ -113,22 +118,56 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
         values = cast("Mapping[str, Sequence[object] | None]", options).get(name)
         return None if values is None else arguments.column(name, values, len(payloads), check)
 
+    attributes, trace_ids = _carried_columns(
+        column("attributes", lambda _, value: value),
+        column("trace_ids", arguments.optional_text),
+        column("correlation_ids", _correlation_id),
+        len(payloads),
+    )
     return Statement(
         _SEND_BATCH,
         {
             "queue": arguments.text("queue", queue),
             "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
-            "attributes": column("attributes", lambda field, value: encode_attributes(value, field)),
+            "attributes": attributes,
             "priorities": column("priorities", arguments.priority),
             "delay_seconds": column("delay_seconds", arguments.optional_seconds),
             "group_ids": column("group_ids", arguments.optional_text),
             "deduplication_ids": column("deduplication_ids", arguments.optional_text),
-            "trace_ids": column("trace_ids", arguments.optional_text),
+            "trace_ids": trace_ids,
             "body_sha256s": None,
         },
         lambda rows: [row[0] for row in rows],
         PUBLISH,
     )
+
+
+def _carried_columns(
+    attributes: list[Any] | None, trace_ids: list[Any] | None, correlation_ids: list[Any] | None, count: int
+) -> tuple[list[Any] | None, list[Any] | None]:
+    """Attributes and trace ids with what goes along with each message; None for a column without any."""
+    together = [
+        carried(attributes[place] if attributes else None, correlation_ids[place] if correlation_ids else None)
+        for place in range(count)
+    ]
+    traces = [(trace_ids[place] if trace_ids else None) or _trace_id(one) for place, one in enumerate(together)]
+    return (
+        [encode_attributes(one, f"attributes[{place}]") for place, one in enumerate(together)]
+        if attributes is not None or any(one is not None for one in together)
+        else None,
+        traces if trace_ids is not None or any(traces) else None,
+    )
+
+
+def _trace_id(attributes: Any) -> str | None:
+    return trace_id_of(attributes) if isinstance(attributes, Mapping) else None
+
+
+def _correlation_id(field: str, value: object) -> str | None:
+    given = arguments.optional_text(field, value)
+    if given is not None and not 1 <= len(given) <= MOST_CHARACTERS:
+        raise InvalidArgument(f"{field} must have from 1 to {MOST_CHARACTERS} characters", field=field)
+    return given
 
 
 def payloads_of(statement: Statement[T]) -> list[str]:

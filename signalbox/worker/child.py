@@ -8,7 +8,6 @@ use what it still does.
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import socket
@@ -19,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from signalbox.bodies import BodyStore, with_body
+from signalbox.logs import log_to_standard_error
 from signalbox.messages import Message
 from signalbox.worker.body_stores import store_of
 from signalbox.worker.frames import pack, read_frame
@@ -36,7 +36,7 @@ def main(descriptor: int) -> None:
     orders = link.makefile("rb")
     if (order := read_frame(orders)) is None:
         return
-    logging.basicConfig(level=order["log_level"], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_standard_error(order["log_format"], order["log_level"])
     try:
         handler = _prepare(order)
         bodies = store_of(order["bodies"])
@@ -60,10 +60,10 @@ def _prepare(order: Mapping[str, Any]) -> Handler:
 
 
 def _runner(handler: Handler, order: Mapping[str, Any], answer: Answer) -> Runner:
-    keep_results = order["keep_results"]
+    keep_results, queue = order["keep_results"], order["queue"]
     if is_async(handler):
-        return AsyncRunner(handler, answer, keep_results=keep_results)
-    return ThreadRunner(handler, answer, order["threads"], keep_results=keep_results)
+        return AsyncRunner(handler, answer, keep_results=keep_results, queue_name=queue)
+    return ThreadRunner(handler, answer, order["threads"], keep_results=keep_results, queue_name=queue)
 
 
 def _sender(link: socket.socket) -> Answer:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from signalbox.errors import SignalboxError
+from signalbox.logs.formatters import log_format
 from signalbox.messages import Message
 from signalbox.worker.frames import Frames, pack
 from signalbox.worker.outcomes import Outcome
@@ -155,9 +156,11 @@ class Child:
             {
                 "handler": launch.handler,
                 "environment": launch.environment,
+                "queue": launch.label,
                 "threads": launch.threads,
                 "keep_results": launch.keep_results,
                 "bodies": launch.bodies,
+                "log_format": log_format(),
                 "log_level": logging.getLogger().getEffectiveLevel(),
             }
         )

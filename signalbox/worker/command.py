@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from signalbox.errors import SignalboxError
+from signalbox.logs import log_to_standard_error
+from signalbox.logs.formatters import FORMATS
 from signalbox.worker.options import Options
 from signalbox.worker.worker import Worker
 
@@ -61,10 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_arguments(parser)
     parser.add_argument("--dsn", default=os.environ.get("DATABASE_URL"), help="the database (DATABASE_URL)")
     parser.add_argument("--log-level", default="INFO", help="DEBUG, INFO (the default), WARNING or ERROR")
+    log_format = os.environ.get("LOG_FORMAT", "text")
+    parser.add_argument("--log-format", default=log_format, choices=FORMATS, help="of each line (LOG_FORMAT)")
     given = parser.parse_args(arguments)
+    if given.log_format not in FORMATS:
+        parser.error(f"LOG_FORMAT must be one of {', '.join(FORMATS)}, not {given.log_format!r}")
     if not given.dsn:
         parser.error("name the database with --dsn or DATABASE_URL")
-    logging.basicConfig(level=given.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_standard_error(given.log_format, given.log_level.upper())
     try:
         worker_of(given.dsn, vars(given)).run()
     except SignalboxError as error:

@@ -101,7 +101,9 @@ class Leases:
 
     def _lose(self, lease: Lease) -> None:
         """Somebody else may have the message by now: its run has no right to go on."""
-        logger.warning("Lost the lease of message %d: stopping its run", lease.message.id)
+        logger.warning(
+            "Lost the lease of message %d: stopping its run", lease.message.id, extra={"message_id": lease.message.id}
+        )
         lease.lost = True
         lease.interrupt()
         self.drop([lease])

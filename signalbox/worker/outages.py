@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import psycopg
 
+from signalbox.logs import in_brief
 from signalbox.pauses import Backoff
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ async def persist(
         except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
             failures += 1
             level = logging.DEBUG if failures & (failures - 1) else logging.WARNING  # 1, 2, 4, 8, ... are told
-            logger.log(level, "Could not %s (attempt %d): %s", what, failures, error or type(error).__name__)
+            logger.log(level, "Could not %s (attempt %d): %s", what, failures, in_brief(error))
             if await happens(unless, within=backoff.pause()):
                 return None
         else:

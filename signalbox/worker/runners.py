@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from signalbox.messages import Message
+from signalbox.tracing import handling
 from signalbox.worker.handlers import Handler
 from signalbox.worker.outcomes import DONE, Outcome, bounded, done_with, outcome_of
 
@@ -37,8 +38,11 @@ class Runner(Protocol):
 class ThreadRunner:
     """Runs a plain function: on the main thread, and on further ones when there is room for more."""
 
-    def __init__(self, handler: Handler, answer: Answer, capacity: int, *, keep_results: bool = False) -> None:
+    def __init__(
+        self, handler: Handler, answer: Answer, capacity: int, *, keep_results: bool = False, queue_name: str = ""
+    ) -> None:
         self._handler = handler
+        self._queue_name = queue_name
         self._keep_results = keep_results
         self._answer = answer
         self._capacity = capacity
@@ -72,7 +76,8 @@ class ThreadRunner:
 
     def _outcome(self, message: Message) -> Outcome:
         try:
-            result = self._handler(message)
+            with handling(self._queue_name, message):
+                result = self._handler(message)
             if inspect.iscoroutine(result):
                 result.close()
                 raise TypeError("The handler returned a coroutine: declare it with async def.")
@@ -84,8 +89,9 @@ class ThreadRunner:
 class AsyncRunner:
     """Runs a coroutine function: every run is a task of one event loop, and a stop cancels it."""
 
-    def __init__(self, handler: Handler, answer: Answer, *, keep_results: bool = False) -> None:
+    def __init__(self, handler: Handler, answer: Answer, *, keep_results: bool = False, queue_name: str = "") -> None:
         self._handler = handler
+        self._queue_name = queue_name
         self._keep_results = keep_results
         self._answer = answer
         self._loop = asyncio.new_event_loop()
@@ -129,7 +135,8 @@ class AsyncRunner:
         try:
             if message.body is not None:
                 await asyncio.to_thread(lambda: message.payload)  # fetched where it does not hold up the loop
-            result = await self._handler(message)
+            with handling(self._queue_name, message):
+                result = await self._handler(message)
         except BaseException as error:
             return outcome_of(error)
         return done_with(result) if self._keep_results else DONE

@@ -38,6 +38,7 @@ class Settlement:
     def __init__(self, client: AsyncClient, leases: Leases, options: Options, relieved: Callable[[], None]) -> None:
         self._client = client
         self._leases = leases
+        self._queue = options.queue
         self._ack_delay = options.ack_delay
         self._ack_batch = options.ack_batch
         self._relieved = relieved
@@ -117,7 +118,9 @@ class Settlement:
         self._leases.drop(leases)
         for lease in leases:
             if acked is not None and not acked[lease.handle]:
-                logger.warning("Message %d was done, but its lease was no longer held", lease.message.id)
+                logger.warning(
+                    "Message %d was done, but its lease was no longer held", lease.message.id, extra=self._about(lease)
+                )
 
     async def _give_back(self, leases: list[Lease]) -> None:
         if not leases:
@@ -125,7 +128,7 @@ class Settlement:
         handles = [lease.handle for lease in leases]
         await _ask("give back", lambda: self._client.change_visibility_batch(handles, 0))
         self._leases.drop(leases)
-        logger.info("Gave back %d messages", len(leases))
+        logger.info("Gave back %d messages", len(leases), extra={"queue": self._queue})
 
     async def _nack(self, lease: Lease, outcome: Outcome) -> None:
         def call() -> Awaitable[NackOutcome | None]:
@@ -142,9 +145,21 @@ class Settlement:
         fate = await _ask("nack", call)
         self._leases.drop([lease])
         logger.warning(
-            "Message %d %s (%s): %s: %s",
-            *(lease.message.id, outcome.kind, fate or "lease lost", outcome.error_class, outcome.error),
+            "Message %d %s (%s): %s",
+            *(lease.message.id, outcome.kind, fate or "lease lost", outcome.error_class),
+            extra=self._about(lease) | {"outcome": outcome.kind, "error_class": outcome.error_class},
         )
+
+    def _about(self, lease: Lease) -> dict[str, object]:
+        """What logs say of a message: never its payload, and of an error no words, which may quote it."""
+        message = lease.message
+        return {
+            "queue": self._queue,
+            "message_id": message.id,
+            "receive_count": message.receive_count,
+            "trace_id": message.trace_id,
+            "correlation_id": message.correlation_id,
+        }
 
 
 async def _ask(what: str, call: Callable[[], Awaitable[T]]) -> T | None:

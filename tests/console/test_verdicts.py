@@ -46,23 +46,17 @@ def test_nothing_wrong_says_nothing() -> None:
     assert said(ready=500, oldest_ready_age_seconds=2.0, in_per_second=90, out_per_second=90) == (Health.HEALTHY, "")
 
 
-def test_too_old_says_how_old_and_where_it_goes() -> None:
-    growing = said(ready=9, oldest_ready_age_seconds=400.0, in_per_second=88.0, out_per_second=61.44)
-    draining = said(ready=10, oldest_ready_age_seconds=400.0, in_per_second=1.0, out_per_second=3.0)
-    stuck = said(ready=10, oldest_ready_age_seconds=400.0)
-
-    age = "The oldest has waited 6 m 40 s, 5 m is allowed."
-    assert growing == (Health.BREACHING, f"{age} Growing: in 88.0/s, out 61.4/s.")
-    assert draining == (Health.BREACHING, f"{age} Draining: out 3.0/s, in 1.0/s, empty in 5 s.")
-    assert stuck == (Health.BREACHING, f"{age} Not draining: in 0.0/s, out 0.0/s.")
+def test_too_old_says_how_old() -> None:
+    assert said(ready=9, oldest_ready_age_seconds=400.0) == (
+        Health.BREACHING,
+        "The oldest has waited 6 m 40 s, 5 m is allowed.",
+    )
 
 
-def test_nobody_receiving_is_said_before_anything_else() -> None:
-    arriving = said(ready=7, consumers=0, in_per_second=41.2, oldest_ready_age_seconds=1.0)
-    waiting = said(ready=1, consumers=0, oldest_ready_age_seconds=900.0)
-
-    assert arriving == (Health.WATCH, "No consumer in the last minute, while 41.2/s keep arriving.")
-    assert waiting == (Health.BREACHING, "No consumer in the last minute for 1 ready message.")
+def test_nobody_receiving_is_watched() -> None:
+    """Why, `metrics.diagnosis` says."""
+    assert said(ready=7, consumers=0, oldest_ready_age_seconds=1.0) == (Health.WATCH, "")
+    assert said(ready=1, consumers=0, oldest_ready_age_seconds=900.0)[0] is Health.BREACHING
 
 
 def test_the_dead_are_counted_against_what_is_allowed() -> None:
@@ -84,7 +78,7 @@ def test_a_pause_names_its_author_time_and_reason() -> None:
     health, sentence = said(paused=True, queue=queue, ready=204, oldest_ready_age_seconds=9_000.0)
 
     assert health is Health.PAUSED
-    assert sentence == "Paused by ana, 02 Jan 11:03 UTC: “printer vendor outage”; 204 messages held back."
+    assert sentence == "Paused by ana, 02 Jan 11:03 UTC: “printer vendor outage”."
     assert said(paused=True) == (Health.PAUSED, "Paused.")
 
 
@@ -95,7 +89,7 @@ def test_a_pause_does_not_hide_the_dead() -> None:
 def test_a_backlog_that_waits_is_watched_before_it_breaches() -> None:
     waiting = said(ready=918, oldest_ready_age_seconds=65.0, in_per_second=12.4, out_per_second=14.1)
 
-    assert waiting == (Health.WATCH, "Draining: out 14.1/s, in 12.4/s, empty in 9 m.")
+    assert waiting == (Health.WATCH, "")
 
 
 def test_the_worst_sort_first() -> None:
@@ -112,16 +106,16 @@ def test_the_worst_sort_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "seconds"),
+    ("numbers", "health"),
     [
-        ({"ready": 10, "out_per_second": 2.0, "oldest_ready_age_seconds": 20.0}, 5.0),
-        ({"ready": 10, "in_per_second": 2.0, "out_per_second": 2.01, "oldest_ready_age_seconds": 20.0}, None),
-        ({"ready": 10, "out_per_second": 2.0, "oldest_ready_age_seconds": 1.0}, None),
-        ({"ready": 0, "out_per_second": 2.0}, None),
+        ({"ready": 10, "out_per_second": 2.0, "oldest_ready_age_seconds": 40.0}, Health.HEALTHY),
+        ({"ready": 10, "in_per_second": 2.0, "out_per_second": 2.01, "oldest_ready_age_seconds": 40.0}, Health.WATCH),
+        ({"ready": 100, "out_per_second": 2.0, "oldest_ready_age_seconds": 40.0}, Health.WATCH),
+        ({"ready": 10, "oldest_ready_age_seconds": 1.0}, Health.HEALTHY),
     ],
 )
-def test_draining_takes_more_than_noise(numbers: dict[str, Any], seconds: float | None) -> None:
-    assert judge(replace(CALM, **numbers)).drains_in_seconds == seconds
+def test_what_drains_soon_needs_nobody(numbers: dict[str, Any], health: Health) -> None:
+    assert said(**numbers) == (health, "")
 
 
 def test_nothing_visible_has_no_age() -> None:
@@ -130,7 +124,7 @@ def test_nothing_visible_has_no_age() -> None:
 
 
 def test_lanes_that_nothing_moves_are_watched() -> None:
-    assert said(waiting=3) == (Health.WATCH, "3 messages held up in lanes, and none is ready or in flight.")
+    assert said(waiting=3) == (Health.WATCH, "")
     assert said(waiting=3, leased=1) == (Health.HEALTHY, "")
 
 
@@ -144,13 +138,5 @@ def test_a_queue_that_refuses_says_why() -> None:
     )
     assert both[1] == (
         "Sends were refused in the last minute: too many messages are held (max_backlog_messages) and"
-        " they came too fast (publish_rate_per_second). No consumer in the last minute."
+        " they came too fast (publish_rate_per_second)."
     )
-
-
-def test_the_dead_that_hold_their_groups_are_blamed() -> None:
-    blocking = Queue(alert_oldest_age_seconds=300.0, alert_dead_letters=9, block_lane_on_dead=True)
-    behind = "3 messages held up behind dead ones, until these are redriven, deleted or purged."
-    assert said(waiting=3, dead=1, queue=blocking) == (Health.WATCH, behind)
-    assert said(waiting=3, dead=10, queue=blocking) == (Health.BREACHING, f"10 dead letters, 9 allowed. {behind}")
-    assert said(waiting=3, dead=1, scheduled=1, queue=blocking)[1].startswith("3 messages held up in lanes")

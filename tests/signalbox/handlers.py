@@ -142,3 +142,18 @@ async def stubborn_or_not(message):
         except asyncio.CancelledError:
             if message.payload["mood"] == "obedient":
                 raise
+
+
+def tell_the_canary(message):
+    """Fail in every way there is, with a word of the payload in whatever is raised or returned."""
+    canary = message.payload["canary"]
+    match message.payload["kind"]:
+        case "fail":
+            raise ValueError(canary)
+        case "reject":
+            raise Reject(canary) from KeyError(canary)
+        case "retry":
+            raise Retry(canary, delay=0, state={"canary": canary})
+        case "exit":
+            os._exit(3)
+    return {"canary": canary * 10_000}

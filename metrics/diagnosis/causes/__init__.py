@@ -1,0 +1,35 @@
+"""Every cause, one function each: evidence in, a suspect out. None of them looks at another's finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from metrics.diagnosis.causes.arrivals import producer_burst, scheduled
+from metrics.diagnosis.causes.consumers import consumer_outage
+from metrics.diagnosis.causes.failures import downstream_throttling, poison_data
+from metrics.diagnosis.causes.holds import closed, in_flight_limit, paused
+from metrics.diagnosis.causes.lanes import hot_key, lanes_blocked
+from metrics.diagnosis.causes.priorities import priority_starvation
+from metrics.diagnosis.causes.slowness import fewer_consumers, slow_consumers
+from metrics.diagnosis.causes.storage import autovacuum_behind, old_snapshot
+from metrics.diagnosis.evidence import Evidence
+from metrics.diagnosis.suspects import Suspect
+
+CAUSES: Sequence[Callable[[Evidence], Suspect]] = (
+    paused,
+    consumer_outage,
+    lanes_blocked,
+    in_flight_limit,
+    downstream_throttling,
+    poison_data,
+    slow_consumers,
+    fewer_consumers,
+    producer_burst,
+    hot_key,
+    priority_starvation,
+    old_snapshot,
+    autovacuum_behind,
+    closed,
+    scheduled,
+)
+"""In the order in which they are named where several are found."""

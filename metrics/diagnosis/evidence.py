@@ -1,0 +1,165 @@
+"""What is known of one queue's backlog: numbers of now, of the last minutes, and of the time before them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metrics.diagnosis.thresholds import FELL_SHARE, UP_FACTOR, WORK_MILLISECONDS, WORK_SAMPLES
+from metrics.xmin_holders import Holder
+from queues.counters import QueueNumbers
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What happened to a queue within some seconds: differences of its counters, so exact however much happened."""
+
+    seconds: float
+    added: int
+    """Messages that came: published, redriven, restored."""
+    removed: int
+    """Messages that left: acked, dead, purged, expired."""
+    delivered: int
+    redelivered: int
+    acked: int
+    failed: int
+    """Deliveries that failed: reported by their consumer, or never finished in time."""
+    died: int
+    growth: int
+    """By how many more messages wait (ready or in lanes) than when it began."""
+    aged_seconds: float = 0.0
+    """By how much the age of the oldest has grown."""
+
+    @property
+    def in_per_second(self) -> float:
+        return self.added / self.seconds
+
+    @property
+    def out_per_second(self) -> float:
+        return self.removed / self.seconds
+
+    @property
+    def acked_per_second(self) -> float:
+        return self.acked / self.seconds
+
+    @property
+    def failing(self) -> float:
+        """The share of deliveries that failed, of those whose end is known."""
+        return self.failed / (self.failed + self.acked) if self.failed else 0.0
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The latest failures of the last ten minutes, at most a hundred."""
+
+    count: int = 0
+    fingerprint: str = ""
+    """Of the cause that most of them have."""
+    of_fingerprint: int = 0
+    error_class: str | None = None
+    """The class that most of them have."""
+    of_class: int = 0
+    messages: int = 0
+    """How many messages failed of that cause."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """How long acknowledged work took, in milliseconds: the median of the last ten minutes, and of the time before."""
+
+    acks: int = 0
+    median: float | None = None
+    acks_before: int = 0
+    median_before: float | None = None
+
+    @property
+    def factor(self) -> float | None:
+        """How many times as long it takes as before; None when too little is known of either."""
+        if min(self.acks, self.acks_before) < WORK_SAMPLES or self.median is None or self.median_before is None:
+            return None
+        return self.median / max(self.median_before, 1.0)
+
+    @property
+    def slower(self) -> bool:
+        factor = self.factor
+        return factor is not None and factor >= UP_FACTOR and (self.median or 0.0) >= WORK_MILLISECONDS
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """What waits in lanes: the fullest of them, and what holds them."""
+
+    oldest_seconds: float = 0.0
+    dead_share: float = 0.0
+    """Of those looked at, how many wait behind a dead letter that holds their group."""
+    fullest: str = ""
+    waiting: int = 0
+    """In the fullest."""
+    under_way: int = 0
+
+
+@dataclass(frozen=True)
+class DeadRows:
+    """The table of tickets with the most dead rows, as PostgreSQL's statistics say."""
+
+    table: str
+    dead: int
+    live: int
+    vacuumed_seconds: float | None
+    """How long ago it was last vacuumed; None: never, as far as is known."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """One priority that has messages ready, and how long its first has waited."""
+
+    priority: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the diagnosis of one queue may look at. None is what nobody knows."""
+
+    numbers: QueueNumbers
+    minute: Flow | None = None
+    ten_minutes: Flow | None = None
+    before: Flow | None = None
+    """Its own history: from an hour ago, as far as it is kept, until ten minutes ago."""
+    consumers_gone: int = 0
+    """Consumers seen within the last hour, but not within the last minute."""
+    last_consumer_seconds: float | None = None
+    """How long ago any consumer was last seen; None when none was within a day."""
+    failures: Failures = Failures()
+    paused_seconds: float | None = None
+    may_be_in_flight: int | None = None
+    """How many more messages the limits of queue and tenant allow; None where none limits it."""
+    due_seconds: float | None = None
+    """When the next delayed message is due."""
+    work: Work = Work()
+    lanes: Lanes = Lanes()
+    bands: tuple[Band, ...] = ()
+    """The highest priority first."""
+    holder: Holder | None = None
+    """Whoever has kept dead rows from being removed for longest, if that is too long."""
+    dead_rows: DeadRows | None = None
+
+    @property
+    def waiting(self) -> int:
+        """What the backlog is made of: ready, or waiting in lanes."""
+        return self.numbers.ready + self.numbers.waiting
+
+    @property
+    def recent(self) -> Flow | None:
+        """The last ten minutes, or as much of them as is known."""
+        return self.ten_minutes or self.minute
+
+    @property
+    def done_share(self) -> float | None:
+        """How much is done of what was done before: 0.5 is half as much; None without a history of any work."""
+        if self.recent is None or self.before is None or not self.before.acked:
+            return None
+        return self.recent.acked_per_second / self.before.acked_per_second
+
+    @property
+    def does_less(self) -> bool:
+        return self.done_share is not None and self.done_share <= FELL_SHARE

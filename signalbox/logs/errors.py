@@ -1,0 +1,64 @@
+"""What a log may say of an error: its class, where it came from, and its words only where these are our own.
+
+An exception's words may quote whatever it failed on, a payload above all; so do details of the database.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+
+import psycopg
+
+from signalbox.errors import InvalidArgument, SignalboxError
+
+#: Classes of SQLSTATE whose messages quote values: data that does not fit, constraints that are violated.
+_QUOTING = ("22", "23")
+
+
+def in_brief(error: BaseException) -> str:
+    """One line that may be logged."""
+    words = _own_words(error)
+    return f"{name_of(error)}: {words}" if words else name_of(error)
+
+
+def name_of(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def chain_of(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it came from, the last first; each once."""
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        yield following
+        following = following.__cause__ or (None if following.__suppress_context__ else following.__context__)
+
+
+def stack_of(error: BaseException) -> list[str]:
+    """Where it came from, the outermost call first; no line of source, no value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
+
+
+def _own_words(error: BaseException) -> str:
+    if isinstance(error, InvalidArgument) and (error.field or "").startswith("payload"):
+        return f"{error.field} was refused"  # what is wrong is said by the names in it
+    if isinstance(error, SignalboxError):
+        return str(error)
+    if isinstance(error, psycopg.Error):
+        return _of_the_database(error)
+    if isinstance(error, OSError):
+        return error.strerror or ""
+    return ""
+
+
+def _of_the_database(error: psycopg.Error) -> str:
+    if error.sqlstate is None:
+        # No answer of the server: what libpq says of the connection.
+        return next(iter(str(error).splitlines()), "") if isinstance(error, psycopg.OperationalError) else ""
+    if error.sqlstate.startswith(_QUOTING):
+        return f"SQLSTATE {error.sqlstate}"
+    return error.diag.message_primary or f"SQLSTATE {error.sqlstate}"
