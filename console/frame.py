@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,9 @@ from django.urls import reverse
 
 from console import fleet, preferences, roles, wording
 from dlq import approvals
+from metrics.alerts import episodes, watchdog
+from metrics.alerts.episodes import Episode
+from metrics.alerts.watchdog import Watchdog
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,15 @@ class Frame:
         """(redrives under way, jobs that wait for a second person)."""
         return approvals.counts()
 
+    @cached_property
+    def alerts(self) -> Sequence[Episode]:
+        """What fires now."""
+        return episodes.firing() if self.sees_metadata else ()
+
+    @cached_property
+    def watchdog(self) -> Watchdog:
+        return watchdog.look()
+
     @property
     def awaiting(self) -> int:
         return self.job_counts[1]
@@ -93,6 +105,8 @@ class Frame:
         yield self._entry(
             "Dead letters", "dead_letters", ("dead_letter", "clusters", "cluster", "compare"), now.dead, dead, tone
         )
+        told = f"{wording.plural(len(self.alerts), 'alert')} firing"
+        yield self._entry("Alerts", "alerts", ("alerts", "runbook"), len(self.alerts), told, "bad")
         active, asked = self.job_counts
         running = f"{wording.plural(active, 'redrive')} under way"
         yield self._entry("Redrives", "redrives", ("redrive",), active, running, "plain")

@@ -8,6 +8,7 @@ from django.urls import include, path, register_converter
 
 from console import live
 from console.pages import (
+    alerts,
     approvals,
     audit,
     bodies,
@@ -170,6 +171,9 @@ urlpatterns = [
     path("filter-suggestions", suggestions.show, name="filter_suggestions"),
     path("consumers", consumers.browse, name="consumers"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
+    path("alerts", alerts.browse, name="alerts"),
+    path("alerts/webhook", alerts.webhook, name="alerts_webhook"),
+    path("runbooks/<slug:name>", alerts.runbook, name="runbook"),
     path("tenants", tenants.browse, name="tenants"),
     path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
     path("audit", audit.browse, name="audit"),

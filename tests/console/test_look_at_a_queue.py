@@ -112,4 +112,4 @@ def test_the_page_is_read_in_few_queries(viewer: Browser, engine: Engine) -> Non
     with CaptureQueriesContext(connection) as queries:
         viewer.see(f"/queues/{engine.queue}")
 
-    assert len(queries) <= 13
+    assert len(queries) <= 17

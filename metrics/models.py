@@ -1,0 +1,3 @@
+"""The tables of this room: what they hold is said where it is used."""
+
+from metrics.alerts.models import Alert as Alert
