@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from console.runbooks import runbook_address
 from dlq.filters.syntax import quote
-from metrics.alerts import episodes
+from metrics.alerts import episodes, silences
 from metrics.alerts.episodes import Episode
-from metrics.alerts.models import Alert
+from metrics.alerts.models import Alert, Silence
 from queues.models import Queue
 
 ABOUT_DEAD_LETTERS = ("SignalboxDeadLetters", "SignalboxDeadLetterInflow")
@@ -30,11 +30,16 @@ class Line:
     queue_url: str
     letters_url: str
     runbook_url: str
+    silence_url: str
+    silence: Silence | None
+    """What keeps people from being told of it."""
 
     @property
     def icon(self) -> str:
         if not self.episode.is_firing:
             return "done"
+        if self.silence:
+            return "masked"
         return "breaching" if self.episode.severity == "critical" else "watch"
 
     @property
@@ -49,19 +54,20 @@ class Line:
 
 
 def lines(found: Iterable[Episode]) -> list[Line]:
-    """The lines of these episodes. One query, for which of their queues there still are."""
+    """The lines of these episodes, silenced ones last. Two queries: which of their queues there are, and silences."""
     found = list(found)
     names = {episode.queue_name for episode in found}
     known = dict(Queue.objects.filter(name__in=names).values_list("name", "is_dead_letter_queue")) if names else {}
-    return [_line(episode, known) for episode in found]
+    active = silences.active() if any(episode.is_firing for episode in found) else []
+    return sorted((_line(episode, known, active) for episode in found), key=lambda line: line.silence is not None)
 
 
 def of_queues(*names: str) -> Sequence[Line]:
-    """What fires now about these queues. Two queries at most."""
+    """What fires now about these queues. Three queries at most."""
     return lines(episodes.firing(*names))
 
 
-def _line(episode: Episode, known: dict[str, bool]) -> Line:
+def _line(episode: Episode, known: dict[str, bool], active: Sequence[Silence]) -> Line:
     name = episode.queue_name
     exists = name in known
     dies_here = exists and (known[name] or episode.name in ABOUT_DEAD_LETTERS)
@@ -70,4 +76,6 @@ def _line(episode: Episode, known: dict[str, bool]) -> Line:
         queue_url=reverse("queue", args=[name]) if exists else "",
         letters_url=f"{reverse('clusters')}?{urlencode({'q': f'queue:{quote(name)}'})}" if dies_here else "",
         runbook_url=runbook_address(episode.runbook_url),
+        silence_url=f"{reverse('silences')}?{urlencode({'alert': episode.name, 'queue': name})}",
+        silence=silences.silencing(active, episode.first) if episode.is_firing else None,
     )

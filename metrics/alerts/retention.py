@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from metrics.alerts.models import Alert
+from metrics.alerts.models import Alert, Notification, Silence
 
 MOST_ROWS = 100_000
 MOST_AT_ONCE = 10_000
@@ -19,7 +19,15 @@ def forget() -> int:
     At most MOST_AT_ONCE of each, so that no call takes long.
     """
     stale = Alert.objects.filter(seen_at__lt=timezone.now() - timedelta(days=settings.ALERTS_KEEP_DAYS))
+    _forget_what_was_told()
     return _delete(list(stale.values_list("pk", flat=True)[:MOST_AT_ONCE])) + _delete(_above_the_most())
+
+
+def _forget_what_was_told() -> None:
+    """Notifications, and silences that are over; the audit keeps who silenced what."""
+    before = timezone.now() - timedelta(days=settings.ALERTS_KEEP_DAYS)
+    for query in (Notification.objects.filter(created_at__lt=before), Silence.objects.filter(ends_at__lt=before)):
+        query.model.objects.filter(pk__in=list(query.values_list("pk", flat=True)[:MOST_AT_ONCE])).delete()
 
 
 def _above_the_most() -> list[int]:

@@ -52,6 +52,8 @@ PATHS = [
     "/audit",
     "/alerts",
     "/alerts?q=state:maybe",
+    "/alerts/silences?queue=Q-dlq",
+    "/alerts/notifications",
     "/runbooks/SignalboxDeadLetters",
     "/tenants",
     "/people",

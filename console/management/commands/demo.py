@@ -65,6 +65,7 @@ Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
   log in as    {", ".join(scenery.USERS)}
   password     {scenery.PASSWORD}
   logs         {settings.SIGNALBOX_HOME / "logs"}
+  alerts       mailed as files to {settings.EMAIL_FILE_PATH}
 
 Ctrl-C stops everything; the data stays.""")
 
@@ -76,13 +77,17 @@ def _parts() -> list[Part]:
         Part("console", [*console, "--log-level", "warning", "--timeout-graceful-shutdown", "2"]),
         Part("upkeep", [python, "manage.py", "upkeep"]),
         Part("jobs", [python, "-m", "celery", "-A", "console", "worker", "--pool", "threads", "--concurrency", "2"]),
+        Part("alerts", [python, "manage.py", "alerts", "evaluate"]),
         Part("workers", [python, "-m", "console.demo.workers"]),
         Part("producers", [python, "-m", "console.demo.producers"]),
     ]
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
+    mails = {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "ALERTS_MAIL_TO": "demo@localhost"}
+    mails = {name: os.environ.get(name) or value for name, value in mails.items()}
+    ours = {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
+    return os.environ | ours | mails
 
 
 def _require_free_port() -> None:
