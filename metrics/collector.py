@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from metrics import names
+from metrics.alert_thresholds import thresholds
 from metrics.fleet import Fleet
 from metrics.xmin_holders import KINDS, Holder, oldest
 from queues.counters import QueueNumbers
@@ -88,9 +89,8 @@ def _samples(numbers: QueueNumbers) -> Iterator[Sample]:
 
 def _configuration(numbers: QueueNumbers) -> Iterator[Sample]:
     yield names.QUEUE_INFO, _info(numbers), 1
-    yield names.ALERT_THRESHOLD, ("oldest_age_seconds", "critical"), numbers.alert_oldest_age_seconds
-    if numbers.is_dead_letter_queue:
-        yield names.ALERT_THRESHOLD, ("dead_letters", "warning"), numbers.alert_dead_letters
+    for check, severity, value in thresholds(numbers):
+        yield names.ALERT_THRESHOLD, (check, severity), value
     yield names.RETENTION, (), numbers.queue.retention_seconds
     yield names.VISIBILITY_TIMEOUT, (), numbers.queue.visibility_timeout_seconds
 

@@ -86,6 +86,11 @@ class Queue(models.Model):
     closed = _flag("closed")
     alert_oldest_age_seconds = _number("alert_oldest_age_seconds")
     alert_dead_letters = _integer("alert_dead_letters")
+    alert_dead_letters_per_minute = _number("alert_dead_letters_per_minute")
+    alert_no_consumers_seconds = _number("alert_no_consumers_seconds")
+    alert_drain_seconds = _number("alert_drain_seconds")
+    alert_lease_age_seconds = _number("alert_lease_age_seconds")
+    alert_redelivery_ratio = _number("alert_redelivery_ratio")
     warn_every_seconds = _number("warn_every_seconds")
 
     guards = models.SmallIntegerField(db_default=0)

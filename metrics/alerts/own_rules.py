@@ -56,7 +56,10 @@ def _no_consumers(numbers: QueueNumbers) -> str | None:
         return None
     if numbers.consumers or numbers.leased:
         return None  # one without a name is seen by what it holds
-    return f"{numbers.ready} messages are ready, and no consumer has been seen for a minute."
+    age = numbers.oldest_ready_age_seconds or 0.0
+    if age <= numbers.queue.alert_no_consumers_seconds:
+        return None
+    return f"{numbers.ready} messages are ready, one for {age:.0f} s, and no consumer has been seen for a minute."
 
 
 def _refuses(numbers: QueueNumbers) -> str | None:
@@ -77,7 +80,7 @@ OWN_RULES = (
         "critical",
         "Messages are ready and nobody receives them",
         _no_consumers,
-        for_seconds=120.0,
+        for_seconds=60.0,
         keep_seconds=60.0,
     ),
     OwnRule(

@@ -45,6 +45,7 @@ def clean_up() -> None:
 def look(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> Look:
     """Looks at this test's queue and its dead-letter queue alone, so many seconds after noon."""
     holder = engine.value("select signalbox.create_queue(%s)", f"{engine.queue}-dlq")
+    engine.value("select signalbox.configure_queue(%s, '{\"alert_no_consumers_seconds\": 0}')", engine.queue)
     monkeypatch.setattr(evaluating, "read_numbers", lambda: read_numbers([engine.queue_id, holder]))
 
     def _look(seconds: float, evaluator: str = "this one") -> Outcome:
@@ -87,8 +88,8 @@ def test_a_condition_fires_only_after_it_has_held(engine: Engine, look: Look) ->
     look(0)
     assert [row.state for row in rows()] == ["pending"]
     assert episodes.firing() == []
-    assert look(119).fired == []
-    outcome = look(120)
+    assert look(59).fired == []
+    outcome = look(60)
     assert [row.name for row in outcome.fired] == ["SignalboxNoConsumers"]
     assert rows()[0].starts_at == NOON
     assert told() == [[("SignalboxNoConsumers", "firing")]]
@@ -99,7 +100,7 @@ def test_a_condition_that_passes_was_none(engine: Engine, look: Look) -> None:
     look(0)
     engine.ack(*(row[1] for row in engine.receive()))
 
-    look(60)
+    look(30)
     assert rows() == []
     assert told() == []
 
@@ -107,7 +108,7 @@ def test_a_condition_that_passes_was_none(engine: Engine, look: Look) -> None:
 def test_what_fires_is_over_only_when_it_stays_calm(engine: Engine, look: Look) -> None:
     engine.send()
     look(0)
-    look(120)
+    look(60)
     (handle,) = [row[1] for row in engine.receive()]
     look(135)  # nothing is ready; it may come back at once
     assert [row.state for row in rows()] == ["firing"]
@@ -127,8 +128,8 @@ def test_a_restart_goes_on_where_it_was_and_tells_nobody_twice(engine: Engine, l
     engine.die()
     engine.send()
     look(0, "before")
-    look(60, "before")
-    look(120, "after")
+    look(30, "before")
+    look(60, "after")
 
     assert {row.name: row.state for row in rows()} == {
         "SignalboxDeadLetters": "firing",
@@ -143,7 +144,7 @@ def test_what_nobody_looked_at_for_long_has_to_hold_anew(engine: Engine, look: L
     look(3600)
 
     assert [row.state for row in rows()] == ["pending"]
-    assert [row.name for row in look(3720).fired] == ["SignalboxNoConsumers"]
+    assert [row.name for row in look(3660).fired] == ["SignalboxNoConsumers"]
 
 
 def test_dead_letter_queues_need_no_consumers_and_paused_ones_wake_nobody(engine: Engine, look: Look) -> None:
