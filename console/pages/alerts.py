@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from console import alert_filter, alert_lines, keyset, runbooks
+from console import alert_filter, alert_lines, keyset, runbook_text, runbooks
 from console.filterbar import FilterBar, Suggestion, typed
 from console.htmx import render_page
 from console.roles import requires
@@ -60,7 +60,7 @@ def runbook(request: HttpRequest, name: str) -> HttpResponse:
     text = runbooks.text_of(name)
     if text is None:
         raise Http404(f"There is no runbook called {name}.")
-    context = {"title": name, "text": text}
+    context = {"title": name, "text": runbook_text.to_html(text)}
     return render_page(request, "alerts/runbook.html", "alerts/_runbook.html", context)
 
 
