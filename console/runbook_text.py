@@ -68,9 +68,14 @@ def _list(block: list[str]) -> str:
         if found := _ITEM.match(line):
             items.append(found[2])
         else:
-            items[-1] += f" {line.strip()}"
+            items[-1] += f"\n{line.strip()}" if line.strip().startswith("- ") else f" {line.strip()}"
     tag = "ol" if block[0][0].isdigit() else "ul"
-    return f"<{tag}>{''.join(f'<li>{_inline(item)}</li>' for item in items)}</{tag}>"
+    return f"<{tag}>{''.join(f'<li>{_broken(item)}</li>' for item in items)}</{tag}>"
+
+
+def _broken(item: str) -> str:
+    """Points within a point stand on lines of their own."""
+    return _inline(item).replace("\n", "<br>")
 
 
 def _table(block: list[str]) -> str:

@@ -20,6 +20,7 @@ RUNBOOKS = sorted((Path(__file__).parents[2] / "docs" / "runbooks").glob("*.md")
         ("# Name\nFirst\nline.\n\nSecond.", "<p>First line.</p>\n<p>Second.</p>"),
         ("## What", "<h2>What</h2>"),
         ("1. one\n   and more\n2. two", "<ol><li>one and more</li><li>two</li></ol>"),
+        ("1. one\n   - a\n   - b", "<ol><li>one<br>- a<br>- b</li></ol>"),
         ("- a\n- b", "<ul><li>a</li><li>b</li></ul>"),
         ("```\na < b\n\nc\n```", "<pre tabindex=0>a &lt; b\n\nc\n</pre>"),
         ("[other](Other.md) [page](/alerts) [doc](../x.md) [out](https://x.example)", None),
