@@ -6,13 +6,16 @@ PRODUCT := $(VENV)/product.stamp
 DEVELOPMENT := $(VENV)/development.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench dashboards check clean
+.PHONY: help demo observe test lint format bench dashboards check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 demo: $(PRODUCT) ## Start everything on this machine, with traffic to look at
 	$(BIN)/python manage.py demo
+
+observe: $(PRODUCT) ## The demo with Prometheus and Alertmanager, where these are installed
+	$(BIN)/python manage.py demo --observe
 
 test: lint ## Lint, then run every test
 	tests/system_packages.sh

@@ -38,7 +38,16 @@ GROUPS: dict[str, list[str]] = {
         "publish_rate_per_second",
     ],
     "Keeping": ["retention_seconds", "dedup_scope", "dedup_window_seconds", "max_payload_bytes"],
-    "Alerts": ["alert_oldest_age_seconds", "alert_dead_letters", "warn_every_seconds"],
+    "Alerts": [
+        "alert_oldest_age_seconds",
+        "alert_dead_letters",
+        "alert_dead_letters_per_minute",
+        "alert_no_consumers_seconds",
+        "alert_drain_seconds",
+        "alert_lease_age_seconds",
+        "alert_redelivery_ratio",
+        "warn_every_seconds",
+    ],
     "Service level": ["wait_target_seconds", "wait_target_ratio"],
 }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from django.conf import settings
@@ -12,6 +13,9 @@ from django.urls import reverse
 
 from console import fleet, preferences, roles, wording
 from dlq import approvals
+from metrics.alerts import episodes, silences, watchdog
+from metrics.alerts.episodes import Episode
+from metrics.alerts.models import Alert
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,18 @@ class Frame:
         """(redrives under way, jobs that wait for a second person)."""
         return approvals.counts()
 
+    @cached_property
+    def alerts(self) -> Sequence[Episode]:
+        """What fires now and is not silenced."""
+        return silences.loud(episodes.firing()) if self.sees_metadata else ()
+
+    @cached_property
+    def watchdog_missed_since(self) -> datetime | None:
+        """When Prometheus was last heard of, once it is missed and nobody silenced that."""
+        seen = watchdog.look()
+        missed = Alert(name="SignalboxWatchdogMissing")
+        return seen.seen_at if seen.missing and not silences.silencing(silences.active(), missed) else None
+
     @property
     def awaiting(self) -> int:
         return self.job_counts[1]
@@ -93,6 +109,8 @@ class Frame:
         yield self._entry(
             "Dead letters", "dead_letters", ("dead_letter", "clusters", "cluster", "compare"), now.dead, dead, tone
         )
+        told = f"{wording.plural(len(self.alerts), 'alert')} firing"
+        yield self._entry("Alerts", "alerts", ("alerts", "alert", "runbook", "silences"), len(self.alerts), told, "bad")
         active, asked = self.job_counts
         running = f"{wording.plural(active, 'redrive')} under way"
         yield self._entry("Redrives", "redrives", ("redrive",), active, running, "plain")

@@ -1,4 +1,4 @@
-"""Who may do what: eight permissions, bundled into three roles, denied unless given.
+"""Who may do what: nine permissions, bundled into three roles, denied unless given.
 
 Roles are Django groups, made again after every migration. Views name the permission they need with
 `requires`, and templates ask the same question: a denied action stays visible, disabled, with the reason.
@@ -21,6 +21,7 @@ PERMISSIONS = {
     "see_metadata": "see queues, numbers and message facts",
     "see_payloads": "see payloads, attributes and stacks, and send test messages",
     "redrive": "redrive dead letters",
+    "silence": "silence alerts",
     "purge": "purge messages",
     "approve": "decide about what others ask for above the thresholds",
     "reveal": "reveal masked fields",
@@ -29,7 +30,7 @@ PERMISSIONS = {
 }
 ROLES = {
     "viewer": ("see_metadata",),
-    "operator": ("see_metadata", "see_payloads", "redrive"),
+    "operator": ("see_metadata", "see_payloads", "redrive", "silence"),
     "admin": tuple(PERMISSIONS),
 }
 

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -70,6 +71,30 @@ def env_url_template(name: str, place: str) -> str:
     if text and (not web or known == text or set(known) & set("{}<>\"' ")):
         raise ImproperlyConfigured(f"{name} must be an http or https URL with {{{place}}} in it, not {text!r}")
     return text
+
+
+def env_address(name: str, default: str, schemes: tuple[str, ...]) -> str:
+    text = env_text(name, default).rstrip("/")
+    if not _is_address(text, schemes):
+        raise ImproperlyConfigured(f"{name} must be an address with {' or '.join(schemes)}, not {text!r}")
+    return text
+
+
+def env_addresses(name: str, schemes: tuple[str, ...]) -> list[str]:
+    """Addresses, which may hold a secret: a mistake names their place, not them."""
+    addresses = env_list(name, "")
+    for place, text in enumerate(addresses, 1):
+        if not _is_address(text, schemes):
+            raise ImproperlyConfigured(f"{name}: number {place} is no address with {' or '.join(schemes)}")
+    return addresses
+
+
+def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.username is None and parts.port != 0
+    except ValueError:
+        return False
 
 
 def private_directory(path: Path) -> Path:
@@ -282,8 +307,31 @@ APPROVAL_HOURS = env_number("APPROVAL_HOURS", 24, low=1, high=720)
 
 METRICS_TOKEN = env_text("METRICS_TOKEN", "")
 METRICS_MAX_SERIES = env_number("METRICS_MAX_SERIES", 200_000, low=1, high=100_000_000)
+ALERTMANAGER_TOKEN = env_text("ALERTMANAGER_TOKEN", "")
+ALERTS_KEEP_DAYS = env_number("ALERTS_KEEP_DAYS", 30, low=1, high=3_650)
+
+# What the console itself finds out (manage.py alerts evaluate), and whom it tells.
+CONSOLE_URL = env_address("CONSOLE_URL", f"http://127.0.0.1:{PORT}", ("https", "http"))
+ALERTS_EVERY_SECONDS = env_number("ALERTS_EVERY_SECONDS", 15, low=1, high=3_600)
+ALERTS_MAIL_TO = env_list("ALERTS_MAIL_TO", "")
+ALERTS_MAIL_FROM = env_text("ALERTS_MAIL_FROM", "signalbox@localhost")
+ALERTS_WEBHOOK_HTTP = env_flag("ALERTS_WEBHOOK_HTTP", default=False)
+ALERTS_WEBHOOKS = env_addresses("ALERTS_WEBHOOKS", ("https", "http") if ALERTS_WEBHOOK_HTTP else ("https",))
+ALERTS_WEBHOOK_SECRET = env_text("ALERTS_WEBHOOK_SECRET", "")
+if ALERTS_WEBHOOKS and len(ALERTS_WEBHOOK_SECRET) < 16:
+    raise ImproperlyConfigured("ALERTS_WEBHOOK_SECRET must have 16 characters or more: webhooks are signed with it")
+EMAIL_BACKEND = env_class("EMAIL_BACKEND", "django.core.mail.backends.smtp.EmailBackend")
+EMAIL_HOST = env_text("EMAIL_HOST", "localhost")
+EMAIL_PORT = env_number("EMAIL_PORT", 25, low=1, high=65535)
+EMAIL_HOST_USER = env_text("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = env_text("EMAIL_HOST_PASSWORD", "")
+EMAIL_SECURITY = env_choice("EMAIL_SECURITY", "none", ("none", "starttls", "tls"))
+EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL_SECURITY == "starttls", EMAIL_SECURITY == "tls"
+EMAIL_FILE_PATH = env_text("EMAIL_FILE_PATH", str(SIGNALBOX_HOME / "mail"))
+EMAIL_TIMEOUT = 20  # seconds for a server to answer
 OLD_SNAPSHOT_SECONDS = env_number("OLD_SNAPSHOT_SECONDS", 60, low=1, high=86_400)
 SECURE_REDIRECT_EXEMPT = [
     r"^metrics(/queues)?$",
     r"^healthz$",
-]  # scrapers and probes come from inside, past the proxy with TLS
+    r"^alerts/webhook$",
+]  # monitoring comes from inside, past the proxy with TLS

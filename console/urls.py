@@ -8,6 +8,7 @@ from django.urls import include, path, register_converter
 
 from console import live
 from console.pages import (
+    alerts,
     approvals,
     audit,
     bodies,
@@ -23,6 +24,7 @@ from console.pages import (
     masking,
     messages,
     metrics,
+    notifications,
     old_snapshots,
     overview,
     people,
@@ -34,6 +36,7 @@ from console.pages import (
     redrives,
     saved_filters,
     sessions,
+    silences,
     suggestions,
     tenants,
     trash,
@@ -172,6 +175,12 @@ urlpatterns = [
     path("filter-suggestions", suggestions.show, name="filter_suggestions"),
     path("consumers", consumers.browse, name="consumers"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
+    path("alerts", alerts.browse, name="alerts"),
+    path("alerts/silences", silences.browse, name="silences"),
+    path("alerts/silences/<row:silence_id>/end", silences.end, name="silence_end"),
+    path("alerts/notifications", notifications.browse, name="alert_notifications"),
+    path("alerts/webhook", alerts.webhook, name="alerts_webhook"),
+    path("runbooks/<slug:name>", alerts.runbook, name="runbook"),
     path("tenants", tenants.browse, name="tenants"),
     path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
     path("tenants/<row:tenant_id>/history", history.of_tenant_queues, name="tenant_history"),

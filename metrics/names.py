@@ -127,7 +127,7 @@ QUEUE_INFO = _gauge(
 )
 ALERT_THRESHOLD = _gauge(
     "queue_alert_threshold",
-    "Above this the queue's alert fires: its settings alert_oldest_age_seconds and alert_dead_letters as data.",
+    "Above this the queue's alert fires: its settings alert_... as data; check is the name without alert_.",
     (*QUEUE, "check", "severity"),
 )
 SLO_TARGET_RATIO = _gauge(

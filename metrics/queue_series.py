@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metrics import names
+from metrics.alert_thresholds import thresholds
 from metrics.names import Metric
 from metrics.text import histogram, labels, sample
 from queues.counters import QueueNumbers
@@ -57,9 +58,8 @@ def _samples(numbers: QueueNumbers, durations: Durations, leases: Leases) -> Ite
 
 def _configuration(numbers: QueueNumbers) -> Iterator[Sample]:
     yield names.QUEUE_INFO, "," + labels(names.QUEUE_INFO.labels[2:], _info(numbers)), 1
-    yield names.ALERT_THRESHOLD, ',check="oldest_age_seconds",severity="critical"', numbers.alert_oldest_age_seconds
-    if numbers.is_dead_letter_queue:
-        yield names.ALERT_THRESHOLD, ',check="dead_letters",severity="warning"', numbers.alert_dead_letters
+    for check, severity, value in thresholds(numbers):
+        yield names.ALERT_THRESHOLD, f',check="{check}",severity="{severity}"', value
     yield names.SLO_TARGET_RATIO, "", numbers.queue.wait_target_ratio
     yield names.WAIT_TARGET, "", numbers.queue.wait_target_seconds
     yield names.RETENTION, "", numbers.queue.retention_seconds

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 # command:package
-tools=(chromium:chromium promtool:prometheus)
+tools=(chromium:chromium promtool:prometheus prometheus-alertmanager:prometheus-alertmanager)
 
 missing=()
 for tool in "${tools[@]}"; do

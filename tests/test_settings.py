@@ -106,6 +106,11 @@ def test_one_setting_allows_plain_http_on_this_machine(tmp_path: Path) -> None:
         ("BODIES_OPTIONS", "[1]", "a JSON object"),
         ("BODIES_MAX_BYTES", "1000", "a whole number from 262144"),
         ("BODIES_GRACE_SECONDS", "soon", "a whole number from 0"),
+        ("ALERTS_WEBHOOKS", "http://hooks.example/secret", "number 1 is no address with https"),
+        ("ALERTS_WEBHOOKS", "https://hooks.example,https://ann:pw@hooks.example", "number 2 is no address"),
+        ("ALERTS_WEBHOOKS", "file:///etc/passwd", "number 1 is no address with https"),
+        ("CONSOLE_URL", "console.example", "an address with https or http"),
+        ("EMAIL_SECURITY", "ssl", "one of none, starttls, tls"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_by_name(
@@ -117,6 +122,15 @@ def test_a_value_that_makes_no_sense_is_refused_by_name(
     assert result.returncode == 1
     assert variable in last_line
     assert expected in last_line
+
+
+def test_webhooks_need_a_secret_and_may_go_by_plain_http_when_allowed(tmp_path: Path) -> None:
+    hooks = {"ALERTS_WEBHOOKS": "http://127.0.0.1:9000/a, https://hooks.example/b", "ALERTS_WEBHOOK_HTTP": "true"}
+
+    refused = run_python(tmp_path, "import console.settings", **hooks, ALERTS_WEBHOOK_SECRET="short")
+    assert "ALERTS_WEBHOOK_SECRET must have 16 characters" in refused.stderr
+    given = read_settings(tmp_path, "ALERTS_WEBHOOKS", **hooks, ALERTS_WEBHOOK_SECRET="sixteen or more of them")
+    assert given["ALERTS_WEBHOOKS"] == ["http://127.0.0.1:9000/a", "https://hooks.example/b"]
 
 
 def test_an_empty_value_is_no_value(tmp_path: Path) -> None:

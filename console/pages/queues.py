@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console import charts, cluster_lists, diagnoses, fleet, masked, queue_head, wording
+from console import alert_lines, charts, cluster_lists, diagnoses, fleet, masked, queue_head, wording
 from console.charts import Chart, Series
 from console.forms import ReasonForm
 from console.htmx import render_page
@@ -30,7 +30,8 @@ LATEST_FAILURES = 8
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """GET /queues/<name>: how it stands and why; then how it got there, or what its dead letters died of."""
     head = queue_head.find(name)
-    context = {"title": name, "head": head, "tab": "now"}
+    firing = alert_lines.of_queues(name, head.dead_letter_queue)
+    context = {"title": name, "head": head, "tab": "now", "alerts": firing}
     if head.numbers.is_dead_letter_queue:
         context |= {"clusters": cluster_lists.read_of_holder(request, name)}
         return render_page(request, "queues/show.html", "queues/_dead_letter_queue.html", context)

@@ -143,7 +143,7 @@ DURATIONS = "alter table signalbox.queue_stat add column if not exists durations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0011_audit_chain")]
+    dependencies = [("queues", "0013_alert_thresholds")]
     operations = [
         migrations.RunSQL(RESTING, RESTING),
         migrations.RunSQL(DURATIONS, migrations.RunSQL.noop),

@@ -53,6 +53,11 @@ begin
     closed = v_queue.closed,
     alert_oldest_age_seconds = v_queue.alert_oldest_age_seconds,
     alert_dead_letters = v_queue.alert_dead_letters,
+    alert_dead_letters_per_minute = v_queue.alert_dead_letters_per_minute,
+    alert_no_consumers_seconds = v_queue.alert_no_consumers_seconds,
+    alert_drain_seconds = v_queue.alert_drain_seconds,
+    alert_lease_age_seconds = v_queue.alert_lease_age_seconds,
+    alert_redelivery_ratio = v_queue.alert_redelivery_ratio,
     warn_every_seconds = v_queue.warn_every_seconds,
     wait_target_seconds = v_queue.wait_target_seconds,
     wait_target_ratio = v_queue.wait_target_ratio

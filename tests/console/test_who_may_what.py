@@ -12,7 +12,7 @@ from tests.console.browsers import Browser
 from tests.engine import Engine
 
 # Addresses that need no permission, and why.
-OPEN = {"login", "logout", "preferences", "live", "healthz", "metrics", "metrics_queues"}
+OPEN = {"login", "logout", "preferences", "live", "healthz", "metrics", "metrics_queues", "alerts_webhook"}
 
 # (method, path, permission); a queue called Q is made for the test.
 MATRIX = [
@@ -32,6 +32,12 @@ MATRIX = [
     ("get", "/redrives", "see_metadata"),
     ("get", "/consumers", "see_metadata"),
     ("get", "/old-snapshots", "see_metadata"),
+    ("get", "/alerts", "see_metadata"),
+    ("get", "/alerts/silences", "see_metadata"),
+    ("get", "/alerts/notifications", "see_metadata"),
+    ("post", "/alerts/silences", "silence"),
+    ("post", "/alerts/silences/1/end", "silence"),
+    ("get", "/runbooks/SignalboxDeadLetters", "see_metadata"),
     ("get", "/tenants", "see_metadata"),
     ("get", "/tenants/1", "see_metadata"),
     ("get", "/audit", "see_metadata"),

@@ -1,6 +1,7 @@
 """manage.py demo: everything on this machine, with traffic to look at; Ctrl-C stops it all."""
 
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -13,7 +14,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.demo import history, scenery
+from console.demo import history, monitoring, scenery
+from console.demo.monitoring import Monitoring
 from console.demo.supervisor import Part, Supervisor
 
 HOST = "127.0.0.1"
@@ -26,13 +28,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--messages", type=int, default=0, metavar="N", help="first load N messages of history")
+        parser.add_argument("--observe", action="store_true", help="with Prometheus and Alertmanager, if installed")
         parser.add_argument("--load-only", action="store_true", help="load the history and end")
 
-    def handle(self, *args: Any, messages: int, load_only: bool, **options: Any) -> None:
+    def handle(self, *args: Any, messages: int, load_only: bool, observe: bool, **options: Any) -> None:
         if not 0 <= messages <= 100_000_000:
             raise CommandError("--messages must be from 0 to 100000000")
         if not load_only:
-            _require_free_port()
+            _require_free_port(settings.PORT)
+        watching = self._monitoring() if observe else None
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
         scenery.build()
@@ -41,12 +45,13 @@ class Command(BaseCommand):
         if load_only:
             scenery.close_accounts()
             return
+        token = settings.ALERTMANAGER_TOKEN or secrets.token_urlsafe(32)
         supervisor = Supervisor(
-            _parts(),
-            _environment(),
+            [*_parts(), *(watching.parts(settings.SIGNALBOX_HOME / "observe", token) if watching else [])],
+            _environment() | ({"ALERTMANAGER_TOKEN": token} if watching else {}),
             logs=settings.SIGNALBOX_HOME / "logs",
             say=self.stderr.write,
-            on_started=lambda: self._welcome(supervisor),
+            on_started=lambda: self._welcome(supervisor, watching),
         )
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: supervisor.stop())
@@ -56,7 +61,17 @@ class Command(BaseCommand):
             self.stdout.write("\nStopped. The data stays; `make demo` goes on with it.")
             scenery.close_accounts()
 
-    def _welcome(self, supervisor: Supervisor) -> None:
+    def _monitoring(self) -> Monitoring | None:
+        """Prometheus and Alertmanager, or how to get them."""
+        found = monitoring.find(settings.PORT)
+        if found is None:
+            self.stderr.write(monitoring.HOW_TO_GET)
+            return None
+        for port in (found.prometheus_port, found.alertmanager_port):
+            _require_free_port(port)
+        return found
+
+    def _welcome(self, supervisor: Supervisor, watching: Monitoring | None) -> None:
         if not _wait_until_ready(supervisor):
             return
         self.stdout.write(f"""
@@ -65,8 +80,18 @@ Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
   log in as    {", ".join(scenery.USERS)}
   password     {scenery.PASSWORD}
   logs         {settings.SIGNALBOX_HOME / "logs"}
+  alerts       mailed as files to {settings.EMAIL_FILE_PATH}
 
+{_where(watching)}
 Ctrl-C stops everything; the data stays.""")
+
+
+def _where(watching: Monitoring | None) -> str:
+    if watching is None:
+        return ""
+    return f"""  Prometheus   http://{HOST}:{watching.prometheus_port}
+  Alertmanager http://{HOST}:{watching.alertmanager_port}
+"""
 
 
 def _parts() -> list[Part]:
@@ -76,23 +101,27 @@ def _parts() -> list[Part]:
         Part("console", [*console, "--log-level", "warning", "--timeout-graceful-shutdown", "2"]),
         Part("upkeep", [python, "manage.py", "upkeep"]),
         Part("jobs", [python, "-m", "celery", "-A", "console", "worker", "--pool", "threads", "--concurrency", "2"]),
+        Part("alerts", [python, "manage.py", "alerts", "evaluate"]),
         Part("workers", [python, "-m", "console.demo.workers"]),
         Part("producers", [python, "-m", "console.demo.producers"]),
     ]
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
+    mails = {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "ALERTS_MAIL_TO": "demo@localhost"}
+    mails = {name: os.environ.get(name) or value for name, value in mails.items()}
+    ours = {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
+    return os.environ | ours | mails
 
 
-def _require_free_port() -> None:
+def _require_free_port(port: int) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, settings.PORT))
+            probe.bind((HOST, port))
         except OSError as error:
             raise CommandError(
-                f"Port {settings.PORT} is in use; is the demo running already? PORT=8001 make demo takes another."
+                f"Port {port} is in use; is the demo running already? PORT=8001 make demo takes another."
             ) from error
 
 

@@ -1,0 +1,125 @@
+"""Prometheus and Alertmanager beside the demo, where they are installed: the whole way of an alert on one machine.
+
+What they are given is what docs/alerts.md says, with shorter times, so that one does not wait for what one came to see.
+JSON is YAML, so no further library writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from console.demo.supervisor import Part
+
+HOST = "127.0.0.1"
+# From the console's port: 8000 makes 9090 and 9093, where people look for them.
+PROMETHEUS_ABOVE, ALERTMANAGER_ABOVE = 1090, 1093
+RULES = settings.BASE_DIR / "dashboards" / "alerts"
+HOW_TO_GET = """Prometheus and Alertmanager are not both installed, so the demo runs without them.
+  Debian, Ubuntu   apt install prometheus prometheus-alertmanager
+  elsewhere        https://prometheus.io/download, with prometheus and alertmanager on PATH
+The console itself looks for alerts meanwhile."""
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """Where the two programs are, and where they listen."""
+
+    prometheus: str
+    alertmanager: str
+    console_port: int
+
+    @property
+    def prometheus_port(self) -> int:
+        return self.console_port + PROMETHEUS_ABOVE
+
+    @property
+    def alertmanager_port(self) -> int:
+        return self.console_port + ALERTMANAGER_ABOVE
+
+    def parts(self, home: Path, token: str) -> list[Part]:
+        """Both, with their configuration and data in `home`, which nobody else may read."""
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(home / "alertmanager.yml", self.alertmanager_config(token))
+        _write(home / "prometheus.yml", self.prometheus_config())
+        return [
+            Part(
+                "alertmanager",
+                [
+                    self.alertmanager,
+                    f"--config.file={home / 'alertmanager.yml'}",
+                    f"--storage.path={home / 'alertmanager'}",
+                    f"--web.listen-address={HOST}:{self.alertmanager_port}",
+                    "--cluster.listen-address=",
+                ],
+            ),
+            Part(
+                "prometheus",
+                [
+                    self.prometheus,
+                    f"--config.file={home / 'prometheus.yml'}",
+                    f"--storage.tsdb.path={home / 'prometheus'}",
+                    f"--web.listen-address={HOST}:{self.prometheus_port}",
+                ],
+            ),
+        ]
+
+    def prometheus_config(self) -> dict[str, Any]:
+        console = [{"targets": [f"{HOST}:{self.console_port}"]}]
+        token = {"authorization": {"credentials": settings.METRICS_TOKEN}} if settings.METRICS_TOKEN else {}
+        job = [{"target_label": "job", "replacement": "signalbox"}]
+        return {
+            "global": {
+                "scrape_interval": "5s",
+                "evaluation_interval": "5s",
+                "external_labels": {"console_url": f"http://{HOST}:{self.console_port}"},
+            },
+            "rule_files": [str(RULES / "*.rules.yaml")],
+            "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"{HOST}:{self.alertmanager_port}"]}]}]},
+            "scrape_configs": [
+                {"job_name": path, "metrics_path": path, "static_configs": console, "relabel_configs": job, **token}
+                for path in ("/metrics", "/metrics/queues")
+            ],
+        }
+
+    def alertmanager_config(self, token: str) -> dict[str, Any]:
+        hook = {
+            "url": f"http://{HOST}:{self.console_port}/alerts/webhook",
+            "send_resolved": True,
+            "max_alerts": 5000,
+            "http_config": {"authorization": {"credentials": token}},
+        }
+        return {
+            "route": {
+                "receiver": "signalbox",
+                "group_by": ["alertname", "tenant", "queue"],
+                "group_wait": "5s",
+                "group_interval": "10s",
+                "routes": [
+                    {
+                        "matchers": ["alertname = SignalboxWatchdog"],
+                        "receiver": "signalbox",
+                        "group_interval": "1m",
+                        "repeat_interval": "50s",
+                    }
+                ],
+            },
+            "receivers": [{"name": "signalbox", "webhook_configs": [hook]}],
+        }
+
+
+def find(console_port: int) -> Monitoring | None:
+    """Both programs; None when one is missing. Debian calls Alertmanager prometheus-alertmanager."""
+    prometheus = shutil.which("prometheus")
+    alertmanager = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
+    return Monitoring(prometheus, alertmanager, console_port) if prometheus and alertmanager else None
+
+
+def _write(path: Path, configuration: dict[str, Any]) -> None:
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(configuration, indent=2) + "\n")

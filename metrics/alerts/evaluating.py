@@ -1,0 +1,203 @@
+"""The console's own evaluator: looks at the counters every so often and keeps what it finds in rows.
+
+One process looks at a time, held apart by an advisory lock of the transaction; others take over as soon as it is gone.
+Since when a condition holds, that somebody was told, and whom one still has to tell are all in rows, written together:
+a restart loses nothing and tells nobody twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from metrics.alerts import notifications, silences
+from metrics.alerts.models import Alert, Evaluation
+from metrics.alerts.own_rules import OWN_RULES, OwnRule
+from metrics.alerts.watchdog import look
+from queues.counters import QueueNumbers, read_numbers
+
+GAP = timedelta(minutes=5)
+"""What was not looked at for so long has to hold anew before it fires."""
+MOST_OPEN = 20_000
+
+EVALUATOR = f"{socket.gethostname()}:{os.getpid()}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A condition that holds now."""
+
+    rule: OwnRule
+    tenant: str
+    queue: str
+    fingerprint: str
+    description: str
+
+
+@dataclass
+class Outcome:
+    """What one look changed."""
+
+    fired: list[Alert] = field(default_factory=list)
+    resolved: list[Alert] = field(default_factory=list)
+    firing: int = 0
+    pending: int = 0
+    notifications: int = 0
+
+
+def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome | None:
+    """Look once. None when another process does, or has just done. `now` is the database's clock unless given."""
+    started = time.monotonic()
+    with transaction.atomic():
+        at = _alone(now, evaluator)
+        if at is None:
+            return None
+        found = list(findings(read_numbers(), at))
+        outcome = _compare(found, at)
+        outcome.notifications = _tell(outcome, at)
+        Evaluation.objects.update_or_create(
+            evaluation_id=1,
+            defaults={"evaluated_at": at, "evaluator": evaluator, "seconds": time.monotonic() - started},
+        )
+    return outcome
+
+
+def findings(numbers: Sequence[QueueNumbers], now: datetime) -> Iterator[Finding]:
+    """Everything that is wrong by these numbers; and, where Prometheus was heard of once, that it is silent."""
+    for queue in numbers:
+        for rule in OWN_RULES:
+            if description := rule.describe(queue):
+                yield Finding(rule, queue.tenant, queue.name, _fingerprint(rule, queue.queue_id), description)
+    if look(now).missing:
+        yield Finding(SILENT_PROMETHEUS, "", "", _fingerprint(SILENT_PROMETHEUS, 0), "No watchdog for five minutes.")
+
+
+SILENT_PROMETHEUS = OwnRule(
+    "SignalboxWatchdogMissing", "critical", "Prometheus is not heard of: its alerts do not arrive", lambda _: None
+)
+
+
+def _fingerprint(rule: OwnRule, queue_id: int) -> str:
+    return hashlib.sha256(f"{rule.name} {queue_id}".encode()).hexdigest()[:16]
+
+
+_ALONE = "select pg_try_advisory_xact_lock(hashtext('signalbox.alerts'), 0), clock_timestamp()"
+
+
+def _alone(now: datetime | None, evaluator: str) -> datetime | None:
+    """The time, when nobody else is looking or has just looked. The lock ends with the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ALONE)
+        locked, at = cursor.fetchone()
+    at = now or at
+    recently = at - timedelta(seconds=settings.ALERTS_EVERY_SECONDS * 0.8)
+    others = Evaluation.objects.filter(evaluated_at__gt=recently, evaluated_at__lte=at).exclude(evaluator=evaluator)
+    return at if locked and not others.exists() else None
+
+
+def _compare(found: Sequence[Finding], now: datetime) -> Outcome:
+    """What holds against what was known."""
+    outcome = Outcome()
+    known = {alert.fingerprint: alert for alert in _open()}
+    new = [_begun(finding, now) for finding in found if finding.fingerprint not in known]
+    holding = {finding.fingerprint: finding for finding in found}
+    for fingerprint, alert in known.items():
+        if fingerprint in holding:
+            _go_on(alert, holding[fingerprint], now)
+        else:
+            _calm_down(alert, now)
+    gone = [alert.pk for alert in known.values() if alert.state == Alert.State.PENDING and alert.calm_since]
+    changed = [alert for alert in known.values() if alert.pk not in gone]
+    Alert.objects.filter(pk__in=gone).delete()
+    Alert.objects.bulk_update(changed, _CHANGING, batch_size=500)
+    for alert in (*Alert.objects.bulk_create(new), *changed):
+        _count(alert, outcome)
+    return outcome
+
+
+_CHANGING = (
+    "state",
+    "severity",
+    "summary",
+    "description",
+    "tenant_name",
+    "starts_at",
+    "seen_at",
+    "calm_since",
+    "resolved_at",
+)
+
+
+def _open() -> Iterator[Alert]:
+    alerts = Alert.objects.filter(source=Alert.Source.CONSOLE).exclude(state=Alert.State.RESOLVED)
+    return alerts.order_by("alert_id")[:MOST_OPEN].iterator()
+
+
+def _begun(finding: Finding, now: datetime) -> Alert:
+    rule = finding.rule
+    return Alert(
+        source=Alert.Source.CONSOLE,
+        fingerprint=finding.fingerprint,
+        state=Alert.State.FIRING if rule.for_seconds == 0 else Alert.State.PENDING,
+        name=rule.name,
+        severity=rule.severity,
+        tenant_name=finding.tenant,
+        queue_name=finding.queue,
+        summary=rule.summary,
+        description=finding.description,
+        runbook_url=rule.runbook_url if finding.queue else "docs/runbooks/SignalboxWatchdog.md",
+        labels={"alertname": rule.name, "tenant": finding.tenant, "queue": finding.queue},
+        starts_at=now,
+        seen_at=now,
+    )
+
+
+def _go_on(alert: Alert, finding: Finding, now: datetime) -> None:
+    """It holds, still or again; pending for long enough it fires."""
+    if alert.state == Alert.State.PENDING:
+        if now - alert.seen_at > GAP:
+            alert.starts_at = now
+        if now - alert.starts_at >= timedelta(seconds=finding.rule.for_seconds):
+            alert.state = Alert.State.FIRING
+    alert.description, alert.tenant_name = finding.description, finding.tenant
+    alert.seen_at, alert.calm_since = now, None
+
+
+def _calm_down(alert: Alert, now: datetime) -> None:
+    """It does not hold; one that fires is over when that lasts."""
+    alert.calm_since = alert.calm_since or now
+    keep = timedelta(seconds=_KEEP_SECONDS.get(alert.name, 0.0))
+    if alert.state == Alert.State.FIRING and now - alert.calm_since >= keep:
+        alert.state, alert.resolved_at = Alert.State.RESOLVED, now
+    alert.seen_at = now
+
+
+_KEEP_SECONDS = {rule.name: rule.keep_seconds for rule in OWN_RULES}
+
+
+def _count(alert: Alert, outcome: Outcome) -> None:
+    if alert.state == Alert.State.RESOLVED:
+        outcome.resolved.append(alert)
+    elif alert.state == Alert.State.PENDING:
+        outcome.pending += 1
+    else:
+        outcome.firing += 1
+        if alert.notified_at is None:
+            outcome.fired.append(alert)
+
+
+def _tell(outcome: Outcome, now: datetime) -> int:
+    """Write what people are to be told: news that is not silenced, and that what they were told of is over."""
+    active = silences.active(now)
+    outcome.fired = [alert for alert in outcome.fired if not silences.silencing(active, alert)]
+    over = [alert for alert in outcome.resolved if alert.notified_at]
+    Alert.objects.filter(pk__in=[alert.pk for alert in outcome.fired]).update(notified_at=now)
+    return notifications.write([*outcome.fired, *over], now)

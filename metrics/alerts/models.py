@@ -1,0 +1,134 @@
+"""An alert as a row: one for each time it fired, whoever found out.
+
+Queues are named, not referred to: an alert outlives its queue, and Prometheus may speak of one that never was here.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+NAME_CHARACTERS = 200
+TEXT_CHARACTERS = 2_000
+
+
+class Alert(models.Model):
+    """One firing of one alert. Written by `metrics.alerts.receiving` and `metrics.alerts.evaluating` alone."""
+
+    class Source(models.TextChoices):
+        PROMETHEUS = "prometheus"
+        CONSOLE = "console"
+
+    class State(models.TextChoices):
+        PENDING = "pending"  # the condition holds, not yet for long enough
+        FIRING = "firing"
+        RESOLVED = "resolved"
+
+    alert_id = models.BigAutoField(primary_key=True)
+    source = models.CharField(max_length=10, choices=Source.choices)
+    fingerprint = models.CharField(max_length=64)
+    """What tells one alert from another within its source: Alertmanager's, or one of the console's own."""
+    state = models.CharField(max_length=8, choices=State.choices)
+    name = models.CharField(max_length=NAME_CHARACTERS)
+    severity = models.CharField(max_length=20, db_default="")
+    tenant_name = models.CharField(max_length=100, db_default="")
+    queue_name = models.CharField(max_length=100, db_default="")
+    summary = models.CharField(max_length=TEXT_CHARACTERS, db_default="")
+    description = models.CharField(max_length=TEXT_CHARACTERS, db_default="")
+    runbook_url = models.CharField(max_length=TEXT_CHARACTERS, db_default="")
+    labels = models.JSONField(db_default={})
+    starts_at = models.DateTimeField()
+    seen_at = models.DateTimeField(db_default=Now())
+    """When its source last spoke of it."""
+    resolved_at = models.DateTimeField(null=True)
+    calm_since = models.DateTimeField(null=True)
+    """Fires on although its condition has not held since then: it may come back at once."""
+    notified_at = models.DateTimeField(null=True)
+    """When people were first told that it fires; null while nobody was."""
+
+    class Meta:
+        db_table = "alert"
+        constraints = [models.UniqueConstraint(fields=["source", "fingerprint", "starts_at"], name="alert_once")]
+        indexes = [
+            models.Index(fields=["starts_at"], name="alert_open", condition=~models.Q(state="resolved")),
+            models.Index(fields=["-alert_id"], name="alert_over", condition=models.Q(state="resolved")),
+            models.Index(fields=["queue_name", "-alert_id"], name="alert_queue"),
+            models.Index(fields=["name", "-seen_at"], name="alert_name"),
+            models.Index(fields=["seen_at"], name="alert_seen"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Silence(models.Model):
+    """Alerts that nobody is told of until it ends. Patterns are whole names in which * is any text; empty is any."""
+
+    silence_id = models.BigAutoField(primary_key=True)
+    alert_pattern = models.CharField(max_length=NAME_CHARACTERS, db_default="")
+    queue_pattern = models.CharField(max_length=100, db_default="")
+    comment = models.CharField(max_length=500)
+    created_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField(db_default=Now())
+    ends_at = models.DateTimeField()
+    ended_by = models.CharField(max_length=150, db_default="")
+    """Who ended it before its time; empty when nobody did."""
+
+    class Meta:
+        db_table = "alert_silence"
+        indexes = [models.Index(fields=["ends_at"], name="alert_silence_ends")]
+
+    def __str__(self) -> str:
+        return " of ".join((self.alert_pattern or "*", self.queue_pattern or "*"))
+
+
+class Notification(models.Model):
+    """One message to people about alerts, to one channel: written with the news it tells, sent until it arrives."""
+
+    class Channel(models.TextChoices):
+        MAIL = "mail"
+        WEBHOOK = "webhook"
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        SENT = "sent"
+        FAILED = "failed"  # given up
+
+    notification_id = models.BigAutoField(primary_key=True)
+    channel = models.CharField(max_length=10, choices=Channel.choices)
+    target = models.CharField(max_length=TEXT_CHARACTERS)
+    """Addresses with commas between them, or a URL, which may hold a secret."""
+    news = models.JSONField()
+    """What it says (`metrics.alerts.news`)."""
+    state = models.CharField(max_length=8, choices=State.choices, db_default=State.WAITING)
+    attempts = models.IntegerField(db_default=0)
+    due_at = models.DateTimeField(db_default=Now())
+    last_error = models.CharField(max_length=TEXT_CHARACTERS, db_default="")
+    created_at = models.DateTimeField(db_default=Now())
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "alert_notification"
+        indexes = [
+            models.Index(fields=["due_at"], name="alert_notification_due", condition=models.Q(state="waiting")),
+            models.Index(fields=["created_at"], name="alert_notification_created"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.notification_id}"
+
+
+class Evaluation(models.Model):
+    """When the console itself last looked for alerts: one row at most."""
+
+    evaluation_id = models.SmallIntegerField(primary_key=True, db_default=1)
+    evaluated_at = models.DateTimeField()
+    evaluator = models.CharField(max_length=200)
+    """Which process did."""
+    seconds = models.FloatField()
+
+    class Meta:
+        db_table = "alert_evaluation"
+
+    def __str__(self) -> str:
+        return self.evaluator

@@ -1,0 +1,156 @@
+"""What Alertmanager tells: its message read field by field, and kept so that telling it twice changes nothing.
+
+One row for each (fingerprint, startsAt). What comes last wins: Alertmanager sends one group's news in order, and an
+alert shown although it is over does less harm than one that is hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from metrics.alerts.models import NAME_CHARACTERS, TEXT_CHARACTERS, Alert
+from queues.errors import InvalidArgument
+
+VERSION = "4"
+MOST_ALERTS = 5_000
+MOST_LABELS = 64
+
+KEPT = (
+    "state",
+    "name",
+    "severity",
+    "tenant_name",
+    "queue_name",
+    "summary",
+    "description",
+    "runbook_url",
+    "labels",
+    "seen_at",
+    "resolved_at",
+)
+
+
+@dataclass(frozen=True)
+class Received:
+    """How many alerts a message held, by what it said of them."""
+
+    firing: int
+    resolved: int
+
+
+def receive(message: Any) -> Received:
+    """Keep every alert of one message of Alertmanager's. Raises `InvalidArgument`, which names the field."""
+    alerts = read(message)
+    with transaction.atomic():
+        _end_earlier(alerts)
+        Alert.objects.bulk_create(
+            alerts, update_conflicts=True, unique_fields=["source", "fingerprint", "starts_at"], update_fields=KEPT
+        )
+    firing = sum(alert.state == Alert.State.FIRING for alert in alerts)
+    return Received(firing, len(alerts) - firing)
+
+
+def _end_earlier(alerts: Sequence[Alert]) -> None:
+    """One that fires anew has ended in between, even where the word of it was lost."""
+    for alert in alerts:
+        if alert.state == Alert.State.FIRING:
+            Alert.objects.filter(
+                source=alert.source,
+                fingerprint=alert.fingerprint,
+                state=Alert.State.FIRING,
+                starts_at__lt=alert.starts_at,
+            ).update(state=Alert.State.RESOLVED, resolved_at=alert.starts_at)
+
+
+def read(message: Any) -> list[Alert]:
+    """The alerts of a message, unsaved, each once and in an order that all writers share."""
+    if not isinstance(message, dict):
+        raise InvalidArgument("the body must be a JSON object", "body")
+    if message.get("version") != VERSION:
+        raise InvalidArgument(f'version must be "{VERSION}", as Alertmanager sends it', "version")
+    alerts = message.get("alerts")
+    if not isinstance(alerts, list):
+        raise InvalidArgument("alerts must be a list", "alerts")
+    if len(alerts) > MOST_ALERTS:
+        raise InvalidArgument(f"alerts holds {len(alerts)}, {MOST_ALERTS} are allowed: set max_alerts", "alerts")
+    now = timezone.now()
+    found = [_alert(given, f"alerts[{place}]", now) for place, given in enumerate(alerts)]
+    once = {(alert.fingerprint, alert.starts_at): alert for alert in found}
+    return [once[key] for key in sorted(once)]
+
+
+def _alert(given: Any, path: str, now: datetime) -> Alert:
+    if not isinstance(given, dict):
+        raise InvalidArgument(f"{path} must be an object", path)
+    labels = _texts(given, "labels", path)
+    annotations = _texts(given, "annotations", path)
+    if not labels.get("alertname"):
+        raise InvalidArgument(f"{path}.labels.alertname is missing", f"{path}.labels.alertname")
+    state = _choice(given, "status", path)
+    return Alert(
+        source=Alert.Source.PROMETHEUS,
+        fingerprint=_fingerprint(given, path),
+        state=state,
+        name=labels["alertname"][:NAME_CHARACTERS],
+        severity=labels.get("severity", "")[:20],
+        tenant_name=labels.get("tenant", "")[:100],
+        queue_name=labels.get("queue", "")[:100],
+        summary=annotations.get("summary", ""),
+        description=annotations.get("description", ""),
+        runbook_url=annotations.get("runbook_url", ""),
+        labels=labels,
+        starts_at=_moment(given, "startsAt", path),
+        seen_at=now,
+        resolved_at=_moment(given, "endsAt", path) if state == Alert.State.RESOLVED else None,
+    )
+
+
+def _fingerprint(given: dict[str, Any], path: str) -> str:
+    value = given.get("fingerprint")
+    if not isinstance(value, str) or not value or len(value) > 64 or not value.isalnum():
+        raise InvalidArgument(f"{path}.fingerprint must be 1 to 64 letters and digits", f"{path}.fingerprint")
+    return value
+
+
+def _choice(given: dict[str, Any], name: str, path: str) -> Alert.State:
+    value = given.get(name)
+    if value not in (Alert.State.FIRING, Alert.State.RESOLVED):
+        raise InvalidArgument(f"{path}.{name} must be firing or resolved", f"{path}.{name}")
+    return Alert.State(value)
+
+
+def _texts(given: dict[str, Any], name: str, path: str) -> dict[str, str]:
+    """Labels or annotations, each cut to what a row holds; a null byte, which no row holds, is taken out."""
+    value = given.get(name, {})
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise InvalidArgument(f"{path}.{name} must be an object of texts", f"{path}.{name}")
+    if len(value) > MOST_LABELS:
+        raise InvalidArgument(f"{path}.{name} has {len(value)} entries, {MOST_LABELS} are allowed", f"{path}.{name}")
+    return {_plain(key)[:NAME_CHARACTERS]: _plain(text)[:TEXT_CHARACTERS] for key, text in value.items()}
+
+
+def _plain(text: str) -> str:
+    """Text that PostgreSQL stores: no null byte, no half of a surrogate pair."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _moment(given: dict[str, Any], name: str, path: str) -> datetime:
+    value = given.get(name)
+    moment = _parsed(value) if isinstance(value, str) else None
+    if moment is None or moment.tzinfo is None or not 1970 <= moment.year <= 9000:
+        raise InvalidArgument(f"{path}.{name} must be a moment such as 2026-01-31T09:00:00Z", f"{path}.{name}")
+    return moment
+
+
+def _parsed(text: str) -> datetime | None:
+    try:
+        return parse_datetime(text)
+    except ValueError:
+        return None

@@ -1,0 +1,162 @@
+"""Alertmanager delivers; somebody who is woken sees what fires, where, since when, and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from metrics.alerts.models import Alert
+from tests.console.browsers import Browser
+from tests.engine import Engine
+from tests.metrics.alertmanager import alert, message
+
+TOKEN = "a token of this test"
+
+
+@pytest.fixture(autouse=True)
+def alertmanager_may_deliver(commits: None, settings: LazySettings) -> Iterator[None]:
+    settings.ALERTMANAGER_TOKEN = TOKEN
+    yield
+    Alert.objects.all().delete()
+
+
+def delivered(body: Any, *, token: str = TOKEN, method: str = "post") -> HttpResponse:
+    """The answer to a delivery by a client that has no session, and is checked for forgery as browsers are."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    client = Client(enforce_csrf_checks=True)
+    return getattr(client, method)("/alerts/webhook", data, content_type="application/json", headers=headers)  # type: ignore[no-any-return]
+
+
+def test_an_alert_is_delivered_and_shown_with_its_queue(viewer: Browser, engine: Engine) -> None:
+    engine.die()
+    holder = f"{engine.queue}-dlq"
+
+    answer = delivered(message(alert(queue=holder)))
+
+    assert (answer.status_code, answer.json()) == (200, {"firing": 1, "resolved": 0})
+    page = viewer.see("/alerts")
+    assert "Firing, worst first 1" in page.text
+    assert f"SignalboxDeadLetters of {holder} at length" in page.text
+    assert page.link(holder) == f"/queues/{holder}"
+    assert page.link("What they died of") == f"/dead-letters/clusters?q=queue%3A%22{holder}%22"
+    assert page.link("Runbook of SignalboxDeadLetters") == "/runbooks/SignalboxDeadLetters"
+    assert "What to do now" in viewer.see(page.link("Runbook of")).text
+
+
+def test_queue_overview_and_rail_say_that_it_fires(viewer: Browser, engine: Engine) -> None:
+    engine.die()
+    delivered(message(alert(queue=f"{engine.queue}-dlq")))
+
+    for path in (f"/queues/{engine.queue}", f"/queues/{engine.queue}-dlq"):
+        assert "SignalboxDeadLetters fires since" in viewer.see(path).text
+    overview = viewer.see("/")
+    assert f"1 alert firing, the worst: SignalboxDeadLetters of {engine.queue}-dlq." in overview.text
+    assert "Alerts 1 (1 alert firing)" in overview.text
+
+
+def test_a_resolved_alert_says_when(viewer: Browser, engine: Engine) -> None:
+    delivered(message(alert(queue=engine.queue)))
+    delivered(message(alert(queue=engine.queue, status="resolved")))
+
+    page = viewer.see("/alerts")
+    assert "Nothing fires" in page.text
+    assert "2026-11-20 10:30:00 UTC" in page.html
+    assert "fires since" not in viewer.see(f"/queues/{engine.queue}").text
+
+
+def test_the_list_is_filtered(viewer: Browser, engine: Engine) -> None:
+    delivered(message(alert(queue=engine.queue), alert("SignalboxNoConsumers", queue=engine.queue, status="resolved")))
+
+    firing = viewer.see("/alerts", q=f"queue:{engine.queue} state:firing").text
+    assert ("SignalboxDeadLetters" in firing, "SignalboxNoConsumers" in firing) == (True, False)
+    assert "SignalboxDeadLetters" not in viewer.see("/alerts", q="queue:elsewhere").text
+    assert "state: has no such value." in viewer.see("/alerts", q="state:maybe").text
+    assert "SignalboxNoConsumers" in viewer.fetch("/alerts", q="alert:consumers -state:firing").text
+
+
+def test_what_somebody_else_wrote_is_text(viewer: Browser, engine: Engine) -> None:
+    told = alert("<script>alert(1)</script>", queue="no/such queue")
+    told["annotations"] |= {"runbook_url": "javascript:alert(1)", "description": "<img src=x onerror=alert(1)>"}
+    delivered(message(told))
+
+    page = viewer.see("/alerts")
+    assert "<img src=x" not in page.html
+    assert "<script>alert" not in page.html
+    assert "javascript:" not in page.html
+    assert "<img src=x onerror=alert(1)>" in page.text
+
+
+def test_a_runbook_elsewhere_is_linked(viewer: Browser) -> None:
+    told = alert("TheirAlert")
+    told["annotations"]["runbook_url"] = "https://wiki.example/runbooks/TheirAlert"
+    delivered(message(told))
+
+    assert viewer.see("/alerts").link("Runbook") == "https://wiki.example/runbooks/TheirAlert"
+
+
+@pytest.mark.parametrize("name", ["Nothing", "../configuration", "SignalboxDeadLetters.md"])
+def test_only_runbooks_are_read(viewer: Browser, name: str) -> None:
+    assert viewer.get(f"/runbooks/{name}").status_code == 404
+
+
+@pytest.mark.parametrize(("token", "status"), [("", 401), ("wrong", 401), ("caf\u00e9", 401)])
+def test_a_stranger_delivers_nothing(token: str, status: int) -> None:
+    answer = delivered(message(alert("SignalboxFromAStranger")), token=token)
+
+    assert (answer.status_code, answer["WWW-Authenticate"]) == (status, "Bearer")
+    assert not Alert.objects.filter(name="SignalboxFromAStranger").exists()
+
+
+def test_without_a_token_set_nobody_delivers(settings: LazySettings) -> None:
+    settings.ALERTMANAGER_TOKEN = ""
+
+    answer = delivered(message(alert("SignalboxFromAStranger")), token="")
+
+    assert answer.status_code == 403
+    assert "ALERTMANAGER_TOKEN is not set" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"{", "body"),
+        (b"\xff", "body"),
+        (b"[" * 100_000, "body"),
+        (message() | {"version": "9"}, "version"),
+        (message(alert() | {"startsAt": "soon"}), "alerts[0].startsAt"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_the_field_named(body: Any, field: str) -> None:
+    answer = delivered(body)
+
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+def test_a_body_without_end_is_not_read(settings: LazySettings) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000
+
+    assert delivered(os.urandom(2_000)).status_code == 413
+
+
+def test_only_a_post_delivers() -> None:
+    assert delivered(b"", method="put").status_code == 405
+
+
+def test_a_watchdog_that_stays_away_is_shown(viewer: Browser) -> None:
+    delivered(message(alert("SignalboxWatchdog", severity="none")))
+    for path in ("/", "/alerts"):
+        assert "Prometheus is not heard of" not in viewer.see(path).text
+
+    Alert.objects.filter(name="SignalboxWatchdog").update(seen_at=timezone.now() - timedelta(minutes=6))
+    for path in ("/", "/alerts"):
+        assert "Prometheus is not heard of. Its watchdog last arrived 6 m ago" in viewer.see(path).text
