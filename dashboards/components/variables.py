@@ -60,3 +60,22 @@ class QueryVariable(TemplatesItemBase):  # type: ignore[misc]
         if choose_all:
             variable["allValue"] = ".*"
         return variable
+
+
+class TextVariable(TemplatesItemBase):  # type: ignore[misc]
+    """What a viewer types; `value` stands until then."""
+
+    def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
+        refuse_unknown("text-variable", data, ("name", "label", "description", "value"))
+        chosen = {"selected": True, "text": data["value"], "value": data["value"]}
+        return {
+            "current": chosen,
+            "description": data["description"],
+            "hide": SHOWN,
+            "label": data["label"],
+            "name": data["name"],
+            "options": [chosen],
+            "query": data["value"],
+            "skipUrlSync": False,
+            "type": "textbox",
+        }
