@@ -4,6 +4,10 @@ import os
 
 from django.core.asgi import get_asgi_application
 
+import metrics
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 application = get_asgi_application()
+
+metrics.keep_fresh()

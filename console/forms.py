@@ -39,6 +39,7 @@ GROUPS: dict[str, list[str]] = {
     ],
     "Keeping": ["retention_seconds", "dedup_scope", "dedup_window_seconds", "max_payload_bytes"],
     "Alerts": ["alert_oldest_age_seconds", "alert_dead_letters", "warn_every_seconds"],
+    "Service level": ["wait_target_seconds", "wait_target_ratio"],
 }
 
 
@@ -46,6 +47,13 @@ class ReasonForm(forms.Form):
     """Why somebody does something; the audit keeps it."""
 
     reason = forms.CharField(max_length=REASON_CHARACTERS, strip=True)
+
+
+class NumberChoiceField(forms.TypedChoiceField):
+    """One of a few numbers, as people write them."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return f"{value:g}" if isinstance(value, float) else value
 
 
 class PlainFloatField(forms.FloatField):
@@ -70,9 +78,17 @@ def _field(setting: Setting) -> forms.Field:
         return forms.ChoiceField(choices=[(choice, choice) for choice in setting.choices], **options)
     if setting.kind == "text":
         return forms.CharField(max_length=100, **options)
+    if setting.choices:
+        return _number_choice(setting, **options | {"required": True})
     options |= {"required": True, "min_value": setting.minimum, "max_value": setting.maximum}
     field = forms.IntegerField(**options) if setting.kind == "integer" else PlainFloatField(**options)
     field.widget.attrs |= {"step": "any" if setting.kind == "number" else "1"}
+    field.unit = setting.unit  # type: ignore[attr-defined]
+    return field
+
+
+def _number_choice(setting: Setting, **options: Any) -> forms.Field:
+    field = NumberChoiceField(choices=[(choice, choice) for choice in setting.choices], coerce=float, **options)
     field.unit = setting.unit  # type: ignore[attr-defined]
     return field
 

@@ -263,5 +263,9 @@ APPROVAL_UNDO_MESSAGES = env_number("APPROVAL_UNDO_MESSAGES", 0, low=0, high=1_0
 APPROVAL_HOURS = env_number("APPROVAL_HOURS", 24, low=1, high=720)
 
 METRICS_TOKEN = env_text("METRICS_TOKEN", "")
+METRICS_MAX_SERIES = env_number("METRICS_MAX_SERIES", 200_000, low=1, high=100_000_000)
 OLD_SNAPSHOT_SECONDS = env_number("OLD_SNAPSHOT_SECONDS", 60, low=1, high=86_400)
-SECURE_REDIRECT_EXEMPT = [r"^metrics$", r"^healthz$"]  # scrapers and probes come from inside, past the proxy with TLS
+SECURE_REDIRECT_EXEMPT = [
+    r"^metrics(/queues)?$",
+    r"^healthz$",
+]  # scrapers and probes come from inside, past the proxy with TLS

@@ -179,6 +179,7 @@ urlpatterns = [
     path("people/<row:person_id>", people.change, name="person"),
     path("healthz", health.healthz, name="healthz"),
     path("metrics", metrics.metrics, name="metrics"),
+    path("metrics/queues", metrics.queues, name="metrics_queues"),
     path("live", live.stream, name="live"),
     path("preferences", preferences.change, name="preferences"),
     path("login", sessions.login, name="login"),

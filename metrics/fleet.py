@@ -1,7 +1,7 @@
 """One reading of the whole installation: every queue's numbers, the signs of life of upkeep and consumers, and
 who keeps PostgreSQL from removing dead rows.
 
-Five SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
+Eight SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from pathlib import Path
 
 from django.db import connection
 
+from metrics.engine import Engine, read_engine
 from metrics.xmin_holders import Holder, read_holders
 from queues.counters import QueueNumbers, read_numbers, read_tenant_refusals
+from queues.durations import Durations, read_durations
+from queues.leases import Leases, read_leases
 
 UPKEEP_STALE_SECONDS = 30.0  # it folds every second and moves the clock ten times as often; restarts are shorter
 
@@ -45,6 +48,15 @@ class Fleet:
     holders: Sequence[Holder] = ()
     tenant_refusals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By tenant and reason, what its quotas refused that is no send."""
+    durations: Mapping[int, Durations] = field(default_factory=dict)
+    leases: Mapping[int, Leases] = field(default_factory=dict)
+    engine: Engine = field(default_factory=Engine)
+
+    def durations_of(self, numbers: QueueNumbers) -> Durations:
+        return self.durations.get(numbers.queue_id) or Durations()
+
+    def leases_of(self, numbers: QueueNumbers) -> Leases:
+        return self.leases.get(numbers.queue_id) or Leases()
 
 
 def read_fleet() -> Fleet:
@@ -53,12 +65,14 @@ def read_fleet() -> Fleet:
     with connection.cursor() as cursor:
         cursor.execute(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS})
         signs = Signs(*cursor.fetchone())
-    queues, holders, tenant_refusals = read_numbers(), read_holders(), read_tenant_refusals()
     return Fleet(
-        queues=queues,
+        queues=read_numbers(),
         signs=signs,
-        holders=holders,
-        tenant_refusals=tenant_refusals,
+        holders=read_holders(),
+        tenant_refusals=read_tenant_refusals(),
+        durations=read_durations(),
+        leases=read_leases(),
+        engine=read_engine(),
         read_at=time.time(),
         read_seconds=time.monotonic() - started,
     )

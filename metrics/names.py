@@ -8,25 +8,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
-
 PREFIX = "signalbox_"
-QUEUE = ("tenant", "queue")
+TENANT = ("tenant",)
+QUEUE = (*TENANT, "queue")
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric; `name` is whole, as queries write it."""
+    """One metric; `name` is whole, as queries write it, but for what a histogram's series append (`series`)."""
 
     name: str
-    type: Literal["gauge", "counter"]
+    type: Literal["gauge", "counter", "histogram"]
     labels: tuple[str, ...]
     help: str
 
-    def family(self) -> GaugeMetricFamily | CounterMetricFamily:
-        """An empty family to add samples to."""
-        family = GaugeMetricFamily if self.type == "gauge" else CounterMetricFamily
-        return family(self.name, self.help, labels=self.labels)
+    def series(self) -> dict[str, tuple[str, ...]]:
+        """The names that queries write, each with its labels."""
+        if self.type != "histogram":
+            return {self.name: self.labels}
+        parts = {"_bucket": (*self.labels, "le"), "_sum": self.labels, "_count": self.labels}
+        return {self.name + part: labels for part, labels in parts.items()}
 
 
 def _gauge(name: str, text: str, labels: tuple[str, ...] = QUEUE) -> Metric:
@@ -37,6 +38,10 @@ def _counter(name: str, text: str, labels: tuple[str, ...] = QUEUE) -> Metric:
     return Metric(f"{PREFIX}{name}_total", "counter", labels, text)
 
 
+def _histogram(name: str, text: str, labels: tuple[str, ...] = QUEUE) -> Metric:
+    return Metric(PREFIX + name, "histogram", labels, text)
+
+
 QUEUE_MESSAGES = _gauge(
     "queue_messages",
     "Messages by state: ready, scheduled, waiting in lanes, leased; dead at the dead-letter queue that holds them.",
@@ -45,6 +50,14 @@ QUEUE_MESSAGES = _gauge(
 OLDEST_VISIBLE_AGE = _gauge(
     "queue_oldest_visible_age_seconds",
     "How long the message waiting longest has been ready to be received; 0 when none is.",
+)
+OLDEST_LEASE_AGE = _gauge(
+    "queue_oldest_lease_age_seconds",
+    "How long the consumer whose lease ends first has held its message; 0 when none is in flight.",
+)
+EXPIRED_LEASES = _gauge(
+    "queue_expired_leases",
+    "Leases that have ended and were not returned to the queue yet; counted up to 1000.",
 )
 MESSAGES_ADDED = _counter(
     "queue_messages_added",
@@ -97,6 +110,16 @@ QUEUE_BYTES = _gauge(
     "What the queue's messages weigh, estimated by the mean size sent; only where max_backlog_bytes is set.",
 )
 
+WAIT = _histogram(
+    "wait_seconds", "From when a message became visible to its first delivery, as of the last fold of the counters."
+)
+WORK = _histogram("work_seconds", "From a delivery to its acknowledgement, as of the last fold of the counters.")
+FIRST_RECEIVES = _counter(
+    "first_receives",
+    "First deliveries, by whether the wait was within the queue's wait_target_seconds then; slo is met or missed.",
+    (*QUEUE, "slo"),
+)
+
 QUEUE_INFO = _gauge(
     "queue_info",
     "Always 1; what the queue is, as labels. dead_letter_queue is where its dead letters go.",
@@ -106,6 +129,14 @@ ALERT_THRESHOLD = _gauge(
     "queue_alert_threshold",
     "Above this the queue's alert fires: its settings alert_oldest_age_seconds and alert_dead_letters as data.",
     (*QUEUE, "check", "severity"),
+)
+SLO_TARGET_RATIO = _gauge(
+    "queue_slo_target_ratio",
+    "The share of first deliveries that should meet the wait target: the setting wait_target_ratio as data.",
+)
+WAIT_TARGET = _gauge(
+    "queue_wait_target_seconds",
+    "How long a message may wait to count as met: the setting wait_target_seconds as data.",
 )
 RETENTION = _gauge("queue_retention_seconds", "How long a message may wait before it expires.")
 VISIBILITY_TIMEOUT = _gauge(
@@ -128,6 +159,73 @@ OLDEST_XMIN_THRESHOLD = _gauge(
     (),
 )
 
+DEAD_TUPLE_RATIO = _gauge(
+    "pg_dead_tuple_ratio",
+    "The share of a table's rows that are dead and wait for vacuum, as PostgreSQL estimates.",
+    ("table",),
+)
+NOTIFY_QUEUE_USAGE = _gauge(
+    "pg_notify_queue_usage_ratio",
+    "How full the server's queue of notifications is, 0 to 1; when it is full, commits that notify fail.",
+    (),
+)
+DATABASE_BYTES = _gauge("pg_database_bytes", "What the database takes on disk.", ())
+REPLICATION_LAG = _gauge(
+    "pg_replication_lag_seconds",
+    "How far the standby that is furthest behind lags in replaying; 0 without a standby.",
+    (),
+)
+
+TENANT_QUEUES = _gauge("tenant_queues", "Queues of the tenant, its dead-letter queues included.", TENANT)
+TENANT_MESSAGES = _gauge(
+    "tenant_messages",
+    "Messages of all queues of the tenant, by state; like queue_messages, a dead letter counts where it is held.",
+    (*TENANT, "state"),
+)
+TENANT_OLDEST_VISIBLE_AGE = _gauge(
+    "tenant_oldest_visible_age_seconds",
+    "The oldest visible age among the tenant's queues; 0 when nothing waits.",
+    TENANT,
+)
+TENANT_CONSUMERS = _gauge(
+    "tenant_consumers", "Consumers of the tenant's queues; one that receives from two counts twice.", TENANT
+)
+TENANT_ADDED = _counter("tenant_messages_added", "Messages that entered any queue of the tenant.", TENANT)
+TENANT_REMOVED = _counter("tenant_messages_removed", "Messages that left any queue of the tenant.", TENANT)
+TENANT_DEAD_LETTERED = _counter("tenant_dead_lettered", "Messages that died in any queue of the tenant.", TENANT)
+TENANT_FIRST_RECEIVES = _counter(
+    "tenant_first_receives", "First deliveries in the tenant's queues, by slo: met or missed.", (*TENANT, "slo")
+)
+
+FLEET_QUEUES = _gauge("fleet_queues", "Queues of the installation, dead-letter queues included.", ())
+FLEET_MESSAGES = _gauge("fleet_messages", "Messages of all queues, by state; each is counted once.", ("state",))
+FLEET_OLDEST_VISIBLE_AGE = _gauge(
+    "fleet_oldest_visible_age_seconds", "The oldest visible age among all queues; 0 when nothing waits.", ()
+)
+FLEET_CONSUMERS = _gauge("fleet_consumers", "Consumers of all queues; one that receives from two counts twice.", ())
+FLEET_ADDED = _counter("fleet_messages_added", "Messages that entered any queue.", ())
+FLEET_REMOVED = _counter("fleet_messages_removed", "Messages that left any queue.", ())
+FLEET_DEAD_LETTERED = _counter("fleet_dead_lettered", "Messages that died in any queue.", ())
+FLEET_FIRST_RECEIVES = _counter(
+    "fleet_first_receives", "First deliveries in all queues, by slo: met or missed.", ("slo",)
+)
+
+TRASH_MESSAGES = _gauge("trash_messages", "Messages in the trash: what can still be put back.", ())
+TRASH_SECONDS_LEFT = _gauge(
+    "trash_seconds_left",
+    "How long until the first of what is in the trash is deleted for good; 0 when it is empty.",
+    (),
+)
+
+PUBLISH_DURATION = _histogram(
+    "publish_duration_seconds", "What a send to the database took, of this process alone.", ()
+)
+RECEIVE_DURATION = _histogram(
+    "receive_duration_seconds",
+    "What one look for messages took, of this process alone; the pauses of a long poll are not counted.",
+    (),
+)
+
 EXPORTER_UP = _gauge(
     "exporter_up", "1 while the numbers are fresh; 0 when the database has not answered for 30 seconds.", ()
 )
@@ -137,10 +235,17 @@ EXPORTER_LAST_REFRESH = _gauge(
 EXPORTER_REFRESH_DURATION = _gauge(
     "exporter_refresh_duration_seconds", "How long that reading took in the database.", ()
 )
+EXPORTER_QUEUES_OMITTED = _gauge(
+    "exporter_queues_omitted",
+    "Queues without series of their own because METRICS_MAX_SERIES is reached; totals of tenants include them.",
+    (),
+)
 
 QUEUE_METRICS = (
     QUEUE_MESSAGES,
     OLDEST_VISIBLE_AGE,
+    OLDEST_LEASE_AGE,
+    EXPIRED_LEASES,
     MESSAGES_ADDED,
     MESSAGES_REMOVED,
     QUEUE_CONSUMERS,
@@ -148,12 +253,56 @@ QUEUE_METRICS = (
     DEAD_LETTERED,
     PUBLISH_REJECTED,
     QUEUE_BYTES,
+    WAIT,
+    WORK,
+    FIRST_RECEIVES,
     QUEUE_INFO,
     ALERT_THRESHOLD,
+    SLO_TARGET_RATIO,
+    WAIT_TARGET,
     RETENTION,
     VISIBILITY_TIMEOUT,
 )
-EXPORTER_METRICS = (EXPORTER_UP, EXPORTER_LAST_REFRESH, EXPORTER_REFRESH_DURATION)
-POSTGRES_METRICS = (OLDEST_XMIN_AGE, OLDEST_XMIN_TRANSACTIONS, OLDEST_XMIN_THRESHOLD)
-TENANT_METRICS = (TENANT_REFUSED,)
-METRICS = (*QUEUE_METRICS, *TENANT_METRICS, *POSTGRES_METRICS, *EXPORTER_METRICS)
+TENANT_TOTALS = (
+    TENANT_QUEUES,
+    TENANT_MESSAGES,
+    TENANT_OLDEST_VISIBLE_AGE,
+    TENANT_CONSUMERS,
+    TENANT_ADDED,
+    TENANT_REMOVED,
+    TENANT_DEAD_LETTERED,
+    TENANT_FIRST_RECEIVES,
+)
+FLEET_TOTALS = (
+    FLEET_QUEUES,
+    FLEET_MESSAGES,
+    FLEET_OLDEST_VISIBLE_AGE,
+    FLEET_CONSUMERS,
+    FLEET_ADDED,
+    FLEET_REMOVED,
+    FLEET_DEAD_LETTERED,
+    FLEET_FIRST_RECEIVES,
+)
+TENANT_METRICS = (*TENANT_TOTALS, TENANT_REFUSED)
+FLEET_METRICS = (*FLEET_TOTALS, TRASH_MESSAGES, TRASH_SECONDS_LEFT)
+POSTGRES_METRICS = (
+    OLDEST_XMIN_AGE,
+    OLDEST_XMIN_TRANSACTIONS,
+    OLDEST_XMIN_THRESHOLD,
+    DEAD_TUPLE_RATIO,
+    NOTIFY_QUEUE_USAGE,
+    DATABASE_BYTES,
+    REPLICATION_LAG,
+)
+PROCESS_METRICS = (PUBLISH_DURATION, RECEIVE_DURATION)
+EXPORTER_METRICS = (EXPORTER_UP, EXPORTER_LAST_REFRESH, EXPORTER_REFRESH_DURATION, EXPORTER_QUEUES_OMITTED)
+METRICS = (
+    *QUEUE_METRICS,
+    *TENANT_METRICS,
+    *FLEET_METRICS,
+    *POSTGRES_METRICS,
+    *PROCESS_METRICS,
+    *EXPORTER_METRICS,
+)
+SERIES: dict[str, tuple[str, ...]] = {name: labels for metric in METRICS for name, labels in metric.series().items()}
+"""Every name that a query may write, with its labels."""

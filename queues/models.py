@@ -87,6 +87,8 @@ class Queue(models.Model):
     alert_oldest_age_seconds = _number("alert_oldest_age_seconds")
     alert_dead_letters = _integer("alert_dead_letters")
     warn_every_seconds = _number("warn_every_seconds")
+    wait_target_seconds = _number("wait_target_seconds")
+    wait_target_ratio = _number("wait_target_ratio")
 
     guards = models.SmallIntegerField(db_default=0)
     """What verbs must look at for this queue: written by a trigger (`queues/sql/_guard_queue.sql`)."""

@@ -11,6 +11,9 @@ from typing import Literal
 
 Kind = Literal["number", "integer", "boolean", "text", "choice"]
 
+DURATION_BOUNDS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 21_600.0, 86_400.0)
+"""Up to which seconds the engine counts waits and work times, each in a bucket; one more is beyond the last."""
+
 MAX_SECONDS = 31_536_000.0  # one year: longer delays are calendar entries, not messages
 
 
@@ -225,6 +228,26 @@ _ALL = (
         86_400.0,
         "Shortest time between two lines in the database's log about the same trouble of this queue: expired leases, "
         "dead messages, messages unclaimed for too long. 0 is no line.",
+    ),
+    Setting(
+        "wait_target_seconds",
+        "number",
+        60.0,
+        "How long a message may wait, from becoming visible to its first delivery, to count as met. It is one of the "
+        "bounds by which waits are counted; a change holds for deliveries from then on.",
+        unit="seconds",
+        minimum=0.005,
+        maximum=86_400.0,
+        choices=tuple(f"{bound:g}" for bound in DURATION_BOUNDS),
+    ),
+    Setting(
+        "wait_target_ratio",
+        "number",
+        0.99,
+        "The share of first deliveries that should be within wait_target_seconds; alerts burn what is left of it.",
+        unit="0.5 to 0.9999",
+        minimum=0.5,
+        maximum=0.9999,
     ),
 )
 

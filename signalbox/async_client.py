@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar, Unpack
@@ -212,5 +213,9 @@ class AsyncClient:
 
     async def _ask(self, connection: psycopg.AsyncConnection[Any], statement: Statement[T]) -> T:
         cursor = connection.cursor(row_factory=tuple_row)
+        began = time.perf_counter()
         await cursor.execute(statement.sql, statement.parameters)
-        return statement.read(await cursor.fetchall())
+        rows = await cursor.fetchall()
+        if statement.durations:
+            statement.durations.observe(time.perf_counter() - began)
+        return statement.read(rows)

@@ -210,4 +210,8 @@ class Client:
 
     def _ask(self, connection: psycopg.Connection[Any], statement: Statement[T]) -> T:
         cursor = connection.cursor(row_factory=tuple_row)
-        return statement.read(cursor.execute(statement.sql, statement.parameters).fetchall())
+        began = time.perf_counter()
+        rows = cursor.execute(statement.sql, statement.parameters).fetchall()
+        if statement.durations:
+            statement.durations.observe(time.perf_counter() - began)
+        return statement.read(rows)

@@ -14,6 +14,7 @@ import requests
 import uvicorn
 import yaml
 
+from metrics import snapshot
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -62,11 +63,14 @@ def running_console() -> Iterator[int]:
     finally:
         server.should_exit = True
         thread.join()
+        snapshot.snapshot.rest()
 
 
 def write_settings(folder: Path, consoles: list[int]) -> None:
-    """Settings of a Prometheus that scrapes these replicas of the console every second and has loaded our rules."""
-    scrape = {"job_name": "signalbox", "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in consoles]}]}
+    """Settings of a Prometheus that scrapes both pages of these replicas every second and has loaded our rules."""
+    targets = {"targets": [f"127.0.0.1:{port}" for port in consoles]}
+    queues = {"__metrics_path__": "/metrics/queues", "page": "queues"}
+    scrape = {"job_name": "signalbox", "static_configs": [targets, {**targets, "labels": queues}]}
     settings = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "rule_files": [str(RULES)],

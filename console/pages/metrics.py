@@ -1,4 +1,4 @@
-"""The queues' numbers for Prometheus."""
+"""The queues' numbers for Prometheus: what is not of one queue, and the queues."""
 
 from __future__ import annotations
 
@@ -7,20 +7,56 @@ import secrets
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from metrics import CONTENT_TYPE, exposition
+from metrics import CONTENT_TYPE, exposition, queue_exposition
+from metrics.pages import Answer, UnknownNameError
+
+FILTERS = ("tenant", "queue")
 
 
 @login_not_required
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """GET /metrics; with METRICS_TOKEN set, only for those who bear it."""
+    """GET /metrics: totals and health; with METRICS_TOKEN set, only for those who bear it."""
     if not _bears_the_token(request):
-        return HttpResponse("A bearer token is required.\n", "text/plain", 401, headers={"WWW-Authenticate": "Bearer"})
-    return HttpResponse(exposition(), content_type=CONTENT_TYPE)
+        return _refused()
+    return _answered(request, exposition())
+
+
+@login_not_required
+@never_cache
+@require_safe
+def queues(request: HttpRequest) -> HttpResponse:
+    """GET /metrics/queues[?tenant=&queue=]: every queue, or those of exactly these names; each may be repeated."""
+    if not _bears_the_token(request):
+        return _refused()
+    if unknown := sorted(set(request.GET) - set(FILTERS)):
+        return _said(f"{unknown[0]!r} is no filter: there are tenant and queue.", 400)
+    try:
+        return _answered(request, queue_exposition(*(request.GET.getlist(name) for name in FILTERS)))
+    except UnknownNameError as error:
+        return _said(f"{error}.", 404)
+
+
+def _answered(request: HttpRequest, answer: Answer) -> HttpResponse:
+    compressed = "gzip" in request.headers.get("Accept-Encoding", "")
+    response = HttpResponse(answer.gzipped if compressed else answer.plain, content_type=CONTENT_TYPE)
+    if compressed:
+        response["Content-Encoding"] = "gzip"
+    patch_vary_headers(response, ["Accept-Encoding"])
+    return response
+
+
+def _refused() -> HttpResponse:
+    return HttpResponse("A bearer token is required.\n", "text/plain", 401, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _said(text: str, status: int) -> HttpResponse:
+    return HttpResponse(f"{text}\n", content_type="text/plain; charset=utf-8", status=status)
 
 
 def _bears_the_token(request: HttpRequest) -> bool:

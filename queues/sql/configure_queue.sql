@@ -53,7 +53,9 @@ begin
     closed = v_queue.closed,
     alert_oldest_age_seconds = v_queue.alert_oldest_age_seconds,
     alert_dead_letters = v_queue.alert_dead_letters,
-    warn_every_seconds = v_queue.warn_every_seconds
+    warn_every_seconds = v_queue.warn_every_seconds,
+    wait_target_seconds = v_queue.wait_target_seconds,
+    wait_target_ratio = v_queue.wait_target_ratio
   where q.queue_id = v_queue.queue_id;
   if v_settings ?| array['mode', 'lane_max_in_flight', 'lane_release_interval_seconds'] then
     if v_queue.mode = 'fifo' or v_queue.lane_max_in_flight > 0 then
@@ -139,6 +141,10 @@ begin
       and ((v_given.value #>> '{}')::numeric < v_given.minimum::numeric or (v_given.value #>> '{}')::numeric > v_given.maximum::numeric)
     then
       perform signalbox._refuse(v_given.key, format('is %s: it must be from %s to %s', v_given.value, v_given.minimum, v_given.maximum));
+    elsif v_kind = 'number' and not exists (
+      select from unnest(coalesce(v_given.choices, array[v_given.value #>> '{}'])) c where c::numeric = (v_given.value #>> '{}')::numeric
+    ) then
+      perform signalbox._refuse(v_given.key, format('is %s: it must be one of %s', v_given.value, array_to_string(v_given.choices, ', ')));
     elsif v_kind = 'boolean' and v_given.given_kind <> 'boolean' then
       perform signalbox._refuse(v_given.key, format('is %s: it must be true or false', v_given.value));
     elsif v_kind in ('text', 'choice') and v_given.given_kind <> 'string' then

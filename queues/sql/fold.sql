@@ -1,7 +1,8 @@
 -- fold(): add the counter deltas that became visible since the last fold to the totals; returns the queues that changed.
 -- A delta is folded exactly once: it is visible in this fold's snapshot and was not in the last one's. One statement reads
 -- the deltas and takes the snapshot; readers add what the stored snapshot does not cover. Only one fold at a time
--- (try-lock), and only in READ COMMITTED, or its snapshot could be older than the last fold's.
+-- (try-lock), and only in READ COMMITTED, or its snapshot could be older than the last fold's. Waits and work times are
+-- counted by buckets on the way (queue_durations).
 -- Indexes: counter_delta_txid and settled_ids (BRIN on the transaction id).
 create or replace function signalbox.fold() returns integer[]
 language plpgsql
@@ -28,17 +29,26 @@ begin
     select * into v_last from signalbox._last_fold();
   end if;
   v_lanes := exists (select from signalbox.head h where h.kind = 12);
-  with fresh as materialized (
+  with deltas as materialized (
+    select f.queue_id, f.event, f.amount, f.ms, 1 as sign
+    from signalbox._unfolded(v_last.xmin, v_last.xmax, v_last.xip) f
+    union all
+    select o.queue_id, o.event, -o.amount, o.ms, -1
+    from signalbox._unfolded(v_own, 9223372036854775807, array[v_own]) o
+  ), fresh as materialized (
     select u.queue_id, u.event, sum(u.amount)::bigint as amount, signalbox._fold_snapshot() as snapshot
-    from (
-      select f.queue_id, f.event, f.amount
-      from signalbox._unfolded(v_last.xmin, v_last.xmax, v_last.xip) f
-      union all
-      select o.queue_id, o.event, -o.amount
-      from signalbox._unfolded(v_own, 9223372036854775807, array[v_own]) o
-    ) u
+    from deltas u
     group by u.queue_id, u.event
     having sum(u.amount) <> 0
+  ), timed as (
+    select t.queue_id, array_agg(t.place) as places, array_agg(t.amount) as amounts, array_agg(t.ms) as ms
+    from (
+      select d.queue_id, case d.event when 3 then 0 else 15 end + signalbox._duration_bucket(e.ms) as place,
+        sum(d.sign)::bigint as amount, sum(d.sign * e.ms::bigint)::bigint as ms
+      from deltas d, unnest(d.ms) e(ms)
+      group by 1, 2
+    ) t
+    group by t.queue_id
   ), noted as (
     insert into signalbox.fold (folded_at, snapshot)
     select clock_timestamp(), f.snapshot from fresh f limit 1
@@ -46,14 +56,25 @@ begin
   ), changed as materialized (
     select distinct f.queue_id from fresh f
   ), stored as (
-    insert into signalbox.queue_stat (queue_id, fold_id, folded_at, totals)
-    select c.queue_id, n.fold_id, n.folded_at, signalbox._add_totals(
-      (select s.totals from signalbox.queue_stat s where s.queue_id = c.queue_id order by s.fold_id desc limit 1),
-      array_agg(f.event), array_agg(f.amount)
-    )
-    from noted n, changed c
-    join fresh f on f.queue_id = c.queue_id
-    group by c.queue_id, n.fold_id, n.folded_at
+    insert into signalbox.queue_stat (queue_id, fold_id, folded_at, totals, durations)
+    select c.queue_id, n.fold_id, n.folded_at, signalbox._add_totals(b.totals, c.events, c.amounts),
+      signalbox._add_durations(b.durations, t.places, t.amounts, t.ms, (
+        select signalbox._duration_bucket((q.wait_target_seconds * 1000)::integer)
+        from signalbox.queue q
+        where q.queue_id = c.queue_id
+      ))
+    from noted n
+    cross join (
+      select f.queue_id, array_agg(f.event) as events, array_agg(f.amount) as amounts from fresh f group by f.queue_id
+    ) c
+    left join timed t on t.queue_id = c.queue_id
+    left join lateral (
+      select s.totals, s.durations
+      from signalbox.queue_stat s
+      where s.queue_id = c.queue_id
+      order by s.fold_id desc
+      limit 1
+    ) b on true
   ), lanes as materialized (
     select l.queue_id, l.lane, sum(l.waiting)::bigint as waiting, sum(l.under_way)::bigint as under_way
     from (
@@ -117,15 +138,16 @@ $$;
 
 -- Deltas that a snapshot does not cover. An acknowledgement's row of history is its own delta.
 -- A transaction that is still open shows nothing yet, so the search begins at the oldest of those that have ended since:
--- one that stays open for hours does not make every fold read hours.
+-- one that stays open for hours does not make every fold read hours. ms: the waits of first deliveries, the work of what
+-- was acknowledged, each in milliseconds.
 create or replace function signalbox._unfolded(p_xmin bigint, p_xmax bigint, p_xip bigint[])
-returns table (queue_id integer, event smallint, amount bigint)
+returns table (queue_id integer, event smallint, amount bigint, ms integer[])
 language sql stable as $$
-  select d.queue_id, d.event, d.amount
+  select d.queue_id, d.event, d.amount, d.waits_ms
   from signalbox.counter_delta d
   where d.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (d.txid >= p_xmax or d.txid = any(p_xip))
   union all
-  select s.queue_id, 5::smallint, cardinality(s.message_ids)::bigint
+  select s.queue_id, 5::smallint, cardinality(s.message_ids)::bigint, s.work_ms
   from signalbox.settled s
   where s.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (s.txid >= p_xmax or s.txid = any(p_xip))
     and s.outcome = 'a'

@@ -61,6 +61,7 @@ declare
   v_some_expired boolean;
   v_some_due boolean;
   v_lane text;
+  v_waits integer[];
   v_laned boolean;
   v_ids bigint[];
   v_counts smallint[];
@@ -221,11 +222,12 @@ begin
         limit 1
         for update skip locked
       )
-      returning r.message_id, least(r.receive_count + 1, 32767), r.lane
-      into message_id, receive_count, v_lane;
+      returning r.message_id, least(r.receive_count + 1, 32767), r.lane,
+        case when r.receive_count = 0 then array[signalbox._work_ms(r.ready_at)] end
+      into message_id, receive_count, v_lane, v_waits;
       if found then
         with counted as (
-          insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 3::smallint, 1)
+          insert into signalbox.counter_delta (queue_id, event, amount, waits_ms) values (v_queue_id, 3::smallint, 1, v_waits)
         )
         insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce, consumer, lane)
         values (
@@ -266,7 +268,7 @@ begin
           limit v_wanted
           for update skip locked
         ))
-        returning r.message_id, r.receive_count, r.lane
+        returning r.message_id, r.receive_count, r.lane, r.ready_at
       ), moment as materialized (
         select signalbox.clock_time() as at, clock_timestamp() + v_visibility_seconds * interval '1 second' as deadline
       ), leased as (
@@ -275,8 +277,10 @@ begin
           greatest(m.deadline, m.at), m.at, v_nonce, receive.consumer, p.lane
         from moment m, picked p
       ), counted as (
-        insert into signalbox.counter_delta (queue_id, event, amount)
-        select v_queue_id, 3::smallint, count(*) from picked having count(*) > 0
+        insert into signalbox.counter_delta (queue_id, event, amount, waits_ms)
+        select v_queue_id, 3::smallint, count(*),
+          array_agg(signalbox._work_ms(p.ready_at)) filter (where p.receive_count = 0)
+        from picked p having count(*) > 0
       )
       select array_agg(p.message_id), array_agg(p.receive_count), count(*) filter (where p.receive_count > 0),
         min(p.message_id), max(p.message_id), (select greatest(m.deadline, m.at) from moment m)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC
 
 from signalbox import arguments
+from signalbox.durations import RECEIVE
 from signalbox.messages import AckedAndReceived, Body, Message
 from signalbox.statements.statement import Row, Statement, T, handles_of, only_value
 
@@ -77,6 +78,7 @@ def _receive(
             "acknowledge": acknowledge,
         },
         read,
+        RECEIVE,
     )
 
 

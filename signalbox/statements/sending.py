@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, LiteralString, TypedDict, cast
 
 from signalbox import arguments
+from signalbox.durations import PUBLISH
 from signalbox.payloads import encode, encode_attributes
 from signalbox.statements.statement import Statement, T, only_value
 
@@ -61,6 +62,7 @@ def send(queue: str, payload: object, options: SendOptions) -> Statement[int]:
             "body_sha256": None,
         },
         only_value,
+        PUBLISH,
     )
 
 
@@ -100,6 +102,7 @@ def send_together(sends: Sequence[Statement[int]]) -> Statement[list[int]]:
             "body_sha256s": None,
         },
         lambda rows: [row[0] for row in rows],
+        PUBLISH,
     )
 
 
@@ -124,6 +127,7 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
             "body_sha256s": None,
         },
         lambda rows: [row[0] for row in rows],
+        PUBLISH,
     )
 
 

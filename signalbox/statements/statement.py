@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, LiteralString, TypeVar
 
 from signalbox import arguments
+from signalbox.durations import Durations
 from signalbox.messages import Message, handle_of
 
 T = TypeVar("T")
@@ -20,6 +21,8 @@ class Statement(Generic[T]):
     sql: LiteralString
     parameters: Mapping[str, Any]
     read: Callable[[list[Row]], T]
+    durations: Durations | None = None
+    """Where the time it takes is counted."""
 
 
 def only_value(rows: list[Row]) -> Any:

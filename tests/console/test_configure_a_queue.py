@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from queues.control import configure_queue, get_queue
+from queues.errors import InvalidArgument
 from queues.models import AuditEvent
 from queues.settings import SETTINGS
 from tests.console.browsers import Browser
@@ -17,8 +20,8 @@ def test_every_setting_has_a_field_with_its_unit(admin: Browser, engine: Engine)
     page = admin.see(settings_path(engine))
 
     names = {one.attributes.get("name") for one in page.all("input")}
-    assert set(SETTINGS) - names == {"paused", "mode", "dedup_scope"}
-    assert {one.attributes["name"] for one in page.all("select")} >= {"mode", "dedup_scope"}
+    assert set(SETTINGS) - names == {"paused", "mode", "dedup_scope", "wait_target_seconds"}
+    assert {one.attributes["name"] for one in page.all("select")} >= {"mode", "dedup_scope", "wait_target_seconds"}
     assert "Retention in seconds, 4 d" in page.text
     assert SETTINGS["jitter"].help in page.text
 
@@ -100,3 +103,30 @@ def test_a_name_that_is_taken_or_impossible_is_refused(admin: Browser, engine: E
     assert "There is a queue of this name." in taken.text
     assert "Letters, digits, dots, dashes and underscores" in impossible.text
     assert "<b>no" not in impossible.html
+
+
+def test_a_service_level_is_chosen_from_the_bounds_that_waits_are_counted_by(admin: Browser, engine: Engine) -> None:
+    form = admin.see(settings_path(engine)).fields()
+    assert (form["wait_target_seconds"], form["wait_target_ratio"]) == ("60", "0.99")
+
+    admin.submit(settings_path(engine), **{**form, "wait_target_seconds": "0.5", "wait_target_ratio": "0.999"})
+
+    queue = get_queue(engine.queue)
+    assert (queue.wait_target_seconds, queue.wait_target_ratio) == (0.5, 0.999)
+    event = AuditEvent.objects.filter(queue_id=engine.queue_id).latest("audit_event_id")
+    assert event.details["changes"] == {
+        "wait_target_seconds": {"before": 60.0, "after": 0.5},
+        "wait_target_ratio": {"before": 0.99, "after": 0.999},
+    }
+
+
+def test_a_wait_target_between_the_bounds_is_refused_at_its_field(admin: Browser, engine: Engine) -> None:
+    form = admin.see(settings_path(engine)).fields()
+
+    page = admin.submit(settings_path(engine), status=422, **{**form, "wait_target_seconds": "45"})
+
+    assert "45 is not one of the available choices" in page.text
+    with pytest.raises(InvalidArgument, match=r"it must be one of 0\.005, 0\.025") as refused:
+        configure_queue(engine.queue, {"wait_target_seconds": 45}, actor="ann")
+    assert refused.value.field == "wait_target_seconds"
+    assert get_queue(engine.queue).wait_target_seconds == 60

@@ -33,6 +33,14 @@ class Exposition:
             {names[family.name]: family.documentation for family in families},
         )
 
+    def joined(self, other: Exposition) -> Exposition:
+        """With what another page has: nothing is said twice in two ways."""
+        for name in self.samples.keys() & other.samples.keys():
+            assert self.samples[name] == other.samples[name], name
+        return Exposition(
+            {**self.samples, **other.samples}, {**self.types, **other.types}, {**self.helps, **other.helps}
+        )
+
     def value(self, name: str, **labels: str) -> float:
         """The one sample of this metric whose labels include these; KeyError when there is none."""
         (found,) = self.series(name, **labels).values() or [None]

@@ -29,7 +29,7 @@ def numbers(engine: Engine, commits: None) -> QueueNumbers:
 
 
 def state(*queues: QueueNumbers, signs: Signs = ALIVE, age_seconds: float = 0.0, failing: bool = False) -> State:
-    return State(Fleet(list(queues), signs, read_at=0.0, read_seconds=0.0), b"", age_seconds, failing)
+    return State(Fleet(list(queues), signs, read_at=0.0, read_seconds=0.0), None, age_seconds, failing)
 
 
 def problems(report: Report) -> set[str]:
@@ -51,7 +51,7 @@ def test_numbers_that_nobody_could_renew_are_the_database_away(numbers: QueueNum
 
 
 def test_a_process_that_has_never_reached_the_database_is_not_well() -> None:
-    never = judge(State(None, b"", float("inf"), failing=True))
+    never = judge(State(None, None, float("inf"), failing=True))
 
     assert problems(never) == {"database"}
     assert never.as_dict()["checks"]["database"]["numbers_age_seconds"] is None

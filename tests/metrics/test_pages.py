@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Callable
+from urllib.parse import urlencode
+
 import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
 from metrics import CONTENT_TYPE, snapshot
 from metrics.snapshot import Snapshot
+from queues.models import Queue, Tenant
 from tests.engine import Engine
 from tests.metrics.exposition import Exposition
 
@@ -21,11 +26,71 @@ def test_prometheus_reads_the_numbers_without_logging_in(engine: Engine, client:
     assert response["Content-Type"] == CONTENT_TYPE
     assert "no-store" in response["Cache-Control"]
     assert Exposition.parse(response.content).value("exporter_up") == 1
+    assert "queue" not in {label for _, labels in Exposition.parse(response.content).samples for label, _ in labels}
+
+
+def test_the_queues_have_a_page_of_their_own(engine: Engine, client: Client) -> None:
+    response = client.get("/metrics/queues")
+
+    assert response.status_code == 200
+    assert response["Content-Type"] == CONTENT_TYPE
+    assert Exposition.parse(response.content).value("queue_messages", queue=engine.queue, state="ready") == 0
+
+
+def test_queues_are_asked_for_by_exact_names(make_engine: Callable[..., Engine], client: Client) -> None:
+    one, two, three = (make_engine() for _ in range(3))
+    tenant = Tenant.objects.create(name=f"tenant of {three.queue}")
+    Queue.objects.filter(queue_id=three.queue_id).update(tenant=tenant)
+
+    def shown(query: str) -> set[str]:
+        samples = Exposition.parse(client.get(f"/metrics/queues?{query}").content).samples
+        return {dict(labels)["queue"] for _, labels in samples if "queue" in dict(labels)}
+
+    assert shown(f"queue={one.queue}") == {one.queue}
+    assert shown(f"queue={one.queue}&queue={two.queue}") == {one.queue, two.queue}
+    assert shown(urlencode({"tenant": tenant.name})) == {three.queue}
+    assert shown(urlencode({"tenant": tenant.name, "queue": three.queue})) == {three.queue}
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ("queue=no-such-queue", 404, "there is no queue 'no-such-queue'"),
+        ("tenant=nobody", 404, "there is no tenant 'nobody'"),
+        ("quue=orders", 400, "'quue' is no filter"),
+    ],
+)
+def test_unknown_names_are_said(client: Client, query: str, status: int, said: str) -> None:
+    response = client.get(f"/metrics/queues?{query}")
+
+    assert response.status_code == status
+    assert response["Content-Type"].startswith("text/plain")
+    assert said in response.content.decode()
+
+
+def test_a_queue_of_another_tenant_is_unknown_to_this_one(engine: Engine, client: Client) -> None:
+    tenant = Tenant.objects.create(name=f"beside {engine.queue}")
+    other = Queue.objects.create(name=f"{engine.queue}-other", tenant=tenant)
+
+    assert client.get(f"/metrics/queues?queue={other.name}").status_code == 200
+    query = urlencode({"tenant": "default", "queue": other.name})
+    assert client.get(f"/metrics/queues?{query}").status_code == 404
+
+
+@pytest.mark.parametrize("page", ["/metrics", "/metrics/queues"])
+def test_pages_are_compressed_for_whoever_can_read_that(engine: Engine, client: Client, page: str) -> None:
+    response = client.get(page, headers={"accept-encoding": "gzip"})
+
+    assert response["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in response["Vary"]
+    assert Exposition.parse(gzip.decompress(response.content)).value("exporter_up") == 1
+    assert "Content-Encoding" not in client.get(page).headers
 
 
 def test_with_a_token_set_others_read_nothing(client: Client, settings: Settings) -> None:
     settings.METRICS_TOKEN = "s3cret"
 
+    assert client.get("/metrics/queues").status_code == 401
     for authorization in ("", "Bearer", "Bearer wrong", "Bearer s3cre", "Basic s3cret", "Bearer sécret", "s3cret"):
         response = client.get("/metrics", headers={"authorization": authorization} if authorization else {})
         assert response.status_code == 401
@@ -38,6 +103,7 @@ def test_scrapers_and_probes_come_without_tls(client: Client, settings: Settings
     settings.SECURE_SSL_REDIRECT = True
 
     assert client.get("/metrics").status_code == 200
+    assert client.get("/metrics/queues").status_code == 200
     assert client.get("/healthz").status_code in (200, 503)
     assert client.get("/").status_code == 301
 

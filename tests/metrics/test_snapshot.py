@@ -12,9 +12,10 @@ import psycopg
 import pytest
 from django.db import OperationalError
 
-from metrics import CONTENT_TYPE, exposition
+from metrics import CONTENT_TYPE, exposition, queue_exposition
 from metrics.fleet import Fleet, read_fleet
-from metrics.snapshot import REFRESH_SECONDS, STALE_SECONDS, Snapshot
+from metrics.pages import Pages
+from metrics.snapshot import IDLE_SECONDS, RECENT_SECONDS, REFRESH_SECONDS, STALE_SECONDS, Snapshot
 from tests.engine import Engine
 from tests.metrics.conftest import PATIENCE_SECONDS
 from tests.metrics.exposition import Exposition
@@ -59,21 +60,87 @@ def snapshot(clock: Clock, database: Database) -> Snapshot:
     return Snapshot(database, clock, wait_seconds=PATIENCE_SECONDS)
 
 
+def answers(snapshot: Snapshot) -> Pages:
+    return snapshot.current().answers()
+
+
 def scraped(snapshot: Snapshot) -> Exposition:
-    return Exposition.parse(snapshot.exposition())
+    return Exposition.parse(answers(snapshot).queues.plain)
 
 
 def test_scrapes_within_five_seconds_share_one_reading(
     engine: Engine, snapshot: Snapshot, clock: Clock, database: Database
 ) -> None:
-    first = snapshot.exposition()
+    first = answers(snapshot)
     engine.send()
     clock.now += REFRESH_SECONDS - 0.1
-    assert snapshot.exposition() is first
+    assert answers(snapshot) is first
 
     clock.now += 0.1
+    snapshot.current()
+    snapshot.rest()
     assert scraped(snapshot).value("queue_messages", queue=engine.queue, state="ready") == 1
     assert database.readings == 2
+
+
+def test_recent_numbers_are_given_at_once_while_they_are_renewed(clock: Clock, commits: None) -> None:
+    """A database that hangs, or another replica's turn, delays nobody who can be given numbers."""
+    go_on = threading.Event()
+    go_on.set()
+
+    def read() -> Fleet:
+        assert go_on.wait(PATIENCE_SECONDS)
+        return read_fleet()
+
+    snapshot = Snapshot(read, clock, wait_seconds=PATIENCE_SECONDS)
+    first = answers(snapshot)
+    go_on.clear()
+    clock.now += RECENT_SECONDS
+
+    assert answers(snapshot) is first
+
+    go_on.set()
+    snapshot.rest()
+    assert answers(snapshot) is not first
+
+
+def test_numbers_that_are_not_recent_are_waited_for(engine: Engine, snapshot: Snapshot, clock: Clock) -> None:
+    snapshot.current()
+    engine.send()
+    clock.now += RECENT_SECONDS + 1
+
+    assert scraped(snapshot).value("queue_messages", queue=engine.queue, state="ready") == 1
+
+
+def test_numbers_are_kept_fresh_in_the_background_while_somebody_asks(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metrics.snapshot.REFRESH_SECONDS", 0.001)
+    clock = Clock()
+    snapshot = Snapshot(database, time.monotonic, wait_seconds=PATIENCE_SECONDS)
+    snapshot.keeps_fresh = True
+    snapshot.current()
+    for _ in until(lambda: database.readings >= 5):
+        pass
+
+    snapshot._clock = clock
+    clock.now += time.monotonic() + IDLE_SECONDS
+    background = snapshot._background
+    assert background is not None
+    background.join(PATIENCE_SECONDS)
+    assert not background.is_alive()  # nobody has asked for long
+    snapshot.rest()
+
+
+def test_the_background_rests_when_it_is_told(database: Database) -> None:
+    snapshot = Snapshot(database, time.monotonic, wait_seconds=PATIENCE_SECONDS)
+    snapshot.keeps_fresh = True
+    snapshot.current()
+
+    snapshot.rest()
+
+    assert snapshot._background is not None
+    assert not snapshot._background.is_alive()
 
 
 def test_scrapes_at_the_same_time_share_one_reading(clock: Clock, commits: None) -> None:
@@ -86,7 +153,7 @@ def test_scrapes_at_the_same_time_share_one_reading(clock: Clock, commits: None)
         return read_fleet()
 
     snapshot = Snapshot(read, clock)
-    scrapes = [threading.Thread(target=snapshot.exposition) for _ in range(8)]
+    scrapes = [threading.Thread(target=snapshot.current) for _ in range(8)]
     for scrape in scrapes:
         scrape.start()
     all_scrapes_wait.set()
@@ -99,11 +166,11 @@ def test_scrapes_at_the_same_time_share_one_reading(clock: Clock, commits: None)
 def test_a_database_that_is_away_for_a_moment_changes_nothing(
     engine: Engine, snapshot: Snapshot, clock: Clock, database: Database
 ) -> None:
-    before = snapshot.exposition()
+    before = answers(snapshot)
     database.away = True
     clock.now += STALE_SECONDS
 
-    assert snapshot.exposition() is before
+    assert answers(snapshot) is before
 
 
 def test_stale_numbers_are_dropped_and_said_to_be_missing(
@@ -139,7 +206,7 @@ def test_numbers_return_with_the_database(engine: Engine, snapshot: Snapshot, cl
 def test_a_database_that_is_away_is_asked_no_more_often(snapshot: Snapshot, clock: Clock, database: Database) -> None:
     database.away = True
     for _ in range(3):
-        snapshot.exposition()
+        snapshot.current()
 
     assert database.readings == 1
 
@@ -149,7 +216,7 @@ def test_an_outage_is_logged_once(
 ) -> None:
     database.away = True
     for _ in range(3):
-        snapshot.exposition()
+        snapshot.current()
         clock.now += REFRESH_SECONDS
 
     assert len([record for record in caplog.records if record.name == "metrics.snapshot"]) == 1
@@ -193,7 +260,8 @@ def test_a_reading_leaves_no_connection_behind(
 
 
 def test_the_process_exports_its_own_snapshot(engine: Engine, commits: None) -> None:
-    assert Exposition.parse(exposition()).value("exporter_up") == 1
+    assert Exposition.parse(exposition().plain).value("exporter_up") == 1
+    assert Exposition.parse(queue_exposition().plain).value("queue_messages", queue=engine.queue, state="ready") == 0
     assert CONTENT_TYPE.startswith("text/plain; version=0.0.4")
 
 

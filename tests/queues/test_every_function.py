@@ -41,6 +41,7 @@ NOTHING = (None, "")
 CALLS: dict[str, tuple[str, Any]] = {
     "_ack_claims": ("(signalbox._ack_claims(array[%(handle)s])).acked", True),
     "_refuse_claim": ("signalbox._refuse_claim('q', 1, 0, null)", Refusal("SB400")),
+    "_add_durations": ("(signalbox._add_durations('{5}', '{1,16}', '{2,3}', '{4,6}', 1))[31:33]", [4, 6, 2]),
     "_add_totals": ("(signalbox._add_totals('{5}', '{1,3}', '{2,7}'))[1:3]", [7, 0, 7]),
     "_audit_hash": (
         "signalbox._audit_hash(e, 1, e.hash) is null from (select (null::signalbox.audit_event).*) e",
@@ -101,6 +102,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_check_queue_count": ("signalbox._check_queue_count(t) from signalbox.tenant t limit 1", Refusal("SB429")),
     "_ensure_gauge": ("signalbox._ensure_gauge(null, 1)", NOTHING),
     "_ensure_refusals": ("signalbox._ensure_refusals(%(queue_id)s, '{closed}')", NOTHING),
+    "_duration_bucket": ("signalbox._duration_bucket(5)", 1),
     "_evaluate": ("signalbox._evaluate(g.gauge_id) from signalbox.gauge g where g.queue_id = %(queue_id)s", NOTHING),
     "_forget_keys": ("signalbox._forget_keys(%(queue_id)s)", NOTHING),
     "_holds_groups": ("signalbox._holds_groups(%(queue_id)s)", False),
@@ -206,6 +208,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "drop_kept": ("signalbox.drop_kept()", NUMBER),
     "drop_lost_keys": ("signalbox.drop_lost_keys()", NUMBER),
     "drop_segment": ("signalbox.drop_segment(999999999)", NOTHING),
+    "duration_bounds": ("(signalbox.duration_bounds())[14]", 86400.0),
     "empty_deltas": ("signalbox.empty_deltas()", NUMBER),
     "end_long_poll": ("signalbox.end_long_poll(%(queue)s, 1)", False),
     "ensure_floors": ("signalbox.ensure_floors(%(token)s, array[%(queue_id)s])", 5),
@@ -241,6 +244,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "limit_lane": ("signalbox.limit_lane(%(queue)s, 'lane', null)", NOTHING),
     "next_lane": ("signalbox.next_lane(%(queue_id)s)", "lane"),
     "purge": ("signalbox.purge(%(queue)s)", 2),
+    "queue_durations": ("(signalbox.queue_durations(array[%(queue_id)s])).queue_id = %(queue_id)s", True),
     "queue_numbers": ("(signalbox.queue_numbers(array[%(queue_id)s])).consumers", 0),
     "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 4),
     "receive": ("(signalbox.receive(%(queue)s)).message_id = %(message_id)s", True),

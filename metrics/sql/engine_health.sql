@@ -1,0 +1,25 @@
+-- How PostgreSQL is, as far as queues feel it, from what it keeps in memory and on disk: never a row of a message.
+-- The lag is null where this role may not see standbys; a standby that has caught up and rests has none.
+select
+  pg_notification_queue_usage(),
+  pg_database_size(current_database()),
+  case
+    when pg_has_role('pg_read_all_stats', 'usage') or not exists (select from pg_stat_get_wal_senders())
+    then (select coalesce(max(date_part('epoch', w.replay_lag)), 0) from pg_stat_get_wal_senders() w)
+  end,
+  (
+    select jsonb_object_agg(t.name, case
+      when s.live + s.dead > 0 then s.dead / (s.live + s.dead)::double precision else 0
+    end)
+    from unnest(%(tables)s::text[]) t(name)
+    cross join lateral (
+      select pg_stat_get_live_tuples(r) as live, pg_stat_get_dead_tuples(r) as dead
+      from (select ('signalbox.' || t.name)::regclass as r) r
+    ) s
+  ),
+  (select coalesce(sum(r.trashed - r.restored - r.emptied), 0) from signalbox.removal r where r.trashed > r.restored + r.emptied),
+  (
+    select greatest(date_part('epoch', min(r.expires_at) - clock_timestamp()), 0)
+    from signalbox.removal r
+    where r.trashed > r.restored + r.emptied
+  )

@@ -1,0 +1,28 @@
+"""What is in the hands of consumers, queue by queue, from the head of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+
+@dataclass(frozen=True)
+class Leases:
+    """One queue at one moment."""
+
+    held_seconds: float | None = None
+    """How long the consumer whose lease ends first has held its message; None when nothing is in flight."""
+    expired: int = 0
+    """Leases that have ended and whose messages were not returned yet, up to 1000."""
+
+
+def read_leases(queue_ids: Sequence[int] | None = None) -> dict[int, Leases]:
+    """Of these queues, of all when None, by queue id. One query, however many queues and leases."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select queue_id, held_seconds, expired from signalbox.queue_leases(%s::integer[])",
+            [list(queue_ids) if queue_ids is not None else None],
+        )
+        return {queue_id: Leases(held, expired) for queue_id, held, expired in cursor.fetchall()}

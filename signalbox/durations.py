@@ -1,0 +1,71 @@
+"""How long the calls of this process to the database take: kept only where prometheus-client is installed.
+
+Counting needs nothing of prometheus-client, so importing the client costs what it did. `collector()` gives both to a
+registry: `prometheus_client.REGISTRY.register(signalbox.durations.collector())`.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Iterable
+from importlib.util import find_spec
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+    from prometheus_client.registry import Collector
+
+BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds in seconds; one bucket more is for what took longer."""
+
+KEPT = find_spec("prometheus_client") is not None
+
+
+class Durations:
+    """A histogram of seconds. Thread-safe; it never grows."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self._lock = threading.Lock()
+        self._counts = [0] * (len(BOUNDS) + 1)
+        self._seconds = 0.0
+
+    def observe(self, seconds: float) -> None:
+        if not KEPT:
+            return
+        place = bisect_left(BOUNDS, seconds)
+        with self._lock:
+            self._counts[place] += 1
+            self._seconds += seconds
+
+    def read(self) -> tuple[tuple[int, ...], float]:
+        """The counts by bucket, each for itself, and the seconds of all together."""
+        with self._lock:
+            return tuple(self._counts), self._seconds
+
+
+PUBLISH = Durations("signalbox_publish_duration_seconds", "What a send to the database took, of this process alone.")
+RECEIVE = Durations(
+    "signalbox_receive_duration_seconds",
+    "What one look for messages took, of this process alone; the pauses of a long poll are not counted.",
+)
+
+
+def collector() -> Collector:
+    """Both as a collector of prometheus-client; raises ImportError where that is not installed."""
+    from prometheus_client.metrics_core import HistogramMetricFamily
+    from prometheus_client.registry import Collector
+
+    class _Durations(Collector):
+        def collect(self) -> Iterable[Metric]:
+            for durations in (PUBLISH, RECEIVE):
+                counts, seconds = durations.read()
+                bounds = (*(f"{bound:g}" for bound in BOUNDS), "+Inf")
+                family = HistogramMetricFamily(durations.name, durations.text)
+                family.add_metric((), list(zip(bounds, accumulate(counts), strict=True)), seconds)
+                yield family
+
+    return _Durations()
