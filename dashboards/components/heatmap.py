@@ -19,14 +19,14 @@ class HeatmapPanel(GrafanaPanel):
         return panel
 
     def field_defaults(self, data: dict[str, Any]) -> dict[str, Any]:
-        """The unit is the axis', so the values, which are counts, have none here."""
+        """The unit is the axis', so the values, which are rates, have theirs among the options."""
         return {"custom": {"scaleDistribution": {"type": "linear"}}}
 
     def options(self, data: dict[str, Any]) -> dict[str, Any]:
         return {
             "calculate": False,
             "cellGap": 1,
-            "cellValues": {"decimals": 0, "unit": "short"},
+            "cellValues": {"decimals": 3, "unit": "ops"},
             "color": {
                 "exponent": 0.5,
                 "fill": "dark-orange",

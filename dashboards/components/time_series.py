@@ -17,7 +17,8 @@ _DASHED: list[dict[str, Any]] = [
 class TimeSeriesPanel(GrafanaPanel):
     """Lines over time. `stack` piles them up; `limits` names the series that are thresholds, drawn dashed and red.
 
-    `max` is where the axis ends; `of_queues` says that each series is a queue's, and links it there.
+    `max` is where the axis ends; `thresholds` are drawn as lines; `of_queues` says that each series is a queue's, and
+    links it there.
     """
 
     type = "timeseries"
@@ -40,6 +41,7 @@ class TimeSeriesPanel(GrafanaPanel):
                     "showPoints": "never",
                     "spanNulls": False,
                     "stacking": stacking,
+                    "thresholdsStyle": {"mode": "dashed" if "thresholds" in data else "off"},
                 },
             }
         )
