@@ -18,7 +18,7 @@ from metrics import snapshot
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
-RULES = ROOT / "dashboards" / "alerts" / "signalbox.rules.yaml"
+RULES = ROOT / "dashboards" / "alerts" / "*.rules.yaml"
 READY_WITHIN_SECONDS = 120.0
 
 
