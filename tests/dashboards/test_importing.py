@@ -20,6 +20,7 @@ UIDS = {
 
 def test_there_are_five_dashboards_whose_addresses_stay() -> None:
     assert {name: dashboard["uid"] for name, dashboard in DASHBOARDS.items()} == UIDS
+    assert len({dashboard["title"] for dashboard in DASHBOARDS.values()}) == 5  # or one folder could not hold them all
 
 
 @every_dashboard

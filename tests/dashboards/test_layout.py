@@ -46,6 +46,19 @@ def test_every_panel_says_what_it_shows_and_in_which_unit(dashboard: Dashboard) 
 
 
 @every_dashboard
+def test_what_an_empty_table_says_is_not_said_in_its_cells(dashboard: Dashboard) -> None:
+    for panel in asking(dashboard):
+        if panel["type"] == "table" and "noValue" in panel["fieldConfig"]["defaults"]:
+            columns = set(panel["transformations"][-1]["options"]["renameByName"].values())
+            overridden = {
+                look["matcher"]["options"]
+                for look in panel["fieldConfig"]["overrides"]
+                if any(one["id"] == "noValue" for one in look["properties"])
+            }
+            assert overridden == columns, panel["title"]
+
+
+@every_dashboard
 def test_no_panel_has_the_title_of_another_in_its_row(dashboard: Dashboard) -> None:
     row, seen = "", set()
     for panel in dashboard["panels"]:

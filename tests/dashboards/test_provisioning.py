@@ -17,11 +17,22 @@ CHECKOUT = PurePosixPath("/opt/signalbox")
 ARRANGED_BY_GRAFANA = {"dashboards": "providers", "datasources": "datasources"}
 
 
+# What Grafana reads in these files; it would pass over a misspelt key without a word.
+KNOWN = {
+    "dashboards": {
+        *("name", "orgId", "type", "folder", "folderUid", "disableDeletion", "allowUiUpdates"),
+        *("updateIntervalSeconds", "options"),
+    },
+    "datasources": {"name", "uid", "type", "access", "url", "isDefault", "editable", "jsonData", "orgId", "version"},
+}
+
+
 def read(kind: str) -> dict[str, Any]:
     settings = yaml.safe_load((PROVISIONING / kind / "signalbox.yaml").read_text())
     assert settings["apiVersion"] == 1
     assert set(settings) == {"apiVersion", ARRANGED_BY_GRAFANA[kind]}
     (only,) = settings[ARRANGED_BY_GRAFANA[kind]]
+    assert set(only) <= KNOWN[kind]
     return only  # type: ignore[no-any-return]
 
 
@@ -33,6 +44,7 @@ def test_the_provider_names_the_folder_of_the_built_dashboards() -> None:
     provider = read("dashboards")
 
     assert provider["type"] == "file"
+    assert set(provider["options"]) == {"path", "foldersFromFilesStructure"}
     folder = PurePosixPath(provider["options"]["path"]).relative_to(CHECKOUT)
     assert ROOT / folder == build.BUILT
     assert {path.name for path in (ROOT / folder).iterdir()} == set(DASHBOARDS)  # Grafana would read any other JSON too
