@@ -29,7 +29,7 @@ class TablePanel(GrafanaPanel):
     def overrides(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         looks = [(column["name"], _column_looks(column)) for column in data["columns"]]
         if "none" in data:  # that is for an empty table, but Grafana would write it into empty cells too
-            looks = [(name, [*properties, {"id": "noValue", "value": "–"}]) for name, properties in looks]
+            looks = [(name, [*properties, {"id": "noValue", "value": "-"}]) for name, properties in looks]
         return [override(name, properties) for name, properties in looks if properties]
 
     def options(self, data: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from dashboards.components.queries import DATASOURCE
 SHOWN, HIDDEN = 0, 2
 ON_TIME_RANGE_CHANGE = 2
 ALPHABETICAL = 5  # without regard to case
+LABEL_VALUES = 1  # as what Grafana's form for variables shows the query
+OF_THE_EDITOR = "PrometheusVariableQueryEditor-VariableQuery"
 
 
 class DatasourceVariable(TemplatesItemBase):  # type: ignore[misc]
@@ -49,7 +51,7 @@ class QueryVariable(TemplatesItemBase):  # type: ignore[misc]
             "multi": choose_all,
             "name": data["name"],
             "options": [],
-            "query": {"query": data["query"], "refId": f"variable-{data['name']}"},
+            "query": {"qryType": LABEL_VALUES, "query": data["query"], "refId": OF_THE_EDITOR},
             "refresh": ON_TIME_RANGE_CHANGE,
             "regex": "",
             "sort": ALPHABETICAL,

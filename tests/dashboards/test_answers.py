@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from queues.counters import read_numbers
 from queues.errors import QuotaExceeded, translated
 from signalbox import Client
 from tests.dashboards.built import DASHBOARDS, Dashboard, alert_marks, asking, variables
@@ -105,6 +106,25 @@ def test_every_question_is_answered(traffic: Traffic, prometheus: Prometheus) ->
         assert time.monotonic() < give_up_at, "\n".join(question.expression for question in unanswered)
         traffic.step()
         unanswered = [question for question in unanswered if not question.is_answered(prometheus)]
+
+    for state in ("ready", "scheduled", "waiting", "leased"):  # by two replicas, on two pages of each, and counted once
+        wait_until(lambda state=state: shown(prometheus, state) == there_are(state), state)  # type: ignore[misc]
+
+
+def shown(prometheus: Prometheus, state: str) -> int:
+    """How many messages the fleet's dashboard says are in this state."""
+    (expression,) = [
+        query["expr"]
+        for panel in asking(DASHBOARDS["signalbox-fleet.json"])
+        for query in panel["targets"]
+        if panel["type"] == "stat" and f'state="{state}"' in query["expr"]
+    ]
+    (answer,) = prometheus.query(filled_in(expression, ""))
+    return int(answer["value"][1])
+
+
+def there_are(state: str) -> int:
+    return sum(getattr(numbers, state) for numbers in read_numbers() if numbers.tenant == "default")
 
 
 def is_known(traffic: Traffic, prometheus: Prometheus) -> bool:
