@@ -40,6 +40,14 @@ def test_a_dashboard_is_of_a_schema_that_all_of_them_read(dashboard: Dashboard) 
 
 
 @every_dashboard
+def test_grafana_13_takes_it_for_what_it_is(dashboard: Dashboard) -> None:
+    """Its import form tells the schemas apart by these keys: the first has a title and panels, the second elements."""
+    assert {"title", "panels"} <= dashboard.keys()
+    assert not {"elements", "layout", "variables", "kind", "spec", "apiVersion", "dashboard"} & dashboard.keys()
+    assert set(dashboard["annotations"]) == {"list"}
+
+
+@every_dashboard
 def test_nothing_has_to_be_filled_in(dashboard: Dashboard) -> None:
     """Inputs are asked for by the import form alone: from a file their placeholders would stay."""
     assert dashboard["__inputs"] == []
