@@ -15,11 +15,14 @@ from typing import Any
 from grafana_dashboards.components.dashboards import Dashboard
 from grafana_dashboards.context import Context
 
+from dashboards.components.annotations import FROM_GRAFANA
 from dashboards.components.keys import refuse_unknown
+from dashboards.components.links import out_of_grafana, to_the_others
+from dashboards.requirements import what_it_needs
 
 SCHEMA_VERSION = 41
 GRID_WIDTH = 24
-KEYS = ("title", "description", "uid", "tags", "time", "refresh", "rows", "templates")
+KEYS = ("title", "description", "uid", "tags", "time", "refresh", "rows", "templates", "annotations", "links")
 
 # {word}, but not {{word}}, which is a label in a legend.
 _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
@@ -43,14 +46,16 @@ def present_day() -> Iterator[None]:
 
 def _modern(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     """A dashboard of schema version 41 from one of rows and spans."""
+    panels = list(_placed(old["rows"]))
     return {
-        "annotations": {"list": []},
+        **what_it_needs(panels),
+        "annotations": {"list": [FROM_GRAFANA, *old["annotations"]["list"]]},
         "description": " ".join(data["description"].split()),
         "editable": True,
         "fiscalYearStartMonth": 0,
         "graphTooltip": 1,
-        "links": [_link_to_the_others(old["tags"])],
-        "panels": list(_placed(old["rows"])),
+        "links": [to_the_others(old["tags"]), *(out_of_grafana(title, url) for title, url in data["links"].items())],
+        "panels": panels,
         "preload": False,
         "refresh": old["refresh"],
         "schemaVersion": SCHEMA_VERSION,
@@ -62,22 +67,6 @@ def _modern(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
         "title": old["title"],
         "uid": old["uid"],
         "version": 1,
-    }
-
-
-def _link_to_the_others(tags: list[str]) -> dict[str, Any]:
-    """A menu of the dashboards with the same tags, which keeps the time range and what was chosen."""
-    return {
-        "asDropdown": False,
-        "icon": "external link",
-        "includeVars": True,
-        "keepTime": True,
-        "tags": tags,
-        "targetBlank": False,
-        "title": "",
-        "tooltip": "",
-        "type": "dashboards",
-        "url": "",
     }
 
 

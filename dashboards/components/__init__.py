@@ -1,9 +1,30 @@
 """Our plugin for grafana-dashboard-builder: what it lacks for the Grafana of today.
 
 Its component types register by being defined, so importing this package makes `stat-panel`, `table-panel`,
-`time-series-panel`, `prometheus-query`, `query-variable` and `datasource-variable` known to the builder's parser.
+`time-series-panel`, `prometheus-query`, `query-variable`, `alerts-annotation` and the others known to the builder's
+parser.
 """
 
-from dashboards.components import panels, queries, variables
+from dashboards.components import (
+    annotations,
+    heatmap,
+    numbers,
+    queries,
+    state_timeline,
+    table,
+    text,
+    time_series,
+    variables,
+)
 
-__all__ = ["panels", "queries", "variables"]
+__all__ = [
+    "annotations",
+    "heatmap",
+    "numbers",
+    "queries",
+    "state_timeline",
+    "table",
+    "text",
+    "time_series",
+    "variables",
+]

@@ -12,6 +12,8 @@ from dashboards.components.queries import DATASOURCE
 SHOWN, HIDDEN = 0, 2
 ON_TIME_RANGE_CHANGE = 2
 ALPHABETICAL = 5  # without regard to case
+LABEL_VALUES = 1  # as what Grafana's form for variables shows the query
+OF_THE_EDITOR = "PrometheusVariableQueryEditor-VariableQuery"
 
 
 class DatasourceVariable(TemplatesItemBase):  # type: ignore[misc]
@@ -49,7 +51,7 @@ class QueryVariable(TemplatesItemBase):  # type: ignore[misc]
             "multi": choose_all,
             "name": data["name"],
             "options": [],
-            "query": {"query": data["query"], "refId": f"variable-{data['name']}"},
+            "query": {"qryType": LABEL_VALUES, "query": data["query"], "refId": OF_THE_EDITOR},
             "refresh": ON_TIME_RANGE_CHANGE,
             "regex": "",
             "sort": ALPHABETICAL,
@@ -60,3 +62,22 @@ class QueryVariable(TemplatesItemBase):  # type: ignore[misc]
         if choose_all:
             variable["allValue"] = ".*"
         return variable
+
+
+class TextVariable(TemplatesItemBase):  # type: ignore[misc]
+    """What a viewer types; `value` stands until then."""
+
+    def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
+        refuse_unknown("text-variable", data, ("name", "label", "description", "value"))
+        chosen = {"selected": True, "text": data["value"], "value": data["value"]}
+        return {
+            "current": chosen,
+            "description": data["description"],
+            "hide": SHOWN,
+            "label": data["label"],
+            "name": data["name"],
+            "options": [chosen],
+            "query": data["value"],
+            "skipUrlSync": False,
+            "type": "textbox",
+        }

@@ -1,0 +1,50 @@
+"""Where a panel, a series or a cell of a table leads: another dashboard, the console, a runbook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CONSOLE = "${console_url:raw}"
+"""The console's address, as the viewer's variable says it: raw, because the address itself must not be escaped."""
+
+_QUEUE_DASHBOARD = "/d/signalbox-queue?${datasource:queryparam}&${job:queryparam}&${console_url:queryparam}"
+
+
+def to_queue(tenant: str, queue: str) -> list[dict[str, Any]]:
+    """To a queue's dashboard and its page in the console; `tenant` and `queue` are Grafana's expressions for them."""
+    dashboard = f"{_QUEUE_DASHBOARD}&var-tenant={tenant}&var-queue={queue}&${{__url_time_range}}"
+    return [_link("Dashboard", dashboard), _link("Console", f"{CONSOLE}/queues/{queue}", new_tab=True)]
+
+
+def of_panel(addresses: dict[str, str]) -> list[dict[str, Any]]:
+    """Links in a panel's corner, by title; all lead out of Grafana."""
+    return [_link(title, address, new_tab=True) for title, address in addresses.items()]
+
+
+def to_the_others(tags: list[str]) -> dict[str, Any]:
+    """A menu of the dashboards with the same tags, which keeps the time range and what was chosen."""
+    return _dashboard_link("dashboards", "") | {"includeVars": True, "keepTime": True, "tags": tags}
+
+
+def out_of_grafana(title: str, url: str) -> dict[str, Any]:
+    """A link on top of a dashboard to somewhere else, such as the console."""
+    return _dashboard_link("link", title) | {"targetBlank": True, "url": url}
+
+
+def _dashboard_link(kind: str, title: str) -> dict[str, Any]:
+    return {
+        "asDropdown": False,
+        "icon": "external link",
+        "includeVars": False,
+        "keepTime": False,
+        "tags": [],
+        "targetBlank": False,
+        "title": title,
+        "tooltip": "",
+        "type": kind,
+        "url": "",
+    }
+
+
+def _link(title: str, url: str, *, new_tab: bool = False) -> dict[str, Any]:
+    return {"title": title, "url": url, "targetBlank": new_tab}

@@ -1,0 +1,60 @@
+"""Panels of single numbers: as a figure, or as bars beside each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dashboards.components.panel import GrafanaPanel, series_links
+
+_LAST: dict[str, Any] = {"calcs": ["lastNotNull"], "fields": "", "values": False}
+
+
+class StatPanel(GrafanaPanel):
+    """One number, with its recent course behind it unless its query is instant."""
+
+    type = "stat"
+    size = (4, 4)
+
+    def field_defaults(self, data: dict[str, Any]) -> dict[str, Any]:
+        return super().field_defaults(data) | {"color": {"mode": "thresholds"}}
+
+    def options(self, data: dict[str, Any]) -> dict[str, Any]:
+        instant = all(query["instant"] for query in self.queries(data))
+        return {
+            "colorMode": "value",
+            "graphMode": "none" if instant else "area",
+            "justifyMode": "auto",
+            "orientation": "auto",
+            "percentChangeColorMode": "standard",
+            "reduceOptions": _LAST,
+            "showPercentChange": False,
+            "textMode": "auto",
+            "wideLayout": True,
+        }
+
+
+class BarGaugePanel(GrafanaPanel):
+    """A bar for each series. `max` is where bars end; `of_queues` links each to its queue."""
+
+    type = "bargauge"
+    keys = ("max", "of_queues")
+    size = (8, 8)
+
+    def field_defaults(self, data: dict[str, Any]) -> dict[str, Any]:
+        axis = {"min": 0} | ({"max": data["max"]} if "max" in data else {})
+        return super().field_defaults(data) | axis | series_links(data) | {"color": {"mode": "thresholds"}}
+
+    def options(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "displayMode": "basic",
+            "legend": {"calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": False},
+            "maxVizHeight": 40,
+            "minVizHeight": 16,
+            "minVizWidth": 8,
+            "namePlacement": "auto",
+            "orientation": "horizontal",
+            "reduceOptions": _LAST,
+            "showUnfilled": True,
+            "sizing": "auto",
+            "valueMode": "color",
+        }

@@ -1,0 +1,80 @@
+"""What all panels share. Sizes are in grid units: a dashboard is 24 wide, 8 high is a usual graph."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from grafana_dashboards.components.panels import PanelsItemBase
+from grafana_dashboards.components.targets import Targets
+
+from dashboards.components.keys import refuse_unknown
+from dashboards.components.links import of_panel, to_queue
+from dashboards.components.queries import DATASOURCE
+
+PLUGIN_VERSION = "11.0.0"  # the oldest Grafana these panels are written for; a newer one migrates from it
+EVERY_PANEL = ("title", "description", "width", "height", "targets", "unit", "decimals", "thresholds", "none", "links")
+
+
+class GrafanaPanel(PanelsItemBase):  # type: ignore[misc]
+    """A panel with queries. `thresholds` maps colours to the value from which they hold; the first holds below.
+
+    `none` is shown in place of a value when there is none. `links` maps titles to addresses, shown in the panel's
+    corner.
+    """
+
+    type = ""
+    keys: tuple[str, ...] = ()
+    size = (12, 8)
+
+    def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
+        refuse_unknown(self.type, data, (*EVERY_PANEL, *self.keys))
+        width, height = self.size
+        return {
+            "datasource": DATASOURCE,
+            "description": " ".join(data["description"].split()),
+            "fieldConfig": {"defaults": self.field_defaults(data), "overrides": self.overrides(data)},
+            "gridPos": {"w": data.get("width", width), "h": data.get("height", height)},
+            "links": of_panel(data.get("links", {})),
+            "options": self.options(data),
+            "pluginVersion": PLUGIN_VERSION,
+            "targets": self.queries(data),
+            "title": data["title"],
+            "transparent": False,
+            "type": self.type,
+        }
+
+    def queries(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+        """The targets, lettered A, B, C."""
+        queries = self.registry.create_component(Targets, {"targets": data["targets"]}).gen_json()
+        return [query | {"refId": letter} for letter, query in zip(string.ascii_uppercase, queries, strict=False)]
+
+    def field_defaults(self, data: dict[str, Any]) -> dict[str, Any]:
+        defaults: dict[str, Any] = {
+            "thresholds": {"mode": "absolute", "steps": steps(data.get("thresholds", {"green": None}))}
+        }
+        if "none" in data:
+            defaults["noValue"] = data["none"]
+        return defaults | {name: data[name] for name in ("unit", "decimals") if name in data}
+
+    def overrides(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+        return []
+
+    def options(self, data: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+def override(field: str, properties: list[dict[str, Any]]) -> dict[str, Any]:
+    """These looks for the field that is shown under this name."""
+    return {"matcher": {"id": "byName", "options": field}, "properties": properties}
+
+
+def steps(thresholds: dict[str, float | None]) -> list[dict[str, Any]]:
+    return [{"color": color, "value": value} for color, value in thresholds.items()]
+
+
+def series_links(data: dict[str, Any]) -> dict[str, Any]:
+    """With `of_queues`, each series leads to the queue that its labels name."""
+    if not data.get("of_queues"):
+        return {}
+    return {"links": to_queue("${__field.labels.tenant:percentencode}", "${__field.labels.queue:percentencode}")}

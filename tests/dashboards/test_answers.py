@@ -1,0 +1,186 @@
+"""Every question of every dashboard, put to a real Prometheus that scrapes two replicas of the console.
+
+Traffic goes on until all have been answered. What is empty while all is well (dead letters, refusals, lanes that hold
+back) needs traffic of its own; an answer that is no number is none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queues.counters import read_numbers
+from queues.errors import QuotaExceeded, translated
+from signalbox import Client
+from tests.dashboards.built import DASHBOARDS, Dashboard, alert_marks, asking, variables
+from tests.engine import Engine
+from tests.prometheus import Prometheus, running_console, running_prometheus, wait_until, write_settings
+
+ANSWERED_WITHIN_SECONDS = 300.0
+SHOWN_SECONDS = 3600
+"""The range that is shown. Rates are taken over all of it, so that what happened once still shows on a slow machine."""
+
+LATE = """
+update signalbox.ready set ready_at = ready_at - interval '1 hour'
+where message_id = (select min(message_id) from signalbox.ready where queue_id = %s)
+returning 1
+"""
+
+
+@pytest.fixture
+def prometheus(commits: None, tmp_path: Path) -> Iterator[Prometheus]:
+    """One that scrapes two replicas of the console every second and has loaded our rules."""
+    with running_console() as one, running_console() as other:
+        write_settings(tmp_path, [one, other])
+        with running_prometheus(tmp_path) as prometheus:
+            yield prometheus
+
+
+@dataclass
+class Traffic:
+    """What makes every panel show something, once more with each step."""
+
+    engine: Engine
+    """The queue that is looked at: each step it is emptied again."""
+    full: Engine
+    """Nobody receives from it, and it takes no more."""
+    lanes: Engine
+    """The first of its messages is in flight, so the others wait."""
+    died: list[int] = field(default_factory=list)
+
+    def start(self) -> None:
+        for most in (10_000, 0):  # a tenant that has, or had, such a quota exports what it refused
+            self.engine.connection.execute(
+                "update signalbox.tenant set max_long_polls = %s where name = 'default'", [most]
+            )
+        for _ in range(3):
+            self.lanes.send(group_id="a")
+        self.lanes.receive(1, visibility_timeout=43_200)
+        self.full.send()
+
+    def step(self) -> None:
+        for number in range(3):  # by the client, which measures what its calls take
+            self.client.send(self.engine.queue, number)
+        self.engine.rows("select * from signalbox.redrive(%s::bigint[])", self.died[:1])
+        self.engine.rows(LATE, self.engine.queue_id)
+        first, second, *others = self.client.receive(self.engine.queue, 100)
+        self.died = [self._reject(message.id, message.receipt_handle) for message in (first, second)]
+        self.engine.ack(*(message.receipt_handle for message in others))
+        with suppress(QuotaExceeded), translated():
+            self.full.send()
+        self.engine.value("select signalbox.fold()")  # waits and work times are counted there
+
+    @property
+    def client(self) -> Client:
+        return Client(self.engine.connection)
+
+    def _reject(self, message_id: int, handle: str) -> int:
+        assert self.engine.nack(handle, reason="rejected") == "dead"
+        letter = "select dead_letter_id from signalbox.dead_letter where message_id = %s order by 1 desc"
+        return int(self.engine.value(letter, message_id))
+
+
+@pytest.fixture
+def traffic(make_engine: Callable[..., Engine]) -> Traffic:
+    limited = make_engine(max_backlog_bytes=1_000_000)
+    return Traffic(limited, make_engine(max_backlog_messages=1), make_engine(mode="fifo"))
+
+
+@pytest.mark.timeout(900)
+def test_every_question_is_answered(traffic: Traffic, prometheus: Prometheus) -> None:
+    traffic.start()
+    wait_until(lambda: is_known(traffic, prometheus), "both replicas")  # increases need a number to begin with
+
+    unanswered = questions(traffic.engine.queue)
+    assert len(unanswered) > 50
+    give_up_at = time.monotonic() + ANSWERED_WITHIN_SECONDS
+    while unanswered:
+        assert time.monotonic() < give_up_at, "\n".join(question.expression for question in unanswered)
+        traffic.step()
+        unanswered = [question for question in unanswered if not question.is_answered(prometheus)]
+
+    for state in ("ready", "scheduled", "waiting", "leased"):  # by two replicas, on two pages of each, and counted once
+        wait_until(lambda state=state: shown(prometheus, state) == there_are(state), state)  # type: ignore[misc]
+
+
+def shown(prometheus: Prometheus, state: str) -> int:
+    """How many messages the fleet's dashboard says are in this state."""
+    (expression,) = [
+        query["expr"]
+        for panel in asking(DASHBOARDS["signalbox-fleet.json"])
+        for query in panel["targets"]
+        if panel["type"] == "stat" and f'state="{state}"' in query["expr"]
+    ]
+    (answer,) = prometheus.query(filled_in(expression, ""))
+    return int(answer["value"][1])
+
+
+def there_are(state: str) -> int:
+    return sum(getattr(numbers, state) for numbers in read_numbers() if numbers.tenant == "default")
+
+
+def is_known(traffic: Traffic, prometheus: Prometheus) -> bool:
+    queues = f'signalbox_messages_published_total{{queue=~"{traffic.engine.queue}|{traffic.lanes.queue}"}}'
+    processes = "signalbox_receive_duration_seconds_count"
+    return len(prometheus.query(queues)) == 4 and len(prometheus.query(processes)) == 2
+
+
+@dataclass(frozen=True)
+class Question:
+    """One expression as Grafana would send it; `label` is the one whose values a variable offers."""
+
+    expression: str
+    instant: bool
+    label: str | None = None
+
+    def is_answered(self, prometheus: Prometheus) -> bool:
+        if not self.instant:
+            found = prometheus.query_range(self.expression, SHOWN_SECONDS)
+            return any(is_number(value) for series in found for _, value in series["values"])
+        found = prometheus.query(self.expression)
+        if self.label:
+            return any(series["metric"].get(self.label) for series in found)
+        return any(is_number(series["value"][1]) for series in found)
+
+
+def is_number(value: Any) -> bool:
+    return math.isfinite(float(value))
+
+
+def questions(queue: str) -> list[Question]:
+    """Those of all dashboards, each once."""
+    found = [question for dashboard in DASHBOARDS.values() for question in questions_of(dashboard)]
+    filled = [Question(filled_in(question.expression, queue), question.instant, question.label) for question in found]
+    return list(dict.fromkeys(filled))
+
+
+def questions_of(dashboard: Dashboard) -> Iterator[Question]:
+    for panel in asking(dashboard):
+        for query in panel["targets"]:
+            yield Question(query["expr"], query["instant"])
+    for mark in alert_marks(dashboard):
+        yield Question(mark["target"]["expr"], instant=False)
+    for variable in variables(dashboard).values():
+        if found := re.fullmatch(r"label_values\((.+), (\w+)\)", variable.get("definition", "")):
+            yield Question(found[1], instant=True, label=found[2])
+
+
+def filled_in(expression: str, queue: str) -> str:
+    """With what a viewer has chosen: one tenant, one queue, the last hour."""
+    values = {
+        "$__rate_interval": f"{SHOWN_SECONDS}s",
+        "$__range": f"{SHOWN_SECONDS}s",
+        "$job": "signalbox",
+        "$tenant": "default",
+        "$queue": queue,
+        "$dead_letter_queue": f"{queue}-dlq",
+    }
+    return re.sub(r"\$\w+", lambda match: values[match[0]], expression)
