@@ -39,6 +39,7 @@ create table signalbox.queue_history (
   refused bigint not null default 0,
   waits bigint[],
   work bigint[],
+  totals bigint[], -- of queues, in the finest step: what happened between two moments is then two probes away
   primary key (queue_id, bucket_at)
 ) partition by range (bucket_at);
 create table signalbox.queue_history_default partition of signalbox.queue_history default;
@@ -83,11 +84,11 @@ begin
 end $kept$;
 insert into signalbox.queue_history (
   queue_id, bucket_at, seconds, ready, scheduled, waiting, leased, dead, oldest_visible_at, oldest_ready_age_seconds,
-  removed, published, delivered, acked, nacked, dead_lettered
+  removed, published, delivered, acked, nacked, dead_lettered, totals
 )
 select b.queue_id, b.bucket_at, b.seconds, b.ready, b.scheduled, b.waiting, b.leased, b.dead,
   b.bucket_at - b.oldest_ready_age_seconds * interval '1 second', b.oldest_ready_age_seconds,
-  b.removed, b.published, b.delivered, b.acked, b.nacked, b.dead_lettered
+  b.removed, b.published, b.delivered, b.acked, b.nacked, b.dead_lettered, b.totals
 from signalbox.queue_history_before b;
 update signalbox.queue_stat s
 set totals = s.totals || array_fill(0::bigint, array[48 - cardinality(s.totals)])

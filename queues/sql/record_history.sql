@@ -1,5 +1,6 @@
 -- record_history(): one row of history for each queue that changed since the last call, and for each tenant and for all
--- queues together: depths, since when the oldest is visible, and what happened in between. What is at rest has no row.
+-- queues together: depths, since when the oldest is visible, and what happened in between. What is at rest has no row;
+-- when it moves again, one says how it stood until then.
 -- Buckets of ten seconds, kept for an hour; of them minutes, kept for a day; of them ten minutes, kept for two weeks. What
 -- happened is the difference of two folds, so that it is counted once however often and by whomever this is called; what
 -- happened while nobody called is in the next row, whose seconds say how long that was. Returns how many rows.
@@ -71,7 +72,7 @@ begin
       case when n.fold_id > p_since then signalbox._counts_between(n.durations, b.durations, 1) end as waits,
       case when n.fold_id > p_since then signalbox._counts_between(n.durations, b.durations, 16) end as work,
       o.at as oldest_at,
-      coalesce(r.refused, 0) as refused
+      coalesce(r.refused, 0) as refused, n.totals, b.folded_at as stood_since, b.totals as totals_before
     from signalbox.queue q
     cross join lateral (
       select s.fold_id, s.totals, s.durations
@@ -81,7 +82,7 @@ begin
       limit 1
     ) n
     left join lateral (
-      select s.totals, s.durations
+      select s.totals, s.durations, s.folded_at
       from signalbox.queue_stat s
       where n.fold_id > p_since and s.queue_id = q.queue_id and s.fold_id <= p_since
       order by s.fold_id desc
@@ -90,7 +91,7 @@ begin
     left join refusing r on r.queue_id = q.queue_id
     cross join lateral signalbox._oldest_visible(q.queue_id) o
   ), counted as materialized (
-    select s.queue_id, s.tenant_id, s.keeps_dead, s.changed, s.seconds, s.oldest_at, s.refused, s.waits, s.work,
+    select s.queue_id, s.tenant_id, s.keeps_dead, s.changed, s.seconds, s.oldest_at, s.refused, s.waits, s.work, s.totals, s.stood_since, s.totals_before,
       s.depths[1] as ready, s.depths[2] as scheduled, s.depths[3] as waiting, s.depths[4] as leased,
       s.depths[case when s.keeps_dead then 6 else 5 end] as dead,
       coalesce(s.depths_before[1], 0) as ready_before, coalesce(s.depths_before[2], 0) as scheduled_before,
@@ -108,6 +109,16 @@ begin
       s.happened[10] - coalesce(s.happened_before[10], 0) as deduplicated,
       s.happened[11] - coalesce(s.happened_before[11], 0) as redriven
     from standing s
+  ), rested as (
+    insert into signalbox.queue_history (
+      queue_id, bucket_at, seconds, ready, scheduled, waiting, leased, dead, removed, published, delivered, acked, nacked, dead_lettered,
+      totals
+    )
+    select c.queue_id, p_bucket - interval '10 seconds', 10, c.ready_before, c.scheduled_before, c.waiting_before, c.leased_before,
+      c.dead_before, 0, 0, 0, 0, 0, 0, c.totals_before
+    from counted c
+    where c.stood_since < p_bucket - interval '30 seconds' and p_seconds <= 30 -- else nobody looked
+    on conflict (queue_id, bucket_at) do nothing
   ), together as (
     select coalesce(-c.tenant_id, 0) as queue_id, p_seconds as seconds, min(c.oldest_at) as oldest_at,
       sum(c.ready) as ready, sum(c.scheduled) as scheduled, sum(c.waiting) as waiting, sum(c.leased) as leased, sum(c.dead) as dead,
@@ -134,28 +145,28 @@ begin
     select c.queue_id, c.seconds, c.oldest_at, c.ready, c.scheduled, c.waiting, c.leased, c.dead,
       c.ready_before, c.scheduled_before, c.waiting_before, c.leased_before, c.dead_before,
       c.added, c.removed, c.published, c.delivered, c.redelivered, c.acked, c.nacked, c.lease_expired, c.dead_lettered,
-      c.deduplicated, c.redriven, c.refused, c.waits, c.work
+      c.deduplicated, c.redriven, c.refused, c.waits, c.work, c.totals
     from counted c
     where c.changed
     union all
     select t.queue_id, t.seconds, t.oldest_at, t.ready, t.scheduled, t.waiting, t.leased, t.dead,
       t.ready_before, t.scheduled_before, t.waiting_before, t.leased_before, t.dead_before,
       t.added, t.removed, t.published, t.delivered, t.redelivered, t.acked, t.nacked, t.lease_expired, t.dead_lettered,
-      t.deduplicated, t.redriven, t.refused, t.waits, t.work
+      t.deduplicated, t.redriven, t.refused, t.waits, t.work, null
     from together t
   )
   insert into signalbox.queue_history as h (
     queue_id, bucket_at, seconds, ready, scheduled, waiting, leased, dead,
     ready_highest, scheduled_highest, waiting_highest, leased_highest, dead_highest, oldest_visible_at, oldest_ready_age_seconds,
     added, removed, published, delivered, redelivered, acked, nacked, lease_expired, dead_lettered, deduplicated, redriven, refused,
-    waits, work
+    waits, work, totals
   )
   select r.queue_id, p_bucket, r.seconds, r.ready, r.scheduled, r.waiting, r.leased, r.dead,
     greatest(r.ready, r.ready_before), greatest(r.scheduled, r.scheduled_before), greatest(r.waiting, r.waiting_before),
     greatest(r.leased, r.leased_before), greatest(r.dead, r.dead_before),
     r.oldest_at, greatest(date_part('epoch', clock_timestamp() - r.oldest_at), 0),
     r.added, r.removed, r.published, r.delivered, r.redelivered, r.acked, r.nacked, r.lease_expired, r.dead_lettered,
-    r.deduplicated, r.redriven, r.refused, r.waits, r.work
+    r.deduplicated, r.redriven, r.refused, r.waits, r.work, r.totals
   from rows r
   on conflict (queue_id, bucket_at) do update
   set ready = excluded.ready, scheduled = excluded.scheduled, waiting = excluded.waiting, leased = excluded.leased, dead = excluded.dead,
@@ -172,7 +183,8 @@ begin
     lease_expired = h.lease_expired + excluded.lease_expired, dead_lettered = h.dead_lettered + excluded.dead_lettered,
     deduplicated = h.deduplicated + excluded.deduplicated, redriven = h.redriven + excluded.redriven,
     refused = h.refused + excluded.refused,
-    waits = signalbox._add_counts(h.waits, excluded.waits), work = signalbox._add_counts(h.work, excluded.work);
+    waits = signalbox._add_counts(h.waits, excluded.waits), work = signalbox._add_counts(h.work, excluded.work),
+    totals = excluded.totals;
   get diagnostics v_rows = row_count;
   return v_rows;
 end $$;

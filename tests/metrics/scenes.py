@@ -16,6 +16,18 @@ from tests.engine import Engine, Row
 from tests.races.sessions import until
 
 
+# A row that says how a queue stands, as history has for one that was at rest.
+STANDS = """
+insert into signalbox.queue_history (
+  queue_id, bucket_at, seconds, ready, scheduled, waiting, leased, dead, removed, published, delivered, acked, nacked,
+  dead_lettered, oldest_visible_at, totals
+)
+select t.queue_id, clock_timestamp() - %s * interval '1 second', 10, d.n[1], d.n[2], d.n[3], d.n[4], d.n[5],
+  0, 0, 0, 0, 0, 0, signalbox.oldest_visible_at(t.queue_id), t.totals
+from signalbox.queue_totals(array[%s]) t, lateral (select signalbox._depths(t.totals) as n) d
+"""
+
+
 @dataclass
 class Scene:
     """One queue and what happens to it."""
@@ -66,11 +78,13 @@ class Scene:
     def record(self, seconds_ago: float) -> None:
         """History has a row of how the queue stands, as if it had stood so then."""
         until(lambda: self.engine.value("select signalbox.record_history()") is not None, "a row of history")
-        self.engine.connection.execute(
+        moved = self.engine.connection.execute(
             "update signalbox.queue_history set bucket_at = clock_timestamp() - %s * interval '1 second'"
             " where queue_id = %s and bucket_at > clock_timestamp() - interval '50 seconds'",
             [seconds_ago, self.engine.queue_id],
         )
+        if not moved.rowcount:  # nothing happened since the last one
+            self.engine.connection.execute(STANDS, [seconds_ago, self.engine.queue_id])
 
     def age(self, seconds: float) -> None:
         """What waits has done so for longer."""
