@@ -80,6 +80,30 @@ def test_a_queue_at_rest_writes_nothing(engine: Engine) -> None:
     assert engine.rows("select * from signalbox.queue_history where queue_id = %s", engine.queue_id) == before
 
 
+@pytest.mark.parametrize(("seconds", "said"), [(10, [1]), (600, [])], ids=["looked after", "nobody looked"])
+def test_what_rested_says_how_it_stood_until_it_moved(engine: Engine, seconds: int, said: list[int]) -> None:
+    def folded() -> int:
+        engine.value("select signalbox.fold()")
+        return int(engine.value("select max(fold_id) from signalbox.queue_stat where queue_id = %s", engine.queue_id))
+
+    engine.send("waits")
+    since = folded()
+    engine.connection.execute(
+        "update signalbox.queue_stat set folded_at = folded_at - interval '1 hour' where queue_id = %s",
+        [engine.queue_id],
+    )
+    engine.send("comes")
+    bucket = datetime.now(UTC).replace(second=0, microsecond=0)
+    engine.value("select signalbox._record_since(%s, %s, %s, %s)", bucket, seconds, since, folded())
+
+    rows = engine.rows(
+        "select bucket_at, ready, published, totals[1] from signalbox.queue_history where queue_id = %s order by 1",
+        engine.queue_id,
+    )
+    assert rows[-1] == (bucket, 2, 1, 2)
+    assert rows[:-1] == [(bucket - timedelta(seconds=10), ready, 0, 1) for ready in said]
+
+
 def test_the_sums_for_history_are_those_of_the_counters(engine: Engine) -> None:
     """They are written out for speed: each event weighs what counter_event says, in each of them."""
     sums = counters._sums()
