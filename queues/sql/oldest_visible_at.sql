@@ -7,11 +7,14 @@ set enable_seqscan = off
 set jit = off
 as $$
 #variable_conflict use_column
-declare
-  v_oldest timestamptz;
 begin
+  return (select o.at from signalbox._oldest_visible(oldest_visible_at.queue_id) o);
+end $$;
+
+-- The same as one row, for statements about many queues: inlined by the planner, which spares a call for each of them.
+create or replace function signalbox._oldest_visible(p_queue_id integer) returns table (at timestamptz)
+language sql stable as $$
   select min(heads.at)
-  into v_oldest
   from signalbox.head h, lateral (select signalbox.floor_time(h.floor) as at) f, lateral (
     (
       select r.ready_at as at
@@ -24,7 +27,7 @@ begin
     (
       select l.deadline
       from signalbox.lease l
-      where h.kind = 10 and l.queue_id = h.queue_id and l.deadline >= f.at and l.deadline <= clock_timestamp()
+      where h.kind = 10 and l.queue_id = h.queue_id and l.deadline >= f.at and l.deadline <= statement_timestamp()
       order by l.deadline
       limit 1
     )
@@ -32,11 +35,10 @@ begin
     (
       select s.due_at
       from signalbox.scheduled s
-      where h.kind = 11 and s.queue_id = h.queue_id and s.due_at >= f.at and s.due_at <= clock_timestamp()
+      where h.kind = 11 and s.queue_id = h.queue_id and s.due_at >= f.at and s.due_at <= statement_timestamp()
       order by s.due_at, s.message_id
       limit 1
     )
   ) heads
-  where h.queue_id = oldest_visible_at.queue_id;
-  return v_oldest;
-end $$;
+  where h.queue_id = p_queue_id
+$$;

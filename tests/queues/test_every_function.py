@@ -248,6 +248,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 4),
     "receive": ("(signalbox.receive(%(queue)s)).message_id = %(message_id)s", True),
     "record_history": ("signalbox.record_history()", NUMBER),
+    "_oldest_visible": ("signalbox._oldest_visible(%(queue_id)s) < clock_timestamp()", True),
     "recount": ("(signalbox.recount(%(queue_id)s)).dead", 1),
     "redrive": ("(signalbox.redrive(array[%(letter)s::bigint])).queue_id = %(queue_id)s", True),
     "_redrive": (
