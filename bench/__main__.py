@@ -51,7 +51,7 @@ def main() -> None:
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
         redrives = measure_redrives(arena, options.scale, options.rounds, say) if options.redrive else []
         graves = measure_graves(connection, server, options.scale, say) if options.dead_letters else []
-        exporter = measure_exporter(arena, server, options.scale, say) if options.exporter else []
+        exporter = measure_exporter(connection, server, options.scale, say) if options.exporter else []
         version = server_version(connection.info.server_version)
         report = Report(
             sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves, exporter
