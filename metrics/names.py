@@ -53,7 +53,7 @@ OLDEST_VISIBLE_AGE = _gauge(
 )
 OLDEST_LEASE_AGE = _gauge(
     "queue_oldest_lease_age_seconds",
-    "How long the consumer whose lease ends first has held its message; 0 when none is in flight.",
+    "How long the longest-held message is held, of the hundred whose leases end first; 0 when none is in flight.",
 )
 EXPIRED_LEASES = _gauge(
     "queue_expired_leases",

@@ -13,7 +13,7 @@ class Leases:
     """One queue at one moment."""
 
     held_seconds: float | None = None
-    """How long the consumer whose lease ends first has held its message; None when nothing is in flight."""
+    """How long the longest-held message is held, of the hundred whose leases end first; None: none is in flight."""
     expired: int = 0
     """Leases that have ended and whose messages were not returned yet, up to 1000."""
 

@@ -27,7 +27,7 @@ language sql stable as $$
     (
       select l.deadline
       from signalbox.lease l
-      where h.kind = 10 and l.queue_id = h.queue_id and l.deadline >= f.at and l.deadline <= clock_timestamp()
+      where h.kind = 10 and l.queue_id = h.queue_id and l.deadline >= f.at and l.deadline <= statement_timestamp()
       order by l.deadline
       limit 1
     )
@@ -35,7 +35,7 @@ language sql stable as $$
     (
       select s.due_at
       from signalbox.scheduled s
-      where h.kind = 11 and s.queue_id = h.queue_id and s.due_at >= f.at and s.due_at <= clock_timestamp()
+      where h.kind = 11 and s.queue_id = h.queue_id and s.due_at >= f.at and s.due_at <= statement_timestamp()
       order by s.due_at, s.message_id
       limit 1
     )

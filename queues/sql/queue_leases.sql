@@ -1,11 +1,12 @@
--- queue_leases(queue_ids): what is in the hands of consumers, null for every queue: how long the one whose lease ends first
--- has held its message (null: none is in flight), and how many leases have ended and were not returned yet, counted up to
--- 1000. The head of an index from its floor, never all that is in flight. Index: lease_deadline.
+-- queue_leases(queue_ids): what is in the hands of consumers, null for every queue: how long the message that is held
+-- longest has been (null: none is in flight), of the hundred whose leases end first; and how many leases have ended and were
+-- not returned yet, counted up to 1000. The head of an index from its floor, never all that is in flight. Index: lease_deadline.
 create or replace function signalbox.queue_leases(queue_ids integer[] default null)
 returns table (queue_id integer, held_seconds double precision, expired bigint)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -15,14 +16,18 @@ declare
   v_now timestamptz := clock_timestamp();
 begin
   return query
-  select h.queue_id, greatest(date_part('epoch', v_now - first.leased_at), 0), ended.leases
+  select h.queue_id, case when first.leased_at is not null then greatest(date_part('epoch', v_now - first.leased_at), 0) end,
+    ended.leases
   from signalbox.head h, lateral (select signalbox.floor_time(h.floor) as at) f
   left join lateral (
-    select l.leased_at, l.deadline
-    from signalbox.lease l
-    where l.queue_id = h.queue_id and l.deadline >= f.at
-    order by l.deadline
-    limit 1
+    select min(l.leased_at) as leased_at, min(l.deadline) as deadline
+    from (
+      select l.leased_at, l.deadline
+      from signalbox.lease l
+      where l.queue_id = h.queue_id and l.deadline >= f.at
+      order by l.deadline
+      limit 100
+    ) l
   ) first on true
   left join lateral (
     select count(*) as leases

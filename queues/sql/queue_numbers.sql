@@ -45,5 +45,5 @@ begin
     )
     limit 1
   ) e on true
-  left join lateral (select signalbox.oldest_visible_at(t.queue_id) as at) o on true;
+  left join lateral signalbox._oldest_visible(t.queue_id) o on true;
 end $$;

@@ -187,7 +187,7 @@ class TestDemo:
 
     def test_health_and_metrics_answer(self, demo: Demo) -> None:
         eventually(lambda: demo.get("/healthz")[0] == 200, "good health")
-        eventually(lambda: "signalbox_messages_published_total{" in demo.get("/metrics")[1], "numbers")
+        eventually(lambda: "signalbox_messages_published_total{" in demo.get("/metrics/queues")[1], "numbers")
 
     def test_counters_equal_a_recount_in_the_midst_of_traffic(
         self, demo: Demo, database: psycopg.Connection[Any]

@@ -102,6 +102,12 @@ def test_leases_are_seen_from_the_head_of_their_index(engine: Engine, scrape: Sc
         engine.queue_id,
     )
     assert 1000 <= scrape().value("queue_oldest_lease_age_seconds", queue=engine.queue) < 1500
+    engine.rows(
+        "update signalbox.lease set leased_at = leased_at - interval '5000 s', deadline = deadline + interval '1 s'"
+        " where message_id in (select message_id from signalbox.lease where queue_id = %s limit 1) returning 1",
+        engine.queue_id,
+    )
+    assert 6000 <= scrape().value("queue_oldest_lease_age_seconds", queue=engine.queue) < 6500  # one that was extended
     assert scrape().value("queue_expired_leases", queue=engine.queue) == 0
 
     engine.rows(

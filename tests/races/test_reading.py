@@ -141,3 +141,32 @@ def test_upkeep_promotes_for_queues_that_nobody_receives_from(engine: Engine) ->
     engine.value("select signalbox.return_and_promote(array[%s])", engine.queue_id)
 
     assert engine.recounted() == (3, 0, 0, 0, 0)
+
+
+def test_the_oldest_age_is_read_past_nothing_that_is_not_visible_yet(engine: Engine) -> None:
+    """Neither what is delayed nor what is in flight costs more looks, however much of it there is."""
+    engine.rows(
+        "insert into signalbox.scheduled (queue_id, priority, receive_count, due_at, message_id)"
+        " select %s, 0, 0, clock_timestamp() + interval '1 hour', nextval('signalbox.message_id')"
+        " from generate_series(1, 2000) returning 1",
+        engine.queue_id,
+    )
+    engine.rows(
+        "insert into signalbox.lease (message_id, queue_id, receive_count, priority, deadline, leased_at, nonce)"
+        " select nextval('signalbox.message_id'), %s, 1, 0, clock_timestamp() + interval '1 hour', clock_timestamp(),"
+        " gen_random_uuid() from generate_series(1, 2000) returning 1",
+        engine.queue_id,
+    )
+
+    with engine.connection.transaction():
+        assert oldest(engine) is None
+        engine.rows("select * from signalbox.queue_numbers(array[%s])", engine.queue_id)
+        engine.rows("select * from signalbox.queue_leases(array[%s])", engine.queue_id)
+        (fetched,) = engine.rows(
+            "select sum(idx_tup_fetch)::integer from pg_stat_xact_user_tables"
+            " where relid in ('signalbox.scheduled'::regclass, 'signalbox.lease'::regclass)"
+        )
+
+    for table in ("scheduled", "lease"):
+        engine.rows(f"delete from signalbox.{table} where queue_id = %s returning 1", engine.queue_id)
+    assert fetched[0] <= 105  # of leases a hundred, for the longest held of them
