@@ -70,9 +70,9 @@ class Monitoring:
         ]
 
     def prometheus_config(self) -> dict[str, Any]:
-        console = [{"targets": [f"{HOST}:{self.console_port}"]}]
+        console = {"targets": [f"{HOST}:{self.console_port}"]}
+        queues = {"labels": {"__metrics_path__": "/metrics/queues", "page": "queues"}}
         token = {"authorization": {"credentials": settings.METRICS_TOKEN}} if settings.METRICS_TOKEN else {}
-        job = [{"target_label": "job", "replacement": "signalbox"}]
         return {
             "global": {
                 "scrape_interval": "5s",
@@ -81,10 +81,7 @@ class Monitoring:
             },
             "rule_files": [str(RULES / "*.rules.yaml")],
             "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"{HOST}:{self.alertmanager_port}"]}]}]},
-            "scrape_configs": [
-                {"job_name": path, "metrics_path": path, "static_configs": console, "relabel_configs": job, **token}
-                for path in ("/metrics", "/metrics/queues")
-            ],
+            "scrape_configs": [{"job_name": "signalbox", "static_configs": [console, console | queues], **token}],
         }
 
     def alertmanager_config(self, token: str) -> dict[str, Any]:

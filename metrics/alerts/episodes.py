@@ -51,8 +51,9 @@ class Episode:
 
     @property
     def descriptions(self) -> list[str]:
-        """What each source says, the same words once."""
-        return list(dict.fromkeys(alert.description for alert in self.alerts if alert.description))
+        """What is said of it: by the console where it knows, since its values are of now; the same words once."""
+        own = [alert for alert in self.alerts if alert.source == Alert.Source.CONSOLE]
+        return list(dict.fromkeys(alert.description for alert in own or self.alerts if alert.description))
 
     @property
     def sources(self) -> list[str]:

@@ -46,8 +46,8 @@ def test_both_listen_on_this_machine_alone_where_people_look_for_them(home: Path
     listening = [argument for part in parts for argument in part.command if "web.listen-address" in argument]
 
     assert listening == ["--web.listen-address=127.0.0.1:9093", "--web.listen-address=127.0.0.1:9090"]
-    scraped = json.loads((home / "prometheus.yml").read_text())["scrape_configs"]
-    assert [one["metrics_path"] for one in scraped] == ["/metrics", "/metrics/queues"]
+    (job,) = json.loads((home / "prometheus.yml").read_text())["scrape_configs"]
+    assert {target for one in job["static_configs"] for target in one["targets"]} == {"127.0.0.1:8000"}
 
 
 def test_both_or_none_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

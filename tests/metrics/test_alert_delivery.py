@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,15 +12,14 @@ from typing import Any
 
 import pytest
 import requests
-import uvicorn
 import yaml
-from django.conf import LazySettings
 
 from dlq import plans, redrives
 from metrics.alerts import watchdog
 from metrics.alerts.models import Alert
 from tests.console.browsers import Browser, Page
 from tests.console.conftest import sign_in, viewer
+from tests.console.servers import console_server
 from tests.engine import Engine
 from tests.ports import free_port
 
@@ -33,29 +31,20 @@ PATIENCE_SECONDS = 240.0
 
 
 @pytest.fixture
-def console(commits: None, settings: LazySettings) -> Iterator[int]:
-    """The port on which the console is served to whoever bears the token."""
-    settings.ALERTMANAGER_TOKEN = TOKEN
-    server = uvicorn.Server(
-        uvicorn.Config("console.asgi:application", port=free_port(), log_level="warning", lifespan="off")
-    )
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        wait_until(lambda: server.started, "the console")
-        yield server.config.port
-    finally:
-        server.should_exit = True
-        thread.join()
-        Alert.objects.all().delete()
+def console(dsn: str, commits: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a console that serves the test database, and takes alerts from whoever bears the token."""
+    monkeypatch.setenv("ALERTMANAGER_TOKEN", TOKEN)
+    with console_server(dsn) as server:
+        yield server.url.removeprefix("http://")
+    Alert.objects.all().delete()
 
 
 @pytest.fixture
-def monitoring(console: int, tmp_path: Path) -> Iterator[None]:
+def monitoring(console: str, tmp_path: Path) -> Iterator[None]:
     """A Prometheus that scrapes the console every few seconds, and an Alertmanager that delivers to it."""
     prometheus, alertmanager = free_port(), free_port()
     hook = {
-        "url": f"http://127.0.0.1:{console}/alerts/webhook",
+        "url": f"http://{console}/alerts/webhook",
         "send_resolved": True,
         "http_config": {"authorization": {"credentials": TOKEN}},
     }
@@ -70,12 +59,13 @@ def monitoring(console: int, tmp_path: Path) -> Iterator[None]:
         },
         receivers=[{"name": "signalbox", "webhook_configs": [hook]}],
     )
-    targets = {"targets": [f"127.0.0.1:{console}"]}
+    target = {"targets": [console]}
+    queues = {"labels": {"__metrics_path__": "/metrics/queues", "page": "queues"}}
     write(
         tmp_path / "prometheus.yml",
         **{"global": {"scrape_interval": "5s", "evaluation_interval": "1s"}},
         rule_files=[str(RULES)],
-        scrape_configs=scrapes(targets),
+        scrape_configs=[{"job_name": "signalbox", "static_configs": [target, target | queues]}],
         alerting={"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
     )
     with ExitStack() as stack:
@@ -88,15 +78,6 @@ def monitoring(console: int, tmp_path: Path) -> Iterator[None]:
         ):
             stack.enter_context(running([*command, f"--web.listen-address=127.0.0.1:{port}"], port, tmp_path))
         yield
-
-
-def scrapes(targets: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every page of numbers under one job's name, as docs/metrics.md says."""
-    named = [{"target_label": "job", "replacement": "signalbox"}]
-    return [
-        {"job_name": path, "metrics_path": path, "static_configs": [targets], "relabel_configs": named}
-        for path in ("/metrics", "/metrics/queues")
-    ]
 
 
 def storage(folder: Path, name: str) -> list[str]:

@@ -127,11 +127,13 @@ def test_both_sources_make_one_line(queue: str) -> None:
     receiving.receive(message(alert(queue=queue), alert("SignalboxNoConsumers", queue=queue, severity="critical")))
     own = Alert.objects.get(queue_name=queue, name="SignalboxDeadLetters")
     own.pk, own.source, own.starts_at = None, "console", own.starts_at + timedelta(minutes=1)
+    own.description = "as of now"
     own.save(force_insert=True)
 
     worse, both = episodes.firing(queue)
     assert (worse.name, worse.sources) == ("SignalboxNoConsumers", ["prometheus"])
     assert (both.name, both.sources, both.since.minute) == ("SignalboxDeadLetters", ["console", "prometheus"], 0)
+    assert both.descriptions == ["as of now"]
 
 
 def test_episodes_apart_in_time_are_two_lines(queue: str) -> None:
