@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.demo import history, scenery
+from console.demo import history, past, scenery
 from console.demo.supervisor import Part, Supervisor
 
 HOST = "127.0.0.1"
@@ -36,6 +36,7 @@ class Command(BaseCommand):
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
         scenery.build()
+        past.invent()
         if messages:
             history.load(messages, lambda line: self.stdout.write(f"  {line}"))
         if load_only:
