@@ -165,13 +165,13 @@ def _runs(values: Sequence[float | None], top: float) -> list[list[Point]]:
 
 def _drawn(run: list[Point]) -> str:
     """A line through a run; a point that stands alone becomes a dot, as wide as the line."""
-    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in run)
+    path = "M" + "L".join(f"{x:.0f} {y:.1f}" for x, y in run)
     return path if len(run) > 1 else path + "h.1"
 
 
 def _closed(run: list[Point]) -> str:
-    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in run)
-    return f"M{run[0][0]:.1f} {PLOT_HEIGHT}L{path}L{run[-1][0]:.1f} {PLOT_HEIGHT}Z"
+    path = "L".join(f"{x:.0f} {y:.1f}" for x, y in run)
+    return f"M{run[0][0]:.0f} {PLOT_HEIGHT}L{path}L{run[-1][0]:.0f} {PLOT_HEIGHT}Z"
 
 
 def _x(index: int, count: int) -> float:
@@ -186,12 +186,12 @@ def _hits(
     times: Sequence[datetime], series: Sequence[Series], words: list[list[str]], axis: TimeAxis | None
 ) -> list[Hit]:
     width = PLOT_WIDTH / max(len(times) - 1, 1)
-    when = axis.words if axis else lambda moment: f"{moment.astimezone(UTC):%H:%M:%S}"
+    when = axis.words if axis else lambda moment: f"{moment.astimezone(UTC):%H:%M:%S} UTC"
     return [
         Hit(
             x=round(_x(index, len(times)) - width / 2, 1),
             width=round(width, 1),
-            words=f"{when(moment)} UTC · "
+            words=f"{when(moment)} · "
             + " · ".join(f"{one.label} {said}" for one, said in zip(series, words[index], strict=True)),
         )
         for index, moment in enumerate(times)

@@ -14,7 +14,7 @@ from queues.history_series import coarseness
 # What the address says -> (seconds back, seconds in a step).
 RANGES = {
     "15m": (900, 10),
-    "1h": (3_600, 30),
+    "1h": (3_600, 60),
     "6h": (21_600, 300),
     "24h": (86_400, 900),
     "7d": (604_800, 7_200),
@@ -31,7 +31,7 @@ RANGE_WORDS = {
 USUAL = "1h"
 KEPT = timedelta(days=14)
 STEPS_SECONDS = (10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400)
-MOST_STEPS = 120
+MOST_STEPS = 96  # more make a page heavy and no chart clearer
 _TYPED = "%Y-%m-%dT%H:%M"  # what a field of date and time sends
 
 

@@ -11,7 +11,8 @@ from django.forms import BoundField
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console import audit_filter, icons, payloads, sparks, traces, wording
+from console import audit_filter, chart_markup, icons, payloads, sparks, traces, wording
+from console.charts import Chart
 from dlq.filters.syntax import quote
 
 register = template.Library()
@@ -59,6 +60,18 @@ def icon(name: str, tone: str = "") -> SafeString:
 def sparkline(values: list[float], tone: str, words: str, least: float = 1) -> SafeString:
     """Sixty points without axes; its label says first, last and highest. Below `least` nothing is a mountain."""
     return sparks.sparkline(values, tone=tone, words=words, least=least)
+
+
+@register.simple_tag
+def chart_hits(chart: Chart) -> SafeString:
+    """What a chart says of each of its points when that is pointed at."""
+    return chart_markup.hits([(hit.x, hit.width, hit.words) for hit in chart.hits])
+
+
+@register.simple_tag
+def chart_rows(chart: Chart) -> SafeString:
+    """A chart as the rows of a table, its moments in the clock of the person where it has no axis of its own."""
+    return chart_markup.rows([(at(when) if isinstance(when, datetime) else when, said) for when, said in chart.rows])
 
 
 @register.simple_tag

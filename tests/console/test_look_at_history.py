@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from console import ranges, time_axis
+from dlq.models import Redrive
 from tests.console.browsers import Browser
 from tests.engine import Engine
+
+MOST_BYTES = 150_000
+
+
+@pytest.fixture
+def two_weeks(engine: Engine) -> Iterator[Engine]:
+    """A queue with something in every ten minutes of two weeks."""
+    bucket = "date_bin('10 minutes', now(), '2000-01-01') - n * interval '10 minutes'"
+    engine.rows(
+        f"insert into signalbox.history_record select 600, {bucket}, 600, -1 from generate_series(1, 2017) n"
+        " on conflict do nothing returning 1"
+    )
+    engine.rows(
+        "insert into signalbox.queue_history_ten_minutes (queue_id, bucket_at, seconds, ready, scheduled, waiting,"
+        " leased, dead, oldest_ready_age_seconds, added, removed, published, delivered, redelivered, acked, nacked,"
+        f" lease_expired, dead_lettered, waits, work) select %s, {bucket}, 600, 123456 + n, 12345 + n, 0,"
+        " 12345 + n, 12345 + n, 12345 + n, 123456, 123456, 123456, 123456, 123456, 123456, 123456, 123456, 123456,"
+        " array_fill(n, array[15]), array_fill(n, array[15]) from generate_series(1, 2017) n returning 1",
+        engine.queue_id,
+    )
+    yield engine
+    engine.connection.execute("delete from signalbox.history_record where fold_id = -1")
+
+
+def typed(when: datetime) -> str:
+    return f"{when:%Y-%m-%dT%H:%M}"
 
 
 def test_every_range_is_one_link_away_and_in_the_address(viewer: Browser, engine: Engine) -> None:
@@ -21,14 +51,14 @@ def test_every_range_is_one_link_away_and_in_the_address(viewer: Browser, engine
 
 def test_a_stretch_is_given_by_its_ends(viewer: Browser, engine: Engine) -> None:
     start = datetime.now(UTC) - timedelta(hours=5)
-    typed = f"{start:%Y-%m-%dT%H:%M}"
 
     page = viewer.see(
-        f"/queues/{engine.queue}/history", **{"from": typed, "to": f"{start + timedelta(hours=1):%Y-%m-%dT%H:%M}"}
+        f"/queues/{engine.queue}/history",
+        **{"from": typed(start), "to": f"{start + timedelta(hours=1):%Y-%m-%dT%H:%M}"},
     )
 
     assert f"{start:%Y-%m-%d %H:%M} to" in page.text
-    assert page.one("input", name="from").attributes["value"] == typed
+    assert page.one("input", name="from").attributes["value"] == typed(start)
     assert not page.all("a", aria_current="true")
 
 
@@ -51,3 +81,83 @@ def test_each_page_is_read_in_as_many_queries(viewer: Browser, engine: Engine) -
             with CaptureQueriesContext(connection) as queries:
                 viewer.see(path, range=shown)
             assert len(queries) <= most, [query["sql"][:80] for query in queries]
+
+
+def test_two_weeks_are_drawn_and_stay_light(viewer: Browser, two_weeks: Engine) -> None:
+    page = viewer.see(f"/queues/{two_weeks.queue}/history", range="14d")
+
+    assert len(page.all("figure")) == 7
+    assert len(page.all("rect", class_="hit")) > 7 * 80
+    assert len(page.html.encode()) <= MOST_BYTES
+    assert "style=" not in page.html
+
+
+@pytest.mark.parametrize("shown", ranges.RANGES)
+def test_no_range_has_more_points_than_are_light(viewer: Browser, engine: Engine, shown: str) -> None:
+    page = viewer.see(f"/queues/{engine.queue}/history", range=shown)
+
+    assert len(page.all("rect", class_="hit")) <= 7 * (ranges.MOST_STEPS + 1)
+    assert len(page.html.encode()) <= MOST_BYTES
+
+
+def test_a_chart_says_its_values_and_is_a_table_too(viewer: Browser, two_weeks: Engine) -> None:
+    page = viewer.see(f"/queues/{two_weeks.queue}/history", range="7d")
+
+    label = page.all("svg", tabindex="0")[0].attributes["aria-label"]
+    assert label.startswith("Messages: ready 12")
+    assert "Time, UTC" in page.text
+    assert any(" · p50" in title.text for title in page.all("title"))
+
+
+def test_a_gap_is_said_in_words(viewer: Browser, two_weeks: Engine) -> None:
+    two_weeks.connection.execute(
+        "delete from signalbox.history_record where step_seconds = 600"
+        " and bucket_at between now() - interval '5 days' and now() - interval '4 days'"
+    )
+
+    assert "nothing was recorded" in viewer.see(f"/queues/{two_weeks.queue}/history", range="7d").text
+
+
+def test_redrives_are_marked_and_listed_with_a_link(viewer: Browser, two_weeks: Engine) -> None:
+    when = datetime.now(UTC) - timedelta(days=3)
+    common = {"as_of": when, "lower_bound": 0, "upper_bound": 1, "cursor": 0, "started_at": when}
+    mine = Redrive.objects.create(created_by="<b>ann", source_queues=[two_weeks.queue], state="done", **common)
+    other = Redrive.objects.create(created_by="bob", source_queues=["elsewhere"], state="done", **common)
+
+    page = viewer.see(f"/queues/{two_weeks.queue}/history", range="7d")
+
+    assert page.link(f"Redrive {mine.pk} by <b>ann began") == f"/redrives/{mine.pk}"
+    assert len(page.all("path", class_="mark")) == 7
+    assert f"/redrives/{other.pk}" not in page.html
+    assert f"/redrives/{other.pk}" in viewer.see("/history", range="7d").html
+
+
+def test_a_dead_letter_queue_shows_what_it_keeps(viewer: Browser, engine: Engine) -> None:
+    engine.die("x")
+
+    page = viewer.see(f"/queues/{engine.queue}-dlq/history")
+
+    assert [one.text for one in page.all("h3")] == ["Dead letters", "In and out per second"]
+
+
+def test_a_tenant_that_does_not_exist_is_not_found(viewer: Browser) -> None:
+    assert "There is no such tenant." in viewer.see("/tenants/999999/history", status=404).text
+
+
+def test_somebody_without_a_role_sees_no_history(sign_in: Callable[[str], Browser], engine: Engine) -> None:
+    for path in ("/history", "/tenants/1/history", f"/queues/{engine.queue}/history"):
+        sign_in("no role").see(path, status=403)
+
+
+@pytest.mark.parametrize(
+    ("length", "labels"),
+    [
+        (timedelta(minutes=20), ["11:00", "11:05", "11:10", "11:15", "11:20"]),
+        (timedelta(days=2), ["Jan 2 11:00", "Jan 2 23:00", "Jan 3 11:00", "Jan 3 23:00", "Jan 4 11:00"]),
+        (timedelta(days=8), ["Jan 2", "Jan 4", "Jan 6", "Jan 8", "Jan 10"]),
+    ],
+)
+def test_the_axis_says_times_that_fit_its_length(length: timedelta, labels: list[str]) -> None:
+    start = datetime(2026, 1, 2, 11, tzinfo=UTC)
+
+    assert time_axis.TimeAxis(start, start + length, timedelta(minutes=5)).labels == labels

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.demo import history, monitoring, scenery
+from console.demo import history, monitoring, past, scenery
 from console.demo.monitoring import Monitoring
 from console.demo.supervisor import Part, Supervisor
 
@@ -40,6 +40,7 @@ class Command(BaseCommand):
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
         scenery.build()
+        past.invent()
         if messages:
             history.load(messages, lambda line: self.stdout.write(f"  {line}"))
         if load_only:
