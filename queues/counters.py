@@ -236,7 +236,7 @@ def _numbers(
 
 def named_totals(totals: Sequence[int]) -> dict[str, int]:
     """What a totals array says, such as history keeps: every entry of TOTALS, depths by state, added and removed."""
-    sums, known = _sums(), list(totals)
+    sums, known = _sums(), [*totals, *[0] * 48]  # an array has no entry yet for events that are younger than it
     return {
         **{name: _total(known, positions) for name, positions in sums.totals.items()},
         **{state: _depth(known, state) for state in ("ready", "scheduled", "waiting", "leased")},
