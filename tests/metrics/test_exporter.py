@@ -199,7 +199,8 @@ def test_above_the_cap_the_youngest_queues_have_no_series(
 @pytest.mark.usefixtures("commits")
 def test_one_replica_reads_at_a_time(connect: Connect) -> None:
     """Another has its turn: this one goes on giving what it has, and reads when the other is done."""
-    snapshot = Snapshot(wait_seconds=PATIENCE_SECONDS)
+    now = [1000.0]
+    snapshot = Snapshot(clock=lambda: now[0], wait_seconds=PATIENCE_SECONDS)
     first = snapshot.current().answers()
     other = connect()
     other.execute("begin")
@@ -213,8 +214,7 @@ def test_one_replica_reads_at_a_time(connect: Connect) -> None:
             return read_fleet()
 
     snapshot._read = read
-    snapshot._attempted_at -= RECENT_SECONDS - 1
-    snapshot._succeeded_at -= RECENT_SECONDS - 1
+    now[0] += RECENT_SECONDS
     assert snapshot.current().answers() is first
     assert waited.wait(PATIENCE_SECONDS)
     assert readings == []
