@@ -19,7 +19,7 @@ from queues.models import Queue
 
 ABOUT_DEAD_LETTERS = ("SignalboxDeadLetters", "SignalboxDeadLetterInflow")
 SOURCES = {Alert.Source.PROMETHEUS.value: "Prometheus", Alert.Source.CONSOLE.value: "the console"}
-UNHEARD = timedelta(hours=12)  # Alertmanager repeats what fires every four hours unless told otherwise
+UNHEARD = timedelta(hours=3)  # Alertmanager repeats what fires every hour, as docs/alerts.md configures it
 
 
 @dataclass(frozen=True)

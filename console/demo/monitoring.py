@@ -97,6 +97,7 @@ class Monitoring:
                 "group_by": ["alertname", "tenant", "queue"],
                 "group_wait": "5s",
                 "group_interval": "10s",
+                "repeat_interval": "1h",
                 "routes": [
                     {
                         "matchers": ["alertname = SignalboxWatchdog"],

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import LazySettings
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dlq import plans, purge, redrives, undo
 from dlq.models import Plan, Redrive
 from dlq.plan_options import Options
+from metrics.alerts import news, receiving, silences
+from metrics.alerts.models import Alert, Notification
 from tests.browser.conftest import PASSWORD
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
+from tests.metrics.alertmanager import alert, message
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -83,12 +88,23 @@ def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     engine.send(delay_seconds=600)
     engine.receive(consumer="worker-1")
     undoable = _purged_and_asked_back(engine, settings)
+    _alerted(engine)
     engine.value("select signalbox.fold()")
     engine.value("select signalbox.record_history()")
     plan, job = redriven(engine)
     names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
     names |= {"Q": engine.queue, "M": str(message_id), "P": str(plan.pk), "R": str(job.pk), "U": str(undoable)}
     return [re.sub("|".join(names), lambda name: names[name[0]], path) for path in PATHS]
+
+
+def _alerted(engine: Engine) -> None:
+    """Alerts of every kind of line, a silence, and a mail that did not arrive."""
+    silences.create(alert="", queue="*silent*", ends_at=timezone.now() + timedelta(hours=1), comment="x", actor="ann")
+    names = (f"{engine.queue}-dlq", "silent", "over")
+    told = [alert(queue=name, severity="critical", status="resolved" if name == "over" else "firing") for name in names]
+    receiving.receive(message(*told))
+    rows = list(Alert.objects.filter(queue_name__in=names))
+    Notification.objects.create(channel="mail", target="a@b.example", news=news.write(rows, timezone.now()))
 
 
 def redriven(engine: Engine) -> tuple[Plan, Redrive]:

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from metrics.alerts.models import Alert
+from metrics.alerts.models import Alert, Silence
 from tests.console.browsers import Browser
 from tests.engine import Engine
 from tests.metrics.alertmanager import alert, message
@@ -25,8 +25,14 @@ TOKEN = "a token of this test"
 @pytest.fixture(autouse=True)
 def alertmanager_may_deliver(commits: None, settings: LazySettings) -> Iterator[None]:
     settings.ALERTMANAGER_TOKEN = TOKEN
+    clean_up()
     yield
-    Alert.objects.all().delete()
+    clean_up()
+
+
+def clean_up() -> None:
+    for model in (Alert, Silence):
+        model.objects.all().delete()
 
 
 def delivered(body: Any, *, token: str = TOKEN, method: str = "post") -> HttpResponse:
@@ -50,7 +56,7 @@ def test_an_alert_is_delivered_and_shown_with_its_queue(viewer: Browser, engine:
     assert page.link(holder) == f"/queues/{holder}"
     assert page.link("What they died of") == f"/dead-letters/clusters?q=queue%3A%22{holder}%22"
     assert page.link("Runbook of SignalboxDeadLetters") == "/runbooks/SignalboxDeadLetters"
-    assert "What to do now" in viewer.see(page.link("Runbook of")).text
+    assert "Decide and do" in viewer.see(page.link("Runbook of")).text
 
 
 def test_queue_overview_and_rail_say_that_it_fires(viewer: Browser, engine: Engine) -> None:
@@ -160,3 +166,13 @@ def test_a_watchdog_that_stays_away_is_shown(viewer: Browser) -> None:
     Alert.objects.filter(name="SignalboxWatchdog").update(seen_at=timezone.now() - timedelta(minutes=6))
     for path in ("/", "/alerts"):
         assert "Prometheus is not heard of. Its watchdog last arrived 6 m ago" in viewer.see(path).text
+
+
+def test_an_alert_that_nobody_speaks_of_any_more_says_so(viewer: Browser, engine: Engine) -> None:
+    delivered(message(alert(queue=engine.queue)))
+    assert "not heard of lately" not in viewer.see("/alerts").text
+
+    Alert.objects.update(seen_at=timezone.now() - timedelta(hours=3, minutes=1))
+    assert "not heard of lately" in viewer.see("/alerts").text
+    delivered(message(alert(queue=engine.queue)))
+    assert "not heard of lately" not in viewer.see("/alerts").text

@@ -19,6 +19,7 @@ from tests.metrics.alertmanager import BEGAN, alert, message
 @pytest.fixture(autouse=True)
 def no_alerts_left(commits: None) -> Iterator[None]:
     """What fires would be shown to other tests too."""
+    Alert.objects.all().delete()
     yield
     Alert.objects.all().delete()
 
