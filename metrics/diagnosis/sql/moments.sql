@@ -16,12 +16,12 @@ select
 from unnest(%(queue_ids)s::integer[]) q(queue_id)
 cross join (values (60), (600), (3600)) m(seconds)
 cross join lateral (
-  select b.bucket_at, b.oldest_ready_age_seconds, b.totals, date_part('epoch', clock_timestamp() - b.bucket_at) as age
+  select b.bucket_at, b.oldest_ready_age_seconds, b.totals, date_part('epoch', statement_timestamp() - b.bucket_at) as age
   from (
     (
       select e.bucket_at, e.oldest_ready_age_seconds, e.totals
       from signalbox.queue_history e
-      where e.queue_id = q.queue_id and e.bucket_at <= clock_timestamp() - m.seconds * interval '1 second'
+      where e.queue_id = q.queue_id and e.bucket_at <= statement_timestamp() - m.seconds * interval '1 second'
       order by e.bucket_at desc
       limit 1
     )
