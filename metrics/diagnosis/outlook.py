@@ -12,7 +12,6 @@ from typing import Any
 from metrics.diagnosis.evidence import Evidence, Flow
 from metrics.wording import span
 
-
 FAR = 2.0
 """What lies farther away than twice the retention is no forecast: the age of the oldest hardly grows."""
 
