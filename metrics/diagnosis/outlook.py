@@ -12,6 +12,9 @@ from typing import Any
 from metrics.diagnosis.evidence import Evidence, Flow
 from metrics.wording import span
 
+FAR = 2.0
+"""What lies farther away than twice the retention is no forecast: the age of the oldest hardly grows."""
+
 
 @dataclass(frozen=True)
 class Outlook:
@@ -99,6 +102,8 @@ def _expires_in(evidence: Evidence, drained_in: float | None) -> float | None:
     if growing <= 0:
         return None
     left = max(retention - age, 0.0) / growing
+    if left > FAR * retention:
+        return None
     return left if drained_in is None or left < drained_in else None
 
 

@@ -15,7 +15,6 @@ from queues.counters import read_numbers
 from tests.engine import Engine, Row
 from tests.races.sessions import until
 
-
 # A row that says how a queue stands, as history has for one that was at rest.
 STANDS = """
 insert into signalbox.queue_history (

@@ -224,6 +224,7 @@ def test_expiry_is_forecast_at_the_pace_at_which_the_oldest_grows_older() -> Non
     assert look_ahead(waiting(9, day, ten_minutes=half)).expires_in == 2 * (retention - day)
     assert look_ahead(waiting(9, day, ten_minutes=replace(whole, aged_seconds=-1.0))).expires_in is None
     assert look_ahead(waiting(9, retention + 1, ten_minutes=whole)).expires_in == 0.0
+    assert look_ahead(waiting(9, day, ten_minutes=replace(whole, aged_seconds=1.0))).expires_in is None
 
 
 def test_what_is_drained_before_does_not_expire() -> None:

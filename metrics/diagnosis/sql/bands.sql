@@ -2,7 +2,7 @@
 select h.queue_id, array_agg(h.kind order by h.kind desc), array_agg(r.age order by h.kind desc)
 from signalbox.head h
 cross join lateral (
-  select date_part('epoch', clock_timestamp() - t.ready_at) as age
+  select date_part('epoch', statement_timestamp() - t.ready_at) as age
   from signalbox.ready t
   where t.queue_id = h.queue_id and t.priority = h.kind and t.ready_at >= signalbox.floor_time(h.floor)
   order by t.ready_at, t.message_id

@@ -4,7 +4,7 @@ select
   c.relname::text,
   pg_stat_get_dead_tuples(c.oid),
   pg_stat_get_live_tuples(c.oid),
-  date_part('epoch', clock_timestamp() - greatest(pg_stat_get_last_autovacuum_time(c.oid), pg_stat_get_last_vacuum_time(c.oid)))
+  date_part('epoch', statement_timestamp() - greatest(pg_stat_get_last_autovacuum_time(c.oid), pg_stat_get_last_vacuum_time(c.oid)))
 from pg_class c
 where c.oid = any(array['signalbox.ready', 'signalbox.lease', 'signalbox.scheduled', 'signalbox.waiting']::regclass[])
 order by 2 desc

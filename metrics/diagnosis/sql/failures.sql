@@ -6,7 +6,7 @@ with latest as materialized (
   cross join lateral (
     select f.fingerprint, f.error_class, f.message_id
     from signalbox.failure f
-    where f.queue_id = q.queue_id and f.failed_at >= clock_timestamp() - interval '10 minutes'
+    where f.queue_id = q.queue_id and f.failed_at >= statement_timestamp() - interval '10 minutes'
     order by f.failed_at desc
     limit 100
   ) f

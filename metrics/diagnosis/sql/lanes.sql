@@ -12,7 +12,7 @@ with seen as materialized (
   ) f
   cross join lateral (
     (
-      select o.lane, date_part('epoch', clock_timestamp() - o.waiting_since) as age
+      select o.lane, date_part('epoch', statement_timestamp() - o.waiting_since) as age
       from signalbox.waiting o
       where o.queue_id = q.queue_id and o.waiting_since >= f.at
       order by o.waiting_since, o.message_id

@@ -3,7 +3,7 @@
 -- How many seconds ago: a row's own age, or the moment asked for where the queue was at rest in between, or until its oldest
 -- row. Where no row has come since, upkeep may be silent, and the row's own age is all that is known.
 select m.queue_id, m.seconds, m.age,
-  coalesce(greatest(date_part('epoch', clock_timestamp() - m.age * interval '1 second' - m.oldest_visible_at), 0), 0) as oldest_seconds,
+  coalesce(greatest(date_part('epoch', statement_timestamp() - m.age * interval '1 second' - m.oldest_visible_at), 0), 0) as oldest_seconds,
   m.totals
 from (
   select q.queue_id, m.seconds, h.oldest_visible_at, h.totals,
@@ -11,10 +11,10 @@ from (
       when h.age > m.seconds + 20 and exists (
         select from signalbox.queue_history n where n.queue_id = q.queue_id and n.bucket_at > h.bucket_at
       ) then m.seconds
-      when h.age < m.seconds and h.at_rest and q.created_at < clock_timestamp() - m.seconds * interval '1 second' and exists (
+      when h.age < m.seconds and h.at_rest and q.created_at < statement_timestamp() - m.seconds * interval '1 second' and exists (
         select
         from signalbox.history_record r
-        where r.step_seconds = 10 and r.bucket_at < clock_timestamp() - m.seconds * interval '1 second'
+        where r.step_seconds = 10 and r.bucket_at < statement_timestamp() - m.seconds * interval '1 second'
       ) then m.seconds
       else greatest(h.age, 1)
     end as age
@@ -22,12 +22,12 @@ from (
   cross join (values (60), (600), (3600)) m(seconds)
   cross join lateral (
     select b.bucket_at, b.oldest_visible_at, b.totals, b.added + b.removed + b.delivered = 0 as at_rest,
-      date_part('epoch', clock_timestamp() - b.bucket_at) as age
+      date_part('epoch', statement_timestamp() - b.bucket_at) as age
     from (
       (
         select e.bucket_at, e.oldest_visible_at, e.totals, e.added, e.removed, e.delivered
         from signalbox.queue_history e
-        where e.queue_id = q.queue_id and e.bucket_at <= clock_timestamp() - m.seconds * interval '1 second'
+        where e.queue_id = q.queue_id and e.bucket_at <= statement_timestamp() - m.seconds * interval '1 second'
         order by e.bucket_at desc
         limit 1
       )

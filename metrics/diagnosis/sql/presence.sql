@@ -7,17 +7,17 @@ select
     select count(*)
     from signalbox.consumer c
     where c.queue_id = q.queue_id
-      and c.last_seen_at between clock_timestamp() - interval '1 hour' and clock_timestamp() - interval '60 seconds'
+      and c.last_seen_at between statement_timestamp() - interval '1 hour' and statement_timestamp() - interval '60 seconds'
   ),
   (
-    select date_part('epoch', clock_timestamp() - max(c.last_seen_at))
+    select date_part('epoch', statement_timestamp() - max(c.last_seen_at))
     from signalbox.consumer c
     where c.queue_id = q.queue_id
   ),
-  case when q.paused then greatest(date_part('epoch', clock_timestamp() - q.paused_at), 0) end,
+  case when q.paused then greatest(date_part('epoch', statement_timestamp() - q.paused_at), 0) end,
   case when q.max_in_flight > 0 or t.max_in_flight > 0 then signalbox._free_in_flight(q.queue_id) end,
   (
-    select date_part('epoch', s.due_at - clock_timestamp())
+    select date_part('epoch', s.due_at - statement_timestamp())
     from signalbox.scheduled s
     where s.queue_id = q.queue_id
       and s.due_at >= coalesce((

@@ -7,7 +7,7 @@ cross join lateral (
   from (
     select s.work_ms
     from signalbox.settled s
-    where s.queue_id = q.queue_id and s.outcome = 'a' and s.settled_at >= clock_timestamp() - interval '10 minutes'
+    where s.queue_id = q.queue_id and s.outcome = 'a' and s.settled_at >= statement_timestamp() - interval '10 minutes'
     order by s.settled_at desc
     limit 50
   ) s
@@ -20,8 +20,8 @@ cross join lateral (
     from signalbox.settled s
     where s.queue_id = q.queue_id
       and s.outcome = 'a'
-      and s.settled_at < clock_timestamp() - interval '10 minutes'
-      and s.settled_at >= clock_timestamp() - interval '1 day'
+      and s.settled_at < statement_timestamp() - interval '10 minutes'
+      and s.settled_at >= statement_timestamp() - interval '1 day'
     order by s.settled_at desc
     limit 50
   ) s

@@ -1,0 +1,37 @@
+"""What evidence costs does not depend on what a queue has behind it: times are conditions of indexes, not filters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics.diagnosis import reading
+from tests.engine import Engine
+
+STATEMENTS = sorted((Path(reading.__file__).parent / "sql").glob("*.sql"))
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from nodes(part)
+
+
+@pytest.mark.parametrize("path", STATEMENTS, ids=lambda path: path.stem)
+def test_no_time_is_left_to_a_filter(engine: Engine, path: Path) -> None:
+    engine.die()
+    engine.connection.execute("set enable_seqscan = off")  # tables are small here, and an index is no gain
+    (plan,) = engine.connection.execute(
+        "explain (format json) " + path.read_text(), {"queue_ids": [engine.queue_id]}
+    ).fetchone() or (None,)
+    plan = json.loads(plan) if isinstance(plan, str) else plan
+
+    scans = [
+        node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name", "").startswith(("settled", "failure"))
+    ]
+    assert [node for node in scans if "_at" in node.get("Filter", "")] == []
+    assert all("_at" in node.get("Index Cond", "") for node in scans if "Index Name" in node)
