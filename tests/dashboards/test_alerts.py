@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from metrics.names import METRICS
+from metrics.names import SERIES
 
 ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "dashboards" / "alerts"
@@ -26,16 +26,6 @@ TESTS: list[dict[str, Any]] = [test for path in TEST_FILES for test in yaml.safe
 
 WATCHDOG = "SignalboxWatchdog"
 """Fires always: it is never silent, never bad, and has nothing to say."""
-
-OF_A_QUEUE = {"job", "tenant", "queue"}
-COMING = {
-    "signalbox_first_receives_total": OF_A_QUEUE | {"slo"},
-    "signalbox_queue_slo_target_ratio": OF_A_QUEUE,
-    "signalbox_queue_oldest_lease_age_seconds": OF_A_QUEUE,
-    "signalbox_queue_expired_leases": OF_A_QUEUE,
-    "signalbox_exporter_queues_omitted": {"job"},
-}
-"""Series that rules read before the exporter has them."""
 
 HEADINGS = [
     "What it means",
@@ -115,7 +105,5 @@ def test_an_alert_leads_into_the_console(alert: str) -> None:
 
 @every_alert
 def test_alerts_read_only_declared_metrics_and_labels(alert: str) -> None:
-    declared = {metric.name: {*metric.labels, "job"} for metric in METRICS} | COMING
-
     for name, matchers in re.findall(r"(signalbox_\w+)(?:\{([^}]*)\})?", RULES[alert]["expr"]):
-        assert set(re.findall(r"(\w+)=", matchers)) <= declared[name]
+        assert set(re.findall(r"(\w+)=", matchers)) <= {*SERIES[name], "job"}
