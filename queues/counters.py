@@ -234,17 +234,6 @@ def _numbers(
     )
 
 
-def named_totals(totals: Sequence[int]) -> dict[str, int]:
-    """What a totals array says, such as history keeps: every entry of TOTALS, depths by state, added and removed."""
-    sums, known = _sums(), list(totals)
-    return {
-        **{name: _total(known, positions) for name, positions in sums.totals.items()},
-        **{state: _depth(known, state) for state in ("ready", "scheduled", "waiting", "leased")},
-        "added": _total(known, sums.added),
-        "removed": _total(known, sums.removed),
-    }
-
-
 @dataclass(frozen=True)
 class _Sums:
     """Which entries of a totals array make up each number: positions to add and positions to take away."""

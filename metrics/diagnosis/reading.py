@@ -13,7 +13,7 @@ from django.db import connection
 
 from metrics.diagnosis.evidence import Band, DeadRows, Evidence, Failures, Flow, Lanes, Work
 from metrics.xmin_holders import Holder, read_holders
-from queues.counters import QueueNumbers, named_totals
+from queues.counters import QueueNumbers
 
 _SQL = Path(__file__).parent / "sql"
 _MOMENTS, _PRESENCE, _FAILURES, _WORK, _LANES, _BANDS, _DEAD_ROWS = (
@@ -63,15 +63,28 @@ def _rows(statement: str, queue_ids: list[int]) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
+_COUNTED = (
+    "ready",
+    "waiting",
+    "added",
+    "removed",
+    "delivered",
+    "redelivered",
+    "acked",
+    "nacked",
+    "lease_expired",
+    "dead_lettered",
+)
+
 # How many seconds ago, the age of the oldest then, and the counters then.
 _Moment = tuple[float, float, dict[str, int]]
 
 
 def _moments(queue_ids: list[int]) -> dict[int, dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
-    for queue_id, asked, age, oldest, totals in _rows(_MOMENTS, queue_ids):
+    for queue_id, asked, age, oldest, *counted in _rows(_MOMENTS, queue_ids):
         moments = found.setdefault(queue_id, {"moments": {}})["moments"]
-        moments[asked] = (float(age), float(oldest), named_totals(totals))
+        moments[asked] = (float(age), float(oldest), dict(zip(_COUNTED, map(int, counted), strict=True)))
     return found
 
 

@@ -71,6 +71,15 @@ class Scene:
             " where queue_id = %s and bucket_at > clock_timestamp() - interval '50 seconds'",
             [seconds_ago, self.engine.queue_id],
         )
+        self.engine.connection.execute(
+            "insert into signalbox.history_record (step_seconds, bucket_at, seconds, fold_id)"
+            " select 10, clock_timestamp() - %s * interval '1 second', 10, 0 where %s >= 60 on conflict do nothing",
+            [seconds_ago, seconds_ago],
+        )
+        self.engine.connection.execute(
+            "update signalbox.queue set created_at = created_at - %s * interval '1 second' where queue_id = %s",
+            [seconds_ago, self.engine.queue_id],
+        )
 
     def age(self, seconds: float) -> None:
         """What waits has done so for longer."""
