@@ -77,10 +77,12 @@ def test_a_burst_after_hours_of_rest_counts_from_the_beginning(make_scene: Scene
 
     evidence = scene.evidence()
 
-    assert evidence.minute and evidence.ten_minutes
+    assert evidence.minute
+    assert evidence.ten_minutes
     assert (evidence.minute.added, evidence.ten_minutes.added) == (40, 40)
     assert evidence.minute.growth == 40
-    assert evidence.before and evidence.before.added == 0
+    assert evidence.before
+    assert evidence.before.added == 0
 
 
 def test_a_consumer_outage(make_scene: Scenes) -> None:
