@@ -75,8 +75,8 @@ def has_backlog(evidence: Evidence) -> bool:
     numbers = evidence.numbers
     if numbers.is_dead_letter_queue:
         return False
-    if not evidence.waiting:
-        return bool(numbers.scheduled)
+    if not evidence.waiting:  # where deliveries go on, what rests is on its way
+        return bool(numbers.scheduled) and not (evidence.minute is not None and evidence.minute.delivered)
     oldest = max(numbers.oldest_ready_age_seconds or 0.0, evidence.lanes.oldest_seconds)
     stands = not numbers.ready and not numbers.leased
     return oldest >= BACKLOG_SECONDS or numbers.paused or not numbers.consumers or stands

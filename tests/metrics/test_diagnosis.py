@@ -193,6 +193,13 @@ def test_what_a_backlog_is(numbers: dict[str, Any], backlog: bool) -> None:
     assert diagnose(Evidence(replace(CALM, **numbers))).backlog is backlog
 
 
+def test_what_rests_while_others_are_delivered_is_no_backlog() -> None:
+    resting = replace(CALM, scheduled=5)
+
+    assert diagnose(Evidence(resting, minute=STILL)).backlog
+    assert not diagnose(Evidence(resting, minute=replace(STILL, delivered=1))).backlog
+
+
 def waiting(count: int, age: float = 120.0, **flows: Flow) -> Evidence:
     return Evidence(replace(CALM, ready=count, oldest_ready_age_seconds=age), **flows)
 

@@ -317,7 +317,7 @@ def test_what_is_scheduled_for_later(make_scene: Scenes) -> None:
 
     assert found(diagnosis) == [Cause.SCHEDULED]
     assert diagnosis.sentence.replace("\u00a0", " ").startswith(
-        "Nothing waits: 4 messages rest until they are due; the next is due in "
+        "4 messages rest until they are due; the next is due in "
     )
     assert diagnosis.short == ""
 

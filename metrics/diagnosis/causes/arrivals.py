@@ -90,7 +90,7 @@ def scheduled(evidence: Evidence) -> Suspect:
     return Suspect(
         Cause.SCHEDULED,
         found=True,
-        sentence=f"Nothing waits: {resting} rest until they are due{when}.",
+        sentence=f"{resting} rest until they are due{when}.",
         figures=(
             Figure("scheduled", evidence.numbers.scheduled, "scheduled", number(evidence.numbers.scheduled)),
             Figure("next_due_seconds", due, "next due in", span(due)),
