@@ -200,6 +200,13 @@ def test_what_rests_while_others_are_delivered_is_no_backlog() -> None:
     assert not diagnose(Evidence(resting, minute=replace(STILL, delivered=1))).backlog
 
 
+def test_a_lane_that_flows_is_no_backlog() -> None:
+    held = replace(CALM, waiting=1)
+
+    assert diagnose(Evidence(held, minute=STILL)).backlog
+    assert not diagnose(Evidence(held, minute=replace(STILL, delivered=1))).backlog
+
+
 def waiting(count: int, age: float = 120.0, **flows: Flow) -> Evidence:
     return Evidence(replace(CALM, ready=count, oldest_ready_age_seconds=age), **flows)
 
