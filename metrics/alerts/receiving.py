@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
@@ -155,7 +155,7 @@ def _moment(given: dict[str, Any], name: str, path: str) -> datetime:
     moment = _parsed(value) if isinstance(value, str) else None
     if moment is None or moment.tzinfo is None or not 1970 <= moment.year <= 9000:
         raise InvalidArgument(f"{path}.{name} must be a moment such as 2026-01-31T09:00:00Z", f"{path}.{name}")
-    return moment
+    return moment.astimezone(UTC)  # an offset may be larger than PostgreSQL reads
 
 
 def _parsed(text: str) -> datetime | None:
