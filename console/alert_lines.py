@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -70,12 +71,29 @@ def of_queues(*names: str) -> Sequence[Line]:
 def _line(episode: Episode, known: dict[str, bool], active: Sequence[Silence]) -> Line:
     name = episode.queue_name
     exists = name in known
-    dies_here = exists and (known[name] or episode.name in ABOUT_DEAD_LETTERS)
     return Line(
         episode,
         queue_url=reverse("queue", args=[name]) if exists else "",
-        letters_url=f"{reverse('clusters')}?{urlencode({'q': f'queue:{quote(name)}'})}" if dies_here else "",
+        letters_url=_letters_url(episode, is_dead_letter_queue=known[name]) if exists else "",
         runbook_url=runbook_address(episode.runbook_url),
-        silence_url=f"{reverse('silences')}?{urlencode({'alert': episode.name, 'queue': name})}",
+        silence_url=f"{reverse('silences')}?{urlencode({'alert': _pattern(episode.name), 'queue': _pattern(name)})}",
         silence=silences.silencing(active, episode.first) if episode.is_firing else None,
     )
+
+
+def _letters_url(episode: Episode, *, is_dead_letter_queue: bool) -> str:
+    """The causes of what died. A dead-letter queue's own page has them: clusters know where messages died, not where
+    they are kept."""
+    if is_dead_letter_queue:
+        return f"{reverse('queue', args=[episode.queue_name])}#clusters"
+    if episode.name in ABOUT_DEAD_LETTERS:
+        return f"{reverse('clusters')}?{urlencode({'q': f'queue:{quote(episode.queue_name)}'})}"
+    return ""
+
+
+def _pattern(name: str) -> str:
+    """What a silence can name: other rules than ours may have any text as their name."""
+    return _NOT_IN_A_PATTERN.sub("*", name)
+
+
+_NOT_IN_A_PATTERN = re.compile(r"[^A-Za-z0-9*._:-]+|^[._:-]+")

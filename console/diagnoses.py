@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -10,7 +11,7 @@ from django.urls import reverse
 
 from dlq.filters.syntax import quote
 from metrics.diagnosis import Diagnosis, Evidence, diagnose, read_evidence
-from metrics.diagnosis.suspects import Page, Proof, Suspect
+from metrics.diagnosis.suspects import Figure, Page, Proof, Suspect
 from metrics.xmin_holders import Holder
 from queues.counters import QueueNumbers
 
@@ -21,6 +22,16 @@ class Finding:
 
     suspect: Suspect
     proof_url: str
+
+    @property
+    def figures(self) -> Sequence[Figure]:
+        """The numbers that the sentence does not say already."""
+        return [one for one in self.suspect.figures if not _says(self.suspect.sentence, one.words)]
+
+
+def _says(sentence: str, words: str) -> bool:
+    """Whether these words stand in it whole: 30 does not say 0."""
+    return bool(re.search(rf"(?<![\w.,]){re.escape(words)}(?![.,]?\w)", sentence))
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,8 @@ def env_addresses(name: str, schemes: tuple[str, ...]) -> list[str]:
 
 
 def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
+    if not text.isascii() or not text.isprintable() or " " in text:
+        return False  # it could not be asked for, and the error would quote it
     try:
         parts = urlsplit(text)
         return parts.scheme in schemes and bool(parts.hostname) and parts.username is None and parts.port != 0

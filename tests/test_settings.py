@@ -109,6 +109,7 @@ def test_one_setting_allows_plain_http_on_this_machine(tmp_path: Path) -> None:
         ("ALERTS_WEBHOOKS", "http://hooks.example/secret", "number 1 is no address with https"),
         ("ALERTS_WEBHOOKS", "https://hooks.example,https://ann:pw@hooks.example", "number 2 is no address"),
         ("ALERTS_WEBHOOKS", "file:///etc/passwd", "number 1 is no address with https"),
+        ("ALERTS_WEBHOOKS", "https://hooks.example/a secret", "number 1 is no address with https"),
         ("CONSOLE_URL", "console.example", "an address with https or http"),
         ("EMAIL_SECURITY", "ssl", "one of none, starttls, tls"),
     ],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from metrics.wording import NO_BREAK, number, plural, span
 from queues.counters import QueueNumbers
 
 
@@ -41,14 +42,16 @@ def _waits_too_long(numbers: QueueNumbers) -> str | None:
     age, allowed = numbers.oldest_ready_age_seconds or 0.0, numbers.alert_oldest_age_seconds
     if age <= allowed:
         return None
-    return f"The oldest visible message has waited {age:.0f} s; alert_oldest_age_seconds allows {allowed:g}."
+    return f"The oldest visible message has waited {_long(age)}; alert_oldest_age_seconds allows {_long(allowed)}."
 
 
 def _dead_letters(numbers: QueueNumbers) -> str | None:
     if not numbers.is_dead_letter_queue or numbers.dead <= numbers.alert_dead_letters:
         return None
     allowed = numbers.alert_dead_letters
-    return f"It holds {numbers.dead} messages that failed for good; alert_dead_letters allows {allowed}."
+    return (
+        f"It holds {plural(numbers.dead, 'message')} that failed for good; alert_dead_letters allows {number(allowed)}."
+    )
 
 
 def _no_consumers(numbers: QueueNumbers) -> str | None:
@@ -59,7 +62,12 @@ def _no_consumers(numbers: QueueNumbers) -> str | None:
     age = numbers.oldest_ready_age_seconds or 0.0
     if age <= numbers.queue.alert_no_consumers_seconds:
         return None
-    return f"{numbers.ready} messages are ready, one for {age:.0f} s, and no consumer has been seen for a minute."
+    return f"{plural(numbers.ready, 'message')} ready, the oldest for {_long(age)}, and no consumer seen for a minute."
+
+
+def _long(seconds: float) -> str:
+    """As a mail says it, whose readers may not know the space that does not break."""
+    return span(seconds).replace(NO_BREAK, " ")
 
 
 def _refuses(numbers: QueueNumbers) -> str | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -49,24 +50,32 @@ def receive(message: Any) -> Received:
     """Keep every alert of one message of Alertmanager's. Raises `InvalidArgument`, which names the field."""
     alerts = read(message)
     with transaction.atomic():
-        _end_earlier(alerts)
         Alert.objects.bulk_create(
             alerts, update_conflicts=True, unique_fields=["source", "fingerprint", "starts_at"], update_fields=KEPT
         )
+        _end_earlier(alerts)
     firing = sum(alert.state == Alert.State.FIRING for alert in alerts)
     return Received(firing, len(alerts) - firing)
 
 
 def _end_earlier(alerts: Sequence[Alert]) -> None:
-    """One that fires anew has ended in between, even where the word of it was lost."""
-    for alert in alerts:
-        if alert.state == Alert.State.FIRING:
-            Alert.objects.filter(
-                source=alert.source,
-                fingerprint=alert.fingerprint,
-                state=Alert.State.FIRING,
-                starts_at__lt=alert.starts_at,
-            ).update(state=Alert.State.RESOLVED, resolved_at=alert.starts_at)
+    """What was followed by a later start has ended in between, even where the word of it was lost or comes late."""
+    next_start = (
+        Alert.objects.filter(source=OuterRef("source"), fingerprint=OuterRef("fingerprint"))
+        .filter(starts_at__gt=OuterRef("starts_at"))
+        .order_by("starts_at")
+        .values("starts_at")[:1]
+    )
+    outlived = (
+        Alert.objects.filter(source=Alert.Source.PROMETHEUS, fingerprint__in={alert.fingerprint for alert in alerts})
+        .filter(state=Alert.State.FIRING)
+        .annotate(next_start=Subquery(next_start))
+        .filter(next_start__isnull=False)
+        .order_by("fingerprint", "starts_at")  # all writers lock in one order
+    )
+    for alert in outlived.select_for_update():
+        alert.state, alert.resolved_at = Alert.State.RESOLVED, alert.next_start
+        alert.save(update_fields=["state", "resolved_at"])
 
 
 def read(message: Any) -> list[Alert]:
@@ -146,7 +155,7 @@ def _moment(given: dict[str, Any], name: str, path: str) -> datetime:
     moment = _parsed(value) if isinstance(value, str) else None
     if moment is None or moment.tzinfo is None or not 1970 <= moment.year <= 9000:
         raise InvalidArgument(f"{path}.{name} must be a moment such as 2026-01-31T09:00:00Z", f"{path}.{name}")
-    return moment
+    return moment.astimezone(UTC)  # an offset may be larger than PostgreSQL reads
 
 
 def _parsed(text: str) -> datetime | None:

@@ -75,10 +75,11 @@ def has_backlog(evidence: Evidence) -> bool:
     numbers = evidence.numbers
     if numbers.is_dead_letter_queue:
         return False
+    flows = evidence.minute is not None and evidence.minute.delivered > 0
     if not evidence.waiting:  # where deliveries go on, what rests is on its way
-        return bool(numbers.scheduled) and not (evidence.minute is not None and evidence.minute.delivered)
+        return bool(numbers.scheduled) and not flows
     oldest = max(numbers.oldest_ready_age_seconds or 0.0, evidence.lanes.oldest_seconds)
-    stands = not numbers.ready and not numbers.leased
+    stands = not numbers.ready and not numbers.leased and not flows
     return oldest >= BACKLOG_SECONDS or numbers.paused or not numbers.consumers or stands
 
 
@@ -96,7 +97,7 @@ def _not_clear(evidence: Evidence, ruled_out: tuple[Suspect, ...], outlook: Outl
         if busy
         else "Compare the charts with what was deployed or sent when it began to grow."
     )
-    return Diagnosis(numbers.name, True, sentence, "Why is not clear.", (), ruled_out, advice, outlook)
+    return Diagnosis(numbers.name, True, sentence, "Why messages wait is not clear.", (), ruled_out, advice, outlook)
 
 
 def _found_as_dict(suspect: Suspect) -> dict[str, Any]:

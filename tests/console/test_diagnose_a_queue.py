@@ -34,6 +34,19 @@ def test_the_page_says_why_with_numbers_proof_and_advice(viewer: Browser, engine
     assert "Paused it is not paused" in page.text
 
 
+def test_a_number_that_the_sentence_says_is_not_said_again(viewer: Browser, engine: Engine) -> None:
+    control.pause_queue(engine.queue, actor="ana", reason="partner is down")
+    engine.send()
+    engine.send()
+
+    page = viewer.see(f"/queues/{engine.queue}")
+
+    assert "hands out none of the 2 messages that wait" in page.text
+    assert "held back 2 messages" not in page.text
+    assert "Paused by ana" in page.text
+    assert "Paused. Paused" not in page.text
+
+
 def test_a_queue_without_a_backlog_has_no_such_panel(viewer: Browser, engine: Engine) -> None:
     assert not viewer.see(f"/queues/{engine.queue}").all("section", id="why")
 

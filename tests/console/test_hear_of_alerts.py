@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -54,9 +54,22 @@ def test_an_alert_is_delivered_and_shown_with_its_queue(viewer: Browser, engine:
     assert "Firing, worst first 1" in page.text
     assert f"SignalboxDeadLetters of {holder} at length" in page.text
     assert page.link(holder) == f"/queues/{holder}"
-    assert page.link("What they died of") == f"/dead-letters/clusters?q=queue%3A%22{holder}%22"
+    assert page.link("What they died of") == f"/queues/{holder}#clusters"
     assert page.link("Runbook of SignalboxDeadLetters") == "/runbooks/SignalboxDeadLetters"
     assert "Decide and do" in viewer.see(page.link("Runbook of")).text
+
+
+def test_what_they_died_of_is_told_of_that_queue_alone(viewer: Browser, make_engine: Callable[..., Engine]) -> None:
+    """Clusters know where messages died, not where they are kept: asked for the keeper they would show every cause."""
+    mine, other = make_engine(), make_engine()
+    mine.die(error_class="CorruptImage")
+    other.die(error_class="PartnerTimeout")
+    delivered(message(alert(queue=f"{mine.queue}-dlq")))
+
+    causes = viewer.see(viewer.see("/alerts").link("What they died of"))
+
+    assert "CorruptImage" in causes.text
+    assert "PartnerTimeout" not in causes.text
 
 
 def test_queue_overview_and_rail_say_that_it_fires(viewer: Browser, engine: Engine) -> None:

@@ -200,6 +200,13 @@ def test_what_rests_while_others_are_delivered_is_no_backlog() -> None:
     assert not diagnose(Evidence(resting, minute=replace(STILL, delivered=1))).backlog
 
 
+def test_a_lane_that_flows_is_no_backlog() -> None:
+    held = replace(CALM, waiting=1)
+
+    assert diagnose(Evidence(held, minute=STILL)).backlog
+    assert not diagnose(Evidence(held, minute=replace(STILL, delivered=1))).backlog
+
+
 def waiting(count: int, age: float = 120.0, **flows: Flow) -> Evidence:
     return Evidence(replace(CALM, ready=count, oldest_ready_age_seconds=age), **flows)
 
@@ -224,7 +231,6 @@ def test_expiry_is_forecast_at_the_pace_at_which_the_oldest_grows_older() -> Non
     assert look_ahead(waiting(9, day, ten_minutes=half)).expires_in == 2 * (retention - day)
     assert look_ahead(waiting(9, day, ten_minutes=replace(whole, aged_seconds=-1.0))).expires_in is None
     assert look_ahead(waiting(9, retention + 1, ten_minutes=whole)).expires_in == 0.0
-    assert look_ahead(waiting(9, day, ten_minutes=replace(whole, aged_seconds=1.0))).expires_in is None
 
 
 def test_what_is_drained_before_does_not_expire() -> None:

@@ -69,6 +69,22 @@ def test_a_paused_queue(make_scene: Scenes) -> None:
     assert diagnosis.short == "12 messages held back."
 
 
+def test_a_burst_after_hours_of_rest_counts_from_the_beginning(make_scene: Scenes) -> None:
+    scene = make_scene()
+    scene.record(3700)
+    scene.send(40)
+    scene.record(5)
+
+    evidence = scene.evidence()
+
+    assert evidence.minute
+    assert evidence.ten_minutes
+    assert (evidence.minute.added, evidence.ten_minutes.added) == (40, 40)
+    assert evidence.minute.growth == 40
+    assert evidence.before
+    assert evidence.before.added == 0
+
+
 def test_a_consumer_outage(make_scene: Scenes) -> None:
     scene = make_scene()
     scene.usual()

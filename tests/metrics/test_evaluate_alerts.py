@@ -72,7 +72,7 @@ def test_a_dead_letter_fires_at_once_and_is_over_when_it_is_gone(engine: Engine,
     look(0)
     (row,) = rows()
     assert (row.name, row.state, row.queue_name) == ("SignalboxDeadLetters", "firing", f"{engine.queue}-dlq")
-    assert row.description == "It holds 1 messages that failed for good; alert_dead_letters allows 0."
+    assert row.description == "It holds 1 message that failed for good; alert_dead_letters allows 0."
 
     engine.value("select signalbox.redrive(array[%s::bigint])", letter)
     engine.ack(*(row[1] for row in engine.receive()))

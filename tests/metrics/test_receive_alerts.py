@@ -66,6 +66,22 @@ def test_an_alert_that_comes_back_fires_again(queue: str) -> None:
     assert before.resolved_at == now.starts_at  # whose end was never told
 
 
+def test_word_of_an_earlier_time_that_comes_late_does_not_fire_again(queue: str) -> None:
+    first, second = alert(queue=queue), alert(queue=queue, starts_at="2026-11-20T11:00:00Z")
+    receiving.receive(message(second))
+    receiving.receive(message(first))
+    receiving.receive(message(first, second))
+
+    assert [row.state for row in rows(queue)] == ["resolved", "firing"]
+
+
+def test_a_moment_is_read_with_any_offset(queue: str) -> None:
+    receiving.receive(message(alert(queue=queue, starts_at="2026-11-20T09:00:00+23:59")))
+
+    (row,) = rows(queue)
+    assert row.starts_at.isoformat() == "2026-11-19T09:01:00+00:00"
+
+
 def test_a_message_counts_what_it_says(queue: str) -> None:
     received = receiving.receive(
         message(alert(queue=queue), alert("SignalboxNoConsumers", queue=queue, status="resolved"))

@@ -110,9 +110,8 @@ def _parts() -> list[Part]:
 
 def _environment() -> dict[str, str]:
     mails = {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "ALERTS_MAIL_TO": "demo@localhost"}
-    mails = {name: os.environ.get(name) or value for name, value in mails.items()}
     ours = {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
-    return os.environ | ours | mails
+    return mails | {name: value for name, value in os.environ.items() if value} | ours
 
 
 def _require_free_port(port: int) -> None:
