@@ -31,7 +31,8 @@ PULSE_SECONDS = 0.02  # how long a sleeping receiver may wait for the announceme
 FLOOR_SECONDS = 0.1
 ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
 RECONNECT_SECONDS = 1.0
-RECORD_SECONDS = 9.0  # less than a bucket of history, so that none is passed by
+BUCKET_SECONDS = 10  # of history
+RECORD_BEFORE_END = 1.0  # seconds; chores may be late by a beat and what the others take
 DETACH_PATIENCE = "2s"  # the next try is ten minutes later
 
 
@@ -197,10 +198,12 @@ class Chores(Rounds):
         super().__init__(connection)
         self._bodies_after = b""
         """Behind which large body the last round of collecting ended."""
+        self._recorded: int | None = None
+        """The bucket of history that was recorded last."""
         self.steps = [
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("empty_trash", 2.0, self._call("empty_trash")),
-            Step("record_history", RECORD_SECONDS, self._call("record_history")),
+            Step("record_history", self.beat_seconds, self.record_history),
             Step("weigh", 1.0, self._call("weigh")),
             Step("log_warnings", 10.0, self._call("log_warnings")),
             Step("fold_clusters", 5.0, self._call("fold_clusters")),
@@ -217,6 +220,13 @@ class Chores(Rounds):
             Step("collect_bodies", 600.0, self.collect_bodies),
             Step("sweep_bodies", 86_400.0, self.sweep_bodies, due_at=time.monotonic() + 3600.0),
         ]
+
+    def record_history(self) -> None:
+        """Once for each bucket, near its end: each then has what happened in ten seconds, none that of eighteen."""
+        bucket = int((time.time() + RECORD_BEFORE_END) // BUCKET_SECONDS)
+        if bucket != self._recorded:
+            self._value("select signalbox.record_history()")
+            self._recorded = bucket
 
     def collect_bodies(self) -> None:
         """Remove large bodies that nothing points to any longer; a round goes on where the last one ended."""

@@ -31,10 +31,10 @@ begin
   v_lanes := exists (select from signalbox.head h where h.kind = 12);
   with deltas as materialized (
     select f.queue_id, f.event, f.amount, f.ms, 1 as sign
-    from signalbox._unfolded(v_last.xmin, v_last.xmax, v_last.xip) f
+    from signalbox._unfolded_timed(v_last.xmin, v_last.xmax, v_last.xip) f
     union all
     select o.queue_id, o.event, -o.amount, o.ms, -1
-    from signalbox._unfolded(v_own, 9223372036854775807, array[v_own]) o
+    from signalbox._unfolded_timed(v_own, 9223372036854775807, array[v_own]) o
   ), fresh as materialized (
     select u.queue_id, u.event, sum(u.amount)::bigint as amount, signalbox._fold_snapshot() as snapshot
     from deltas u
@@ -153,7 +153,7 @@ $$;
 -- A transaction that is still open shows nothing yet, so the search begins at the oldest of those that have ended since:
 -- one that stays open for hours does not make every fold read hours. ms: the waits of first deliveries, the work of what
 -- was acknowledged, each in milliseconds.
-create or replace function signalbox._unfolded(p_xmin bigint, p_xmax bigint, p_xip bigint[])
+create or replace function signalbox._unfolded_timed(p_xmin bigint, p_xmax bigint, p_xip bigint[])
 returns table (queue_id integer, event smallint, amount bigint, ms integer[])
 language sql stable as $$
   select d.queue_id, d.event, d.amount, d.waits_ms

@@ -22,7 +22,7 @@ begin
     select u.queue_id, array_agg(u.event) as events, array_agg(u.amount) as amounts
     from (
       select u.queue_id, u.event, sum(u.amount)::bigint as amount
-      from signalbox._unfolded(v_last.xmin, v_last.xmax, v_last.xip) u
+      from signalbox._unfolded_timed(v_last.xmin, v_last.xmax, v_last.xip) u
       group by u.queue_id, u.event
     ) u
     group by u.queue_id

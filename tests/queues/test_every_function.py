@@ -184,7 +184,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_settle": ("signalbox._settle(%(queue_id)s, 'p', 15::smallint, array[%(message_id)s::bigint], '{0}')", NOTHING),
     "_state_of": ("signalbox._state_of(%(message_id)s)", None),
-    "_unfolded": ("(select count(*) from signalbox._unfolded(0, 0, '{}') u where u.queue_id = %(queue_id)s)", NUMBER),
+    "_unfolded_timed": (
+        "(select count(*) from signalbox._unfolded_timed(0, 0, '{}') u where u.queue_id = %(queue_id)s)",
+        NUMBER,
+    ),
     "_use_priority": ("signalbox._use_priority(%(queue_id)s, 5::smallint)", NOTHING),
     "_work_ms": ("signalbox._work_ms(now() + interval '60 days')", 0),
     "ack": ("(signalbox.ack(array[%(handle)s])).acked", True),

@@ -6,11 +6,13 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
 
+import queues.upkeep
 from queues.connections import connect as connect_to_django
 from queues.upkeep import Chores, Pulse, Step, Upkeep
 from tests.engine import Engine
@@ -262,6 +264,24 @@ def test_the_end_of_the_log_is_published_only_once_it_is_committed(engine: Engin
     made.rollback()
 
     assert engine.value("select pg_sequence_last_value('signalbox.log_end')") == before
+
+
+def test_each_bucket_of_history_is_recorded_once(chores: Chores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happened since the last record is the next one's: never nine seconds in one and eighteen in another."""
+    now = 1_000_000.0
+    recorded: list[float] = []
+    monkeypatch.setattr(queues.upkeep, "time", SimpleNamespace(time=lambda: now))
+    monkeypatch.setattr(chores, "_value", lambda _: recorded.append(now))
+    (step,) = (step for step in chores.steps if step.name == "record_history")
+    chores.record_history()
+
+    for beat in range(int(300 / chores.beat_seconds)):
+        now = 1_000_000.0 + beat * chores.beat_seconds
+        if step.due_at <= now:
+            step.run()
+            step.postpone(now)
+
+    assert [second % 10 for second in recorded[1:]] == [9.0] * 30
 
 
 def test_one_call_of_the_verb_does_one_step_in_turn(engine: Engine) -> None:
