@@ -252,7 +252,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "queue_totals": ("((signalbox.queue_totals(array[%(queue_id)s])).totals)[1]", 4),
     "receive": ("(signalbox.receive(%(queue)s)).message_id = %(message_id)s", True),
     "record_history": ("signalbox.record_history()", NUMBER),
-    "_record_since": ("signalbox._record_since(now(), 10, 0, 9223372036854775807) > 0", True),
+    "_record_since": ("signalbox._record_since(now(), 10, 0, 9223372036854775807)", NUMBER),
     "_roll_up_history": ("signalbox._roll_up_history(10)", NUMBER),
     "_due_history": ("(select count(*) from signalbox._due_history(10, 60))", NUMBER),
     "_history_steps": ("(select count(*) from signalbox._history_steps())", 3),

@@ -1,0 +1,44 @@
+"""The invented past of a demo: there for every range, once, and nowhere near a database that has a past of its own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection, transaction
+
+from console.demo import past
+from console.demo.scenery import QUEUES
+from console.ranges import RANGES
+from queues.control import create_queue
+from queues.history_series import ALL_QUEUES, series
+
+pytestmark = pytest.mark.usefixtures("commits")
+
+
+def test_every_range_shows_something_and_only_once() -> None:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("delete from signalbox.history_record")
+            cursor.execute("delete from signalbox.queue_history")
+            cursor.execute("select signalbox.fold()")
+        for queue in QUEUES:
+            create_queue(queue.name, tenant=queue.tenant, actor="demo")
+
+        assert past.invent()
+        assert not past.invent()
+
+        queue_id = _id_of(QUEUES[0].name)
+        now = datetime.now(UTC)
+        for seconds, step_seconds in RANGES.values():
+            found = series([queue_id, ALL_QUEUES], now - timedelta(seconds=seconds), now, step_seconds)
+            for steps in found.values():
+                known = [step for step in steps if step.depths and step.rates and step.waits]
+                assert len(known) > len(steps) * 0.9
+        transaction.set_rollback(True)
+
+
+def _id_of(name: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("select queue_id from signalbox.queue where name = %s", [name])
+        return int(cursor.fetchone()[0])
