@@ -260,8 +260,8 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_depths": ("signalbox._depths(array_fill(0::bigint, array[48]))", [0] * 6),
     "_happened": ("signalbox._happened(array_fill(1::bigint, array[48]))", [15, 13, 3, 1, 1, 1, 4, 2, 3, 1, 1]),
     "_counts_between": ("signalbox._counts_between('{1,5,7}', '{1,2}', 2)", [3, 7]),
-    "_oldest_visible": ("signalbox._oldest_visible(%(queue_id)s) < clock_timestamp()", True),
     "_add_counts": ("signalbox._add_counts('{1,5}', '{2,2}')", [3, 7]),
+    "_oldest_visible": ("signalbox._oldest_visible(%(queue_id)s) < clock_timestamp()", True),
     "recount": ("(signalbox.recount(%(queue_id)s)).dead", 1),
     "redrive": ("(signalbox.redrive(array[%(letter)s::bigint])).queue_id = %(queue_id)s", True),
     "_redrive": (
