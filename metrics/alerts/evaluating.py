@@ -27,6 +27,7 @@ from queues.counters import QueueNumbers, read_numbers
 GAP = timedelta(minutes=5)
 """What was not looked at for so long has to hold anew before it fires."""
 MOST_OPEN = 20_000
+"""More are neither read nor kept: what is not known would begin, and be told, anew with every look."""
 
 EVALUATOR = f"{socket.gethostname()}:{os.getpid()}"
 
@@ -107,7 +108,8 @@ def _compare(found: Sequence[Finding], now: datetime) -> Outcome:
     """What holds against what was known."""
     outcome = Outcome()
     known = {alert.fingerprint: alert for alert in _open()}
-    new = [_begun(finding, now) for finding in found if finding.fingerprint not in known]
+    unknown = [finding for finding in found if finding.fingerprint not in known]
+    new = [_begun(finding, now) for finding in unknown[: max(MOST_OPEN - len(known), 0)]]
     holding = {finding.fingerprint: finding for finding in found}
     for fingerprint, alert in known.items():
         if fingerprint in holding:

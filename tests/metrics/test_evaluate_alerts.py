@@ -66,6 +66,20 @@ def told() -> list[list[tuple[str, str]]]:
     return [[(one["alert"], one["status"]) for one in each["alerts"]] for each in news]
 
 
+def test_more_than_the_most_are_not_begun_anew_with_every_look(
+    engine: Engine, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluating, "MOST_OPEN", 1)
+    engine.die()
+    engine.send("nobody comes for it")
+
+    for seconds in (0, 120, 240):
+        look(seconds)
+
+    assert len(rows()) == 1
+    assert len(told()) <= 1
+
+
 def test_a_dead_letter_fires_at_once_and_is_over_when_it_is_gone(engine: Engine, look: Look) -> None:
     letter = engine.die()
 
