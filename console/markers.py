@@ -12,13 +12,15 @@ from django.urls import reverse
 from console.charts import Mark
 from console.wording import number
 from dlq.models import Redrive
+from metrics.alerts.episodes import WATCHDOGS
+from metrics.alerts.models import Alert
 
 MOST_MARKS = 12
 
 
 def gather(names: Sequence[str] | None, start: datetime, end: datetime) -> list[Mark]:
     """What happened to these queues (None: to any), the oldest first, numbered; the newest MOST_MARKS of each kind."""
-    marks = sorted([*_redrives(names, start, end)], key=lambda mark: mark.at)
+    marks = sorted([*_redrives(names, start, end), *_alerts(names, start, end)], key=lambda mark: mark.at)
     return [replace(mark, number=place) for place, mark in enumerate(marks, 1)]
 
 
@@ -36,4 +38,21 @@ def _redrives(names: Sequence[str] | None, start: datetime, end: datetime) -> li
         )
         for job in found.order_by("-started_at")[:MOST_MARKS]
         if job.started_at
+    ]
+
+
+def _alerts(names: Sequence[str] | None, start: datetime, end: datetime) -> list[Mark]:
+    found = Alert.objects.filter(starts_at__gte=start, starts_at__lte=end).exclude(state=Alert.State.PENDING)
+    found = found.exclude(name__in=WATCHDOGS)
+    if names is not None:
+        found = found.filter(queue_name__in=names)
+    return [
+        Mark(
+            at=alert.starts_at,
+            number=0,
+            words=f"{alert.name} fired" + (f" for {alert.queue_name}" if alert.queue_name else ""),
+            tone="bad",
+            url=reverse("alerts"),
+        )
+        for alert in found.order_by("-starts_at")[:MOST_MARKS]
     ]

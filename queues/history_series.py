@@ -57,7 +57,7 @@ class HistoryStep:
     rates: dict[str, float] | None
     """By event; over a gap the mean of all of it, None where nothing is known."""
     waits: Sequence[int] = ()
-    """First deliveries by how long they had waited (`percentiles.BOUNDS_SECONDS`); empty when there were none."""
+    """First deliveries by how long they had waited (`durations.BOUNDS`); empty when there were none."""
     work: Sequence[int] = ()
     """Acknowledgements by how long the work took."""
 

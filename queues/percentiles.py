@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-BOUNDS_SECONDS = (0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400)
-"""Upper bounds of the buckets, each part of its bucket; one bucket more is for what took longer."""
+from queues.durations import BOUNDS
 
 
 def percentile(counts: Sequence[int], share: float) -> float | None:
@@ -20,9 +19,9 @@ def percentile(counts: Sequence[int], share: float) -> float | None:
     rank, below = share * total, 0
     for place, count in enumerate(counts):
         if count and below + count >= rank:
-            if place >= len(BOUNDS_SECONDS):
+            if place >= len(BOUNDS):
                 break
-            lower = BOUNDS_SECONDS[place - 1] if place else 0.0
-            return lower + (BOUNDS_SECONDS[place] - lower) * (rank - below) / count
+            lower = BOUNDS[place - 1] if place else 0.0
+            return min(lower + (BOUNDS[place] - lower) * (rank - below) / count, BOUNDS[place])
         below += count
-    return float(BOUNDS_SECONDS[-1])
+    return float(BOUNDS[-1])

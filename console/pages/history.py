@@ -24,7 +24,7 @@ def of_queue(request: HttpRequest, name: str) -> HttpResponse:
     """GET /queues/<name>/history: one queue; of one that keeps dead letters, what it has of them."""
     head = queue_head.find(name)
     numbers, shown = head.numbers, ranges.of_request(request)
-    past = _past(numbers.queue_id, shown, [name])
+    past = _past(numbers.queue_id, shown, [name, head.dead_letter_queue])
     if numbers.is_dead_letter_queue:
         drawn = history_charts.of_dead_letters(past)
     else:

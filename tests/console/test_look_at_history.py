@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -11,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from console import ranges, time_axis
 from dlq.models import Redrive
+from metrics.alerts.models import Alert
 from tests.console.browsers import Browser
 from tests.engine import Engine
 
@@ -130,6 +132,28 @@ def test_redrives_are_marked_and_listed_with_a_link(viewer: Browser, two_weeks: 
     assert len(page.all("path", class_="mark")) == 7
     assert f"/redrives/{other.pk}" not in page.html
     assert f"/redrives/{other.pk}" in viewer.see("/history", range="7d").html
+
+
+def test_alerts_are_marked_where_they_began(viewer: Browser, two_weeks: Engine) -> None:
+    when = datetime.now(UTC) - timedelta(days=3)
+    for name, queue, state in [
+        ("SignalboxDeadLetters", f"{two_weeks.queue}-dlq", "resolved"),
+        ("SignalboxNoConsumers", two_weeks.queue, "pending"),
+        ("SignalboxNoConsumers", "elsewhere", "firing"),
+        ("SignalboxWatchdog", "", "firing"),
+    ]:
+        Alert.objects.create(
+            source="prometheus", fingerprint=uuid4().hex, state=state, name=name, queue_name=queue, starts_at=when
+        )
+
+    page = viewer.see(f"/queues/{two_weeks.queue}/history", range="7d")
+
+    assert page.link(f"SignalboxDeadLetters fired for {two_weeks.queue}-dlq") == "/alerts"
+    assert "SignalboxNoConsumers" not in page.text
+    everywhere = viewer.see("/history", range="7d")
+    assert "SignalboxNoConsumers fired for elsewhere" in everywhere.text
+    assert "SignalboxWatchdog" not in everywhere.text
+    Alert.objects.filter(starts_at=when).delete()
 
 
 def test_a_dead_letter_queue_shows_what_it_keeps(viewer: Browser, engine: Engine) -> None:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queues.percentiles import BOUNDS_SECONDS, percentile
+from queues.durations import BOUNDS
+from queues.percentiles import percentile
 
-BUCKETS = len(BOUNDS_SECONDS) + 1
+BUCKETS = len(BOUNDS) + 1
 
 
 def counts(**places: int) -> list[int]:
@@ -28,7 +29,7 @@ def test_values_are_taken_to_lie_evenly_in_their_bucket() -> None:
 
 
 def test_what_took_longer_than_the_last_bound_counts_as_that() -> None:
-    assert percentile(counts(b15=3), 0.5) == BOUNDS_SECONDS[-1]
+    assert percentile(counts(b15=3), 0.5) == BOUNDS[-1]
 
 
 @given(st.lists(st.integers(0, 1000), min_size=BUCKETS, max_size=BUCKETS).filter(any))
@@ -38,6 +39,6 @@ def test_they_never_fall_and_lie_in_a_bucket_that_has_something(given: list[int]
     assert found == sorted(value for value in found if value is not None)
     for value in found:
         assert any(
-            count and (BOUNDS_SECONDS[place - 1] if place else 0.0) <= (value or 0.0) <= bound
-            for place, (count, bound) in enumerate(zip(given, (*BOUNDS_SECONDS, BOUNDS_SECONDS[-1]), strict=True))
-        ) or (given[-1] and value == BOUNDS_SECONDS[-1])
+            count and (BOUNDS[place - 1] if place else 0.0) <= (value or 0.0) <= bound
+            for place, (count, bound) in enumerate(zip(given, (*BOUNDS, BOUNDS[-1]), strict=True))
+        ) or (given[-1] and value == BOUNDS[-1])

@@ -13,7 +13,6 @@ import pytest
 
 from queues import history_queries
 from queues.history_series import series
-from queues.upkeep import RECORD_SECONDS
 from tests.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("commits")
@@ -157,10 +156,6 @@ def test_waits_and_work_are_the_difference_of_two_readings(engine: Engine) -> No
         " from signalbox.queue_history where queue_id = %s",
         engine.queue_id,
     ) == [(1, 1, 6, 7)]
-
-
-def test_no_bucket_is_passed_by() -> None:
-    assert RECORD_SECONDS < 10
 
 
 OLD = "2020-02-01 10:00Z"
