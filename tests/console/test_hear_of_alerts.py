@@ -66,6 +66,19 @@ def test_what_they_died_of_is_told_of_that_queue_alone(viewer: Browser, make_eng
     assert "PartnerTimeout" not in causes.text
 
 
+def test_a_long_or_turned_text_leaves_the_page_readable(viewer: Browser, engine: Engine) -> None:
+    told = alert("\u202eeslaF", queue=engine.queue)
+    told["annotations"] = {"summary": "s" * 2_000, "description": "d" * 2_000}
+    delivered(message(told))
+
+    for path in ("/alerts", f"/queues/{engine.queue}"):
+        page = viewer.see(path)
+        assert "s" * 200 in page.text
+        assert "s" * 300 not in page.text
+        assert "d" * 500 not in page.text
+        assert "<bdi>\u202eeslaF</bdi>" in page.html
+
+
 def test_queue_overview_and_rail_say_that_it_fires(viewer: Browser, engine: Engine) -> None:
     engine.die()
     delivered(message(alert(queue=f"{engine.queue}-dlq")))
