@@ -84,7 +84,7 @@ def test_queue_overview_and_rail_say_that_it_fires(viewer: Browser, engine: Engi
     delivered(message(alert(queue=f"{engine.queue}-dlq")))
 
     for path in (f"/queues/{engine.queue}", f"/queues/{engine.queue}-dlq"):
-        assert "SignalboxDeadLetters fires since" in viewer.see(path).text
+        assert "SignalboxDeadLetters began to fire" in viewer.see(path).text
     overview = viewer.see("/")
     assert f"1 alert firing, the worst: SignalboxDeadLetters of {engine.queue}-dlq." in overview.text
     assert "Alerts 1 (1 alert firing)" in overview.text
@@ -97,7 +97,7 @@ def test_a_resolved_alert_says_when(viewer: Browser, engine: Engine) -> None:
     page = viewer.see("/alerts")
     assert "Nothing fires" in page.text
     assert "2026-11-20 10:30:00 UTC" in page.html
-    assert "fires since" not in viewer.see(f"/queues/{engine.queue}").text
+    assert "began to fire" not in viewer.see(f"/queues/{engine.queue}").text
 
 
 def test_the_list_is_filtered(viewer: Browser, engine: Engine) -> None:
