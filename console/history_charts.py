@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from console import charts, wording
 from console.charts import Chart, Mark, Series
@@ -43,6 +43,12 @@ class Past:
 
     def rates(self, event: str) -> list[float | None]:
         return [step.rates[event] if step.rates else None for step in self.steps]
+
+    @property
+    def begins(self) -> datetime | None:
+        """The first moment that is known; None where that is all of it, or nothing."""
+        first = next((step.at for step in self.steps if step.depths is not None), None)
+        return first if first is not None and first > self.steps[0].at + self.axis.step else None
 
     @property
     def gap(self) -> timedelta:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,12 +27,20 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created, UTC)
         line = f"{when:%Y-%m-%d %H:%M:%S},{when.microsecond // 1000:03} {record.levelname} {record.name}: "
-        line += record.getMessage()
+        line += _in_one_line(record.getMessage())
         if fields := fields_of(record):
-            line += " [" + " ".join(f"{name}={value}" for name, value in fields.items()) + "]"
+            line += " [" + " ".join(f"{name}={_in_one_line(str(value))}" for name, value in fields.items()) + "]"
         for error in _errors(record):
             line += "".join(f"\n  {place}" for place in stack_of(error)) + f"\n{in_brief(error)}"
         return line
+
+
+def _in_one_line(text: str) -> str:
+    """A message chooses its trace id: one with a line break in it must not look like a line of the log."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
 
 
 class JsonFormatter(logging.Formatter):

@@ -72,12 +72,25 @@ def test_what_they_died_of_is_told_of_that_queue_alone(viewer: Browser, make_eng
     assert "PartnerTimeout" not in causes.text
 
 
+def test_a_long_or_turned_text_leaves_the_page_readable(viewer: Browser, engine: Engine) -> None:
+    told = alert("\u202eeslaF", queue=engine.queue)
+    told["annotations"] = {"summary": "s" * 2_000, "description": "d" * 2_000}
+    delivered(message(told))
+
+    for path in ("/alerts", f"/queues/{engine.queue}"):
+        page = viewer.see(path)
+        assert "s" * 200 in page.text
+        assert "s" * 300 not in page.text
+        assert "d" * 500 not in page.text
+        assert "<bdi>\u202eeslaF</bdi>" in page.html
+
+
 def test_queue_overview_and_rail_say_that_it_fires(viewer: Browser, engine: Engine) -> None:
     engine.die()
     delivered(message(alert(queue=f"{engine.queue}-dlq")))
 
     for path in (f"/queues/{engine.queue}", f"/queues/{engine.queue}-dlq"):
-        assert "SignalboxDeadLetters fires since" in viewer.see(path).text
+        assert "SignalboxDeadLetters began to fire" in viewer.see(path).text
     overview = viewer.see("/")
     assert f"1 alert firing, the worst: SignalboxDeadLetters of {engine.queue}-dlq." in overview.text
     assert "Alerts 1 (1 alert firing)" in overview.text
@@ -90,7 +103,7 @@ def test_a_resolved_alert_says_when(viewer: Browser, engine: Engine) -> None:
     page = viewer.see("/alerts")
     assert "Nothing fires" in page.text
     assert "2026-11-20 10:30:00 UTC" in page.html
-    assert "fires since" not in viewer.see(f"/queues/{engine.queue}").text
+    assert "began to fire" not in viewer.see(f"/queues/{engine.queue}").text
 
 
 def test_the_list_is_filtered(viewer: Browser, engine: Engine) -> None:

@@ -64,6 +64,13 @@ def test_a_stretch_is_given_by_its_ends(viewer: Browser, engine: Engine) -> None
     assert not page.all("a", aria_current="true")
 
 
+def test_a_beginning_that_nothing_is_known_of_is_said(viewer: Browser, engine: Engine) -> None:
+    engine.send()
+    engine.value("select signalbox.record_history()")
+
+    assert "Nothing is known from before" in viewer.see(f"/queues/{engine.queue}/history", range="15m").text
+
+
 def test_what_cannot_be_shown_says_why(viewer: Browser, engine: Engine) -> None:
     path = f"/queues/{engine.queue}/history"
 
@@ -76,7 +83,7 @@ def test_what_cannot_be_shown_says_why(viewer: Browser, engine: Engine) -> None:
 def test_each_page_is_read_in_as_many_queries(viewer: Browser, engine: Engine) -> None:
     engine.send("x")
     engine.value("select signalbox.record_history()")
-    paths = {f"/queues/{engine.queue}/history": 14, "/history": 14, "/tenants/1/history": 14}
+    paths = {f"/queues/{engine.queue}/history": 16, "/history": 16, "/tenants/1/history": 16}
     for path, most in paths.items():
         for shown in ("15m", "14d"):
             viewer.see(path, range=shown)

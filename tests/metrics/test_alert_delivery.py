@@ -143,7 +143,7 @@ def test_a_poison_message_wakes_somebody_who_finds_and_mends_it(
     assert "Prometheus" in shown.text
     assert shown.link(holder) == f"/queues/{holder}"
     assert "CorruptImage" in viewer.see(shown.link("What they died of")).text
-    wait_for(lambda: viewer.see(f"/queues/{engine.queue}"), "SignalboxDeadLetters fires since")
+    wait_for(lambda: viewer.see(f"/queues/{engine.queue}"), "SignalboxDeadLetters began to fire")
     assert "Decide and do" in viewer.see(shown.link("Runbook of SignalboxDeadLetters")).text
     wait_until(lambda: watchdog.look().seen_at is not None, "the watchdog")
 

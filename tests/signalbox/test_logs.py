@@ -50,6 +50,12 @@ class TestFormatters:
             "correlation_id": "order-7",
         }
 
+    def test_what_a_message_carries_cannot_begin_a_line(self):
+        forged = "t\n2026-01-01 00:00:00,000 ERROR signalbox: forged\r\x1b[2J\u2028"
+        text = TextFormatter().format(record(forged, trace_id=forged, correlation_id=forged))
+        assert len(text.splitlines()) == 1
+        assert "\x1b" not in text
+
     def test_whatever_is_not_named_stays_inside(self):
         text, document = told(record(payload={"card": CANARY}, request=CANARY))
         assert CANARY not in text + json.dumps(document)
