@@ -17,6 +17,15 @@ SEARCH_PATH_OPTION = "-c search_path=signalbox,public"
 
 DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
+# A server that vanished without a word is noticed within a minute, and not when the kernel gives up.
+NOTICE_SILENCE = {
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",  # milliseconds
+}
+
 
 class DatabaseUrlError(ValueError):
     """DATABASE_URL cannot be used."""
@@ -35,6 +44,8 @@ def parse_database_url(url: str) -> dict[str, Any]:
     parameters = {name: str(value) for name, value in _read(url).items() if value is not None}
     if "dbname" not in parameters and "service" not in parameters:
         raise DatabaseUrlError("DATABASE_URL names no database: expected postgresql://user@host/name")
+    if not parameters.get("host", "/").startswith("/"):
+        parameters = NOTICE_SILENCE | parameters
     options = parameters.get("options", "")
     parameters["options"] = f"{options} {SEARCH_PATH_OPTION}".strip()
     named = {django: parameters.pop(libpq, "") for libpq, django in DJANGO_NAMES.items()}

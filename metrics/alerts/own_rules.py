@@ -96,6 +96,7 @@ OWN_RULES = (
         "warning",
         "A dead-letter queue holds more messages than it may",
         _dead_letters,
+        keep_seconds=60.0,
     ),
     OwnRule(
         "SignalboxPublishRejected",

@@ -7,7 +7,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.utils import ConnectionHandler
 from pytest_django import DjangoDbBlocker
 
-from queues.database_url import DatabaseUrlError, database_settings, parse_database_url
+from queues.database_url import NOTICE_SILENCE, DatabaseUrlError, database_settings, parse_database_url
 from queues.embedded import EmbeddedPostgres
 
 OURS = "-c search_path=signalbox,public"
@@ -23,7 +23,7 @@ def test_a_tcp_url_fills_the_names_that_dbshell_reads() -> None:
         "PASSWORD": "s3cret",
         "HOST": "db.example",
         "PORT": "6432",
-        "OPTIONS": {"options": OURS},
+        "OPTIONS": {**NOTICE_SILENCE, "options": OURS},
     }
 
 
@@ -51,6 +51,7 @@ def test_other_parameters_of_libpq_become_options() -> None:
     settings = parse_database_url("postgresql://db/orders?sslmode=verify-full&connect_timeout=3&application_name=sb")
 
     assert settings["OPTIONS"] == {
+        **NOTICE_SILENCE,
         "sslmode": "verify-full",
         "connect_timeout": "3",
         "application_name": "sb",
