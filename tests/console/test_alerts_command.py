@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from metrics.alerts.evaluator import Evaluator
-from metrics.alerts.models import Alert, Evaluation
+from metrics.alerts.models import Alert, Evaluation, Notification
 from tests.engine import Engine
 
 PATIENCE_SECONDS = 120.0
@@ -25,7 +25,7 @@ def no_alerts_left(commits: None) -> Iterator[None]:
 
 
 def clean_up() -> None:
-    for model in (Alert, Evaluation):
+    for model in (Alert, Evaluation, Notification):
         model.objects.all().delete()
 
 

@@ -16,7 +16,7 @@ from metrics.alerts.models import Alert
 from tests.console.browsers import Browser
 from tests.engine import Engine
 
-MOST_BYTES = 150_000
+MOST_BYTES = 160_000
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_a_fold_up_to_the_highest_transaction_would_lose_the_slow_ones(
     engine: Engine, connect: Connect, naive: NaiveVerbs
 ) -> None:
     """Ids are drawn in one order and committed in another."""
-    naive.install("_unfolded", {"and (d.txid >= p_xmax or d.txid = any(p_xip))": "and d.txid >= p_xmax"})
+    naive.install("_unfolded_timed", {"and (d.txid >= p_xmax or d.txid = any(p_xip))": "and d.txid >= p_xmax"})
     naive.install("queue_totals", {})
     sender = engine.on(connect())
     sender.connection.execute("begin")

@@ -27,7 +27,7 @@ from (
       (
         select e.bucket_at, e.oldest_visible_at, e.totals, e.added, e.removed, e.delivered
         from signalbox.queue_history e
-        where e.queue_id = q.queue_id and e.bucket_at <= statement_timestamp() - m.seconds * interval '1 second'
+        where e.queue_id = q.queue_id and e.totals is not null and e.bucket_at <= statement_timestamp() - m.seconds * interval '1 second'
         order by e.bucket_at desc
         limit 1
       )
@@ -35,7 +35,7 @@ from (
       (
         select l.bucket_at, l.oldest_visible_at, l.totals, l.added, l.removed, l.delivered
         from signalbox.queue_history l
-        where l.queue_id = q.queue_id
+        where l.queue_id = q.queue_id and l.totals is not null
         order by l.bucket_at
         limit 1
       )
