@@ -42,7 +42,7 @@ begin
   return null;
 end $$;
 
--- Did the message die of this before it was redriven? Its last failure of each life has no retry.
+-- Did the message die of this, or of what people merged with it, before it was redriven? Its last failure of each life has no retry.
 create or replace function signalbox._died_before(p_message_id bigint, p_fingerprint text, p_redriven_at timestamptz) returns boolean
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -51,6 +51,7 @@ as $$
 begin
   return exists (
     select from signalbox.failure f
-    where f.message_id = p_message_id and f.failed_at < p_redriven_at and f.retry_at is null and f.fingerprint = p_fingerprint
+    where f.message_id = p_message_id and f.failed_at < p_redriven_at and f.retry_at is null
+      and signalbox._same_cause(f.fingerprint, p_fingerprint)
   );
 end $$;

@@ -86,7 +86,12 @@ begin
     where m.message_id = any(c.ids)
     order by m.message_id, s.settled_at desc
   ), known as materialized (
-    select a.redriven_id, case when a.fingerprint = coalesce(o.fingerprint, signalbox._died_of(o.message_id, o.redriven_at)) then 's' else 'n' end as letter, a.at
+    select a.redriven_id,
+      case
+        when signalbox._same_cause(a.fingerprint, coalesce(o.fingerprint, signalbox._died_of(o.message_id, o.redriven_at))) then 's'
+        else 'n'
+      end as letter,
+      a.at
     from (select * from again union all select * from buried) a
     join open o on o.redriven_id = a.redriven_id
     union all

@@ -256,6 +256,27 @@ def test_a_message_that_dies_again_after_a_redrive_makes_its_cluster_regress(
     assert known(fingerprint).regressed_after is None
 
 
+def test_a_death_of_what_was_merged_makes_the_cluster_regress(graveyard: Graveyard) -> None:
+    engine = graveyard.engine
+    first, later = own(graveyard, "First", "Later")
+    letters = engine.die({}, error_class=first), engine.die({}, error_class=later)
+    fingerprints = dict(
+        engine.rows(
+            "select dead_letter_id, fingerprint from signalbox.dead_letter where source_queue_id = %s", engine.queue_id
+        )
+    )
+    old, new = (fingerprints[one] for one in letters)
+    job = redrives.create(f"{graveyard.filter} fp:{old}", selecting.newest_id(), actor="ana", reason="r")
+    redrives.run_in_foreground(job.pk)
+    merge(old, new, actor="ana")
+    assert known(new).state is State.OPEN
+
+    engine.nack(engine.receive_one()[1], reason="rejected", error_class=later)
+
+    assert known(new).state is State.REGRESSED
+    assert known(new).regressed_after == job.pk
+
+
 def test_what_people_write_is_kept_and_audited(graveyard: Graveyard) -> None:
     (a,) = own(graveyard, "A")
     graveyard.bury(1, error_class=a)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dlq import outcomes, redrives, verbs
+from dlq import clusters, outcomes, redrives, verbs
 from dlq.models import Redrive
 from dlq.selecting import newest_id
 from queues.models import Redriven
@@ -111,6 +111,24 @@ def test_many_are_looked_at_in_windows_round_and_round(dead: Graveyard, monkeypa
     for _ in range(3):
         job = looked(job)
     assert (job.succeeded, job.open_outcomes) == (1, 4)
+
+
+def test_dying_of_what_was_merged_is_failing_of_the_same_cause(dead: Graveyard) -> None:
+    engine = dead.engine
+    engine.die({}, error_class="ReadTimeout", error="slow")
+    names = dict(
+        engine.rows(
+            "select error_class, fingerprint from signalbox.dead_letter where source_queue_id = %s", engine.queue_id
+        )
+    )
+    job = redrive_all(dead)
+    clusters.merge(names["ReadTimeout"], names["TimeoutError"], actor="ann")
+    *_, of_another = handles = [row[1] for row in engine.receive(6)]
+    for handle in handles[:5]:
+        die_of(dead, handle, "ReadTimeout", "slow")
+    die_of(dead, of_another, "KeyError", "'id'")
+
+    assert counts(job) == (0, 5, 1, 0, 0)
 
 
 def test_an_outcome_in_another_transaction_is_not_known_before_it_commits(

@@ -288,6 +288,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_called_at": ("signalbox._called_at('  at com.acme.A.f(A.java:1)')", "com.acme.A.f (A.java)"),
     "_go_frame": (r"signalbox._go_frame(E'main.f()\n\t/app/a.go:1')", "main.f (a.go)"),
     "_ruby_frame": ("signalbox._ruby_frame('/app/a.rb:1:in ''f''')", "f (a.rb)"),
+    "_same_cause": ("signalbox._same_cause('v2:a', 'v2:b')", False),
     "_died_before": ("signalbox._died_before(%(message_id)s, 'v2:', now())", False),
     "_died_of": ("signalbox._died_of(%(message_id)s, now())", None),
     "_count_deaths": ("signalbox._count_deaths()", Refusal("0A000")),

@@ -1,0 +1,15 @@
+-- Are two fingerprints of one cluster: equal, or merged into the same by somebody? Null when one of them is.
+-- Index: cluster_member_pkey.
+create or replace function signalbox._same_cause(p_one text, p_other text) returns boolean
+language plpgsql
+stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  if p_one = p_other then
+    return true;
+  end if;
+  return coalesce((select m.head from signalbox.cluster_member m where m.fingerprint = p_one), p_one)
+    = coalesce((select m.head from signalbox.cluster_member m where m.fingerprint = p_other), p_other);
+end $$;
