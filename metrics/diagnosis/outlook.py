@@ -16,6 +16,13 @@ FAR = 2.0
 """What lies farther away than twice the retention is no forecast: the age of the oldest hardly grows."""
 
 
+_LIMITS = {
+    "max_backlog_messages": "backlog limit",
+    "max_backlog_bytes": "limit of bytes",
+    "max_oldest_age_seconds": "limit of age",
+}
+
+
 @dataclass(frozen=True)
 class Outlook:
     """Seconds from now; None is what does not come at this pace. `drains_least` and `drains_most` bound the drain."""
@@ -27,7 +34,9 @@ class Outlook:
     expires_in: float | None
     """Until the first messages expire, unless they are taken before."""
     full_in: float | None
-    """Until max_backlog_messages refuses sends."""
+    """Until a limit of the queue refuses sends."""
+    full_by: str = ""
+    """The setting that will refuse first."""
 
     @property
     def drain_words(self) -> str:
@@ -54,7 +63,7 @@ class Outlook:
                 if self.expires_in is not None
                 else []
             ),
-            *([_full(self.full_in)] if self.full_in is not None else []),
+            *([_full(self.full_by, self.full_in)] if self.full_in is not None else []),
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,13 +73,13 @@ class Outlook:
             "drained_in_seconds_at_most": self.drains_most,
             "first_expires_in_seconds": self.expires_in,
             "full_in_seconds": self.full_in,
+            "full_by": self.full_by,
         }
 
 
-def _full(seconds: float) -> str:
-    if not seconds:
-        return "Its backlog limit (max_backlog_messages) is reached."
-    return f"Its backlog limit (max_backlog_messages) is reached in {span(seconds)}."
+def _full(setting: str, seconds: float) -> str:
+    reached = f"reached in {span(seconds)}" if seconds else "reached"
+    return f"Its {_LIMITS[setting]} ({setting}) is {reached}."
 
 
 def look_ahead(evidence: Evidence) -> Outlook:
@@ -78,12 +87,14 @@ def look_ahead(evidence: Evidence) -> Outlook:
     flows = [flow for flow in (evidence.minute, evidence.ten_minutes) if flow is not None]
     drains = [_drained_in(evidence.waiting, flow) for flow in flows] if evidence.waiting else []
     known = [seconds for seconds in drains if seconds is not None]
+    full_in, full_by = _first_limit(evidence, flows)
     return Outlook(
         draining=bool(known) or not drains,
         drains_least=min(known, default=None),
         drains_most=max(known) if known and len(known) == len(drains) else None,
         expires_in=_expires_in(evidence, max(known) if known and len(known) == len(drains) else None),
-        full_in=_full_in(evidence, flows),
+        full_in=full_in,
+        full_by=full_by,
     )
 
 
@@ -107,10 +118,28 @@ def _expires_in(evidence: Evidence, drained_in: float | None) -> float | None:
     return left if drained_in is None or left < drained_in else None
 
 
-def _full_in(evidence: Evidence, flows: list[Flow]) -> float | None:
-    limit, numbers = evidence.numbers.queue.max_backlog_messages, evidence.numbers
+def _first_limit(evidence: Evidence, flows: list[Flow]) -> tuple[float | None, str]:
+    """In how many seconds the first limit on sending is reached, and whose name it has."""
+    numbers, queue = evidence.numbers, evidence.numbers.queue
     held = numbers.ready + numbers.waiting + numbers.scheduled + numbers.leased
     surplus = max((flow.in_per_second - flow.out_per_second for flow in flows), default=0.0)
-    if not limit or (surplus <= 0 and held < limit):
+    weighed = numbers.bytes_held or 0
+    age, aging = (
+        numbers.oldest_ready_age_seconds or 0.0,
+        max((flow.aged_seconds / flow.seconds for flow in flows), default=0.0),
+    )
+    reached = {
+        "max_backlog_messages": _reached_in(queue.max_backlog_messages, held, surplus),
+        "max_backlog_bytes": _reached_in(queue.max_backlog_bytes, weighed, surplus * weighed / held if held else 0.0),
+        "max_oldest_age_seconds": _reached_in(queue.max_oldest_age_seconds, age, min(aging, 1.0)),
+    }
+    known = {name: seconds for name, seconds in reached.items() if seconds is not None}
+    first = min(known, key=known.__getitem__, default="")
+    return known.get(first), first
+
+
+def _reached_in(limit: float, now: float, per_second: float) -> float | None:
+    """Seconds until `now` has grown to a limit, of which 0 is none."""
+    if not limit or (per_second <= 0 and now < limit):
         return None
-    return 0.0 if held >= limit else (limit - held) / surplus
+    return (limit - now) / per_second if now < limit else 0.0

@@ -16,16 +16,18 @@ from metrics.diagnosis.evidence import Band, DeadRows, Failures, Flow, Lanes, Wo
 from metrics.diagnosis.outlook import look_ahead
 from metrics.diagnosis.suspects import Cause, pace
 from metrics.diagnosis.thresholds import DEAD_ROWS, DOMINANT_SHARE, FAILING_SHARE, FAILURES, UP_FACTOR
+from metrics.wording import span
 from metrics.xmin_holders import BACKEND, Holder
 from queues.counters import QueueNumbers
 from queues.models import Queue, Tenant
 
+NO_LIMITS = {"max_backlog_messages": 0, "max_backlog_bytes": 0, "max_oldest_age_seconds": 0.0}
 QUEUE = Queue(
     tenant=Tenant(name="acme"),
     max_receives=5,
     retention_seconds=345_600.0,
     aging_seconds=60.0,
-    max_backlog_messages=0,
+    **NO_LIMITS,
     max_in_flight=0,
 )
 CALM = QueueNumbers(
@@ -85,6 +87,8 @@ queue_settings = st.builds(
     max_receives=st.integers(1, 1000),
     retention_seconds=st.floats(60, 10**7),
     max_backlog_messages=counts,
+    max_backlog_bytes=counts,
+    max_oldest_age_seconds=seconds,
     max_in_flight=counts,
     aging_seconds=st.floats(0, 1000),
 )
@@ -98,6 +102,7 @@ def evidences(draw: Any) -> Evidence:
         **{name: draw(counts) for name in ("ready", "scheduled", "waiting", "leased", "dead", "consumers")},
         **{name: draw(st.booleans()) for name in ("is_dead_letter_queue", "paused", "closed")},
         oldest_ready_age_seconds=draw(st.none() | seconds),
+        bytes_held=draw(st.none() | counts),
         in_per_second=draw(seconds),
         out_per_second=draw(seconds),
         queue=draw(queue_settings),
@@ -241,7 +246,10 @@ def test_what_is_drained_before_does_not_expire() -> None:
 
 def test_the_backlog_limit_is_forecast() -> None:
     limited = replace(
-        CALM, ready=400, oldest_ready_age_seconds=60.0, queue=Queue(max_backlog_messages=1000, retention_seconds=9e5)
+        CALM,
+        ready=400,
+        oldest_ready_age_seconds=60.0,
+        queue=Queue(**NO_LIMITS | {"max_backlog_messages": 1000}, retention_seconds=9e5),
     )
     growing = replace(STILL, added=120, removed=60, growth=60)
 
@@ -249,6 +257,32 @@ def test_the_backlog_limit_is_forecast() -> None:
     assert look_ahead(Evidence(limited, minute=STILL)).full_in is None
     assert look_ahead(Evidence(replace(limited, ready=1000), minute=STILL)).full_in == 0.0
     assert look_ahead(waiting(400, minute=growing)).full_in is None
+
+
+def test_failures_of_which_no_trace_is_kept_blame_nobody() -> None:
+    failing = replace(STILL, delivered=10, failed=10, died=5)
+
+    backlog = replace(CALM, ready=50, oldest_ready_age_seconds=60.0)
+    found = {suspect.cause for suspect in diagnose(Evidence(backlog, minute=failing)).found}
+
+    assert not found & {Cause.POISON_DATA, Cause.DOWNSTREAM_THROTTLING}
+
+
+def test_of_several_limits_the_first_is_forecast() -> None:
+    limits = Queue(
+        max_backlog_messages=1000, max_backlog_bytes=50_000, max_oldest_age_seconds=100.0, retention_seconds=9e5
+    )
+    numbers = replace(CALM, ready=400, oldest_ready_age_seconds=60.0, bytes_held=40_000, queue=limits)
+    growing = replace(STILL, added=120, removed=60, growth=60)  # by 1 message and 100 bytes each second
+
+    bytes_first = look_ahead(Evidence(numbers, minute=growing))
+    assert (bytes_first.full_by, bytes_first.full_in) == ("max_backlog_bytes", 100.0)
+    assert f"Its limit of bytes (max_backlog_bytes) is reached in {span(100.0)}." in bytes_first.sentences
+    age_first = look_ahead(Evidence(numbers, minute=replace(growing, aged_seconds=30.0)))
+    assert (age_first.full_by, age_first.full_in) == ("max_oldest_age_seconds", 80.0)
+    reached = look_ahead(Evidence(replace(numbers, bytes_held=50_000), minute=STILL))
+    assert (reached.full_by, reached.full_in) == ("max_backlog_bytes", 0.0)
+    assert "Its limit of bytes (max_backlog_bytes) is reached." in reached.sentences
 
 
 def test_rates_are_said_in_the_unit_that_fits() -> None:

@@ -16,7 +16,7 @@ def poison_data(evidence: Evidence) -> Suspect:
     if flow is None or calm:
         return ruled_out(Cause.POISON_DATA, calm)
     failures = evidence.failures
-    if failures.of_fingerprint < DOMINANT_SHARE * failures.count:
+    if not failures.count or failures.of_fingerprint < DOMINANT_SHARE * failures.count:
         return ruled_out(
             Cause.POISON_DATA,
             f"no cause dominates: the most frequent has {failures.of_fingerprint} of the latest {failures.count}",
@@ -35,7 +35,7 @@ def downstream_throttling(evidence: Evidence) -> Suspect:
     calm = few_failures(flow, evidence.before)
     if flow is None or calm:
         return ruled_out(Cause.DOWNSTREAM_THROTTLING, calm)
-    if failures.error_class is None or failures.of_class < DOMINANT_SHARE * failures.count:
+    if not failures.count or failures.error_class is None or failures.of_class < DOMINANT_SHARE * failures.count:
         most = f"the most frequent has {failures.of_class} of the latest {failures.count}"
         return ruled_out(Cause.DOWNSTREAM_THROTTLING, f"no class of error dominates: {most}")
     if dying(evidence, flow) >= DYING_SHARE:
