@@ -24,6 +24,8 @@ class Engine:
     database_bytes: int = 0
     replication_lag_seconds: float | None = None
     """Of the standby furthest behind, 0 without one; None where this role may not see them."""
+    epoch: int | None = None
+    """The server's timeline: one more with each promotion of a standby; None on a standby."""
     dead_tuple_ratios: Mapping[str, float] = field(default_factory=dict)
     trash_messages: int = 0
     trash_seconds_left: float | None = None
@@ -34,7 +36,7 @@ def read_engine() -> Engine:
     """One query, however much the tables hold."""
     with connection.cursor() as cursor:
         cursor.execute(_HEALTH, {"tables": list(TABLES)})
-        usage, size, lag, ratios, messages, seconds_left = cursor.fetchone()
-    return Engine(
-        usage, size, lag, json.loads(ratios) if isinstance(ratios, str) else ratios, int(messages), seconds_left
-    )
+        usage, size, lag, epoch, ratios, messages, seconds_left = cursor.fetchone()
+    if isinstance(ratios, str):
+        ratios = json.loads(ratios)
+    return Engine(usage, size, lag, epoch, ratios, int(messages), seconds_left)

@@ -62,6 +62,8 @@ def add_postgres(page: Page, holders: Sequence[Holder], engine: Engine) -> None:
     page.add(names.DATABASE_BYTES, engine.database_bytes)
     if engine.replication_lag_seconds is not None:
         page.add(names.REPLICATION_LAG, engine.replication_lag_seconds)
+    if engine.epoch is not None:
+        page.add(names.SHARD_EPOCH, engine.epoch)
 
 
 def add_trash(page: Page, engine: Engine) -> None:

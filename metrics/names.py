@@ -175,6 +175,7 @@ REPLICATION_LAG = _gauge(
     "How far the standby that is furthest behind lags in replaying; 0 without a standby.",
     (),
 )
+SHARD_EPOCH = _gauge("shard_epoch", "The server's timeline, one more after each promotion of a standby.", ())
 
 TENANT_QUEUES = _gauge("tenant_queues", "Queues of the tenant, its dead-letter queues included.", TENANT)
 TENANT_MESSAGES = _gauge(
@@ -293,6 +294,7 @@ POSTGRES_METRICS = (
     NOTIFY_QUEUE_USAGE,
     DATABASE_BYTES,
     REPLICATION_LAG,
+    SHARD_EPOCH,
 )
 PROCESS_METRICS = (PUBLISH_DURATION, RECEIVE_DURATION)
 EXPORTER_METRICS = (EXPORTER_UP, EXPORTER_LAST_REFRESH, EXPORTER_REFRESH_DURATION, EXPORTER_QUEUES_OMITTED)

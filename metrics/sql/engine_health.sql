@@ -7,6 +7,8 @@ select
     when pg_has_role('pg_read_all_stats', 'usage') or not exists (select from pg_stat_get_wal_senders())
     then (select coalesce(max(date_part('epoch', w.replay_lag)), 0) from pg_stat_get_wal_senders() w)
   end,
+  -- The first eight digits of a log file's name are the server's timeline.
+  case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint end,
   (
     select jsonb_object_agg(t.name, case
       when s.live + s.dead > 0 then s.dead / (s.live + s.dead)::double precision else 0

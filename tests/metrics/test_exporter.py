@@ -173,6 +173,7 @@ def test_the_servers_health_is_exported(engine: Engine, scrape: Scrape) -> None:
     assert exposition.value("pg_database_bytes") > 1_000_000
     assert 0 <= exposition.value("pg_notify_queue_usage_ratio") <= 1
     assert exposition.value("pg_replication_lag_seconds") == 0
+    assert exposition.value("shard_epoch") == engine.value("select timeline_id from pg_control_checkpoint()")
     tables = {dict(labels)["table"]: ratio for labels, ratio in exposition.series("pg_dead_tuple_ratio").items()}
     assert {"ready", "lease", "queue_stat"} <= tables.keys()
     assert all(0 <= ratio <= 1 for ratio in tables.values())
