@@ -11,6 +11,8 @@ import psycopg
 import pytest
 
 from signalbox import Client
+from tests.console.servers import Server, console_server
+from tests.signalbox.servers import new_key
 from tests.signalbox.workers import Notes, WorkerProcess, worker_starter
 
 _numbers = itertools.count(1)
@@ -20,6 +22,19 @@ _numbers = itertools.count(1)
 def client(dsn: str) -> Iterator[Client]:
     with Client(dsn) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def api_server(dsn: str) -> Iterator[Server]:
+    """One server for all tests of a process."""
+    with console_server(dsn) as server:
+        yield server
+
+
+@pytest.fixture
+def api_address(api_server: Server, commits: None) -> tuple[str, str]:
+    """Where the server is, and a key that may do everything."""
+    return api_server.url, new_key()
 
 
 @pytest.fixture
