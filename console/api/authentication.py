@@ -22,7 +22,7 @@ class ApiKey:
     """A route's demand for one scope; what the request is given as `auth` is its key."""
 
     is_async = True
-    openapi_security_schema = {  # noqa: RUF012 - Ninja reads it
+    openapi_security_schema = {
         "type": "http",
         "scheme": "bearer",
         "description": "An API key of this installation, made by `manage.py apikey create` or in the console.",
