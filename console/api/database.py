@@ -1,4 +1,4 @@
-"""The API's way to the database: an asynchronous pool for the process, and a few threads for what speaks through Django.
+"""The API's way to the database: an asynchronous pool for the process, and a few threads for what is Django's.
 
 The pool opens at its first use, in the loop that serves requests. What waits for messages holds no connection of it.
 """
