@@ -120,7 +120,6 @@ _BY_STATUS: dict[int, _Build] = {
     400: _invalid_argument,
     401: _plain(Unauthorized),
     403: _plain(Forbidden),
-    404: _plain(QueueNotFound),
     413: _plain(PayloadTooLarge),
     422: _invalid_argument,
     429: _rate_limited,
