@@ -26,8 +26,8 @@ from signalbox.pauses import Backoff
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
 
-#: Answers of gateways and of a server whose database is away: what was asked for may have been done.
-_UNAVAILABLE = frozenset({502, 503, 504})
+#: Something is wrong that another attempt would meet again.
+_BROKEN = 500
 _FIRST_ERROR = 400
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class Attempts(Generic[T]):
         """There is an answer: None when it is `result` now, else seconds to wait before asking again."""
         document = _document(response)
         if response.is_success:
-            self.result = self._call.read(Answer(document, self._doubtful))
+            self.result = self._read(response, document)
             return None
         problem = document if isinstance(document, Mapping) else {}
         if (slug := slug_of(problem)) in self._call.instead:
@@ -68,7 +68,7 @@ class Attempts(Generic[T]):
         error = error_of({"status": response.status_code, "title": response.reason_phrase, **problem}, self._call.names)
         if isinstance(error, RateLimited):
             return self._again_after(_retry_after(response, error.retry_after), error)
-        if response.status_code in _UNAVAILABLE:
+        if isinstance(error, ServerUnavailable) and response.status_code != _BROKEN:
             return self._in_doubt(_retry_after(response, None), error)
         raise error
 
@@ -81,6 +81,12 @@ class Attempts(Generic[T]):
         if isinstance(error, httpx.TransportError):
             return self._in_doubt(None, lost)
         raise lost
+
+    def _read(self, response: httpx.Response, document: Any) -> T:
+        try:
+            return self._call.read(Answer(document, self._doubtful))
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ServerUnavailable(f"{response.url} gave an answer that is not understood") from error
 
     def _in_doubt(self, pause: float | None, error: Exception) -> float:
         if not (self._call.repeatable and (self._key or not self._call.keyed)):

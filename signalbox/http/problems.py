@@ -110,7 +110,7 @@ _BY_SLUG: dict[str, _Build] = {
     "quota-exceeded": _quota_exceeded,
     "rate-exceeded": _rate_limited,
     "too-many-connections": _rate_limited,
-    "request-in-progress": _rate_limited,  # the first attempt has not ended: what it does is done once
+    "request-in-progress": _plain(ServerUnavailable),  # a first attempt that has not ended
     "unauthorized": _plain(Unauthorized),
     "scope-lacking": _plain(Forbidden),
     "https-required": _plain(Forbidden),

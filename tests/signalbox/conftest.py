@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from signalbox import Client
+from tests.console.api_keys.keys import new_key
 from tests.console.servers import Server, console_server
-from tests.signalbox.servers import new_key
 from tests.signalbox.workers import Notes, WorkerProcess, worker_starter
 
 _numbers = itertools.count(1)
@@ -34,7 +34,7 @@ def api_server(dsn: str) -> Iterator[Server]:
 @pytest.fixture
 def api_address(api_server: Server, commits: None) -> tuple[str, str]:
     """Where the server is, and a key that may do everything."""
-    return api_server.url, new_key()
+    return api_server.url, new_key("*").text
 
 
 @pytest.fixture

@@ -352,7 +352,7 @@ def test_a_closed_client_opens_again(verbs, queue):
 
 
 def test_what_one_sends_another_receives(verbs, client, queue):
-    """Whatever flavour receives: the messages are the same but for their handles, which go back where they came from."""
+    """The messages are the same but for their handles, which go back where they came from."""
     client.send(queue, {"a": [1]}, attributes={"k": "v"}, priority=2, group_id="g", delay_seconds=0)
     (message,) = verbs.receive(queue)
     assert verbs.change_visibility(message, 0) is not None
