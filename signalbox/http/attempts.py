@@ -16,8 +16,8 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
+from signalbox.errors import RateLimited, ServerUnavailable
 from signalbox.http.call import Answer, Call
-from signalbox.http.errors import RateLimited, ServerUnavailable
 from signalbox.http.problems import error_of, slug_of
 from signalbox.logs.errors import name_of
 from signalbox.pauses import Backoff

@@ -26,7 +26,7 @@ class Settings:
     def __init__(
         self, url: str, api_key: str | None, timeout: float, retry_seconds: float, options: dict[str, Any]
     ) -> None:
-        if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", arguments.text("url", url)):
+        if not re.fullmatch(r"(?i:https?)://[^\s/?#]+(/[^\s?#]*)?", arguments.text("url", url)):
             raise InvalidArgument("url must begin with https:// or http:// and name a host", field="url")
         self.url = url.rstrip("/").removesuffix("/v1")
         self._api_key = arguments.optional_text("api_key", api_key)

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 
 from signalbox.errors import InvalidArgument
 
+#: Handles in one request, at most.
+MAX_HANDLES = 1000
+
 
 def with_queue(queue: str, handle: str) -> str:
     """The handle as this client gives it out."""
@@ -27,10 +30,14 @@ def apart(receipt_handle: str) -> tuple[str, str]:
     return queue, handle
 
 
-def by_queue(receipt_handles: Sequence[str]) -> dict[str, dict[int, str]]:
-    """The server's handles for each queue, by their places among those given."""
+def by_queue(receipt_handles: Sequence[str]) -> list[tuple[str, dict[int, str]]]:
+    """The server's handles for each queue, by their places among those given; at most so many as one request takes."""
     queues: dict[str, dict[int, str]] = {}
     for place, receipt_handle in enumerate(receipt_handles):
         queue, handle = apart(receipt_handle)
         queues.setdefault(queue, {})[place] = handle
-    return queues
+    return [(queue, dict(part)) for queue, places in queues.items() for part in _parts(list(places.items()))]
+
+
+def _parts(places: list[tuple[int, str]]) -> list[list[tuple[int, str]]]:
+    return [places[begin : begin + MAX_HANDLES] for begin in range(0, len(places), MAX_HANDLES)]

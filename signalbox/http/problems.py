@@ -8,17 +8,20 @@ from typing import Any
 from signalbox.errors import (
     BodyMissing,
     DeduplicationConflict,
+    Forbidden,
     InvalidArgument,
     MessageNotFound,
     PayloadTooLarge,
     QueueClosed,
     QueueNotFound,
     QuotaExceeded,
+    RateLimited,
+    ServerUnavailable,
     SignalboxError,
+    Unauthorized,
     WrongIsolation,
 )
 from signalbox.http.call import number_in
-from signalbox.http.errors import Forbidden, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.http.names import argument_of, snake
 
 #: A problem as its members, the names of arguments on the wire: the error.

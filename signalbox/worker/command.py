@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from signalbox.errors import SignalboxError
+from signalbox.addresses import add_address, address_of
+from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.logs import log_to_standard_error
 from signalbox.logs.formatters import FORMATS
 from signalbox.worker.options import Options
@@ -60,17 +61,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a worker until it is told to stop."""
     parser = argparse.ArgumentParser(prog="python -m signalbox.worker", description=Worker.__doc__)
     add_arguments(parser)
-    parser.add_argument("--dsn", default=os.environ.get("DATABASE_URL"), help="the database (DATABASE_URL)")
+    add_address(parser, "--dsn")
     parser.add_argument("--log-level", default="INFO", help="DEBUG, INFO (the default), WARNING or ERROR")
     log_format = os.environ.get("LOG_FORMAT", "text")
     parser.add_argument("--log-format", default=log_format, choices=FORMATS, help="of each line (LOG_FORMAT)")
     given = parser.parse_args(arguments)
     if given.log_format not in FORMATS:
         parser.error(f"LOG_FORMAT must be one of {', '.join(FORMATS)}, not {given.log_format!r}")
-    if not given.dsn:
-        parser.error("name the database with --dsn or DATABASE_URL")
+    try:
+        address = address_of(given)
+    except InvalidArgument as error:
+        parser.error(str(error))
     log_to_standard_error(given.log_format, given.log_level.upper())
     try:
-        worker_of(given.dsn, vars(given)).run()
+        worker_of(address.url, {**vars(given), "api_key": address.api_key}).run()
     except SignalboxError as error:
         parser.exit(1, f"{parser.prog}: {error}\n")

@@ -12,7 +12,7 @@ from signalbox.errors import InvalidArgument
 from signalbox.http import names
 from signalbox.http.call import Answer, Call, address, document, given
 from signalbox.http.calls.settling import acked
-from signalbox.http.handles import by_queue, with_queue
+from signalbox.http.handles import apart, with_queue
 from signalbox.messages import AckedAndReceived, Message
 from signalbox.statements.statement import handles_of
 
@@ -51,7 +51,8 @@ def ack_and_receive(
     """
     handles = handles_of(receipts)
     wanted = _wanted(queue, max_messages, visibility_timeout, consumer)
-    if others := by_queue(handles).keys() - {queue}:
+    theirs = [apart(handle) for handle in handles]
+    if others := {name for name, _ in theirs} - {queue}:
         raise InvalidArgument(
             f"receipts has handles of {', '.join(sorted(others))}: over HTTP one call is about one queue",
             field="receipts",
@@ -65,7 +66,7 @@ def ack_and_receive(
         "POST",
         address("queues", queue, "messages", ":ack-and-receive"),
         read,
-        document({"receiptHandles": given(list(by_queue(handles).get(queue, {}).values())), **wanted}),
+        document({"receiptHandles": given([handle for _, handle in theirs]), **wanted}),
         names.RECEIVE,
         repeatable=False,
         durations=RECEIVE,

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from signalbox import statements
+from signalbox.errors import OutcomeUnknown
 from signalbox.http import names
 from signalbox.http.call import Answer, Call, address, array, document, given, number_in
-from signalbox.http.errors import OutcomeUnknown
 from signalbox.http.handles import apart, by_queue, with_queue
 from signalbox.messages import Message, NackOutcome, Outcome, handle_of
 from signalbox.statements import NackOptions
@@ -25,7 +25,7 @@ def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = No
     checked = statements.ack(receipts, results).parameters
     return [
         _ack(queue, places, checked["handles"], checked.get("results"))
-        for queue, places in by_queue(checked["handles"]).items()
+        for queue, places in by_queue(checked["handles"])
     ]
 
 
@@ -84,7 +84,7 @@ def change_visibility(receipts: Iterable[Message | str], seconds: float) -> list
     checked = statements.change_visibility(receipts, seconds).parameters
     return [
         _change_visibility(queue, list(places.values()), checked["seconds"])
-        for queue, places in by_queue(checked["handles"]).items()
+        for queue, places in by_queue(checked["handles"])
     ]
 
 
