@@ -10,24 +10,20 @@ from signalbox.errors import (
     BodyCorrupt,
     BodyMissing,
     DeduplicationConflict,
-    Forbidden,
     InvalidArgument,
     MessageNotFound,
     NotSettled,
     OpenTransaction,
-    OutcomeUnknown,
     PayloadTooLarge,
     QueueClosed,
     QueueNotFound,
     QuotaExceeded,
-    RateLimited,
-    ServerUnavailable,
     SignalboxError,
-    Unauthorized,
     WrongIsolation,
 )
 from signalbox.messages import Message, Outcome
 from signalbox.sender import Sender
+from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.verbs import AsyncVerbs, Verbs
 
 try:

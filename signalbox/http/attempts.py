@@ -16,11 +16,11 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from signalbox.errors import RateLimited, ServerUnavailable
 from signalbox.http.call import Answer, Call
 from signalbox.http.problems import error_of, slug_of
 from signalbox.logs.errors import name_of
 from signalbox.pauses import Backoff
+from signalbox.server_errors import RateLimited, ServerUnavailable
 
 #: The first pause before another attempt and the longest, in seconds.
 FIRST_PAUSE_SECONDS = 0.1

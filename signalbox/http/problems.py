@@ -8,21 +8,18 @@ from typing import Any
 from signalbox.errors import (
     BodyMissing,
     DeduplicationConflict,
-    Forbidden,
     InvalidArgument,
     MessageNotFound,
     PayloadTooLarge,
     QueueClosed,
     QueueNotFound,
     QuotaExceeded,
-    RateLimited,
-    ServerUnavailable,
     SignalboxError,
-    Unauthorized,
     WrongIsolation,
 )
 from signalbox.http.call import number_in
 from signalbox.http.names import argument_of, snake
+from signalbox.server_errors import Forbidden, RateLimited, ServerUnavailable, Unauthorized
 
 #: A problem as its members, the names of arguments on the wire: the error.
 _Build = Callable[[Mapping[str, Any], Mapping[str, str]], Exception]

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import psycopg
 
-from signalbox.errors import InvalidArgument, ServerUnavailable, SignalboxError
+from signalbox.errors import InvalidArgument, SignalboxError
+from signalbox.server_errors import ServerUnavailable
 
 #: Classes of SQLSTATE whose messages quote values: data that does not fit, constraints that are violated.
 _QUOTING = ("22", "23")

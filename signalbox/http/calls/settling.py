@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from signalbox import statements
-from signalbox.errors import OutcomeUnknown
 from signalbox.http import names
 from signalbox.http.call import Answer, Call, address, array, document, given, number_in
 from signalbox.http.handles import apart, by_queue, with_queue
 from signalbox.messages import Message, NackOutcome, Outcome, handle_of
+from signalbox.server_errors import OutcomeUnknown
 from signalbox.statements import NackOptions
 
 T = TypeVar("T")
