@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Protocol, Self, Unpack
 
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome
-from signalbox.statements import BatchOptions, NackOptions, SendOptions
+from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions
 
 
 class Verbs(Protocol):
@@ -23,6 +23,10 @@ class Verbs(Protocol):
 
     def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
+        ...
+
+    def send_each(self, queue: str, messages: Sequence[tuple[object, SendOptions]]) -> list[int | Refused]:
+        """Send many messages, each for itself: its id, or the error that `send` would have raised for it."""
         ...
 
     def receive(
@@ -68,6 +72,10 @@ class Verbs(Protocol):
 
     def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
         """The delivery failed: "retry", "dead", or None when the lease was no longer held."""
+        ...
+
+    def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
+        """Many failed deliveries; for each receipt, in order, what `nack` returns."""
         ...
 
     def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
@@ -120,6 +128,10 @@ class AsyncVerbs(Protocol):
         """Send many messages, all or none; their ids in the order of the payloads."""
         ...
 
+    async def send_each(self, queue: str, messages: Sequence[tuple[object, SendOptions]]) -> list[int | Refused]:
+        """Send many messages, each for itself: its id, or the error that `send` would have raised for it."""
+        ...
+
     async def receive(
         self,
         queue: str,
@@ -163,6 +175,10 @@ class AsyncVerbs(Protocol):
 
     async def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
         """The delivery failed: "retry", "dead", or None when the lease was no longer held."""
+        ...
+
+    async def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
+        """Many failed deliveries; for each receipt, in order, what `nack` returns."""
         ...
 
     async def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:

@@ -16,7 +16,7 @@ from signalbox.http.call import Call
 from signalbox.http.connections import RETRY_SECONDS, TIMEOUT_SECONDS, AsyncConnections, Settings
 from signalbox.http.waits import waits
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
-from signalbox.statements import BatchOptions, NackOptions, SendOptions
+from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions
 from signalbox.tracing import received
 from signalbox.waiting import SettledWait
 
@@ -45,6 +45,13 @@ class AsyncHttpClient:
     async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
         return await self._ask(calls.send_batch(queue, payloads, options))
+
+    async def send_each(self, queue: str, messages: Sequence[tuple[object, SendOptions]]) -> list[int | Refused]:
+        """Send up to 1,000 messages, each for itself: its id, or the error that `send` would have raised for it.
+
+        Each is a payload and what is said of it. An unknown or closed queue is raised.
+        """
+        return await self._ask(calls.send_each(queue, messages))
 
     async def receive(
         self,
@@ -117,7 +124,13 @@ class AsyncHttpClient:
 
         `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
         """
-        return await self._ask(calls.nack(receipt, options))
+        return (await self.nack_batch([(receipt, options)]))[0]
+
+    async def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
+        """Many failed deliveries, in one request for each queue; for each receipt, in order, what `nack` returns."""
+        each = list(nacks)
+        fates = await self._ask_all(calls.nack(each))
+        return [fates[handle_of(receipt)] for receipt, _ in each]
 
     async def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
         """Let the lease end `seconds` from now; its new deadline, or None when it was no longer held.

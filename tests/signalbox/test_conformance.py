@@ -87,6 +87,27 @@ class TestSending:
             verbs.send_batch(queue, ["fits", "x" * 200])
         assert verbs.receive(queue, 10) == []
 
+    def test_each_message_for_itself(self, verbs, make_queue):
+        queue = make_queue(max_payload_bytes=100)
+        sent = verbs.send_each(
+            queue,
+            [
+                ("fits", {"priority": 3}),
+                ("x" * 200, {}),
+                ({1}, {}),
+                (4, {"delay_seconds": 10**9}),
+                (5, {"attributes": {"n": 5}, "deduplication_id": "five"}),
+            ],
+        )
+        assert [type(one) for one in sent] == [int, PayloadTooLarge, InvalidArgument, InvalidArgument, int]
+        assert [sent[2].field, sent[3].field] == ["payload", "delay_seconds"]
+        messages = {message.id: message for message in verbs.receive(queue, 10)}
+        assert messages.keys() == {sent[0], sent[4]}
+        assert (messages[sent[0]].priority, messages[sent[4]].attributes) == (3, {"n": 5})
+        assert verbs.send_each(queue, []) == []
+        with pytest.raises(QueueNotFound):
+            verbs.send_each("nowhere", [(1, {})])
+
     def test_a_delayed_message_is_not_delivered_yet(self, verbs, queue):
         verbs.send(queue, 1, delay_seconds=600)
         verbs.send_batch(queue, [2], delay_seconds=[600])
@@ -198,6 +219,18 @@ class TestSettling:
         assert verbs.nack(message) is None
         assert verbs.nack(again) == "dead"
         assert verbs.nack(again.receipt_handle) is None
+
+    def test_many_deliveries_fail_together(self, verbs, make_queue, failures):
+        one, other = make_queue(), make_queue()
+        ids = [verbs.send(queue, 1) for queue in (one, other, one)]
+        (first, third), (second,) = verbs.receive(one, 2), verbs.receive(other)
+        verbs.ack(first)
+        fates = verbs.nack_batch(
+            [(first, {}), (second, {"reason": "rejected"}), (third.receipt_handle, {"error": "so", "state": [1]})]
+        )
+        assert fates == [None, "dead", "retry"]
+        assert failures(ids[2])[0][2] == "so"
+        assert verbs.nack_batch([]) == []
 
     def test_a_rejected_message_dies_at_once(self, verbs, queue, dead_letter):
         message_id = verbs.send(queue, 1)

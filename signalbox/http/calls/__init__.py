@@ -6,7 +6,7 @@ Arguments are checked and encoded by the statements of the database flavour, so 
 from signalbox.http.call import Answer, Call
 from signalbox.http.calls.managing import announce_consumer, configure_queue, create_queue
 from signalbox.http.calls.receiving import MAX_WAIT_SECONDS, ack_and_receive, receive
-from signalbox.http.calls.sending import send, send_batch
+from signalbox.http.calls.sending import send, send_batch, send_each
 from signalbox.http.calls.settling import ack, change_visibility, message_outcome, nack
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "receive",
     "send",
     "send_batch",
+    "send_each",
 ]

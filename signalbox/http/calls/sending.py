@@ -8,11 +8,11 @@ from typing import Any
 
 from signalbox import statements
 from signalbox.durations import PUBLISH
-from signalbox.errors import InvalidArgument
+from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.http import names
 from signalbox.http.call import Answer, Call, address, array, document, given
-from signalbox.http.problems import raised_in_batch
-from signalbox.statements import BatchOptions, SendOptions
+from signalbox.http.problems import error_of, raised_in_batch
+from signalbox.statements import BatchOptions, Refused, SendOptions
 
 #: The column of a batch for each parameter of a message.
 _COLUMNS = {
@@ -64,6 +64,42 @@ def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) ->
         keyed=True,
         durations=PUBLISH,
     )
+
+
+def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Call[list[int | Refused]]:
+    """Payloads with what is said of each; the ids, or why refused. What is wrong in itself is not sent."""
+    tried = [_document_or_refusal(queue, payload, options) for payload, options in messages]
+    documents = [one for one in tried if isinstance(one, str)]
+
+    def read(answer: Answer) -> list[int | Refused]:
+        results = iter(answer.document["results"])
+        return [_id_or_refusal(next(results)) if isinstance(one, str) else one for one in tried]
+
+    return Call(
+        "POST",
+        address("queues", queue, "messages", ":batch"),
+        read,
+        document({"messages": array(documents)}),
+        names.SEND | names.SEND_PRIORITY,
+        keyed=True,
+        durations=PUBLISH,
+    )
+
+
+def _document_or_refusal(queue: str, payload: object, options: SendOptions) -> str | Refused:
+    try:
+        return document(_message(statements.send(queue, payload, options).parameters, "attributes"))
+    except InvalidArgument as error:
+        return error
+
+
+def _id_or_refusal(result: Mapping[str, Any]) -> int | Refused:
+    if result["status"] == "accepted":
+        return int(result["sequence"])
+    error = error_of(result["error"], names.SEND | names.SEND_PRIORITY)
+    if not isinstance(error, SignalboxError):
+        raise error
+    return error
 
 
 def _message(parameters: Mapping[str, Any], attributes: str) -> dict[str, str | None]:

@@ -13,7 +13,7 @@ from signalbox import statements
 from signalbox.http import names
 from signalbox.http.call import Answer, Call, address, array, document, given, number_in
 from signalbox.http.handles import apart, by_queue, with_queue
-from signalbox.messages import Message, NackOutcome, Outcome, handle_of
+from signalbox.messages import Message, NackOutcome, Outcome
 from signalbox.server_errors import OutcomeUnknown
 from signalbox.statements import NackOptions
 
@@ -50,13 +50,38 @@ def acked(handles: Sequence[str], results: Sequence[Mapping[str, Any]]) -> dict[
     return {handle: result["status"] == "acked" for handle, result in zip(handles, results, strict=True)}
 
 
-def nack(receipt: Message | str, options: NackOptions) -> Call[NackOutcome | None]:
-    """One failed delivery; what becomes of the message, or None when the lease was no longer held."""
-    checked = statements.nack(receipt, options).parameters
-    queue, handle = apart(checked["receipt_handle"])
-    failure = document(
+def nack(nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[Call[dict[str, NackOutcome | None]]]:
+    """For each queue: what becomes of each message by its receipt handle, or None when its lease was no longer held."""
+    failures = [statements.nack(receipt, options).parameters for receipt, options in nacks]
+    handles = [failure["receipt_handle"] for failure in failures]
+    return [
+        _nack(queue, [handles[place] for place in places], [failures[place] for place in places])
+        for queue, places in by_queue(handles)
+    ]
+
+
+def _nack(
+    queue: str, handles: Sequence[str], failures: Sequence[Mapping[str, Any]]
+) -> Call[dict[str, NackOutcome | None]]:
+    def read(answer: Answer) -> dict[str, NackOutcome | None]:
+        fates = [_FATES[result["status"]] for result in answer.document["results"]]
+        return _certain(dict(zip(handles, fates, strict=True)), answer.doubtful)
+
+    return Call(
+        "POST",
+        address("queues", queue, "messages", ":nack"),
+        read,
+        document({"messages": array([_failure(failure) for failure in failures])}),
+    )
+
+
+_FATES: Mapping[str, NackOutcome | None] = {"retry": "retry", "dead": "dead", "lost": None}
+
+
+def _failure(checked: Mapping[str, Any]) -> str:
+    return document(
         {
-            "receiptHandle": given(handle),
+            "receiptHandle": given(apart(checked["receipt_handle"])[1]),
             "delaySeconds": given(checked["delay_seconds"]),
             "reason": given(checked["reason"]),
             "errorClass": given(checked["error_class"]),
@@ -64,18 +89,6 @@ def nack(receipt: Message | str, options: NackOptions) -> Call[NackOutcome | Non
             "details": given(checked["details"]),
             "state": checked["state"],
         }
-    )
-
-    def read(answer: Answer) -> NackOutcome | None:
-        (result,) = answer.document["results"]
-        fates: dict[str, NackOutcome | None] = {"retry": "retry", "dead": "dead", "lost": None}
-        return _certain({handle_of(receipt): fates[result["status"]]}, answer.doubtful)[handle_of(receipt)]
-
-    return Call(
-        "POST",
-        address("queues", queue, "messages", ":nack"),
-        read,
-        document({"messages": array([failure])}),
     )
 
 
