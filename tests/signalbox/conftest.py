@@ -13,7 +13,7 @@ import pytest
 from signalbox import Client
 from tests.console.api_keys.keys import new_key
 from tests.console.servers import Server, console_server
-from tests.signalbox.workers import Notes, WorkerProcess, worker_starter
+from tests.signalbox.workers import Notes, WorkerProcess, handler_starter, worker_starter
 
 _numbers = itertools.count(1)
 
@@ -69,8 +69,15 @@ def notes(tmp_path: Path) -> Notes:
 
 @pytest.fixture
 def start_worker(dsn: str, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
-    with worker_starter(dsn, tmp_path) as start:
-        yield start
+    with worker_starter(tmp_path, DATABASE_URL=dsn) as start:
+        yield handler_starter(start)
+
+
+@pytest.fixture
+def start_app(dsn: str, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
+    """Start a worker of all that a module handles."""
+    with worker_starter(tmp_path, DATABASE_URL=dsn) as start:
+        yield lambda app, **options: start(app=app, **options)
 
 
 @pytest.fixture
