@@ -44,14 +44,14 @@ class AsyncHttpClient:
 
     async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
-        return await self._ask(calls.send_batch(queue, payloads, options))
+        return await self._ask(calls.send_batch(queue, payloads, options)) if payloads else []
 
     async def send_each(self, queue: str, messages: Sequence[tuple[object, SendOptions]]) -> list[int | Refused]:
         """Send up to 1,000 messages, each for itself: its id, or the error that `send` would have raised for it.
 
         Each is a payload and what is said of it. An unknown or closed queue is raised.
         """
-        return await self._ask(calls.send_each(queue, messages))
+        return await self._ask(calls.send_each(queue, messages)) if messages else []
 
     async def receive(
         self,

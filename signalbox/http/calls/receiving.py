@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from signalbox import statements
 from signalbox.durations import RECEIVE
 from signalbox.errors import InvalidArgument
 from signalbox.http import names
-from signalbox.http.call import Answer, Call, address, document, given
+from signalbox.http.call import Answer, Call, T, address, document, given
 from signalbox.http.calls.settling import acked
 from signalbox.http.handles import apart, with_queue
 from signalbox.messages import AckedAndReceived, Message
@@ -27,15 +27,8 @@ def receive(
 
     One whose answer was lost is asked again: what the first has leased comes back when its lease ends.
     """
-    return Call(
-        "POST",
-        address("queues", queue, "messages", ":receive"),
-        lambda answer: [_message(queue, one) for one in answer.document["messages"]],
-        document(_wanted(queue, max_messages, visibility_timeout, consumer) | {"waitSeconds": given(wait_seconds)}),
-        names.RECEIVE,
-        wait_seconds=wait_seconds,
-        durations=None if wait_seconds else RECEIVE,
-    )
+    wanted = _wanted(queue, max_messages, visibility_timeout, consumer) | {"waitSeconds": given(wait_seconds)}
+    return _receive(queue, wanted, wait_seconds, lambda answer: _messages(queue, answer))
 
 
 def ack_and_receive(
@@ -57,10 +50,11 @@ def ack_and_receive(
             f"receipts has handles of {', '.join(sorted(others))}: over HTTP one call is about one queue",
             field="receipts",
         )
+    if not handles:
+        return _receive(queue, wanted, 0.0, lambda answer: AckedAndReceived({}, _messages(queue, answer)))
 
     def read(answer: Answer) -> AckedAndReceived:
-        messages = [_message(queue, one) for one in answer.document["messages"]]
-        return AckedAndReceived(acked(handles, answer.document["results"]), messages)
+        return AckedAndReceived(acked(handles, answer.document["results"]), _messages(queue, answer))
 
     return Call(
         "POST",
@@ -73,6 +67,18 @@ def ack_and_receive(
     )
 
 
+def _receive(queue: str, wanted: Mapping[str, str | None], wait_seconds: float, read: Callable[[Answer], T]) -> Call[T]:
+    return Call(
+        "POST",
+        address("queues", queue, "messages", ":receive"),
+        read,
+        document(wanted),
+        names.RECEIVE,
+        wait_seconds=wait_seconds,
+        durations=None if wait_seconds else RECEIVE,
+    )
+
+
 def _wanted(
     queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None
 ) -> dict[str, str | None]:
@@ -82,6 +88,10 @@ def _wanted(
         "visibilityTimeoutSeconds": given(checked["visibility_timeout"]),
         "consumer": given(checked["consumer"]),
     }
+
+
+def _messages(queue: str, answer: Answer) -> list[Message]:
+    return [_message(queue, one) for one in answer.document["messages"]]
 
 
 def _message(queue: str, wire: Mapping[str, Any]) -> Message:

@@ -17,6 +17,9 @@ from signalbox.messages import Message, NackOutcome, Outcome
 from signalbox.server_errors import OutcomeUnknown
 from signalbox.statements import NackOptions
 
+#: What is kept of the class of an error; the database cuts off what is more, the wire refuses it.
+MAX_CLASS_CHARACTERS = 200
+
 T = TypeVar("T")
 
 
@@ -84,7 +87,7 @@ def _failure(checked: Mapping[str, Any]) -> str:
             "receiptHandle": given(apart(checked["receipt_handle"])[1]),
             "delaySeconds": given(checked["delay_seconds"]),
             "reason": given(checked["reason"]),
-            "errorClass": given(checked["error_class"]),
+            "errorClass": given((checked["error_class"] or "")[:MAX_CLASS_CHARACTERS] or None),
             "error": given(checked["error"]),
             "details": given(checked["details"]),
             "state": checked["state"],
