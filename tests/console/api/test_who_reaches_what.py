@@ -30,7 +30,7 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "announce": ("POST", "/consumers", {"consumer": "c"}),
     "outcome": ("GET", "/messages/msg_1", None),
 }
-SCOPES = {name: "receive" for name in CALLS} | {"send": "send", "send batch": "send", "outcome": "read"}
+SCOPES = dict.fromkeys(CALLS, "receive") | {"send": "send", "send batch": "send", "outcome": "read"}
 OTHERS = ["send", "receive", "read", "peek", "redrive", "purge", "configure"]
 
 
