@@ -115,15 +115,9 @@ _ALL = (
         "Nothing was done. `limitName`, `limit` and `actual` say "
         "which; wait for Retry-After, where there is one: without it the request would never fit.",
     ),
-    Kind(
-        "rate-exceeded", 429, "The key is used too fast", "Wait for Retry-After seconds, or give the key a higher rate."
-    ),
-    Kind(
-        "too-many-connections", 429, "The key waits too often", "Fewer long polls at the same time, or a key for more."
-    ),
-    Kind(
-        "internal-error", 500, "An error on this side", "It has been logged. The operators of this installation see it."
-    ),
+    Kind("rate-exceeded", 429, "The key is used too fast", "Wait for Retry-After, or give the key more."),
+    Kind("too-many-connections", 429, "The key waits too often", "Fewer requests at a time, or a key for more."),
+    Kind("internal-error", 500, "An error on this side", "It has been logged, and is for the operators."),
     Kind("body-unavailable", 503, "A large payload cannot be read", "The store of large bodies does not have it now."),
     Kind(
         "database-away",

@@ -34,7 +34,7 @@ api = NinjaAPI(
     parser=StrictParser(),
     urls_namespace="api",
 )
-api.add_router("/queues/{segment:queue}/messages", messages.router)
+api.add_router("", messages.router)
 
 
 @api.exception_handler(Exception)
@@ -53,6 +53,6 @@ for known in (ValidationError, HttpError):
 
 
 @api.get("/openapi.json", include_in_schema=False)
-async def openapi(_: HttpRequest) -> HttpResponse:
+async def openapi(request: HttpRequest) -> HttpResponse:
     """The description of the API, as OpenAPI 3.1."""
     return answer(200, api.get_openapi_schema(path_prefix=PREFIX.removeprefix("/")))
