@@ -8,7 +8,7 @@ from django.urls.converters import StringConverter
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from console.api import messages
+from console.api import messages, redrives
 from console.api.answers import answer
 from console.api.faults import invalid
 from console.api.parsing import StrictParser
@@ -35,6 +35,7 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 api.add_router("", messages.router)
+api.add_router("", redrives.router)
 
 
 @api.exception_handler(Exception)
