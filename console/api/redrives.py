@@ -1,4 +1,4 @@
-"""/v1/queues/{queue}:redrive and /v1/redrives: dead letters sent again. Calls are rare: each has a thread for its time."""
+"""/v1/queues/{queue}:redrive and /v1/redrives: dead letters sent again. Rare calls, each with a thread."""
 
 from __future__ import annotations
 

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 
+from console.api import redriving
+from console.api.job_names import number_of
+from console.api.problems import Problem
+from console.api.wire.redrives import NewRedrive
+from console.api_keys import ALL, Key
 from dlq import masking_rules, redrives
 from dlq.models import MaskingRule, Redrive
 from queues.models import AuditEvent, Queue
@@ -141,6 +147,18 @@ def test_a_job_is_paused_resumed_slowed_and_cancelled(caller: Caller, dead: Engi
         assert (refused.status, refused.kind, refused.document["state"]) == (409, "wrong-state", "cancelled")
     actors = {event.actor for event in AuditEvent.objects.filter(details__redrive_id=int(address.split("_")[1]))}
     assert len(actors) == 1
+
+
+def test_a_large_redrive_waits_for_a_second_person(commits: None, dead: Engine, settings: LazySettings) -> None:
+    settings.APPROVAL_REDRIVE_MESSAGES = 1
+    key = Key(1, "shop", frozenset({ALL}), None, "", None, None)
+
+    job = redriving.start(key, dlq_of(dead), NewRedrive())
+
+    assert (job["state"], job["needsApproval"], job["approvedBy"]) == ("awaiting", True, None)
+    assert job["approvalExpiresAt"] is not None
+    with pytest.raises(Problem, match="is awaiting approval: it cannot be paused"):
+        redriving.change(key, number_of(job["redriveId"], redriving.NAME), "pause")
 
 
 def test_what_names_no_job_is_not_found(caller: Caller) -> None:
