@@ -67,7 +67,8 @@ def sees_redrive(key: Key, job: Redrive) -> bool:
     """Whether everything that the redrive may touch is within the key's reach, by the filter that it is bound to."""
     if key.tenant is None and not key.prefix:
         return True
-    if job.target_queue and not reached_names(key, [job.target_queue]):
+    named = {*job.source_queues, *([job.target_queue] if job.target_queue else [])}
+    if reached_names(key, named) != named:
         return False
     return any(_binds(key, term) for term in _terms(job))
 
@@ -94,4 +95,5 @@ def _binds(key: Key, term: Term) -> bool:
     names = set(term.literals)
     if reached_names(key, names) != names:
         return False
-    return not key.prefix or not Queue.objects.filter(name__in=names, is_dead_letter_queue=True).exists()
+    holders = Queue.objects.select_related("tenant").filter(name__in=names, is_dead_letter_queue=True)
+    return not key.prefix or not any(holds_others(key, holder) for holder in holders)
