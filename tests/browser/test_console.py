@@ -71,6 +71,8 @@ PATHS = [
     "/people",
     "/api-keys",
     "/api-keys/KEY/revoke",
+    "/v1/docs",
+    "/problems/lease-lost",
     "/masking",
     "/new-queue",
     "/messages/M",
