@@ -116,4 +116,4 @@ ROWS: dict[Route, Row] = {
     ("GET", _PURGE): Row(200, places=lambda world: [world.purge]),
     ("POST", f"{_PURGE}:cancel"): Row(200, places=lambda world: [world.purge]),
 }
-"""A route without a row fails `test_who_reaches_what.py`."""
+"""A route without a row fails `test_every_key_and_route.py`."""
