@@ -10,13 +10,7 @@ DEEPEST = 5
 
 Schema = Mapping[str, Any]
 
-_NUMBERS = (("minimum", "from {}"), ("exclusiveMinimum", "more than {}"), ("maximum", "to {}"))
-_LENGTHS = (
-    ("minLength", "at least {} characters"),
-    ("maxLength", "at most {} characters"),
-    ("minItems", "at least {} of them"),
-    ("maxItems", "at most {} of them"),
-)
+_LENGTHS = (("minLength", "maxLength", "characters"), ("minItems", "maxItems", "of them"))
 
 
 @dataclass(frozen=True)
@@ -100,6 +94,18 @@ _TYPES = {
 
 
 def _bounds(schema: Schema) -> Sequence[str]:
-    numbers = " ".join(words.format(schema[name]) for name, words in _NUMBERS if name in schema)
-    lengths = [words.format(schema[name]) for name, words in _LENGTHS if name in schema]
+    numbers = _span(schema.get("minimum"), schema.get("maximum"))
+    lengths = [
+        f"{words} {noun}"
+        for least, most, noun in _LENGTHS
+        if (words := _span(schema.get(least), schema.get(most), "at least", "at most"))
+    ]
     return [numbers, *lengths] if numbers else lengths
+
+
+def _span(least: float | None, most: float | None, above: str = "from", below: str = "to") -> str:
+    if least is not None and most is not None:
+        return f"{least:,} to {most:,}"
+    if least is not None:
+        return f"{above} {least:,}"
+    return "" if most is None else f"{below} {most:,}"

@@ -84,7 +84,7 @@ def test_fields_are_told_with_what_they_may_be() -> None:
         ("kind", "new | old", True, ""),
         ("lines", "list of object, at least 1 of them", True, ""),
         ("lines[].sku", "text", True, ""),
-        ("lines[].count", "whole number, from 1 to 9", False, "3"),
+        ("lines[].count", "whole number, 1 to 9", False, "3"),
         ("lines[].part_of", "object", False, ""),
     ]
 
