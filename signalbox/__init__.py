@@ -1,10 +1,11 @@
-"""The client of Signalbox, a durable message queue inside PostgreSQL. Needs psycopg and nothing else."""
+"""The client of Signalbox, a durable message queue inside PostgreSQL. Needs psycopg; over HTTP, httpx as well."""
 
 from importlib.metadata import PackageNotFoundError, version
 
 from signalbox.async_client import AsyncClient
 from signalbox.bodies import BodyStore, FileBodies
 from signalbox.client import Client
+from signalbox.connecting import connect, connect_async
 from signalbox.errors import (
     BodyCorrupt,
     BodyMissing,
@@ -22,6 +23,8 @@ from signalbox.errors import (
 )
 from signalbox.messages import Message, Outcome
 from signalbox.sender import Sender
+from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
+from signalbox.verbs import AsyncVerbs, Verbs
 
 try:
     __version__ = version("signalbox")
@@ -30,23 +33,32 @@ except PackageNotFoundError:  # a checkout that was never installed
 
 __all__ = [
     "AsyncClient",
+    "AsyncVerbs",
     "BodyCorrupt",
     "BodyMissing",
     "BodyStore",
     "Client",
     "DeduplicationConflict",
     "FileBodies",
+    "Forbidden",
     "InvalidArgument",
     "Message",
     "MessageNotFound",
     "NotSettled",
     "OpenTransaction",
     "Outcome",
+    "OutcomeUnknown",
     "PayloadTooLarge",
     "QueueClosed",
     "QueueNotFound",
     "QuotaExceeded",
+    "RateLimited",
     "Sender",
+    "ServerUnavailable",
     "SignalboxError",
+    "Unauthorized",
+    "Verbs",
     "WrongIsolation",
+    "connect",
+    "connect_async",
 ]

@@ -61,6 +61,13 @@ def count(field: str, value: object) -> int:
     return value
 
 
+def one_of(field: str, value: object, choices: Sequence[str]) -> str:
+    """One of these words."""
+    if value not in choices:
+        raise InvalidArgument(f"{field} is {str(value)[:80]!r}: it must be one of {', '.join(choices)}", field=field)
+    return str(value)
+
+
 def column(field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any]) -> list[Any]:
     """One checked value for each message of a batch."""
     if isinstance(values, str) or len(values) != length:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from signalbox.tracing.context import correlation_id_of, trace_id_of
 
@@ -20,6 +20,7 @@ Ending = Literal["acked", "purged", "expired", "dead"]
 
 #: Why a delivery failed: the handler refused the message for good, raised, or lost its time.
 FailureReason = Literal["rejected", "runtime_error", "lock_expired"]
+FAILURE_REASONS: tuple[FailureReason, ...] = get_args(FailureReason)
 
 
 @dataclass(frozen=True, slots=True)

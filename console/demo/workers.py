@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
-
 import django
 
-from signalbox.worker import Worker
+from signalbox.worker import Worker, serving
 
 
 def run() -> None:
@@ -29,18 +26,7 @@ def run() -> None:
         for queue in QUEUES
         if queue.handler
     ]
-    asyncio.run(_serve(workers))
-
-
-async def _serve(workers: list[Worker]) -> None:
-    def stop() -> None:
-        for worker in workers:
-            worker.stop()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    await asyncio.gather(*(worker.serve() for worker in workers))
+    serving.run(workers)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TypedDict
 
 from signalbox import arguments
-from signalbox.messages import FailureReason, Message, NackOutcome, Outcome, handle_of
+from signalbox.messages import FAILURE_REASONS, FailureReason, Message, NackOutcome, Outcome, handle_of
 from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode_within
 from signalbox.statements.statement import Row, Statement, handles_of, only_value
 
@@ -63,7 +63,7 @@ def nack(receipt: Message | str, options: NackOptions) -> Statement[NackOutcome 
             "error_class": arguments.storable_text(options.get("error_class")),
             "error": arguments.storable_text(options.get("error")),
             "details": arguments.storable_text(options.get("details")),
-            "reason": arguments.text("reason", options.get("reason", "runtime_error")),
+            "reason": arguments.one_of("reason", options.get("reason", "runtime_error"), FAILURE_REASONS),
             "state": _encode_given(STATE_BYTES, "state", options.get("state")),
         },
         only_value,

@@ -8,21 +8,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from signalbox.errors import SignalboxError
+from signalbox.addresses import add_address, address_of
+from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.logs import log_to_standard_error
 from signalbox.logs.formatters import FORMATS
 from signalbox.worker.options import Options
+from signalbox.worker.registering import handlings_of
+from signalbox.worker.serving import run
 from signalbox.worker.worker import Worker
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The queue, the handler and every option of a worker that makes sense on a command line."""
-    parser.add_argument("queue", help="the queue to receive from")
-    parser.add_argument("handler", help="what to run on each message, as module:function or path.py:function")
+    parser.add_argument("queue", nargs="?", help="the queue to receive from")
+    parser.add_argument("handler", nargs="?", help="what to run on each message: module:function or path.py:function")
 
     def add(name: str, **details: Any) -> None:
         parser.add_argument(name, default=argparse.SUPPRESS, **details)
 
+    add("--app", metavar="MODULE", help="run what MODULE, or path.py, decorates with @handles, instead of one handler")
     add("--concurrency", type=int, metavar="N", help="runs at a time (1)")
     add("--prefetch", type=int, metavar="N", help="messages held beyond those running (0)")
     add("--ack-delay", type=float, metavar="S", help="seconds an ack may wait for others to go with (0.005; 0: none)")
@@ -49,28 +53,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def worker_of(dsn: str, given: Mapping[str, Any], environment: str | None = None) -> Worker:
-    """The worker that parsed arguments describe; what was not given keeps its default."""
-    names = {field.name for field in fields(Options)} - {"dsn", "environment"}
-    options = {name: value for name, value in given.items() if name in names}
-    return Worker(dsn, environment=environment, **options)
+def workers_of(dsn: str, given: Mapping[str, Any], environment: str | None = None) -> list[Worker]:
+    """The workers that parsed arguments describe; what was not given keeps its default, or what its handler says.
+
+    Raises InvalidArgument.
+    """
+    options = {name: given[name] for name in _OPTIONS & given.keys()}
+    queue, handler = given.get("queue"), given.get("handler")
+    if (app := given.get("app")) is None:
+        if not (queue and handler):
+            raise InvalidArgument("name a queue and a handler, or a module with --app", field="handler")
+        return [Worker(dsn, queue, handler, environment=environment, **options)]
+    if handler is not None:
+        raise InvalidArgument("--app takes its handlers from the module: name at most a queue beside it", field="app")
+    workers = [
+        Worker(dsn, one.queue, one.handler, environment=environment, **{**options, **one.options})
+        for one in handlings_of(app, queue)
+    ]
+    for other in workers[1:]:
+        other.metrics_port = None  # what it serves is of the whole process
+    return workers
+
+
+_OPTIONS = {field.name for field in fields(Options)} - {"dsn", "environment", "queue", "handler"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a worker until it is told to stop."""
     parser = argparse.ArgumentParser(prog="python -m signalbox.worker", description=Worker.__doc__)
     add_arguments(parser)
-    parser.add_argument("--dsn", default=os.environ.get("DATABASE_URL"), help="the database (DATABASE_URL)")
+    add_address(parser, "--dsn")
     parser.add_argument("--log-level", default="INFO", help="DEBUG, INFO (the default), WARNING or ERROR")
     log_format = os.environ.get("LOG_FORMAT", "text")
     parser.add_argument("--log-format", default=log_format, choices=FORMATS, help="of each line (LOG_FORMAT)")
     given = parser.parse_args(arguments)
     if given.log_format not in FORMATS:
         parser.error(f"LOG_FORMAT must be one of {', '.join(FORMATS)}, not {given.log_format!r}")
-    if not given.dsn:
-        parser.error("name the database with --dsn or DATABASE_URL")
+    try:
+        address = address_of(given)
+    except InvalidArgument as error:
+        parser.error(str(error))
     log_to_standard_error(given.log_format, given.log_level.upper())
     try:
-        worker_of(given.dsn, vars(given)).run()
+        run(workers_of(address.url, {**vars(given), "api_key": address.api_key}))
     except SignalboxError as error:
         parser.exit(1, f"{parser.prog}: {error}\n")

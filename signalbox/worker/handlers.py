@@ -40,8 +40,12 @@ def name_of(handler: Handler | str) -> str:
 def load(name: str) -> Any:
     """What `module:name` or `path.py:name` names."""
     place, _, path = name.rpartition(":")
-    module = _load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
-    return functools.reduce(getattr, path.split("."), module)
+    return functools.reduce(getattr, path.split("."), module_of(place))
+
+
+def module_of(place: str) -> ModuleType:
+    """The module of this name, or of this file."""
+    return _load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
 
 
 def is_async(handler: Handler) -> bool:

@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from signalbox.async_client import AsyncClient
 from signalbox.messages import Message
+from signalbox.verbs import AsyncVerbs
 from signalbox.worker.outages import happens, persist
 
 #: Heartbeats in the time a lease lasts: two may fail before it is lost.
@@ -49,7 +49,7 @@ class Lease:
 class Leases:
     """All leases held, extended together before a third of the shortest one has passed."""
 
-    def __init__(self, client: AsyncClient, heartbeat: float | None) -> None:
+    def __init__(self, client: AsyncVerbs, heartbeat: float | None) -> None:
         self._client = client
         self._heartbeat = heartbeat
         self._held: dict[str, Lease] = {}

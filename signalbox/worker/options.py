@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 from signalbox import arguments
 from signalbox.errors import InvalidArgument
@@ -18,6 +18,7 @@ MAX_ACK_BATCH = 1000
 class Options:
     """The settings of a worker; all times are in seconds."""
 
+    #: The database, as libpq takes it, or the https:// address of a server.
     dsn: str
     queue: str
     #: A function at the top of a module, plain or async, or its name as `module:function`.
@@ -55,6 +56,8 @@ class Options:
     metrics_port: int | None = None
     #: `module:function` that prepares a child process and loads the handler in it.
     environment: str | None = None
+    #: For a server; None: SIGNALBOX_API_KEY.
+    api_key: str | None = field(default=None, repr=False)
     #: As for `psycopg.connect`; None behind PgBouncer in transaction mode.
     prepare_threshold: int | None = 5
 

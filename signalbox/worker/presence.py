@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import signalbox
-from signalbox.async_client import AsyncClient
+from signalbox.verbs import AsyncVerbs
 from signalbox.worker.options import Options
 from signalbox.worker.outages import persist
 
@@ -20,7 +20,7 @@ ANNOUNCE_SECONDS = 10.0
 class Presence:
     """The name under which a worker receives, and its announcements."""
 
-    def __init__(self, client: AsyncClient, options: Options) -> None:
+    def __init__(self, client: AsyncVerbs, options: Options) -> None:
         self.consumer = options.consumer or f"{socket.gethostname()}:{os.getpid()}"
         self._client = client
         self._queue = options.queue

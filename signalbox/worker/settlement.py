@@ -12,9 +12,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from signalbox.async_client import AsyncClient
 from signalbox.errors import SignalboxError
 from signalbox.messages import FailureReason, NackOutcome
+from signalbox.verbs import AsyncVerbs
 from signalbox.worker.leases import Lease, Leases
 from signalbox.worker.options import Options
 from signalbox.worker.outages import persist
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 class Settlement:
     """Settles leases, whatever the state of the database, and calls `relieved` whenever it has told some."""
 
-    def __init__(self, client: AsyncClient, leases: Leases, options: Options, relieved: Callable[[], None]) -> None:
+    def __init__(self, client: AsyncVerbs, leases: Leases, options: Options, relieved: Callable[[], None]) -> None:
         self._client = client
         self._leases = leases
         self._queue = options.queue

@@ -10,12 +10,8 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Coroutine
-from contextlib import suppress
 from typing import Any
 
-from signalbox.async_client import AsyncClient
-from signalbox.connections import lasting_dsn
-from signalbox.listening import shared_listener
 from signalbox.messages import Message
 from signalbox.pauses import jittered
 from signalbox.worker.children import Launch
@@ -26,6 +22,7 @@ from signalbox.worker.outages import happens, persist
 from signalbox.worker.outcomes import Outcome
 from signalbox.worker.presence import Presence
 from signalbox.worker.settlement import Settlement
+from signalbox.worker.sources import source_of
 
 #: Messages one claim may ask for.
 MAX_CLAIM = 1000
@@ -40,15 +37,12 @@ class Shift:
     """Claims messages ahead of need, has the crew run them, and settles them."""
 
     def __init__(self, options: Options) -> None:
-        dsn = lasting_dsn(options.dsn, f"signalbox worker {options.queue}")
-        # Separate connections: a slow ack delays no heartbeat, a slow claim no ack.
-        self._clients = [AsyncClient(dsn, prepare_threshold=options.prepare_threshold) for _ in range(3)]
-        self._claims, settlements, heartbeats = self._clients
+        self._source = source_of(options)
         self._options = options
-        self._leases = Leases(heartbeats, options.heartbeat)
+        self._leases = Leases(self._source.heartbeats, options.heartbeat)
         self._changed = asyncio.Event()  # a slot became free, the queue was announced, outcomes were told, or the end
-        self._settlement = Settlement(settlements, self._leases, options, relieved=self._changed.set)
-        self._presence = Presence(heartbeats, options)
+        self._settlement = Settlement(self._source.settlements, self._leases, options, relieved=self._changed.set)
+        self._presence = Presence(self._source.heartbeats, options)
         self._crew = Crew(
             Launch(
                 options.handler_name,
@@ -83,8 +77,7 @@ class Shift:
             await asyncio.wait({claiming})
             await self._wind_down()
             await _cancel([hastening, *background])
-            for client in self._clients:
-                await client.close()
+            await self._source.close()
         if self._failure is not None:
             raise self._failure
 
@@ -111,22 +104,18 @@ class Shift:
                 self.stop()
 
     async def _claim(self) -> None:
-        loop = asyncio.get_running_loop()
-
-        def announced() -> None:
-            with suppress(RuntimeError):  # the loop has ended in the meantime
-                loop.call_soon_threadsafe(self._changed.set)
-
+        clock = asyncio.get_running_loop().time
         await self._crew.open()
-        with shared_listener(self._options.dsn).on_ready(self._options.queue, announced):
+        with self._source.wakes(self._changed.set):
             while not self._stopping.is_set():
                 self._changed.clear()
-                room = self._room()
+                room, began = self._room(), clock()
                 if room and (messages := await self._receive(room)):
                     self._waiting.extend(self._leases.add(messages))
                     self._fill_slots()  # none when the worker was told to stop meanwhile
                 elif not self._stopping.is_set():
-                    await happens(self._changed, within=jittered(self._options.poll_interval) if room else None)
+                    pause = jittered(self._options.poll_interval) - (clock() - began)  # the claim may have waited
+                    await happens(self._changed, within=max(pause, 0.0) if room else None)
 
     def _room(self) -> int:
         """How many messages to claim now: none before half of what was claimed ahead is used up.
@@ -145,13 +134,7 @@ class Shift:
     async def _receive(self, room: int) -> list[Message] | None:
         return await persist(
             "claim messages",
-            lambda: self._claims.receive(
-                self._options.queue,
-                room,
-                visibility_timeout=self._options.visibility_timeout,
-                consumer=self._presence.consumer,
-                durable=False,
-            ),
+            lambda: self._source.claim(room, self._presence.consumer, self._stopping),
             self._stopping,
         )
 

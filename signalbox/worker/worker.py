@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import signal
 from dataclasses import dataclass, field
 
+from signalbox.worker import serving
 from signalbox.worker.exporting import exported
 from signalbox.worker.options import Options
 from signalbox.worker.shift import Shift
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -32,7 +29,7 @@ class Worker(Options):
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT, then finish what runs; at a second signal stop at once."""
-        asyncio.run(self._run())
+        serving.run([self])
 
     async def serve(self) -> None:
         """Work until `stop` is called or this is cancelled, in an event loop of yours."""
@@ -45,9 +42,3 @@ class Worker(Options):
         """Claim nothing more and finish what runs; called again, stop at once. From any thread."""
         if self._loop is not None and self._shift is not None:
             self._loop.call_soon_threadsafe(self._shift.stop)
-
-    async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        await self.serve()

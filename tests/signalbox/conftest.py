@@ -11,7 +11,9 @@ import psycopg
 import pytest
 
 from signalbox import Client
-from tests.signalbox.workers import Notes, WorkerProcess, worker_starter
+from tests.console.api_keys.keys import new_key
+from tests.console.servers import Server, console_server
+from tests.signalbox.workers import Notes, WorkerProcess, handler_starter, worker_starter
 
 _numbers = itertools.count(1)
 
@@ -20,6 +22,19 @@ _numbers = itertools.count(1)
 def client(dsn: str) -> Iterator[Client]:
     with Client(dsn) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def api_server(dsn: str) -> Iterator[Server]:
+    """One server for all tests of a process."""
+    with console_server(dsn) as server:
+        yield server
+
+
+@pytest.fixture
+def api_address(api_server: Server, commits: None) -> tuple[str, str]:
+    """Where the server is, and a key that may do everything."""
+    return api_server.url, new_key("*").text
 
 
 @pytest.fixture
@@ -54,8 +69,15 @@ def notes(tmp_path: Path) -> Notes:
 
 @pytest.fixture
 def start_worker(dsn: str, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
-    with worker_starter(dsn, tmp_path) as start:
-        yield start
+    with worker_starter(tmp_path, DATABASE_URL=dsn) as start:
+        yield handler_starter(start)
+
+
+@pytest.fixture
+def start_app(dsn: str, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
+    """Start a worker of all that a module handles."""
+    with worker_starter(tmp_path, DATABASE_URL=dsn) as start:
+        yield lambda app, **options: start(app=app, **options)
 
 
 @pytest.fixture

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from signalbox import Client, Message, errors
+import signalbox
+from signalbox import Client, Message, errors, server_errors
+from signalbox.http import HttpClient
 from signalbox.worker import Reject, Retry
 from signalbox.worker.command import add_arguments
+from signalbox.worker.registering import handlings_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -28,8 +33,19 @@ def test_the_clients_examples_run(dsn, client):
     given["client"].close()
 
 
+def test_the_workers_app_is_an_app(tmp_path, monkeypatch):
+    _, app, *_ = examples("worker.md")
+    (tmp_path / "shop.py").write_text(app)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert {one.queue: one.options for one in handlings_of(str(tmp_path / "shop.py"))} == {
+        "orders": {"concurrency": 4, "task_timeout": 60},
+        "mail": {"prefetch": 100},
+    }
+    monkeypatch.delitem(sys.modules, "shop")
+
+
 def test_the_workers_example_decides(queue, client):
-    (example,) = examples("worker.md")
+    example, *_ = examples("worker.md")
     given = {}
     exec(compile(example, "docs/worker.md", "exec"), given)
     client.send_batch(queue, [{"order_id": 1}, {}, {"order_id": 2, "not_before": 3}])
@@ -56,3 +72,11 @@ def test_every_verb_and_error_is_documented():
     assert {kind for kind in errors.SignalboxError.__subclasses__() if f"`{kind.__name__}`" not in page} <= {
         kind for kind in errors.SignalboxError.__subclasses__() if kind.__module__ != errors.__name__
     }
+
+
+def test_every_error_and_option_over_http_is_documented():
+    page = (DOCS / "http-client.md").read_text()
+    names = {name for name in vars(server_errors) if name in signalbox.__all__} - {"SignalboxError"}
+    assert {name for name in names if f"| `{name}` |" not in page} == set()
+    options = inspect.signature(HttpClient).parameters.keys() - {"url", "api_key", "httpx_options"}
+    assert {option for option in options if f"| `{option}` |" not in page} == set()

@@ -94,18 +94,16 @@ class WorkerProcess:
 
 
 @contextlib.contextmanager
-def worker_starter(dsn: str, folder: Path) -> Iterator[Callable[..., WorkerProcess]]:
-    """Start workers with options given as keywords; all have ended afterwards."""
+def worker_starter(folder: Path, **environment: str) -> Iterator[Callable[..., WorkerProcess]]:
+    """Start workers with arguments, and options given as keywords; all have ended afterwards."""
     started: list[WorkerProcess] = []
 
-    def start(queue: str, handler: str, **options: Any) -> WorkerProcess:
+    def start(*arguments: str, **options: Any) -> WorkerProcess:
         switches = [
             f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in options.items()
         ]
         worker = WorkerProcess(
-            [queue, f"tests.signalbox.handlers:{handler}", "--poll-interval=0.2", *switches],
-            folder / f"worker-{len(started)}.log",
-            {"DATABASE_URL": dsn},
+            [*arguments, "--poll-interval=0.2", *switches], folder / f"worker-{len(started)}.log", environment
         )
         started.append(worker)
         return worker
@@ -115,3 +113,8 @@ def worker_starter(dsn: str, folder: Path) -> Iterator[Callable[..., WorkerProce
     finally:
         for worker in started:
             worker.end()
+
+
+def handler_starter(start: Callable[..., WorkerProcess]) -> Callable[..., WorkerProcess]:
+    """Start a worker of a queue with one of the handlers that are here."""
+    return lambda queue, handler, **options: start(queue, f"tests.signalbox.handlers:{handler}", **options)

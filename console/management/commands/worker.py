@@ -14,8 +14,9 @@ from django.db import close_old_connections, connections, reset_queries
 
 from queues.connections import dsn
 from signalbox import SignalboxError
-from signalbox.worker.command import add_arguments, worker_of
+from signalbox.worker.command import add_arguments, workers_of
 from signalbox.worker.handlers import Handler, is_async
+from signalbox.worker.serving import run
 
 
 class Command(BaseCommand):
@@ -27,9 +28,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             options.setdefault("bodies", "queues.bodies:store")
-            worker = worker_of(dsn(), options, environment=f"{__name__}:in_django")
+            workers = workers_of(dsn(), options, environment=f"{__name__}:in_django")
             connections.close_all()  # the worker has its own, and its children have theirs
-            worker.run()
+            run(workers)
         except SignalboxError as error:
             raise CommandError(str(error)) from error
 

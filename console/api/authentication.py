@@ -1,0 +1,66 @@
+"""Who is asking: the API key of a request, and what it may do and see."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from console.api.problems import Problem
+from console.api_keys import Key, LimitExceeded, Unauthorized, admitted, authenticate
+
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="signalbox"'}
+
+
+async def key_of(authorization: str | None) -> Key:
+    """The key that this header names. Raises the problem `unauthorized`."""
+    try:
+        return await authenticate(authorization)
+    except Unauthorized as error:
+        raise Problem("unauthorized", str(error), headers=CHALLENGE) from error
+
+
+@asynccontextmanager
+async def within_limits(key: Key | None) -> AsyncIterator[None]:
+    """Hold a place for one request of the key. Raises the problems `rate-exceeded` and `too-many-connections`."""
+    if key is None:
+        yield
+        return
+    try:
+        async with admitted(key):
+            yield
+    except LimitExceeded as error:
+        raise _too_much(error) from error
+
+
+def _too_much(error: LimitExceeded) -> Problem:
+    return Problem(
+        "rate-exceeded" if error.limit_name == "rate" else "too-many-connections",
+        str(error),
+        headers={"Retry-After": str(max(1, math.ceil(error.retry_after)))},
+        limitName=error.limit_name,
+        limit=error.limit,
+        actual=error.actual,
+        retryAfter=error.retry_after,
+    )
+
+
+class ApiKey:
+    """A route's demand for one scope; what the request is given as `auth` is its key."""
+
+    is_async = True
+    openapi_security_schema = {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key of this installation, made by `manage.py apikey create` or in the console.",
+    }
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+
+    async def __call__(self, request: Any) -> Key:
+        key: Key = request.key
+        if not key.may(self.scope):
+            raise Problem("scope-lacking", f"The key {key.name} lacks the scope {self.scope}.", scope=self.scope)
+        return key

@@ -1,0 +1,20 @@
+"""The client over HTTP: the same verbs, asked of a server. Needs httpx: `pip install signalbox[http]`."""
+
+try:
+    import httpx as _httpx  # noqa: F401 - looked for here, to say what to install
+except ImportError as error:
+    raise ImportError("signalbox.http needs httpx: pip install 'signalbox[http]'") from error
+
+from signalbox.http.async_client import AsyncHttpClient
+from signalbox.http.client import HttpClient
+from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
+
+__all__ = [
+    "AsyncHttpClient",
+    "Forbidden",
+    "HttpClient",
+    "OutcomeUnknown",
+    "RateLimited",
+    "ServerUnavailable",
+    "Unauthorized",
+]

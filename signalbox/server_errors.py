@@ -1,0 +1,48 @@
+"""What a server can answer, or not, that a database cannot; each class's docstring is its default message."""
+# ruff: noqa: N818 - as in signalbox.errors
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from signalbox.errors import SignalboxError
+
+
+class Unauthorized(SignalboxError):
+    """The API key is missing, unknown, expired or revoked."""
+
+
+class Forbidden(SignalboxError):
+    """The API key lacks the scope for this."""
+
+
+class ServerUnavailable(ConnectionError):
+    """The server gave no answer that says what was done: what was asked for may or may not have been done.
+
+    Over HTTP it is what `psycopg.OperationalError` is over the database.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or inspect.cleandoc(type(self).__doc__ or type(self).__name__))
+
+
+class RateLimited(ServerUnavailable):
+    """The API key has used up its rate or its connections; nothing was done. `retry_after` is in seconds."""
+
+    def __init__(self, message: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class OutcomeUnknown(ServerUnavailable):
+    """The answer to a first attempt was lost, and at the second the lease was no longer held.
+
+    Either the first attempt has settled the message, or the lease had ended before. `answers` has what the second
+    attempt said of each receipt handle: what it says is settled, is.
+    """
+
+    def __init__(self, message: str = "", answers: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.answers = dict(answers or {})

@@ -1,0 +1,123 @@
+"""Workers that know a server and no database: the same as over the database, and through its restarts."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.signalbox.workers import eventually, gone, handler_starter, worker_starter
+
+
+@pytest.fixture
+def start_worker(api_address, tmp_path):
+    """Start workers that ask the server, with the key in a file."""
+    url, key = api_address
+    (tmp_path / "key").write_text(f"This is the key:\n{key}\n")
+    with worker_starter(tmp_path, DATABASE_URL="", SIGNALBOX_URL=url) as start:
+        start_handler = handler_starter(start)
+        yield lambda *arguments, **options: start_handler(*arguments, api_key_file=tmp_path / "key", **options)
+
+
+def test_runs_and_acks(client, queue, notes, start_worker, held):
+    ids = client.send_batch(queue, [notes.payload()] * 20)
+    start_worker(queue, "record", concurrency=2, prefetch=10)
+    eventually(lambda: held(queue) == 0)
+    assert sorted(line[1] for line in notes.lines) == ids
+
+
+def test_a_message_that_comes_later_is_found(client, queue, notes, start_worker, held):
+    worker = start_worker(queue, "record")
+    eventually(worker.children)
+    client.send(queue, notes.payload())
+    eventually(lambda: held(queue) == 0)
+
+
+def test_results_and_states_are_kept(client, queue, notes, start_worker):
+    message_id = client.send(queue, notes.payload(steps=3))
+    start_worker(queue, "go_step_by_step", keep_results=True)
+    assert client.wait_settled(message_id, timeout=120).result == {"steps": [1, 2, 3]}
+
+
+class TestFailures:
+    def test_poison_becomes_a_dead_letter_with_its_stack(self, client, make_queue, notes, start_worker, dead_letter):
+        queue = make_queue(max_receives=2, backoff_base_seconds=0.1)
+        message_id = client.send(queue, notes.payload(customer=7))
+        start_worker(queue, "poison")
+        reason, error_class, error, details, receive_count = eventually(lambda: dead_letter(message_id))
+        assert (reason, error_class, receive_count) == ("runtime_error", "KeyError", 2)
+        assert "no such customer" in error
+        assert 'handlers.py", line' in details
+
+    def test_a_busy_loop_is_really_stopped(self, client, queue, notes, start_worker, failures):
+        message_id = client.send(queue, notes.payload())
+        start_worker(queue, "spin", task_timeout=3)
+        pid = eventually(lambda: notes.said("began"))[0][3]
+        (reason, error_class, _, _), *_ = eventually(lambda: failures(message_id))
+        assert (reason, error_class) == ("lock_expired", "TaskTimeout")
+        eventually(lambda: gone(pid))
+
+
+class TestLeases:
+    def test_a_run_whose_lease_is_lost_is_stopped(self, client, queue, notes, start_worker):
+        client.send(queue, notes.payload())
+        start_worker(queue, "spin", heartbeat=1)
+        pid = eventually(lambda: notes.said("began"))[0][3]
+        assert client.purge(queue, states=["leased"]) == 1
+        eventually(lambda: gone(pid))
+
+    def test_a_killed_workers_message_comes_back(self, client, queue, notes, start_worker, held, let_leases_end):
+        client.send(queue, notes.payload())
+        worker = start_worker(queue, "spin")
+        pid = eventually(lambda: notes.said("began"))[0][3]
+        worker.process.kill()
+        eventually(lambda: gone(pid))
+        let_leases_end(queue)
+        start_worker(queue, "record")
+        eventually(lambda: held(queue) == 0)
+        assert [line[2] for line in notes.said("ran")] == [2]
+
+
+class TestStopping:
+    def test_a_signal_lets_runs_finish_and_gives_back_the_rest(self, client, queue, notes, start_worker, held):
+        client.send_batch(queue, [notes.payload()] * 3)
+        worker = start_worker(queue, "wait_for_gate", prefetch=2)
+        eventually(lambda: notes.said("began"))
+        worker.tell(signal.SIGTERM)
+        eventually(lambda: "Stopping" in worker.log.read_text())
+        notes.open_gate()
+        assert worker.wait() == 0
+        assert len(notes.said("ended")) == 1
+        assert len(client.receive(queue, 10)) == 2
+
+    def test_an_idle_worker_stops(self, queue, start_worker):
+        worker = start_worker(queue, "record")
+        eventually(worker.children)
+        worker.tell(signal.SIGTERM)
+        assert worker.wait() == 0
+
+    def test_a_missing_queue_ends_the_worker(self, start_worker):
+        worker = start_worker("nowhere", "record")
+        assert worker.wait() == 1
+        assert "nowhere" in worker.log.read_text()
+
+    def test_a_key_that_is_none_ends_the_worker(self, queue, start_worker, tmp_path):
+        (tmp_path / "key").write_text("sbx_mistyped.key")
+        worker = start_worker(queue, "record")
+        assert worker.wait() == 1
+        assert "key" in worker.log.read_text().splitlines()[-1]
+
+
+def test_announces_itself(queue, start_worker, connection):
+    start_worker(queue, "record", consumer="the worker")
+
+    def announced():
+        connection.rollback()
+        return connection.execute(
+            "select details from signalbox.consumer join signalbox.queue using (queue_id)"
+            " where name = %s and consumer = 'the worker' and details ? 'pid'",
+            [queue],
+        ).fetchone()
+
+    (details,) = eventually(announced)
+    assert details["handler"] == "tests.signalbox.handlers:record"
