@@ -226,6 +226,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "keep_live_bodies": ("signalbox.keep_live_bodies(%(segment)s) >= 3", True),
     "lower_floors": ("signalbox.lower_floors(%(token)s, 0)", True),
     "mark_floor": ("(signalbox.mark_floor(%(token)s)).mark", NUMBER),
+    "message_story": ("(signalbox.message_story(%(message_id)s)).deliveries", []),
     "message_outcome": ("(signalbox.message_outcome(%(message_id)s)).status", "pending"),
     "nack": ("signalbox.nack(%(handle)s)", "retry"),
     "oldest_visible_at": ("signalbox.oldest_visible_at(%(queue_id)s) < clock_timestamp()", True),
