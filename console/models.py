@@ -1,9 +1,10 @@
-"""No table: the anchor of the console's permissions."""
+"""The anchor of the console's permissions, which has no table, and the API keys, whose table is told of elsewhere."""
 
 from __future__ import annotations
 
 from django.db import models
 
+from console.api_keys.models import ApiKey as ApiKey
 from console.roles import PERMISSIONS
 
 

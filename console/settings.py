@@ -268,6 +268,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": ["stderr"], "level": LOG_LEVEL, "propagate": False},
+        "psycopg.pool": {"level": "WARNING"},  # it would tell of every connection that is borrowed
         "uvicorn": {"handlers": ["stderr"], "propagate": False},
         "uvicorn.access": {"handlers": ["stderr"], "filters": ["without_query"], "propagate": False},
     },
@@ -306,6 +307,10 @@ APPROVAL_REDRIVE_MESSAGES = env_number("APPROVAL_REDRIVE_MESSAGES", 0, low=0, hi
 APPROVAL_DELETE_MESSAGES = env_number("APPROVAL_DELETE_MESSAGES", 0, low=0, high=1_000_000_000)
 APPROVAL_UNDO_MESSAGES = env_number("APPROVAL_UNDO_MESSAGES", 0, low=0, high=1_000_000_000)
 APPROVAL_HOURS = env_number("APPROVAL_HOURS", 24, low=1, high=720)
+
+# The HTTP API.
+API_MAX_BODY_BYTES = env_number("API_MAX_BODY_BYTES", 10_000_000, low=1_000, high=1_000_000_000)
+API_DATABASE_CONNECTIONS = env_number("API_DATABASE_CONNECTIONS", 10, low=1, high=1_000)
 
 METRICS_TOKEN = env_text("METRICS_TOKEN", "")
 METRICS_MAX_SERIES = env_number("METRICS_MAX_SERIES", 200_000, low=1, high=100_000_000)

@@ -1,8 +1,10 @@
 from collections.abc import Iterator
 
 import pytest
-from django.core.management import CommandError
+from django.contrib.auth.models import Group, Permission
+from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from console.management.commands.migrate import create_schema
 
@@ -36,3 +38,28 @@ def test_everything_of_django_lives_in_our_schema_too(db: None) -> None:
         cursor.execute("select distinct schemaname from pg_tables where tablename like any(array['django%', 'auth%'])")
 
         assert cursor.fetchall() == [("signalbox",)]
+
+
+def test_a_database_of_before_api_keys_gets_them_and_keeps_who_may_what(db: None) -> None:
+    """The console had no migrations, and its permissions were there."""
+    MigrationExecutor(connection).migrate([("console", None)])
+    assert "api_key" not in connection.introspection.table_names()
+    held = held_permissions()
+
+    call_command("migrate", verbosity=0)
+
+    assert "api_key" in connection.introspection.table_names()
+    assert held_permissions() == held
+    assert len(held) == 9
+
+
+def held_permissions() -> dict[str, tuple[int, set[str]]]:
+    """Every permission of the console: its id, and the groups that have it."""
+    return {
+        one.codename: (one.pk, set(Group.objects.filter(permissions=one).values_list("name", flat=True)))
+        for one in Permission.objects.filter(content_type__app_label="console")
+    }
+
+
+def test_the_migrations_say_what_the_models_say(db: None) -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)

@@ -1,0 +1,99 @@
+"""The API's own way from ASGI to a view: no sessions, no cookies, no middleware, and no thread.
+
+Django's handler takes a thread for each request, to tell synchronous receivers of its signals that it began and ended,
+and keeps it until the answer is sent. A request that waits for messages would hold it for twenty seconds. Here one is
+a task of the loop and nothing else; what speaks to the database through Django goes by `database.in_thread`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
+from io import BytesIO
+from typing import Any
+
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse
+from django.urls import URLResolver
+from django.urls.exceptions import Resolver404
+from django.urls.resolvers import RegexPattern, ResolverMatch
+
+from console.api.authentication import key_of
+from console.api.bodies import read_body
+from console.api.leaving import ClientGone
+from console.api.problems import Problem, problem_of
+from console.api.routes import PREFIX, api
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+OPEN_TO_ALL = frozenset({f"{PREFIX}openapi.json"})
+OF_THE_CONSOLE = frozenset({f"{PREFIX}docs"})
+HEADERS_OF_ALL = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+
+_resolver = URLResolver(RegexPattern(f"^{PREFIX}"), list(api.urls[0]))
+
+
+def is_for(path: str) -> bool:
+    """Whether this address is the API's; its documentation is a page like others."""
+    return path.startswith(PREFIX) and path not in OF_THE_CONSOLE
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer one request."""
+    head_only = scope["method"] == "HEAD"
+    try:
+        response = await _respond({**scope, "method": "GET"} if head_only else scope, receive)
+    except ClientGone:
+        return
+    except Exception as error:
+        response = problem_of(error).response()
+    await _send(response, send, head_only=head_only)
+
+
+async def _respond(scope: Scope, receive: Receive) -> HttpResponse:
+    """Whoever has no key learns nothing else, and no body is read of a request that has no place to go to."""
+    if settings.HTTPS_ONLY and scope.get("scheme") != "https":
+        raise Problem("https-required", "Send this over HTTPS.")
+    headers = dict(scope["headers"])
+    key = None
+    if scope["path"] not in OPEN_TO_ALL:
+        given = headers.get(b"authorization")
+        key = await key_of(None if given is None else given.decode("latin-1"))
+    route = _route_of(scope["path"])
+    request = _request(scope)
+    request.key = key
+    request.receive = receive
+    request._body = await read_body(headers, receive)
+    response: HttpResponse = await route.func(request, *route.args, **route.kwargs)
+    if response.status_code == 405 and "Allow" in response:
+        allowed = response["Allow"]
+        raise Problem("method-not-allowed", f"This address takes {allowed}.", headers={"Allow": allowed})
+    return response
+
+
+def _route_of(path: str) -> ResolverMatch:
+    try:
+        return _resolver.resolve(path)
+    except Resolver404:
+        raise Problem("not-found", f"There is nothing at {path[:200]!r}.") from None
+
+
+def _request(scope: Scope) -> Any:
+    try:
+        return ASGIRequest(scope, BytesIO())
+    except UnicodeDecodeError:
+        raise Problem("unreadable-request", "The address or a header is not text.") from None
+
+
+async def _send(response: HttpResponse, send: Send, *, head_only: bool) -> None:
+    headers = [(name.encode("ascii"), value.encode("latin-1")) for name, value in response.items()]
+    if response.status_code != HTTPStatus.NO_CONTENT:
+        headers.append((b"content-length", str(len(response.content)).encode()))
+    else:
+        headers = [header for header in headers if header[0].lower() != b"content-type"]
+    headers += HEADERS_OF_ALL
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head_only else response.content})

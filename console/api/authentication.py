@@ -1,0 +1,38 @@
+"""Who is asking: the API key of a request, and what it may do and see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from console.api.problems import Problem
+from console.api_keys import Key, Unauthorized, authenticate
+
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="signalbox"'}
+
+
+async def key_of(authorization: str | None) -> Key:
+    """The key that this header names. Raises the problem `unauthorized`."""
+    try:
+        return await authenticate(authorization)
+    except Unauthorized as error:
+        raise Problem("unauthorized", str(error), headers=CHALLENGE) from error
+
+
+class ApiKey:
+    """A route's demand for one scope; what the request is given as `auth` is its key."""
+
+    is_async = True
+    openapi_security_schema = {  # noqa: RUF012 - Ninja reads it
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key of this installation, made by `manage.py apikey create` or in the console.",
+    }
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+
+    async def __call__(self, request: Any) -> Key:
+        key: Key = request.key
+        if not key.may(self.scope):
+            raise Problem("scope-lacking", f"The key {key.name} lacks the scope {self.scope}.", scope=self.scope)
+        return key

@@ -1,0 +1,94 @@
+"""The API's way to the database: one asynchronous pool for the process, and for the rest of the console's code a thread.
+
+The pool opens at its first use, in the loop that serves requests. What waits for messages holds none of its connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from typing import Any, ParamSpec, TypeVar
+
+import psycopg
+from django.conf import settings
+from django.db import connections
+from psycopg_pool import AsyncConnectionPool
+
+from queues import bodies
+from queues.connections import dsn
+from signalbox import AsyncClient
+from signalbox.connections import is_alive
+
+BORROW_SECONDS = 10.0  # for a connection to come free; whoever waits longer is told to come back
+THREADS = 4  # for calls of the control plane: each has a connection of Django's while it works
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Pool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
+    """A pool that opens itself when it is first asked for a connection."""
+
+    async def getconn(self, timeout: float | None = None) -> psycopg.AsyncConnection[Any]:
+        if not self._opened:
+            await self.open()  # a second call finds it open
+        return await super().getconn(timeout)
+
+
+@cache
+def pool() -> Pool:
+    """The pool of this process. Each statement commits by itself unless a transaction is begun."""
+    return Pool(
+        _dsn,
+        open=False,
+        min_size=1,
+        max_size=settings.API_DATABASE_CONNECTIONS,
+        timeout=BORROW_SECONDS,
+        kwargs={"autocommit": True, "application_name": "signalbox api"},
+        check=_check,
+    )
+
+
+@cache
+def client() -> AsyncClient:
+    """The verbs over the pool, with the store of large bodies."""
+    return AsyncClient(pool(), bodies=bodies.store())
+
+
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call what speaks to the database through Django, in one of a few threads; for calls that do not wait for news."""
+    return await asyncio.get_running_loop().run_in_executor(_threads(), partial(_call, function, *args, **kwargs))
+
+
+async def close() -> None:
+    """Let go of every connection: the process is about to end."""
+    if pool.cache_info().currsize:
+        await pool().close()
+    if _threads.cache_info().currsize:
+        _threads().shutdown(wait=False)
+
+
+async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Leave out what a restart of the server has cut off; looks at the socket and asks nobody."""
+    if not is_alive(connection):
+        raise psycopg.OperationalError("the server has closed this connection")
+
+
+async def _dsn() -> str:
+    """Found in a thread, which may have to start the embedded server."""
+    return await asyncio.to_thread(dsn)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="signalbox-api")
+
+
+def _call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    try:
+        return function(*args, **kwargs)
+    finally:
+        for connection in connections.all(initialized_only=True):
+            connection.close_if_unusable_or_obsolete()

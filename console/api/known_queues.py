@@ -1,0 +1,88 @@
+"""Which queue a name in an address is, and whether a key reaches it; else it does not exist for that key.
+
+Remembered for a second in each process, so that sending and receiving ask nothing more of the database. A receipt
+handle has its queue's id, which is never given to another queue: that is compared with no doubt at all.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from console.api import database
+from console.api.problems import Problem
+from console.api_keys import Key
+
+REMEMBER_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class KnownQueue:
+    """A queue as far as finding it goes; `sources` are the names of those whose dead letters it keeps."""
+
+    queue_id: int
+    name: str
+    tenant: str
+    sources: tuple[str, ...]
+    known_until: float = field(compare=False)
+
+    def is_reached_by(self, key: Key) -> bool:
+        """A dead-letter queue belongs to a key when it or a queue that it serves does."""
+        return any(key.reaches(name, self.tenant) for name in (self.name, *self.sources))
+
+
+async def reached_queue(key: Key, name: str) -> KnownQueue:
+    """The queue of this name. Raises the problem `queue-not-found`, also when the key does not reach it."""
+    queue = await known_queue(name)
+    if queue is None or not queue.is_reached_by(key):
+        raise queue_not_found(name)
+    return queue
+
+
+async def known_queue(name: str) -> KnownQueue | None:
+    """The queue of this name, whoever asks."""
+    queue = _known.get(name)
+    if queue is None or queue.known_until < time.monotonic():
+        queue = await _look_up(name)
+        if queue is None:
+            _known.pop(name, None)
+        else:
+            _known[name] = queue
+    return queue
+
+
+def forget(name: str) -> None:
+    """The queue has changed or is gone."""
+    _known.pop(name, None)
+
+
+def queue_not_found(name: str) -> Problem:
+    """The same words whether there is no such queue or only none for this key."""
+    return Problem("queue-not-found", f"queue {name[:120]!r} does not exist")
+
+
+async def _look_up(name: str) -> KnownQueue | None:
+    if "\x00" in name:
+        return None
+    async with database.pool().connection() as connection:
+        cursor = await connection.execute(_LOOK_UP, {"name": name})
+        row = await cursor.fetchone()
+    if row is None:
+        return None
+    queue_id, tenant, sources = row
+    return KnownQueue(queue_id, name, tenant, tuple(sources), time.monotonic() + REMEMBER_SECONDS)
+
+
+_known: dict[str, KnownQueue] = {}
+
+_LOOK_UP = """
+select q.queue_id, t.name, case when q.is_dead_letter_queue then array(
+    select s.name
+    from signalbox.queue s
+    where s.tenant_id = q.tenant_id and s.queue_id <> q.queue_id
+      and (s.dead_letter_queue = q.name or s.dead_letter_queue is null and s.name || '-dlq' = q.name)
+  ) else '{}' end
+from signalbox.queue q
+join signalbox.tenant t using (tenant_id)
+where q.name = %(name)s
+"""

@@ -1,0 +1,33 @@
+"""Noticing that whoever asked has gone: then nobody waits on their behalf, and no message is leased to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class ClientGone(Exception):  # noqa: N818 - it is what happened
+    """Nobody waits for the answer any more."""
+
+
+async def unless_gone(request: Any, waiting: Coroutine[Any, Any, T]) -> T:
+    """What `waiting` gives. Cancels it and raises ClientGone when the connection is closed before."""
+    work = asyncio.ensure_future(waiting)
+    watch = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        raise ClientGone
+    finally:
+        for task in (work, watch):
+            task.cancel()
+        await asyncio.gather(work, watch, return_exceptions=True)
+
+
+async def _gone(request: Any) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

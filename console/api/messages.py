@@ -1,0 +1,45 @@
+"""/v1/queues/{queue}/messages: the verbs of the engine, one route for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from ninja import Router
+
+from console.api import database, deliveries, sending
+from console.api.answers import answer, message_name, nothing
+from console.api.authentication import ApiKey
+from console.api.deliveries import own_handle
+from console.api.known_queues import reached_queue
+from console.api.wire.messages import Ack, NewMessage, Receive, ReceivedMessages, Sent
+
+router = Router(tags=["messages"])
+
+
+@router.post("", auth=ApiKey("send"), response={202: Sent})
+async def send(request: Any, queue: str, message: NewMessage) -> HttpResponse:
+    """Send one message."""
+    await reached_queue(request.auth, queue)
+    message_id = await database.client().send(queue, message.body, **sending.options(message))
+    return answer(202, {"messageId": message_name(message_id), "sequence": message_id})
+
+
+@router.post(":receive", auth=ApiKey("receive"), response={200: ReceivedMessages})
+async def receive(request: Any, queue: str, wanted: Receive | None = None) -> HttpResponse:
+    """Lease messages that are ready."""
+    wanted = wanted or Receive()
+    await reached_queue(request.auth, queue)
+    messages = await database.client().receive(
+        queue, wanted.max_messages, visibility_timeout=wanted.visibility_timeout_seconds, consumer=wanted.consumer
+    )
+    return answer(200, {"messages": await deliveries.documents(messages)})
+
+
+@router.post("/{segment:receipt_handle}:ack", auth=ApiKey("receive"), response={204: None})
+async def ack(request: Any, queue: str, receipt_handle: str, done: Ack | None = None) -> HttpResponse:
+    """The message is done with."""
+    handle = own_handle(await reached_queue(request.auth, queue), receipt_handle)
+    if not await database.client().ack(handle, result=done.result if done else None):
+        raise deliveries.lease_lost()
+    return nothing()

@@ -1,0 +1,147 @@
+"""How the API says no: every refusal as a problem document of RFC 9457, made here and nowhere else.
+
+A problem's type is an address with a page that explains it. Fields have the names they have on the wire.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+from django.http import HttpResponse
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+
+from console.api.kinds import KINDS
+from console.api.wire.names import wire_field
+from signalbox import (
+    BodyCorrupt,
+    BodyMissing,
+    DeduplicationConflict,
+    InvalidArgument,
+    MessageNotFound,
+    PayloadTooLarge,
+    QueueClosed,
+    QueueNotFound,
+    QuotaExceeded,
+    SignalboxError,
+)
+from signalbox.logs import in_brief
+
+CONTENT_TYPE = "application/problem+json"
+DATABASE_RETRY_SECONDS = 2
+
+logger = logging.getLogger(__name__)
+
+
+class Problem(Exception):  # noqa: N818 - it is the document that is sent
+    """A refusal. `kind` is its slug; `errors` are pairs of a field and what is wrong with it; `members` go along."""
+
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        *,
+        errors: Sequence[tuple[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.kind = KINDS[kind]
+        self.detail = detail
+        self.errors = errors
+        self.headers = dict(headers or {})
+        self.members = members
+
+    @classmethod
+    def of_field(cls, field: str, detail: str, kind: str = "invalid-argument") -> Problem:
+        """One field is wrong."""
+        return cls(kind, detail, errors=[(field, detail)])
+
+    def document(self) -> dict[str, Any]:
+        """The problem as it is sent."""
+        document = {
+            "type": f"/problems/{self.kind.slug}",
+            "title": self.kind.title,
+            "status": self.kind.status,
+            "detail": self.detail,
+        }
+        if self.errors:
+            document["errors"] = [{"field": field, "detail": detail} for field, detail in self.errors]
+        return document | self.members
+
+    def response(self) -> HttpResponse:
+        """The whole answer."""
+        text = json.dumps(self.document(), separators=(",", ":"))
+        return HttpResponse(text, content_type=CONTENT_TYPE, status=self.kind.status, headers=self.headers)
+
+
+def problem_of(error: Exception) -> Problem:
+    """The problem that an error is. What nobody foresaw is logged, and its text is shown to nobody."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, SignalboxError):
+        return _of_engine(error)
+    if isinstance(error, psycopg.OperationalError | PoolTimeout | PoolClosed | TooManyRequests):
+        logger.warning("a request of the API found no database: %s", in_brief(error))
+        return Problem(
+            "database-away",
+            "The database cannot be reached at the moment. What was asked for may or may not have been done.",
+            headers={"Retry-After": str(DATABASE_RETRY_SECONDS)},
+            retryAfter=DATABASE_RETRY_SECONDS,
+        )
+    logger.error("a request of the API failed", exc_info=error)
+    return Problem("internal-error", "Something went wrong on this side. It has been logged.")
+
+
+def _of_engine(error: SignalboxError) -> Problem:
+    detail = in_wire_words(str(error))
+    match error:
+        case QueueNotFound() | MessageNotFound():
+            return Problem("queue-not-found" if isinstance(error, QueueNotFound) else "message-not-found", detail)
+        case InvalidArgument():
+            field = wire_field(error.field or "")
+            return Problem("invalid-argument", detail, errors=[(field, detail)] if field else ())
+        case PayloadTooLarge():
+            return Problem("payload-too-large", detail, errors=[("body", detail)])
+        case DeduplicationConflict():
+            first = error.first_message_id
+            members = {"firstMessageId": f"msg_{first}"} if first else {}
+            return Problem("deduplication-conflict", detail, errors=[("deduplicationKey", detail)], **members)
+        case QueueClosed():
+            return Problem("queue-closed", detail)
+        case QuotaExceeded():
+            return _of_quota(error, detail)
+        case BodyMissing() | BodyCorrupt():
+            return Problem("body-unavailable", detail)
+    logger.error("a request of the API was refused in a way that is not for it", exc_info=error)
+    return Problem("internal-error", "Something went wrong on this side. It has been logged.")
+
+
+def _of_quota(error: QuotaExceeded, detail: str) -> Problem:
+    headers = {}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    return Problem(
+        "quota-exceeded",
+        detail,
+        headers=headers,
+        reason=error.reason,
+        limitName=wire_field(error.field or ""),
+        limit=error.limit,
+        actual=error.actual,
+        retryAfter=error.retry_after,
+        scope=error.scope,
+    )
+
+
+def in_wire_words(text: str) -> str:
+    """The engine's sentence with the names that fields have on the wire."""
+    return _ENGINE_WORD.sub(lambda found: wire_field(found[0]), text)
+
+
+_ENGINE_WORD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|\bpayloads?\b")

@@ -1,0 +1,58 @@
+"""Every address of the API, and what becomes of an error in any of them."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import register_converter
+from django.urls.converters import StringConverter
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from console.api import messages
+from console.api.answers import answer
+from console.api.faults import invalid
+from console.api.parsing import StrictParser
+from console.api.problems import Problem, problem_of
+
+
+class SegmentConverter(StringConverter):
+    """Part of an address up to a slash, or to the colon before a verb."""
+
+    regex = "[^/:]+"
+
+
+PREFIX = "/v1/"
+
+register_converter(SegmentConverter, "segment")
+
+api = NinjaAPI(
+    title="Signalbox",
+    version="1",
+    description="A durable message queue inside PostgreSQL.",
+    docs_url=None,
+    openapi_url=None,
+    parser=StrictParser(),
+    urls_namespace="api",
+)
+api.add_router("/queues/{segment:queue}/messages", messages.router)
+
+
+@api.exception_handler(Exception)
+def refuse(_: HttpRequest, error: Exception) -> HttpResponse:
+    """Every error of a route, as a problem document."""
+    if isinstance(error, ValidationError):
+        return invalid(error.errors).response()
+    if isinstance(error, HttpError):
+        known = error.__cause__
+        return (known if isinstance(known, Problem) else Problem("unreadable-request", str(error))).response()
+    return problem_of(error).response()
+
+
+for known in (ValidationError, HttpError):
+    api.add_exception_handler(known, refuse)
+
+
+@api.get("/openapi.json", include_in_schema=False)
+async def openapi(_: HttpRequest) -> HttpResponse:
+    """The description of the API, as OpenAPI 3.1."""
+    return answer(200, api.get_openapi_schema(path_prefix=PREFIX.removeprefix("/")))

@@ -1,0 +1,157 @@
+"""Is this key good? Asked by every request, so mostly answered from memory, and never by a thread.
+
+What the database said is believed for `FRESH_SECONDS`: a key that is revoked elsewhere works for at most so long. Where
+the revocation happens in this very process, it is forgotten at once. Only keys whose secret was right are
+remembered, so that strangers fill no memory; of many requests with one key, one asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from asgiref.sync import sync_to_async
+
+from console.api_keys import tokens
+from console.api_keys.key import Key
+from console.api_keys.tokens import Token, Unauthorized
+from queues.connections import dsn
+from signalbox.logs import in_brief
+
+FRESH_SECONDS = 5.0
+NOTE_USE_SECONDS = 60.0
+MOST_REMEMBERED = 10_000
+
+LOOK_UP = """
+select
+  k.secret_hash,
+  k.api_key_id,
+  k.name,
+  k.scopes,
+  k.tenant_name,
+  k.queue_prefix,
+  k.rate_per_second,
+  k.max_connections,
+  k.revoked_at is not null as revoked,
+  extract(epoch from k.expires_at - clock_timestamp())::double precision as seconds_left
+from signalbox.api_key k
+where k.identifier = %s
+"""
+NOTE_USE = """
+update signalbox.api_key
+set last_used_at = clock_timestamp()
+where api_key_id = %s and (last_used_at is null or last_used_at < clock_timestamp() - make_interval(secs => %s))
+"""
+
+logger = logging.getLogger(__name__)
+
+Connections = Callable[[], AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the database said of a key whose secret was right. Times are those of the process's own clock."""
+
+    key: Key
+    revoked: bool
+    expires_at: float
+    stale_at: float
+
+
+class Doorkeeper:
+    """The keys that one process has seen lately."""
+
+    def __init__(self, connections: Connections, clock: Callable[[], float] = time.monotonic) -> None:
+        self._connections = connections
+        self._clock = clock
+        self._answers: OrderedDict[Token, Answer] = OrderedDict()
+        self._asking: dict[Token, asyncio.Task[Answer | None]] = {}
+        self._uses_noted_at: dict[int, float] = {}
+        self._noting: set[asyncio.Task[None]] = set()
+
+    async def authenticate(self, authorization: str | None) -> Key:
+        """The key of a request by its Authorization header. Raises `Unauthorized`, which says why."""
+        token = tokens.read(authorization)
+        answer = self._remembered(token) or await self._asked(token)
+        if answer is None:
+            raise Unauthorized("This API key is not known.")
+        if answer.revoked:
+            raise Unauthorized(f"The API key {answer.key.name} is revoked.")
+        if answer.expires_at <= self._clock():
+            raise Unauthorized(f"The API key {answer.key.name} has expired.")
+        self._note_use(answer.key)
+        return answer.key
+
+    def forget(self) -> None:
+        """Ask the database anew about every key. From any thread."""
+        self._answers.clear()
+
+    def _remembered(self, token: Token) -> Answer | None:
+        answer = self._answers.get(token)
+        return answer if answer is not None and self._clock() < answer.stale_at else None
+
+    async def _asked(self, token: Token) -> Answer | None:
+        """One asks for all who want to know the same; one that gives up waiting does not stop it."""
+        asking = self._asking.get(token)
+        if asking is None or asking.get_loop() is not asyncio.get_running_loop():
+            asking = self._asking[token] = asyncio.create_task(self._ask(token))
+            asking.add_done_callback(lambda _: self._asking.pop(token, None))
+        return await asyncio.shield(asking)
+
+    async def _ask(self, token: Token) -> Answer | None:
+        asked_at = self._clock()  # what is true by the time the answer comes may have changed on its way
+        async with self._connections() as connection:
+            row = await (await connection.execute(LOOK_UP, [token.identifier])).fetchone()
+        if row is None or not hmac.compare_digest(bytes(row[0]), token.secret_hash):
+            return None
+        _, key_id, name, scopes, tenant, prefix, rate, most, revoked, seconds_left = row
+        answer = Answer(
+            key=Key(key_id, name, frozenset(scopes), tenant, prefix, rate, most),
+            revoked=revoked,
+            expires_at=float("inf") if seconds_left is None else asked_at + seconds_left,
+            stale_at=asked_at + FRESH_SECONDS,
+        )
+        self._remember(token, answer)
+        return answer
+
+    def _remember(self, token: Token, answer: Answer) -> None:
+        self._answers[token] = answer
+        self._answers.move_to_end(token)
+        while len(self._answers) > MOST_REMEMBERED:
+            self._answers.popitem(last=False)
+
+    def _note_use(self, key: Key) -> None:
+        """At most once a minute, behind the request's back."""
+        now = self._clock()
+        if now < self._uses_noted_at.get(key.key_id, -NOTE_USE_SECONDS) + NOTE_USE_SECONDS:
+            return
+        self._uses_noted_at[key.key_id] = now
+        noting = asyncio.create_task(self._write_use(key.key_id))
+        self._noting.add(noting)  # the loop itself would let go of it
+        noting.add_done_callback(self._noting.discard)
+
+    async def _write_use(self, key_id: int) -> None:
+        try:
+            async with self._connections() as connection:
+                await connection.execute(NOTE_USE, [key_id, NOTE_USE_SECONDS])
+        except psycopg.Error as error:
+            self._uses_noted_at.pop(key_id, None)
+            logger.warning("the use of an API key could not be noted: %s", in_brief(error))
+
+
+@asynccontextmanager
+async def _connection() -> Any:
+    async with await psycopg.AsyncConnection.connect(await sync_to_async(dsn)(), autocommit=True) as connection:
+        yield connection
+
+
+doorkeeper = Doorkeeper(_connection)
+authenticate = doorkeeper.authenticate

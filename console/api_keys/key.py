@@ -1,0 +1,46 @@
+"""What a request may do whose key was good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Scope -> what it allows, as a sentence says it after "may".
+SCOPES = {
+    "send": "send messages",
+    "receive": "receive messages, acknowledge and reject them, hold them longer, announce a consumer",
+    "read": "see queues, their settings and numbers, and what became of a message",
+    "peek": "read messages without taking them",
+    "redrive": "send dead letters again, and steer that",
+    "purge": "purge messages",
+    "configure": "create, change and delete queues",
+}
+ALL = "*"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One API key as requests see it: of `tenant` (None: any), for queues whose name begins with `prefix`.
+
+    `rate` is in requests per second, `connections` how many requests may be under way at once; None is no limit.
+    """
+
+    key_id: int
+    name: str
+    scopes: frozenset[str]
+    tenant: str | None
+    prefix: str
+    rate: float | None
+    connections: int | None
+
+    def may(self, scope: str) -> bool:
+        """Whether the key has this scope."""
+        return ALL in self.scopes or scope in self.scopes
+
+    def reaches(self, queue_name: str, tenant: str) -> bool:
+        """Whether a queue of this name and tenant exists for the key."""
+        return self.tenant in (None, tenant) and queue_name.startswith(self.prefix)
+
+    @property
+    def actor(self) -> str:
+        """How the audit names it; no person's name has a colon."""
+        return f"key:{self.name}"

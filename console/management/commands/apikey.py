@@ -1,0 +1,122 @@
+"""manage.py apikey create | list | revoke: keys for the HTTP API, from a terminal."""
+
+import json
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from console.api_keys import SCOPES, keeping
+from console.api_keys.models import ApiKey
+from dlq.filters.readings import MisreadError, duration
+from queues.errors import InvalidArgument
+
+ACTOR = "manage.py"
+MOST_LISTED = 1_000
+
+
+class Command(BaseCommand):
+    help = "Make keys for the HTTP API, list them, revoke one."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        create = verbs.add_parser("create", help="make a key, and print it, once, as the last line")
+        create.add_argument("name", nargs="?", help="what its holder is called in lists and in the audit")
+        create.add_argument(
+            "--scopes", nargs="+", required=True, metavar="SCOPE", help=f"{', '.join(SCOPES)}; * or all is all of them"
+        )
+        create.add_argument("--tenant", help="only queues of this tenant (default: of all)")
+        create.add_argument("--prefix", default="", help="only queues whose name begins so (default: all)")
+        create.add_argument(
+            "--expires", metavar="TIME", help="how long it works, such as 12h or 90d (default: for good)"
+        )
+        create.add_argument("--rate", type=float, metavar="N", help="requests per second (default: no limit)")
+        create.add_argument(
+            "--connections", type=int, metavar="N", help="requests at the same time (default: no limit)"
+        )
+        create.add_argument("--reason", default="", help="kept in the audit")
+        verbs.add_parser("list", help="every key, the newest first").add_argument("--json", action="store_true")
+        revoke = verbs.add_parser("revoke", help="make a key useless, for good")
+        revoke.add_argument("key", metavar="NAME|ID")
+        revoke.add_argument("--reason", default="", help="kept in the audit")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            getattr(self, f"_{options['verb']}")(options)
+        except InvalidArgument as error:
+            raise CommandError(f"--{error.field}: {error}" if error.field != "name" else str(error)) from error
+
+    def _create(self, options: dict[str, Any]) -> None:
+        name, scopes = _name_and_scopes(options)
+        made = keeping.create(
+            name,
+            scopes,
+            actor=ACTOR,
+            tenant=options["tenant"],
+            prefix=options["prefix"],
+            expires_in=_life(options["expires"]),
+            rate=options["rate"],
+            connections=options["connections"],
+            reason=options["reason"],
+        )
+        self.stdout.write(_line(made.row))
+        self.stdout.write("This is the key. It is not kept, and cannot be shown again:")
+        self.stdout.write(made.text)
+
+    def _list(self, options: dict[str, Any]) -> None:
+        rows = ApiKey.objects.order_by("-api_key_id")[:MOST_LISTED]
+        if options["json"]:
+            self.stdout.write(json.dumps([_as_json(row) for row in rows], indent=2))
+            return
+        for row in rows:
+            self.stdout.write(_line(row))
+
+    def _revoke(self, options: dict[str, Any]) -> None:
+        row = keeping.find(options["key"])
+        if row is None:
+            raise CommandError(f"there is no API key {options['key']!r}: manage.py apikey list has them")
+        if not keeping.revoke(row.pk, actor=ACTOR, reason=options["reason"]):
+            raise CommandError(f"nothing was changed: the API key {row.name} was revoked already")
+        self.stdout.write(f"revoked {row.pk} {row.name}")
+
+
+def _name_and_scopes(options: dict[str, Any]) -> tuple[str, list[str]]:
+    """A name that stands behind the scopes is taken for one of them, so it is the last."""
+    name, scopes = options["name"], list(options["scopes"])
+    if name is None and len(scopes) > 1:
+        name = scopes.pop()
+    if name is None:
+        raise CommandError("name is missing: manage.py apikey create NAME --scopes SCOPE,...")
+    return name, scopes
+
+
+def _life(text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    try:
+        return duration(text)
+    except MisreadError as error:
+        raise CommandError(f"--expires is {text!r}: it must be {error}") from error
+
+
+def _line(row: ApiKey) -> str:
+    limits = [f"{row.rate_per_second:g}/s"] if row.rate_per_second else []
+    limits += [f"{row.max_connections} at once"] if row.max_connections else []
+    return "  ".join(
+        [
+            f"{row.pk} {row.name} {row.state}",
+            f"scopes {','.join(row.scopes)}",
+            f"tenant {row.tenant_name or 'any'}",
+            f"queues {row.queue_prefix}*",
+            f"expires {row.expires_at.isoformat(timespec='minutes') if row.expires_at else 'never'}",
+            f"used {row.last_used_at.isoformat(timespec='minutes') if row.last_used_at else 'never'}",
+            *limits,
+        ]
+    )
+
+
+def _as_json(row: ApiKey) -> dict[str, Any]:
+    times = ("created_at", "revoked_at", "last_used_at")
+    told = {name: moment.isoformat() if (moment := getattr(row, name)) else None for name in times}
+    return row.summary() | {"state": row.state, "created_by": row.created_by, "revoked_by": row.revoked_by} | told
