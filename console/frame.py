@@ -124,7 +124,7 @@ class Frame:
         yield self._entry("Audit", "audit", ("audit",), 0, "", "")
         if not self.denied["administer"]:
             yield self._entry("Masking", "masking", ("masking",), 0, "", "")
-            yield self._entry("People", "people", ("people", "person"), 0, "", "")
+            yield self._entry("People", "people", ("people", "person", "api"), 0, "", "")
 
     def _entry(self, label: str, name: str, nouns: tuple[str, ...], count: int, words: str, badge: str) -> Entry:
         match = self.request.resolver_match

@@ -9,6 +9,7 @@ from django.urls import include, path, register_converter
 from console import live
 from console.pages import (
     alerts,
+    api_keys,
     approvals,
     audit,
     bodies,
@@ -190,6 +191,8 @@ urlpatterns = [
     path("masking/<row:rule_id>/remove", masking.remove, name="masking_remove"),
     path("people", people.browse, name="people"),
     path("people/<row:person_id>", people.change, name="person"),
+    path("api-keys", api_keys.browse, name="api_keys"),
+    path("api-keys/<row:key_id>/revoke", api_keys.revoke, name="api_key_revoke"),
     path("healthz", health.healthz, name="healthz"),
     path("metrics", metrics.metrics, name="metrics"),
     path("metrics/queues", metrics.queues, name="metrics_queues"),

@@ -18,7 +18,7 @@ from signalbox.connections import check_claim, check_wait
 from signalbox.errors import translated
 from signalbox.long_polls import receive_waiting_async
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
-from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
+from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions, Statement
 from signalbox.tracing import received
 from signalbox.waiting import SettledWait
 
@@ -42,6 +42,13 @@ class AsyncClient:
     async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
         return await self._send(statements.send_batch(queue, payloads, options))
+
+    async def send_each(self, queue: str, messages: Sequence[tuple[object, SendOptions]]) -> list[int | Refused]:
+        """Send up to 1,000 messages, each for itself: its id, or the error that `send` would have raised for it.
+
+        Each is a payload and what is said of it. One transaction; an unknown or closed queue is raised.
+        """
+        return await self._send(statements.send_each(queue, messages))
 
     async def receive(
         self,
@@ -125,6 +132,10 @@ class AsyncClient:
         `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
         """
         return await self._run(statements.nack(receipt, options))
+
+    async def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
+        """Many failed deliveries in one statement; for each receipt, in order, what `nack` returns."""
+        return await self._run(statements.nack_batch(nacks))
 
     async def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
         """Let the lease end `seconds` from now; its new deadline, or None when it was no longer held.

@@ -16,7 +16,7 @@ from signalbox.connections import Source, check_claim, check_wait, connections_o
 from signalbox.errors import translated
 from signalbox.long_polls import receive_waiting
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
-from signalbox.statements import BatchOptions, NackOptions, SendOptions, Statement
+from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions, Statement
 from signalbox.tracing import received
 from signalbox.waiting import SettledWait
 
@@ -47,6 +47,13 @@ class Client:
     def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
         """Send many messages, all or none; their ids in the order of the payloads."""
         return self._send(statements.send_batch(queue, payloads, options))
+
+    def send_each(self, queue: str, messages: Sequence[tuple[object, SendOptions]]) -> list[int | Refused]:
+        """Send up to 1,000 messages, each for itself: its id, or the error that `send` would have raised for it.
+
+        Each is a payload and what is said of it. One transaction; an unknown or closed queue is raised.
+        """
+        return self._send(statements.send_each(queue, messages))
 
     def receive(
         self,
@@ -128,6 +135,10 @@ class Client:
         `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
         """
         return self._run(statements.nack(receipt, options))
+
+    def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
+        """Many failed deliveries in one statement; for each receipt, in order, what `nack` returns."""
+        return self._run(statements.nack_batch(nacks))
 
     def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
         """Let the lease end `seconds` from now; its new deadline, or None when it was no longer held.

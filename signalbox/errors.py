@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import psycopg
 
@@ -112,10 +113,25 @@ class OpenTransaction(SignalboxError):
     """
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the database says of a refusal."""
+
+    message: str
+    detail: str | None = None
+    column: str | None = None
+
+
 def translate(error: psycopg.Error) -> SignalboxError | psycopg.Error:
     """The error of this tree that `error` stands for, or `error` itself when it is none of ours."""
     build = _BY_SQLSTATE.get(error.sqlstate or "")
-    return build(error) if build else error
+    diag = error.diag
+    return build(Said(diag.message_primary or "", diag.message_detail, diag.column_name)) if build else error
+
+
+def refusal_of(sqlstate: str, message: str, detail: str | None = None, column: str | None = None) -> SignalboxError:
+    """The error of this tree for a refusal that came as a row and not as an error."""
+    return _BY_SQLSTATE[sqlstate](Said(message, detail, column))
 
 
 @contextmanager
@@ -130,39 +146,35 @@ def translated() -> Iterator[None]:
         raise known from error
 
 
-def _message(error: psycopg.Error) -> str:
-    return error.diag.message_primary or ""
+def _invalid_argument(said: Said) -> InvalidArgument:
+    return InvalidArgument(said.message, field=said.column)
 
 
-def _invalid_argument(error: psycopg.Error) -> InvalidArgument:
-    return InvalidArgument(_message(error), field=error.diag.column_name)
-
-
-def _unstorable_payload(error: psycopg.Error) -> InvalidArgument:
-    detail = error.diag.message_detail or _message(error)
+def _unstorable_payload(said: Said) -> InvalidArgument:
+    detail = said.detail or said.message
     return InvalidArgument(f"The payload is not JSON that PostgreSQL can store: {detail}", field="payload")
 
 
-def _unstorable_text(error: psycopg.Error) -> InvalidArgument:
-    return InvalidArgument(f"PostgreSQL cannot store this text: {_message(error)}")
+def _unstorable_text(said: Said) -> InvalidArgument:
+    return InvalidArgument(f"PostgreSQL cannot store this text: {said.message}")
 
 
-def _deduplication_conflict(error: psycopg.Error) -> DeduplicationConflict:
-    named = re.search(r"\d+", error.diag.message_detail or "")
-    return DeduplicationConflict(_message(error), first_message_id=int(named[0]) if named else None)
+def _deduplication_conflict(said: Said) -> DeduplicationConflict:
+    named = re.search(r"\d+", said.detail or "")
+    return DeduplicationConflict(said.message, first_message_id=int(named[0]) if named else None)
 
 
-def _quota_exceeded(error: psycopg.Error) -> QuotaExceeded:
-    return QuotaExceeded(_message(error), **json.loads(error.diag.message_detail or "{}"), field=error.diag.column_name)
+def _quota_exceeded(said: Said) -> QuotaExceeded:
+    return QuotaExceeded(said.message, **json.loads(said.detail or "{}"), field=said.column)
 
 
-_BY_SQLSTATE: dict[str, Callable[[psycopg.Error], SignalboxError]] = {
+_BY_SQLSTATE: dict[str, Callable[[Said], SignalboxError]] = {
     "SB400": _invalid_argument,
-    "SB404": lambda error: QueueNotFound(_message(error)),
+    "SB404": lambda said: QueueNotFound(said.message),
     "SB409": _deduplication_conflict,
-    "SB413": lambda error: PayloadTooLarge(_message(error)),
-    "SB423": lambda error: QueueClosed(_message(error)),
-    "SB425": lambda error: WrongIsolation(_message(error)),
+    "SB413": lambda said: PayloadTooLarge(said.message),
+    "SB423": lambda said: QueueClosed(said.message),
+    "SB425": lambda said: WrongIsolation(said.message),
     "SB429": _quota_exceeded,
     "22P02": _unstorable_payload,  # not JSON, or a lone surrogate
     "22P05": _unstorable_payload,  # \u0000

@@ -1,4 +1,4 @@
-"""Answers, as fast as they are simple: what they hold is made here from the engine's own values, so nothing checks it."""
+"""Answers, as fast as they are simple: they are made of the engine's own values, and nothing checks them again."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from django.urls import URLResolver
 from django.urls.exceptions import Resolver404
 from django.urls.resolvers import RegexPattern, ResolverMatch
 
-from console.api.authentication import key_of
+from console.api.authentication import key_of, within_limits
 from console.api.bodies import read_body
 from console.api.leaving import ClientGone
 from console.api.problems import Problem, problem_of
@@ -66,8 +66,9 @@ async def _respond(scope: Scope, receive: Receive) -> HttpResponse:
     request = _request(scope)
     request.key = key
     request.receive = receive
-    request._body = await read_body(headers, receive)
-    response: HttpResponse = await route.func(request, *route.args, **route.kwargs)
+    async with within_limits(key):
+        request._body = await read_body(headers, receive)
+        response: HttpResponse = await route.func(request, *route.args, **route.kwargs)
     if response.status_code == 405 and "Allow" in response:
         allowed = response["Allow"]
         raise Problem("method-not-allowed", f"This address takes {allowed}.", headers={"Allow": allowed})

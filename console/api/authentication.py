@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from console.api.problems import Problem
-from console.api_keys import Key, Unauthorized, authenticate
+from console.api_keys import Key, LimitExceeded, Unauthorized, admitted, authenticate
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="signalbox"'}
 
@@ -18,11 +21,36 @@ async def key_of(authorization: str | None) -> Key:
         raise Problem("unauthorized", str(error), headers=CHALLENGE) from error
 
 
+@asynccontextmanager
+async def within_limits(key: Key | None) -> AsyncIterator[None]:
+    """Hold a place for one request of the key. Raises the problems `rate-exceeded` and `too-many-connections`."""
+    if key is None:
+        yield
+        return
+    try:
+        async with admitted(key):
+            yield
+    except LimitExceeded as error:
+        raise _too_much(error) from error
+
+
+def _too_much(error: LimitExceeded) -> Problem:
+    return Problem(
+        "rate-exceeded" if error.limit_name == "rate" else "too-many-connections",
+        str(error),
+        headers={"Retry-After": str(max(1, math.ceil(error.retry_after)))},
+        limitName=error.limit_name,
+        limit=error.limit,
+        actual=error.actual,
+        retryAfter=error.retry_after,
+    )
+
+
 class ApiKey:
     """A route's demand for one scope; what the request is given as `auth` is its key."""
 
     is_async = True
-    openapi_security_schema = {  # noqa: RUF012 - Ninja reads it
+    openapi_security_schema = {
         "type": "http",
         "scheme": "bearer",
         "description": "An API key of this installation, made by `manage.py apikey create` or in the console.",

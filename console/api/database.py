@@ -1,6 +1,6 @@
-"""The API's way to the database: one asynchronous pool for the process, and for the rest of the console's code a thread.
+"""The API's way to the database: an asynchronous pool for the process, and a few threads for what is Django's.
 
-The pool opens at its first use, in the loop that serves requests. What waits for messages holds none of its connections.
+The pool opens at its first use, in the loop that serves requests. What waits for messages holds no connection of it.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ async def documents(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def own_handle(queue: KnownQueue, handle: str, field: str = "receiptHandle") -> str:
-    """The handle, if it is of this queue. Raises problems: a malformed one is invalid, one of another queue not found."""
+    """The handle, if it is of this queue. Raises a problem: one of another queue is not found."""
     found = _HANDLE.fullmatch(handle)
     if not found:
         raise Problem.of_field(field, f"{field} is {handle[:80]!r}: this is not a receipt handle")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
-from ninja import Router
+from ninja import Path, Router
 
 from console.api import database, deliveries, sending
 from console.api.answers import answer, message_name, nothing
@@ -16,19 +16,22 @@ from console.api.leaving import unless_gone
 from console.api.waiting import give_back, receive_waiting
 from console.api.wire.messages import Ack, NewMessage, Receive, ReceivedMessages, Sent
 
+MESSAGES = "/queues/{segment:queue}/messages"
+DELIVERY = MESSAGES + "/{segment:receipt_handle}"
+
 router = Router(tags=["messages"])
 
 
-@router.post("", auth=ApiKey("send"), response={202: Sent})
-async def send(request: Any, queue: str, message: NewMessage) -> HttpResponse:
+@router.post(MESSAGES, auth=ApiKey("send"), response={202: Sent})
+async def send(request: Any, queue: Path[str], message: NewMessage) -> HttpResponse:
     """Send one message."""
     await reached_queue(request.auth, queue)
     message_id = await database.client().send(queue, message.body, **sending.options(message))
     return answer(202, {"messageId": message_name(message_id), "sequence": message_id})
 
 
-@router.post(":receive", auth=ApiKey("receive"), response={200: ReceivedMessages})
-async def receive(request: Any, queue: str, wanted: Receive | None = None) -> HttpResponse:
+@router.post(MESSAGES + ":receive", auth=ApiKey("receive"), response={200: ReceivedMessages})
+async def receive(request: Any, queue: Path[str], wanted: Receive | None = None) -> HttpResponse:
     """Lease messages that are ready, or the first that come within `waitSeconds`."""
     wanted = wanted or Receive()
     await reached_queue(request.auth, queue)
@@ -38,8 +41,8 @@ async def receive(request: Any, queue: str, wanted: Receive | None = None) -> Ht
     return answer(200, {"messages": await deliveries.documents(messages)})
 
 
-@router.post("/{segment:receipt_handle}:ack", auth=ApiKey("receive"), response={204: None})
-async def ack(request: Any, queue: str, receipt_handle: str, done: Ack | None = None) -> HttpResponse:
+@router.post(DELIVERY + ":ack", auth=ApiKey("receive"), response={204: None})
+async def ack(request: Any, queue: Path[str], receipt_handle: Path[str], done: Ack | None = None) -> HttpResponse:
     """The message is done with."""
     handle = own_handle(await reached_queue(request.auth, queue), receipt_handle)
     if not await database.client().ack(handle, result=done.result if done else None):

@@ -11,6 +11,7 @@ from ninja.errors import HttpError, ValidationError
 from console.api import messages
 from console.api.answers import answer
 from console.api.faults import invalid
+from console.api.leaving import ClientGone
 from console.api.parsing import StrictParser
 from console.api.problems import Problem, problem_of
 
@@ -34,12 +35,14 @@ api = NinjaAPI(
     parser=StrictParser(),
     urls_namespace="api",
 )
-api.add_router("/queues/{segment:queue}/messages", messages.router)
+api.add_router("", messages.router)
 
 
 @api.exception_handler(Exception)
 def refuse(_: HttpRequest, error: Exception) -> HttpResponse:
     """Every error of a route, as a problem document."""
+    if isinstance(error, ClientGone):
+        raise error
     if isinstance(error, ValidationError):
         return invalid(error.errors).response()
     if isinstance(error, HttpError):
@@ -53,6 +56,6 @@ for known in (ValidationError, HttpError):
 
 
 @api.get("/openapi.json", include_in_schema=False)
-async def openapi(_: HttpRequest) -> HttpResponse:
+async def openapi(request: HttpRequest) -> HttpResponse:
     """The description of the API, as OpenAPI 3.1."""
     return answer(200, api.get_openapi_schema(path_prefix=PREFIX.removeprefix("/")))

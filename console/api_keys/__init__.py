@@ -6,6 +6,7 @@ key from it; it is shown once, when it is made (docs/api-keys.md).
 
 from console.api_keys.authentication import authenticate
 from console.api_keys.key import ALL, SCOPES, Key
+from console.api_keys.limits import LimitExceeded, admitted
 from console.api_keys.tokens import Unauthorized
 
-__all__ = ["ALL", "SCOPES", "Key", "Unauthorized", "authenticate"]
+__all__ = ["ALL", "SCOPES", "Key", "LimitExceeded", "Unauthorized", "admitted", "authenticate"]

@@ -13,17 +13,17 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from asgiref.sync import sync_to_async
+from psycopg_pool import PoolClosed, PoolTimeout
 
+from console.api import database
 from console.api_keys import tokens
 from console.api_keys.key import Key
 from console.api_keys.tokens import Token, Unauthorized
-from queues.connections import dsn
 from signalbox.logs import in_brief
 
 FRESH_SECONDS = 5.0
@@ -142,16 +142,10 @@ class Doorkeeper:
         try:
             async with self._connections() as connection:
                 await connection.execute(NOTE_USE, [key_id, NOTE_USE_SECONDS])
-        except psycopg.Error as error:
+        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
             self._uses_noted_at.pop(key_id, None)
             logger.warning("the use of an API key could not be noted: %s", in_brief(error))
 
 
-@asynccontextmanager
-async def _connection() -> Any:
-    async with await psycopg.AsyncConnection.connect(await sync_to_async(dsn)(), autocommit=True) as connection:
-        yield connection
-
-
-doorkeeper = Doorkeeper(_connection)
+doorkeeper = Doorkeeper(lambda: database.pool().connection())
 authenticate = doorkeeper.authenticate

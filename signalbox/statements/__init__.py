@@ -5,6 +5,7 @@ JSON travels as text in both directions, so that a connection whose owner has re
 (Django does) gives the same messages.
 """
 
+from signalbox.statements.batches import Refused, nack_batch, send_each
 from signalbox.statements.managing import announce_consumer, configure_queue, create_queue, purge
 from signalbox.statements.receiving import ack_and_receive, begin_long_poll, end_long_poll, receive
 from signalbox.statements.sending import (
@@ -23,6 +24,7 @@ from signalbox.statements.statement import Statement
 __all__ = [
     "BatchOptions",
     "NackOptions",
+    "Refused",
     "SendOptions",
     "Statement",
     "ack",
@@ -36,11 +38,13 @@ __all__ = [
     "end_long_poll",
     "message_outcome",
     "nack",
+    "nack_batch",
     "payloads_of",
     "purge",
     "receive",
     "send",
     "send_batch",
+    "send_each",
     "send_together",
     "with_bodies",
 ]

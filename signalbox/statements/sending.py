@@ -88,27 +88,27 @@ select signalbox.send_batch(
 
 def send_together(sends: Sequence[Statement[int]]) -> Statement[list[int]]:
     """Several `send`s to one queue as one batch, all or none; their ids in the order given."""
+    parameters = {**columns(sends), "queue": sends[0].parameters["queue"]}
+    return Statement(_SEND_BATCH, parameters, lambda rows: [row[0] for row in rows], PUBLISH)
+
+
+def columns(sends: Sequence[Statement[int]]) -> dict[str, Any]:
+    """What several `send`s say, as the arrays of a batch."""
 
     def column(name: str) -> list[Any] | None:
         values = [send.parameters[name] for send in sends]
         return None if all(value is None for value in values) else values
 
-    return Statement(
-        _SEND_BATCH,
-        {
-            "queue": sends[0].parameters["queue"],
-            "payloads": column("payload"),
-            "attributes": column("attributes"),
-            "priorities": column("priority"),
-            "delay_seconds": column("delay_seconds"),
-            "group_ids": column("group_id"),
-            "deduplication_ids": column("deduplication_id"),
-            "trace_ids": column("trace_id"),
-            "body_sha256s": None,
-        },
-        lambda rows: [row[0] for row in rows],
-        PUBLISH,
-    )
+    return {
+        "payloads": [send.parameters["payload"] for send in sends],
+        "attributes": column("attributes"),
+        "priorities": column("priority") if any(send.parameters["priority"] for send in sends) else None,
+        "delay_seconds": column("delay_seconds"),
+        "group_ids": column("group_id"),
+        "deduplication_ids": column("deduplication_id"),
+        "trace_ids": column("trace_id"),
+        "body_sha256s": None,
+    }
 
 
 def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) -> Statement[list[int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -9,6 +11,7 @@ from datetime import timedelta
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import LazySettings
+from django.core.management import call_command
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -66,6 +69,8 @@ PATHS = [
     "/runbooks/SignalboxDeadLetters",
     "/tenants",
     "/people",
+    "/api-keys",
+    "/api-keys/KEY/revoke",
     "/masking",
     "/new-queue",
     "/messages/M",
@@ -93,8 +98,25 @@ def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     engine.value("select signalbox.record_history()")
     plan, job = redriven(engine)
     names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
-    names |= {"Q": engine.queue, "M": str(message_id), "P": str(plan.pk), "R": str(job.pk), "U": str(undoable)}
+    key = keeping.create(f"shop-{engine.queue}", "send,receive", actor="ann", tenant="acme", prefix="orders-", rate=2.5)
+    names |= {
+        "KEY": str(key.row.pk),
+        "Q": engine.queue,
+        "M": str(message_id),
+        "P": str(plan.pk),
+        "R": str(job.pk),
+        "U": str(undoable),
+    }
     return [re.sub("|".join(names), lambda name: names[name[0]], path) for path in PATHS]
+
+
+def _api_key(name: str) -> int:
+    """A key of a tenant, for some queues, with a limit; returns its number."""
+    limits = ["--tenant", "acme", "--prefix", "orders-", "--rate", "2.5", "--expires", "90d"]
+    call_command("apikey", "create", name, "--scopes", "send,receive", *limits, stdout=io.StringIO())
+    listed = io.StringIO()
+    call_command("apikey", "list", "--json", stdout=listed)
+    return next(int(key["key_id"]) for key in json.loads(listed.getvalue()) if key["key"] == name)
 
 
 def _alerted(engine: Engine) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.api_keys.authentication import doorkeeper
 from console.api_keys.models import ApiKey
 from queues.models import AuditEvent
-from tests.console.api_keys.keys import admitted_by, new_name
+from tests.console.api_keys.keys import admitted, new_name
 
 pytestmark = pytest.mark.usefixtures("commits")
 
@@ -31,7 +30,7 @@ def name() -> str:
 def test_the_key_is_the_last_line_alone_and_works(name: str) -> None:
     said = apikey("create", name, "--scopes", "send,receive", "--tenant", "acme", "--prefix", "or", "--expires", "90d")
 
-    key = admitted_by(doorkeeper, f"Bearer {said.splitlines()[-1]}")
+    key = admitted(f"Bearer {said.splitlines()[-1]}")
     assert (key.name, key.scopes, key.tenant, key.prefix) == (name, {"send", "receive"}, "acme", "or")
     assert said.count("sbx_") == 1
     assert AuditEvent.objects.get(action="apikey.create", details__key=name).actor == "manage.py"

@@ -87,6 +87,10 @@ MATRIX = [
     ("get", "/people", "administer"),
     ("post", "/people", "administer"),
     ("post", "/people/1", "administer"),
+    ("get", "/api-keys", "administer"),
+    ("post", "/api-keys", "administer"),
+    ("get", "/api-keys/1/revoke", "administer"),
+    ("post", "/api-keys/1/revoke", "administer"),
 ]
 
 

@@ -18,7 +18,9 @@ Priority = Annotated[int, Field(ge=0, le=9)] | Literal["low", "normal", "high"]
 class NewMessage(Shape):
     """A message to send."""
 
-    body: JsonValue = Field(description="Any JSON value.", examples=[{"notificationId": "n_987", "template": "receipt"}])
+    body: JsonValue = Field(
+        description="Any JSON value.", examples=[{"notificationId": "n_987", "template": "receipt"}]
+    )
     deduplication_key: Text | None = None
     message_group_id: Text | None = None
     delay_seconds: Annotated[float, Field(ge=0, le=MOST_SECONDS)] | None = None

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
+
+import psycopg
 
 from console.api_keys import Key, keeping
 from console.api_keys.authentication import Doorkeeper
 from console.api_keys.keeping import NewKey
+from queues.connections import dsn
 
 
 def new_name() -> str:
@@ -22,6 +27,18 @@ def new_key(scopes: str = "send", **options: Any) -> NewKey:
 
 def bearer(key: NewKey) -> str:
     return f"Bearer {key.text}"
+
+
+def admitted(authorization: str) -> Key:
+    """The key of a header, as a process that has just started finds it."""
+
+    @asynccontextmanager
+    async def connection() -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        async with await psycopg.AsyncConnection.connect(where, autocommit=True) as opened:
+            yield opened
+
+    where = dsn()
+    return admitted_by(Doorkeeper(connection), authorization)
 
 
 def admitted_by(doorkeeper: Doorkeeper, authorization: str | None) -> Key:

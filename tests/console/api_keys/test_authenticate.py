@@ -259,9 +259,3 @@ def test_a_use_that_cannot_be_noted_refuses_nobody(
 
 def last_used(key_id: int) -> Any:
     return ApiKey.objects.get(pk=key_id).last_used_at
-
-
-def test_the_doorkeeper_of_the_process_knows_keys_too() -> None:
-    made = new_key()
-
-    assert admitted_by(authentication.doorkeeper, bearer(made)).name == made.row.name

@@ -1,0 +1,99 @@
+-- send_each(queue, payloads, ...): send many, each for itself: what is refused keeps none of the others back. One row for
+-- each payload, in their order: its message id, or the refusal (SQLSTATE, message, detail, field) as send would raise it.
+-- Arguments are those of send_batch, and at most 1000 payloads. It tries all together; refused, it halves what it tries
+-- until it has found what is at fault: one bad message among a thousand costs some twenty attempts, each undone by itself.
+-- A queue that does not exist or is closed is an error, as ever. Locks: those of send_batch, which it takes for all of the
+-- payloads, in the same order, before it tries a part of them, so that two of these never wait in a circle.
+create or replace function signalbox.send_each(
+  queue text,
+  payloads jsonb[],
+  attributes jsonb[] default null,
+  priorities int[] default null,
+  delay_seconds double precision[] default null,
+  group_ids text[] default null,
+  deduplication_ids text[] default null,
+  trace_ids text[] default null,
+  body_sha256s bytea[] default null
+) returns table (message_id bigint, refusal text, message text, detail text, field text)
+language plpgsql
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_count integer := coalesce(cardinality(send_each.payloads), 0);
+  v_from integer := 1;
+  v_to integer;
+  v_size integer := v_count;
+  v_locked boolean := false;
+begin
+  perform signalbox._check_batch_length(o.name, o.entries, v_count)
+  from (values
+    ('attributes', cardinality(send_each.attributes)),
+    ('priorities', cardinality(send_each.priorities)),
+    ('delay_seconds', cardinality(send_each.delay_seconds)),
+    ('group_ids', cardinality(send_each.group_ids)),
+    ('deduplication_ids', cardinality(send_each.deduplication_ids)),
+    ('trace_ids', cardinality(send_each.trace_ids)),
+    ('body_sha256s', cardinality(send_each.body_sha256s))
+  ) o(name, entries);
+  if v_count > 1000 then
+    perform signalbox._refuse('payloads', format('has %s entries: at most 1000 are sent each for itself', v_count));
+  end if;
+  if v_count = 0 then
+    perform signalbox.send_batch(send_each.queue, '{}'); -- there must be such a queue
+  end if;
+  while v_from <= v_count loop
+    v_to := least(v_from + v_size - 1, v_count);
+    begin
+      return query
+      select s.sent, null::text, null::text, null::text, null::text
+      from signalbox.send_batch(
+        send_each.queue,
+        send_each.payloads[v_from:v_to],
+        send_each.attributes[v_from:v_to],
+        send_each.priorities[v_from:v_to],
+        send_each.delay_seconds[v_from:v_to],
+        send_each.group_ids[v_from:v_to],
+        send_each.deduplication_ids[v_from:v_to],
+        send_each.trace_ids[v_from:v_to],
+        send_each.body_sha256s[v_from:v_to]
+      ) s(sent);
+      v_from := v_to + 1;
+      v_size := v_size * 2;
+    exception
+      when sqlstate 'SB400' or sqlstate 'SB409' or sqlstate 'SB413' or sqlstate 'SB429' then
+        if v_from = v_to then
+          get stacked diagnostics message = message_text, detail = pg_exception_detail, field = column_name;
+          refusal := sqlstate;
+          message_id := null;
+          return next;
+          v_from := v_to + 1;
+        else
+          v_size := (v_to - v_from + 1) / 2;
+        end if;
+        if not v_locked then
+          perform signalbox._lock_batch(send_each.queue, send_each.group_ids, send_each.deduplication_ids, v_count);
+          v_locked := true;
+        end if;
+    end;
+  end loop;
+end $$;
+
+-- The locks that send_batch takes for these: of deduplication ids, then the turns of FIFO groups, each in sorted order.
+create or replace function signalbox._lock_batch(
+  p_queue text, p_group_ids text[], p_deduplication_ids text[], p_count integer
+) returns void
+language plpgsql as $$
+declare
+  v_queue record;
+begin
+  select q.queue_id, q.mode into v_queue from signalbox.queue q where q.name = p_queue;
+  perform pg_advisory_xact_lock(v_queue.queue_id, k.lock)
+  from (select distinct hashtext(d) as lock from unnest(p_deduplication_ids) d where d is not null order by 1) k;
+  if v_queue.mode = 'fifo' then
+    perform pg_advisory_xact_lock(k.turn)
+    from (
+      select distinct signalbox._fifo_turn(v_queue.queue_id, p_group_ids[i]) as turn from generate_series(1, p_count) i order by 1
+    ) k;
+  end if;
+end $$;
