@@ -21,6 +21,7 @@ from signalbox.errors import QueueNotFound, translated
 #: How long a tenant is believed to have no limit, and the connection stays when no place is held.
 BELIEVE_SECONDS = 1.0
 LINGER_SECONDS = 30.0
+MOST_BELIEVED = 10_000
 
 _TENANT = """
 select t.tenant_id, t.max_long_polls > 0
@@ -52,6 +53,7 @@ class Places:
         self._connection: psycopg.AsyncConnection[Any] | None = None
         self._held: dict[int, list[int]] = {}
         self._unlimited: dict[str, float] = {}
+        self._asking: dict[str, asyncio.Task[int | None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._linger: asyncio.TimerHandle | None = None
 
@@ -84,12 +86,8 @@ class Places:
         return task
 
     async def _take(self, queue: str) -> Place | None:
-        rows = await self._ask(_TENANT, [queue])
-        if not rows:
-            raise QueueNotFound
-        tenant_id, limited = rows[0]
-        if not limited:
-            self._believe(queue)
+        tenant_id = await self._limited_tenant(queue)
+        if tenant_id is None:
             return None
         async with self._turn:
             connection = await self._usable()
@@ -104,9 +102,26 @@ class Places:
             insort(held, row[0])
             return Place(tenant_id, row[0], connection)
 
+    async def _limited_tenant(self, queue: str) -> int | None:
+        """Whose places are needed; of many who want to know the same, one asks."""
+        asking = self._asking.get(queue)
+        if asking is None:
+            asking = self._asking[queue] = self._start(self._ask_for_tenant(queue))
+            asking.add_done_callback(lambda _: self._asking.pop(queue, None))
+        return await asking
+
+    async def _ask_for_tenant(self, queue: str) -> int | None:
+        rows = await self._ask(_TENANT, [queue])
+        if not rows:
+            raise QueueNotFound
+        tenant_id, limited = rows[0]
+        if not limited:
+            self._believe(queue)
+        return tenant_id if limited else None
+
     def _believe(self, queue: str) -> None:
         now = time.monotonic()
-        if len(self._unlimited) > 10_000:
+        if len(self._unlimited) > MOST_BELIEVED:
             self._unlimited = {name: until for name, until in self._unlimited.items() if until > now}
         self._unlimited[queue] = now + BELIEVE_SECONDS
 
