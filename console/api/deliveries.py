@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +11,24 @@ from console.api import database
 from console.api.answers import message_name, moment
 from console.api.known_queues import KnownQueue
 from console.api.problems import Problem
-from signalbox import Message
+from console.api.wire.settling import AckAndReceive
+from queues import bodies
+from signalbox import AsyncClient, BodyCorrupt, BodyMissing, Message
+from signalbox.messages import AckedAndReceived
+
+logger = logging.getLogger(__name__)
 
 
 async def documents(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The deliveries as they go over the wire."""
-    return [_document(message, await database.client().fetch(message)) for message in messages]
+    """The deliveries as they go over the wire, but for those whose large payload cannot be read: these fail at once."""
+    found = []
+    for message in messages:
+        try:
+            found.append(_document(message, await database.client().fetch(message)))
+        except (BodyMissing, BodyCorrupt, OSError) as error:
+            logger.warning("the payload of message %s cannot be read: %s", message.id, error)
+            await database.client().nack(message, error_class=type(error).__name__, error=str(error))
+    return found
 
 
 def own_handle(queue: KnownQueue, handle: str, field: str = "receiptHandle") -> str:
@@ -26,6 +39,42 @@ def own_handle(queue: KnownQueue, handle: str, field: str = "receiptHandle") -> 
     if int(found[1]) != queue.queue_id:
         raise Problem("message-not-found", f"{field} is not of a message of the queue {queue.name!r}")
     return handle
+
+
+def own_handles(queue: KnownQueue, handles: Sequence[str], field: str = "receiptHandles[{}]") -> list[str]:
+    """The handles, if all are of this queue; `field` names the place of one."""
+    return [own_handle(queue, handle, field.format(place)) for place, handle in enumerate(handles)]
+
+
+async def ack_and_receive(queue: str, handles: list[str], wanted: AckAndReceive) -> AckedAndReceived:
+    """Both in one commit; results go along only in two statements."""
+    how = {"visibility_timeout": wanted.visibility_timeout_seconds, "consumer": wanted.consumer}
+    if wanted.results is None:
+        return await database.client().ack_and_receive(handles, queue, wanted.max_messages, **how)
+    async with database.pool().connection() as connection, connection.transaction():
+        client = AsyncClient(connection, bodies=bodies.store())
+        held = await client.ack_batch(handles, results=wanted.results)
+        messages = await client.receive(queue, wanted.max_messages, allow_open_transaction=True, **how)
+    return AckedAndReceived(held, messages)
+
+
+async def outcome_in(queue: KnownQueue, message_name_given: str) -> dict[str, Any]:
+    """Where a message of this queue stands, or one that died and is kept here. Raises `message-not-found`."""
+    named = _MESSAGE_NAME.fullmatch(message_name_given)
+    outcome = await database.client().message_outcome(int(named[1])) if named and int(named[1]) else None
+    if outcome is None or outcome.queue not in (queue.name, *queue.sources):
+        detail = f"Nothing is known of a message {message_name_given[:80]!r} in the queue {queue.name!r}."
+        raise Problem("message-not-found", detail)
+    return {
+        "messageId": message_name(outcome.message_id),
+        "sequence": outcome.message_id,
+        "queue": outcome.queue,
+        "state": outcome.status,
+        "outcome": outcome.outcome,
+        "receiveCount": outcome.receive_count,
+        "settledAt": moment(outcome.settled_at),
+        "result": outcome.result,
+    }
 
 
 def lease_lost() -> Problem:
@@ -52,4 +101,5 @@ def _document(message: Message, payload: Any) -> dict[str, Any]:
     }
 
 
-_HANDLE = re.compile(r"(\d{1,9})\.\d{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_MESSAGE_NAME = re.compile(r"msg_([0-9]{1,18})")
+_HANDLE = re.compile(r"([0-9]{1,9})\.[0-9]{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

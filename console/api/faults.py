@@ -28,5 +28,15 @@ def _field(loc: Sequence[str | int], *, bare: bool) -> str:
 
 
 def _sentence(field: str, error: Any) -> str:
-    known = {"missing": "is required", "extra_forbidden": "is not a field of this request"}
-    return f"{field} {known.get(error['type']) or error['msg'].removeprefix('Input ')}"
+    words = _WORDS.get(error["type"]) or error["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    return f"{field} {words}"
+
+
+_WORDS = {
+    "missing": "is required",
+    "extra_forbidden": "is not a field of this request",
+    "model_type": "should be an object",
+    "model_attributes_type": "should be an object",
+    "dict_type": "should be an object",
+    "string_unicode": "has half of a surrogate pair, which is not text",
+}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from django.http import HttpResponse
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from console.api.kinds import KINDS
-from console.api.wire.names import wire_field
+from console.api.wire.names import in_wire_words, wire_field
 from signalbox import (
     BodyCorrupt,
     BodyMissing,
@@ -62,6 +61,12 @@ class Problem(Exception):  # noqa: N818 - it is the document that is sent
         """One field is wrong."""
         return cls(kind, detail, errors=[(field, detail)])
 
+    def within(self, place: str) -> Problem:
+        """The same problem of one thing among many: its fields stand at this place."""
+        inside = Problem(self.kind.slug, self.detail, headers=self.headers, **self.members)
+        inside.errors = [(place + field, detail) for field, detail in self.errors]
+        return inside
+
     def document(self) -> dict[str, Any]:
         """The problem as it is sent."""
         document = {
@@ -99,7 +104,7 @@ def problem_of(error: Exception) -> Problem:
 
 
 def _of_engine(error: SignalboxError) -> Problem:
-    detail = in_wire_words(str(error))
+    detail = in_wire_words(str(error), getattr(error, "field", None))
     match error:
         case QueueNotFound() | MessageNotFound():
             return Problem("queue-not-found" if isinstance(error, QueueNotFound) else "message-not-found", detail)
@@ -137,11 +142,3 @@ def _of_quota(error: QuotaExceeded, detail: str) -> Problem:
         retryAfter=error.retry_after,
         scope=error.scope,
     )
-
-
-def in_wire_words(text: str) -> str:
-    """The engine's sentence with the names that fields have on the wire."""
-    return _ENGINE_WORD.sub(lambda found: wire_field(found[0]), text)
-
-
-_ENGINE_WORD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|\bpayloads?\b")

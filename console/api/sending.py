@@ -1,20 +1,25 @@
-"""From a message as it is sent over the wire to the words of the engine."""
+"""From messages as they are sent over the wire to the words of the engine, and back to what is answered."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from console.api.problems import Problem
-from console.api.wire.messages import PRIORITIES, NewMessage
+from pydantic import ValidationError
+
+from console.api.answers import message_name
+from console.api.faults import invalid
+from console.api.problems import Problem, problem_of
+from console.api.wire.messages import NewBatchMessage, NewMessage
+from signalbox import AsyncClient
 from signalbox.statements import SendOptions
 
 
 def options(message: NewMessage) -> SendOptions:
     """What is said of the message besides its payload."""
-    attributes, priority = _priority(message.attributes)
+    attributes = message.attributes
     return {
-        "attributes": attributes,
-        "priority": priority,
+        "attributes": (attributes.model_extra or None) if attributes else None,
+        "priority": (attributes.priority or 0) if attributes else 0,
         "delay_seconds": message.delay_seconds,
         "group_id": message.message_group_id,
         "deduplication_id": message.deduplication_key,
@@ -23,18 +28,33 @@ def options(message: NewMessage) -> SendOptions:
     }
 
 
-def _priority(attributes: dict[str, Any] | None) -> tuple[dict[str, Any] | None, int]:
-    """The attributes without the priority, which the engine keeps by itself, and the priority as a number."""
-    if not attributes or "priority" not in attributes:
-        return attributes, 0
-    rest = {name: value for name, value in attributes.items() if name != "priority"}
-    return rest or None, _number(attributes["priority"])
+def sent(message_id: int) -> dict[str, Any]:
+    """What the sender of a message is told."""
+    return {"messageId": message_name(message_id), "sequence": message_id}
 
 
-def _number(priority: object) -> int:
-    if isinstance(priority, str) and priority in PRIORITIES:
-        return PRIORITIES[priority]
-    if isinstance(priority, int) and not isinstance(priority, bool) and 0 <= priority <= 9:
-        return priority
-    words = ", ".join(PRIORITIES)
-    raise Problem.of_field("attributes.priority", f"attributes.priority must be {words}, or a number from 0 to 9")
+async def send_each(client: AsyncClient, queue: str, given: list[Any]) -> list[dict[str, Any]]:
+    """Send what can be sent of these, in one transaction; a result for each, in their order."""
+    read = [_read(place, one) for place, one in enumerate(given)]
+    messages = [one for one in read if isinstance(one, NewBatchMessage)]
+    answers = iter(await client.send_each(queue, [(one.body, options(one)) for one in messages]))
+    results = [one if isinstance(one, Problem) else next(answers) for one in read]
+    return [_result(place, given[place], one) for place, one in enumerate(results)]
+
+
+def _read(place: int, given: Any) -> NewBatchMessage | Problem:
+    try:
+        return NewBatchMessage.model_validate(given)
+    except ValidationError as error:
+        return invalid(error.errors(), within=f"messages[{place}]")
+
+
+def _result(place: int, given: Any, answer: int | Exception) -> dict[str, Any]:
+    name = given.get("clientMessageId") if isinstance(given, dict) else None
+    named = {"clientMessageId": name if isinstance(name, str) else None}
+    if isinstance(answer, int):
+        return {**named, "status": "accepted", **sent(answer)}
+    problem = problem_of(answer)
+    if not isinstance(answer, Problem):
+        problem = problem.within(f"messages[{place}].")
+    return {**named, "status": "rejected", "error": problem.document()}

@@ -6,6 +6,8 @@ import re
 
 from pydantic.alias_generators import to_camel
 
+from queues.settings import SETTINGS
+
 OTHER_WORDS = {
     "payload": "body",
     "payloads": "body",
@@ -32,4 +34,20 @@ def wire_field(engine_field: str) -> str:
     return OTHER_WORDS.get(word[0], to_camel(word[0])) + engine_field[word.end() :]
 
 
+def in_wire_words(text: str, field: str | None = None) -> str:
+    """An engine's sentence, in which fields have their names on the wire. What is quoted is the caller's, and stays.
+
+    Sentences begin with the name of the field that is at fault.
+    """
+    if field and text.startswith(f"{field} "):
+        return f"{wire_field(field)} {in_wire_words(text[len(field) + 1 :])}"
+    return _QUOTED_OR_FIELD.sub(lambda found: wire_field(found[0]) if found[0] in ENGINE_FIELDS else found[0], text)
+
+
+ENGINE_FIELDS = frozenset(
+    {name for name in SETTINGS if "_" in name}
+    | {name for name in OTHER_WORDS if "_" in name or name == "payload"}
+    | {"delay_seconds", "receipt_handle", "error_class", "trace_id", "correlation_id", "max_messages", "wait_seconds"}
+)
+_QUOTED_OR_FIELD = re.compile(r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|\b[a-z]+(?:_[a-z]+)*\b""")
 _WORD = re.compile(r"[a-z_]+")

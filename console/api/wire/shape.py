@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Shape(BaseModel):
     """An object of a request."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", strict=True, allow_inf_nan=False, ser_json_inf_nan="null"
-    )
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Document(BaseModel):

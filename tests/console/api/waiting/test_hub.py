@@ -11,41 +11,19 @@ import pytest
 
 from console.api.waiting import hub as hubs
 from signalbox import QueueNotFound, QuotaExceeded
+from tests.console.api.waiting.conftest import Limit
 from tests.console.api.waiting.hubs import LONG, POOL_NAME, TestedHub, announced, start, until, with_hub
 from tests.engine import Engine
 
 Connect = Callable[..., psycopg.Connection[Any]]
 MakeEngine = Callable[..., Engine]
+CountPlaces = Callable[[Engine], int]
 
 
 @pytest.fixture
 def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only announcements wake."""
     monkeypatch.setattr(hubs, "LOOK_SECONDS", 3600.0)
-
-
-@pytest.fixture
-def limited(make_engine: MakeEngine) -> Callable[[int], Engine]:
-    """A queue whose tenant may have so many long polls."""
-
-    def make(most: int) -> Engine:
-        engine = make_engine()
-        tenant = f"tenant-of-{engine.queue}"
-        engine.connection.execute("insert into signalbox.tenant (name, max_long_polls) values (%s, %s)", [tenant, most])
-        engine.connection.execute(
-            "update signalbox.queue set tenant_id = (select tenant_id from signalbox.tenant where name = %s)"
-            " where queue_id = %s",
-            [tenant, engine.queue_id],
-        )
-        return engine
-
-    return make
-
-
-def places_of(engine: Engine) -> int:
-    return int(
-        engine.value("select signalbox.long_polls(tenant_id) from signalbox.queue where queue_id = %s", engine.queue_id)
-    )
 
 
 def test_what_is_there_is_received_at_once(dsn: str, engine: Engine) -> None:
@@ -202,7 +180,7 @@ def test_a_queue_that_is_not_there_is_said_at_once(dsn: str, engine: Engine) -> 
     with_hub(dsn, story)
 
 
-def test_one_that_is_cancelled_leaves_its_place_to_others(dsn: str, limited: Callable[[int], Engine]) -> None:
+def test_one_that_is_cancelled_leaves_its_place_to_others(dsn: str, limited: Limit, places_of: CountPlaces) -> None:
     engine = limited(1)
 
     async def story(hub: TestedHub) -> None:
@@ -222,7 +200,7 @@ def test_one_that_is_cancelled_leaves_its_place_to_others(dsn: str, limited: Cal
     assert places_of(engine) == 0
 
 
-def test_many_places_are_held_on_one_connection(dsn: str, limited: Callable[[int], Engine]) -> None:
+def test_many_places_are_held_on_one_connection(dsn: str, limited: Limit, places_of: CountPlaces) -> None:
     engine = limited(30)
 
     async def story(hub: TestedHub) -> None:
@@ -250,7 +228,7 @@ def test_many_places_are_held_on_one_connection(dsn: str, limited: Callable[[int
 
 
 def test_places_are_free_again_when_their_connection_is_lost(
-    dsn: str, limited: Callable[[int], Engine], connect: Connect
+    dsn: str, limited: Limit, places_of: CountPlaces, connect: Connect
 ) -> None:
     engine = limited(1)
 

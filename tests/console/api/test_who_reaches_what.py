@@ -1,0 +1,101 @@
+"""Whose key may do what, to which queues: what a key does not reach does not exist for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.console.api.callers import Caller
+from tests.engine import Engine
+
+Callers = Callable[..., Caller]
+
+CALLS: dict[str, tuple[str, str, Any]] = {
+    "send": ("POST", "/messages", {"body": 1}),
+    "send batch": ("POST", "/messages:batch", {"messages": [{"body": 1}]}),
+    "receive": ("POST", "/messages:receive", {}),
+    "ack": ("POST", "/messages/{handle}:ack", None),
+    "nack": ("POST", "/messages/{handle}:nack", {}),
+    "change visibility": ("POST", "/messages/{handle}:change-visibility", {"visibilityTimeoutSeconds": 1}),
+    "ack batch": ("POST", "/messages:ack", {"receiptHandles": ["{handle}"]}),
+    "nack batch": ("POST", "/messages:nack", {"messages": [{"receiptHandle": "{handle}"}]}),
+    "change batch": (
+        "POST",
+        "/messages:change-visibility",
+        {"receiptHandles": ["{handle}"], "visibilityTimeoutSeconds": 1},
+    ),
+    "ack and receive": ("POST", "/messages:ack-and-receive", {"receiptHandles": ["{handle}"]}),
+    "announce": ("POST", "/consumers", {"consumer": "c"}),
+    "outcome": ("GET", "/messages/msg_1", None),
+}
+SCOPES = dict.fromkeys(CALLS, "receive") | {"send": "send", "send batch": "send", "outcome": "read"}
+OTHERS = ["send", "receive", "read", "peek", "redrive", "purge", "configure"]
+
+
+def call(caller: Caller, queue: str, name: str, handle: str) -> Any:
+    method, path, document = CALLS[name]
+    filled = None if document is None else _filled(document, handle)
+    return caller.call(method, f"/v1/queues/{queue}{path.format(handle=handle)}", filled)
+
+
+def _filled(value: Any, handle: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled(one, handle) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_filled(one, handle) for one in value]
+    return handle if value == "{handle}" else value
+
+
+@pytest.fixture
+def handle(engine: Engine) -> str:
+    engine.send("theirs")
+    return str(engine.receive_one(visibility_timeout=3600)[1])
+
+
+def test_whoever_has_no_key_learns_nothing(stranger: Caller, engine: Engine) -> None:
+    for path in (f"/v1/queues/{engine.queue}/messages", "/v1/queues/none/messages", "/v1/nowhere"):
+        refused = stranger.post(path, {"body": 1})
+        assert (refused.status, refused.kind) == (401, "unauthorized")
+        assert refused.headers["www-authenticate"].startswith("Bearer")
+    assert engine.recounted() == (0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_key_of_another_tenant_finds_no_queue(make_caller: Callers, engine: Engine, handle: str, name: str) -> None:
+    for caller in (make_caller(tenant="somebody-else"), make_caller(prefix="other-")):
+        refused = call(caller, engine.queue, name, handle)
+        unknown = call(caller, f"{engine.queue}-none", name, handle)
+        assert (refused.status, refused.kind) == (404, "queue-not-found")
+        assert refused.content == unknown.content.replace(b"-none", b"")
+    assert engine.recounted() == (0, 0, 1, 0, 0)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_key_without_the_scope_is_told_which(make_caller: Callers, engine: Engine, handle: str, name: str) -> None:
+    caller = make_caller([scope for scope in OTHERS if scope != SCOPES[name]])
+    refused = call(caller, engine.queue, name, handle)
+
+    assert (refused.status, refused.kind) == (403, "scope-lacking")
+    assert refused.document["scope"] == SCOPES[name]
+    assert engine.recounted() == (0, 0, 1, 0, 0)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_key_with_just_the_scope_and_reach_is_served(
+    make_caller: Callers, engine: Engine, handle: str, name: str
+) -> None:
+    caller = make_caller(SCOPES[name], tenant="default", prefix=engine.queue[:4])
+    answer = call(caller, engine.queue, name, handle)
+
+    assert answer.status < 300 or (name, answer.kind) == ("outcome", "message-not-found")
+
+
+def test_a_dead_letter_queue_is_reached_through_its_source(make_caller: Callers, make_engine: Any) -> None:
+    engine = make_engine(dead_letter_queue="graves-of-reach")
+    engine.die("dead")
+    inside, outside = make_caller(prefix=engine.queue), make_caller(prefix="elsewhere")
+
+    assert len(inside.post("/v1/queues/graves-of-reach/messages:receive", {}).document["messages"]) == 1
+    assert outside.post("/v1/queues/graves-of-reach/messages:receive", {}).kind == "queue-not-found"
