@@ -1,8 +1,8 @@
 """Telling a worker that there is something to run. A kick is a hint: lost or doubled, nothing goes wrong.
 
 Where the broker is our own database, the kick is a message of the transaction that made the job: sent if the job is,
-and only then. Elsewhere it follows the commit. Lost ones are made good by the sweep that every worker runs now and then;
-doubled ones find the job taken.
+and only then. Elsewhere it follows the commit. Lost ones are made good by the sweep that every worker runs now and
+then; doubled ones find the job taken.
 """
 
 from __future__ import annotations
