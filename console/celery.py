@@ -5,11 +5,26 @@ message of the broker is harmless.
 """
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_init
+from django.db import OperationalError, connection
+
+import signalbox.celery_broker  # noqa: F401 - a checkout has no entry points
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 app = Celery("signalbox")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@worker_init.connect
+def wake_database(**_: Any) -> None:
+    """An embedded server runs while somebody uses it by Django's connection; a broker's connection is none."""
+    try:
+        connection.ensure_connection()
+    except OperationalError:
+        return  # the worker says so, and tries again
+    connection.close()

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from queues.database_url import DatabaseUrlError, database_settings
+from queues.database_url import DatabaseUrlError, broker_url, database_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -277,17 +277,13 @@ LOGGING = {
 # Where a trace is looked at: {trace_id} stands for its id. Empty: trace ids are shown, and lead nowhere.
 TRACE_URL_TEMPLATE = env_url_template("TRACE_URL_TEMPLATE", "trace_id")
 
-# Celery: a task is a kick, the database holds the truth, so nothing is kept in the broker.
-CELERY_BROKER_URL = env_text("CELERY_BROKER_URL", "filesystem://localhost")
-if CELERY_BROKER_URL.startswith("filesystem:"):
-    BROKER_DIRECTORY = private_directory(SIGNALBOX_HOME / "broker")
-    CELERY_BROKER_TRANSPORT_OPTIONS = {
-        "data_folder_in": str(private_directory(BROKER_DIRECTORY / "messages")),
-        "data_folder_out": str(BROKER_DIRECTORY / "messages"),
-        "control_folder": str(private_directory(BROKER_DIRECTORY / "control")),
-        "store_processed": False,
-        "polling_interval": 0.2,  # seconds between two looks into the folder
-    }
+# Celery: a task is a kick, the job's row holds the truth. The broker is our own database, and the kick joins the row's
+# transaction; any other broker that Celery knows does as well.
+CELERY_BROKER_URL = env_text("CELERY_BROKER_URL", broker_url(DATABASE_URL, SIGNALBOX_HOME))
+BROKER_IS_DATABASE = broker_url(DATABASE_URL, SIGNALBOX_HOME) == CELERY_BROKER_URL
+CELERY_BROKER_TRANSPORT_OPTIONS = env_object(
+    "CELERY_BROKER_OPTIONS", {"tenant": "system"} if BROKER_IS_DATABASE else {}
+)
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "signalbox"

@@ -87,7 +87,7 @@ def _decide(model: type[Job], job_id: int, verb: str, actor: str, reason: str, *
         job.refresh_from_db()
         jobs.record(job, verb, actor, reason, asked_by=job.created_by)
         if job.state == Job.State.PENDING:
-            transaction.on_commit(lambda: kick(model.NOUN, job_id))
+            kick(model.NOUN, job_id)
         return True
 
 

@@ -35,7 +35,7 @@ class DatabaseClock(Func):
 
 
 def start(job: J, *, kicked: bool = True) -> J:
-    """Save a new job with its audit row, and kick it once it is committed, unless a second person is to decide.
+    """Save a new job with its audit row, and kick it as it is committed, unless a second person is to decide.
 
     Not `kicked`: the caller runs it.
     """
@@ -46,7 +46,7 @@ def start(job: J, *, kicked: bool = True) -> J:
         job.refresh_from_db()
         record(job, "ask" if job.is_awaiting else "create", job.created_by, job.reason)
         if kicked and not job.is_awaiting:
-            transaction.on_commit(lambda: kick(job.NOUN, job.pk))
+            kick(job.NOUN, job.pk)
     return job
 
 
@@ -60,7 +60,7 @@ def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **ane
     values = {"state": Job.State.PENDING, **anew}
     resumed = _change(model, job_id, "resume", actor, reason, [Job.State.PAUSED], **values)
     if resumed:
-        transaction.on_commit(lambda: kick(model.NOUN, job_id))
+        kick(model.NOUN, job_id)
     return resumed
 
 

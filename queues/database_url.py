@@ -39,6 +39,12 @@ def database_settings(url: str, home: Path) -> dict[str, Any]:
     return {**settings, "ENGINE": "queues.embedded.backend", "EMBEDDED_HOME": home}
 
 
+def broker_url(url: str, home: Path) -> str:
+    """The same database as a broker of Celery's."""
+    address = url or EmbeddedPostgres(home).url()
+    return f"signalbox{address[address.index('://') :]}"
+
+
 def parse_database_url(url: str) -> dict[str, Any]:
     """Django's settings for `url`; raises DatabaseUrlError, whose text never shows the password."""
     parameters = {name: str(value) for name, value in _read(url).items() if value is not None}

@@ -165,22 +165,19 @@ def test_a_given_secret_key_is_not_written_down(tmp_path: Path) -> None:
     assert not (tmp_path / "secret_key").exists()
 
 
-def test_a_task_passes_through_the_default_broker_as_json_and_leaves_nothing(tmp_path: Path) -> None:
-    passing = """
-import json
-from console.celery import app
-with app.connection_for_write() as connection:
-    queue = connection.SimpleQueue("passing")
-    queue.put({"job": 7}, serializer=app.conf.task_serializer)
-    message = queue.get(timeout=120)
-    message.ack()
-    print(json.dumps([message.content_type, message.payload]))
-"""
+def test_the_broker_is_the_database_unless_said_otherwise(tmp_path: Path) -> None:
+    names = ("CELERY_BROKER_URL", "BROKER_IS_DATABASE", "CELERY_BROKER_TRANSPORT_OPTIONS")
 
-    result = run_python(tmp_path, passing)
+    embedded = read_settings(tmp_path, *names)
+    given = read_settings(tmp_path, *names, DATABASE_URL="postgresql://ann:secret@db/shop?sslmode=require")
+    elsewhere = read_settings(tmp_path, *names, CELERY_BROKER_URL="redis://cache/1")
 
-    assert json.loads(result.stdout) == ["application/json", {"job": 7}], result.stderr
-    assert list((tmp_path / "broker/messages").iterdir()) == []
+    assert str(embedded["CELERY_BROKER_URL"]).startswith("signalbox://")
+    assert str(tmp_path) in str(embedded["CELERY_BROKER_URL"])
+    assert given == dict(
+        zip(names, ["signalbox://ann:secret@db/shop?sslmode=require", True, {"tenant": "system"}], strict=True)
+    )
+    assert elsewhere == dict(zip(names, ["redis://cache/1", False, {}], strict=True))
 
 
 def test_every_answer_carries_the_strict_policy() -> None:

@@ -58,7 +58,7 @@ begin
   where w.message_id = any(array[g.message_id]) and w.dead_letter_id = g.dead_letter_id;
   delete from signalbox.consumer c where c.last_seen_at < clock_timestamp() - interval '1 day';
   get diagnostics v_rows = row_count;
-  return v_deleted + v_rows;
+  return v_deleted + v_rows + signalbox.expire_mailboxes();
 end $$;
 
 -- empty_deltas(): TRUNCATE the slots of the ring whose deltas were all folded at least a minute ago (so that no reader

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from celery import current_app
 from django.db import transaction
+from kombu import Connection
 from kombu.exceptions import OperationalError
 
-from dlq import deletions, redrives, tasks
+from dlq import deletions, kicks, redrives, tasks
 from dlq.finding import database_now
 from dlq.models import Redrive
 from dlq.runner import Ending
 from dlq.selecting import newest_id
 from tests.dlq.graveyards import Graveyard
+from tests.engine import Engine
 
 Sent = list[tuple[str, int]]
 
@@ -25,11 +27,42 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     """The tasks that were sent instead of sending them: their names and the ids of their jobs."""
     found: Sent = []
 
+    def send(_: str, task: dict[str, Any], **__: Any) -> None:
+        found.append((task["task"], task["args"][0]))
+
+    monkeypatch.setattr(kicks.messages, "send", send)
+    return found
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Sent:
+    """The same where the broker is not our database."""
+    found: Sent = []
+
     def send(name: str, args: list[int], **_: Any) -> None:
         found.append((name, args[0]))
 
+    settings.BROKER_IS_DATABASE = False
+    monkeypatch.setattr(current_app._get_current_object(), "connection_for_write", lambda **_: Connection("memory://"))
     monkeypatch.setattr(current_app._get_current_object(), "send_task", send)
     return found
+
+
+@pytest.fixture
+def kicks_queue(graveyard: Graveyard) -> Engine:
+    """The queue of kicks, empty."""
+    engine = graveyard.engine
+    queue_id = engine.value("select signalbox.declare_queue('signalbox')")
+    while kicks_of(found := Engine(engine.connection, "signalbox", queue_id)):
+        pass
+    return found
+
+
+def kicks_of(engine: Engine) -> list[Any]:
+    """What was sent, and no longer is."""
+    rows = engine.receive(100)
+    engine.ack(*[row[1] for row in rows])
+    return [row[3] for row in rows]
 
 
 def start(graveyard: Graveyard) -> Redrive:
@@ -42,12 +75,24 @@ def swept(sent: Sent, redrive: Redrive) -> bool:
     return ("dlq.redrive", redrive.pk) in sent
 
 
-def test_a_new_job_is_announced_once_it_is_committed(graveyard: Graveyard, sent: Sent) -> None:
+def test_a_kick_is_sent_if_its_job_is(graveyard: Graveyard, kicks_queue: Engine) -> None:
+    with transaction.atomic():
+        start(graveyard)
+        transaction.set_rollback(True)
+    assert kicks_of(kicks_queue) == []
+
+    redrive = start(graveyard)
+
+    [kick] = kicks_of(kicks_queue)
+    assert (kick["task"], kick["args"]) == ("dlq.redrive", [redrive.pk])
+
+
+def test_a_broker_elsewhere_hears_of_a_job_once_it_is_committed(graveyard: Graveyard, elsewhere: Sent) -> None:
     with transaction.atomic():
         redrive = start(graveyard)
-        assert sent == []
+        assert elsewhere == []
 
-    assert sent == [("dlq.redrive", redrive.pk)]
+    assert elsewhere == [("dlq.redrive", redrive.pk)]
 
 
 def test_every_kind_of_job_has_its_task(graveyard: Graveyard, sent: Sent) -> None:
@@ -57,13 +102,26 @@ def test_every_kind_of_job_has_its_task(graveyard: Graveyard, sent: Sent) -> Non
     assert {f"dlq.{model.NOUN}" for model in tasks.JOB_MODELS} <= set(current_app.tasks)
 
 
-def test_a_broker_out_of_reach_does_not_stop_anybody(graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_out_of_reach_does_not_stop_anybody(
+    graveyard: Graveyard, elsewhere: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise OperationalError("connection refused")
 
     monkeypatch.setattr(current_app._get_current_object(), "send_task", fail)
 
     assert start(graveyard).state == "pending"
+
+
+def test_a_kick_that_is_refused_does_not_stop_the_job(graveyard: Graveyard, kicks_queue: Engine) -> None:
+    kicks_queue.value("select signalbox.configure_queue('signalbox', '{\"closed\": true}')")
+    try:
+        redrive = start(graveyard)
+    finally:
+        kicks_queue.value("select signalbox.configure_queue('signalbox', '{\"closed\": false}')")
+
+    assert Redrive.objects.get(pk=redrive.pk).state == "pending"
+    assert kicks_of(kicks_queue) == []
 
 
 def test_a_slice_that_ran_out_of_time_asks_for_the_next(

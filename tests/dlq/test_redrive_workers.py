@@ -1,4 +1,4 @@
-"""Redrives by real Celery workers over the filesystem broker, which are also killed."""
+"""Redrives by real Celery workers over our own broker, which are also killed."""
 
 from __future__ import annotations
 

@@ -1,0 +1,51 @@
+-- close_mailbox(name): the mailbox, its bindings and what is in it go; false when there is none. Index: mailbox_name_key.
+create or replace function signalbox.close_mailbox(name text) returns boolean
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  delete from signalbox.mailbox m where m.name = close_mailbox.name;
+  return found;
+end $$;
+
+-- expire_mailboxes(): those whose owner was not heard of in time go, and mail that nobody fetched in time; returns how
+-- many of both. At most 100 mailboxes and 10,000 messages at a time, and waits for nobody. Index: mailbox_expiry.
+create or replace function signalbox.expire_mailboxes() returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_mailboxes integer;
+  v_mail integer;
+begin
+  delete from signalbox.mailbox m
+  where m.mailbox_id = any(array(
+    select e.mailbox_id
+    from signalbox.mailbox e
+    where e.expires_at < clock_timestamp()
+    order by e.expires_at
+    limit 100
+    for update skip locked
+  ));
+  get diagnostics v_mailboxes = row_count;
+  delete from signalbox.mail l
+  where (l.mailbox_id, l.mail_id) in (
+    select o.mailbox_id, o.mail_id
+    from signalbox.mailbox m
+    cross join lateral (
+      select l.mailbox_id, l.mail_id
+      from signalbox.mail l
+      where l.mailbox_id = m.mailbox_id and l.expires_at < clock_timestamp()
+      order by l.mail_id
+      limit 100
+      for update skip locked
+    ) o
+    limit 10000
+  );
+  get diagnostics v_mail = row_count;
+  return v_mailboxes + v_mail;
+end $$;

@@ -1,0 +1,26 @@
+-- declare_queue(name, settings, tenant): a queue of this name, made with these settings unless there is one; its id. One
+-- that exists keeps its settings and its tenant: they are the operators'. Locks nothing but the new rows.
+create or replace function signalbox.declare_queue(name text, settings jsonb default '{}', tenant text default null)
+returns integer
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_queue_id integer;
+begin
+  select q.queue_id into v_queue_id from signalbox.queue q where q.name = declare_queue.name;
+  if found then
+    return v_queue_id;
+  end if;
+  begin
+    return signalbox.create_queue(declare_queue.name, declare_queue.settings, declare_queue.tenant);
+  exception
+    when sqlstate 'SB400' then
+      -- Wrong, or somebody has made it meanwhile in another way.
+      select q.queue_id into v_queue_id from signalbox.queue q where q.name = declare_queue.name;
+      if not found then
+        raise;
+      end if;
+      return v_queue_id;
+  end;
+end $$;

@@ -1,0 +1,26 @@
+-- put_mail(mailbox, body): into a mailbox; false when there is none, since then nobody wants it. Its owner is told after
+-- the commit, with mail/<id> on the channel signalbox_ready, where the mailbox was empty: NOTIFY takes a lock of all
+-- databases, and one is enough. Indexes: mailbox_name_key, mail_pkey.
+create or replace function signalbox.put_mail(mailbox text, body jsonb) returns boolean
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_mailbox signalbox.mailbox;
+begin
+  if put_mail.body is null or octet_length(put_mail.body::text) > 1048576 then
+    perform signalbox._refuse('body', 'must be a JSON value of at most 1048576 bytes');
+  end if;
+  select * into v_mailbox from signalbox.mailbox m where m.name = put_mail.mailbox for key share;
+  if not found then
+    return false;
+  end if;
+  if not exists (select from signalbox.mail l where l.mailbox_id = v_mailbox.mailbox_id) then
+    perform pg_notify('signalbox_ready', 'mail/' || v_mailbox.mailbox_id);
+  end if;
+  insert into signalbox.mail (mailbox_id, body, expires_at)
+  values (v_mailbox.mailbox_id, put_mail.body, clock_timestamp() + v_mailbox.mail_seconds * interval '1 second');
+  return true;
+end $$;

@@ -1,0 +1,115 @@
+"""The transport: one database connection for each of kombu's, and the waiting of whoever drains it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import psycopg
+from kombu.transport import virtual
+from kombu.utils.url import maybe_sanitize_url
+
+from signalbox.celery_broker.channel import Channel
+from signalbox.celery_broker.leases import Leases, shared_leases
+from signalbox.celery_broker.options import Options, dsn_of
+from signalbox.celery_broker.waking import Bell
+from signalbox.client import Client
+from signalbox.errors import SignalboxError
+from signalbox.listening import Listener, shared_listener
+
+#: What says that the database is gone, or that this is no longer the one that takes writes.
+LOST = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
+
+
+class Transport(virtual.Transport):  # type: ignore[misc]
+    """Kombu's transport over the verbs of the engine."""
+
+    Channel = Channel
+    can_parse_url = True
+    driver_type = "signalbox"
+    driver_name = "psycopg"
+    polling_interval = None
+
+    connection_errors = (*virtual.Transport.connection_errors, *LOST)
+    channel_errors = (*virtual.Transport.channel_errors, psycopg.Error, SignalboxError)
+    recoverable_connection_errors = LOST
+    recoverable_channel_errors = ()
+
+    implements = virtual.Transport.implements.extend(exchange_type=frozenset(["direct", "topic", "fanout"]))
+
+    def __init__(self, client: Any, **options: Any) -> None:
+        super().__init__(client, **options)
+        self.polling_interval = None  # of the base class, which would sleep
+        self.options = Options.of(client.transport_options)
+        self.dsn = dsn_of(client, self.options)
+        self.bell = Bell()
+        self._owner = os.getpid()
+        self._verbs = Client(self.dsn, **self.options.connect_options)
+
+    @property
+    def verbs(self) -> Client:
+        """The engine's verbs over this connection; a forked child gets a connection of its own."""
+        return self._verbs
+
+    @property
+    def leases(self) -> Leases:
+        """Those of this process: they outlive the connection."""
+        return shared_leases(self.dsn, self.options.connect_options)
+
+    @property
+    def listener(self) -> Listener | None:
+        """Of this process; None where nobody can listen."""
+        return None if self.options.pgbouncer else shared_listener(self.dsn)
+
+    def establish_connection(self) -> Any:
+        """Connect, so that a database that cannot be reached is known at once."""
+        with self._verbs._connections.borrow():
+            pass
+        return super().establish_connection()
+
+    def verify_connection(self, connection: Any) -> bool:
+        """Can the database still be reached?"""
+        try:
+            with self._verbs._connections.borrow():
+                return True
+        except psycopg.Error:
+            return False
+
+    def close_connection(self, connection: Any) -> None:
+        """Close channels and the database connection, or in a forked child nothing of its parent's."""
+        super().close_connection(connection)
+        if os.getpid() == self._owner:
+            self._verbs.close()
+
+    def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
+        """Deliver what there is, or what comes within `timeout` seconds (None: whenever)."""
+        ends_at = float("inf") if timeout is None else time.monotonic() + timeout
+        while True:
+            self.bell.clear()  # before the look: what rings after it ends the wait
+            if self.deliver():
+                return
+            now = time.monotonic()
+            if now >= ends_at:
+                raise TimeoutError  # socket.timeout by its other name
+            self.bell.wait(max(min(ends_at, self.next_look(now)) - now, 0.0))
+
+    def deliver(self) -> bool:
+        """Look where there is something to look for, and deliver it. Was there any?"""
+        delivered = [channel.deliver() for channel in list(self.channels)]
+        return any(delivered)
+
+    def next_look(self, now: float) -> float:
+        """When to look again at the latest, as the monotonic clock has it."""
+        return min((channel.next_look(now) for channel in list(self.channels)), default=float("inf"))
+
+    def driver_version(self) -> str:
+        """Of psycopg."""
+        return psycopg.__version__
+
+    def as_uri(self, uri: str, include_password: bool = False, mask: str = "**") -> str:
+        """The broker URL for people: without the password, unless asked for."""
+        return uri if include_password else str(maybe_sanitize_url(uri, mask=mask))
+
+
+__all__ = ["Channel", "Transport"]

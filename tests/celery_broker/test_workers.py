@@ -1,0 +1,69 @@
+"""Tasks through real workers: each runs once, however long it takes and however late it is due."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.celery_broker.conftest import Shop, wait_until
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.mark.parametrize("prefetch", [1, 10])
+def test_two_thousand_tasks_run_once_each(shop: Shop, prefetch: int) -> None:
+    names = [f"task {number:04d}" for number in range(2000)]
+    with shop.app.producer_pool.acquire(block=True) as producer:
+        for name in names:
+            shop.send("work", name, producer=producer)
+
+    shop.start_worker("--concurrency=1", f"--prefetch-multiplier={prefetch}")
+    shop.wait_done(len(names))
+    shop.wait_settled()
+
+    assert shop.done() == names
+    assert set(shop.receive_counts()) == {1}
+
+
+def test_a_task_longer_than_its_lease_runs_once(shop: Shop) -> None:
+    shop.start_worker()
+    shop.send("wait", "long")
+    wait_until(shop.begun, shop.logs)
+
+    def outlived() -> bool:
+        [(over,)] = shop.rows(
+            "select clock_timestamp() > l.leased_at + interval '5 seconds' from signalbox.lease l"
+            " join signalbox.queue q using (queue_id) where q.name = %s",
+            shop.queue,
+        )
+        return bool(over)
+
+    wait_until(outlived, shop.logs)
+    shop.open_gate("long")
+    shop.wait_done(1)
+    shop.wait_settled()
+
+    assert shop.done() == ["long"]
+    assert shop.receive_counts() == [1]
+
+
+def test_a_countdown_longer_than_a_lease_runs_once(shop: Shop) -> None:
+    shop.start_worker()
+    shop.send("work", "later", countdown=3)
+    shop.send("work", "now")
+    shop.wait_done(2)
+    shop.wait_settled()
+
+    assert shop.done() == ["later", "now"]
+    assert shop.receive_counts() == [1, 1]
+
+
+def test_a_refused_task_is_a_dead_letter_with_its_name(shop: Shop) -> None:
+    shop.start_worker()
+    task_id = shop.send("refuse", "bad")
+    wait_until(shop.dead, shop.logs)
+
+    [(attributes, reason, error_class, error, receive_count, payload)] = shop.dead()
+    assert (attributes["task"], attributes["task_id"]) == ("shop.refuse", task_id)
+    assert (reason, error_class, receive_count) == ("rejected", "Rejected", 1)
+    assert "shop.refuse" in error
+    assert payload["body"][0] == ["bad"]
