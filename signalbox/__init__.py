@@ -9,6 +9,7 @@ from signalbox.errors import (
     BodyCorrupt,
     BodyMissing,
     DeduplicationConflict,
+    GroupNotFound,
     InvalidArgument,
     MessageNotFound,
     NotSettled,
@@ -18,10 +19,12 @@ from signalbox.errors import (
     QueueNotFound,
     QuotaExceeded,
     SignalboxError,
+    StreamNotFound,
     WrongIsolation,
 )
 from signalbox.messages import Message, Outcome
 from signalbox.sender import Sender
+from signalbox.streams import Place, StreamMessage
 
 try:
     __version__ = version("signalbox")
@@ -36,6 +39,7 @@ __all__ = [
     "Client",
     "DeduplicationConflict",
     "FileBodies",
+    "GroupNotFound",
     "InvalidArgument",
     "Message",
     "MessageNotFound",
@@ -43,10 +47,13 @@ __all__ = [
     "OpenTransaction",
     "Outcome",
     "PayloadTooLarge",
+    "Place",
     "QueueClosed",
     "QueueNotFound",
     "QuotaExceeded",
     "Sender",
     "SignalboxError",
+    "StreamMessage",
+    "StreamNotFound",
     "WrongIsolation",
 ]

@@ -28,6 +28,14 @@ class QueueNotFound(SignalboxError):
     """There is no queue of this name."""
 
 
+class StreamNotFound(SignalboxError):
+    """There is no stream of this name."""
+
+
+class GroupNotFound(SignalboxError):
+    """The stream has no group of this name."""
+
+
 class InvalidArgument(SignalboxError):
     """An argument or setting is invalid."""
 
@@ -134,6 +142,11 @@ def _message(error: psycopg.Error) -> str:
     return error.diag.message_primary or ""
 
 
+def _not_found(error: psycopg.Error) -> SignalboxError:
+    kind = {"stream": StreamNotFound, "group_name": GroupNotFound}.get(error.diag.column_name or "", QueueNotFound)
+    return kind(_message(error))
+
+
 def _invalid_argument(error: psycopg.Error) -> InvalidArgument:
     return InvalidArgument(_message(error), field=error.diag.column_name)
 
@@ -158,7 +171,7 @@ def _quota_exceeded(error: psycopg.Error) -> QuotaExceeded:
 
 _BY_SQLSTATE: dict[str, Callable[[psycopg.Error], SignalboxError]] = {
     "SB400": _invalid_argument,
-    "SB404": lambda error: QueueNotFound(_message(error)),
+    "SB404": _not_found,
     "SB409": _deduplication_conflict,
     "SB413": lambda error: PayloadTooLarge(_message(error)),
     "SB423": lambda error: QueueClosed(_message(error)),
