@@ -28,6 +28,14 @@ class StreamChores:
         ).fetchone()
         self._feeding = bool(row and row[0])
 
+    def record(self) -> None:
+        """Add how far each group is to history."""
+        self.connection.execute("select signalbox.record_group_history()")
+
+    def clean(self) -> None:
+        """Forget offsets that were passed, members that are long gone, and old history."""
+        self.connection.execute("select signalbox.clean_streams()")
+
     def feed(self) -> None:
         """Send to the queues of subscriptions, if there are any."""
         if self._feeding:

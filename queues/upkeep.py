@@ -206,6 +206,8 @@ class Chores(Rounds):
             Step("ensure_stream_segments", 10.0, streams.ensure),
             Step("feed_queues", self.beat_seconds, streams.feed),
             Step("drop_stream_segments", 60.0, streams.drop),
+            Step("record_group_history", 10.0, streams.record),
+            Step("clean_streams", 60.0, streams.clean),
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("empty_trash", 2.0, self._call("empty_trash")),
             Step("record_history", self.beat_seconds, self.record_history),

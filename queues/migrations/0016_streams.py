@@ -98,6 +98,16 @@ create table signalbox.group_history (
   primary key (group_id, bucket_at)
 ) partition by range (bucket_at);
 create table signalbox.group_history_default partition of signalbox.group_history default;
+create table signalbox.group_history_minute (
+  like signalbox.group_history,
+  primary key (group_id, bucket_at)
+) partition by range (bucket_at);
+create table signalbox.group_history_minute_default partition of signalbox.group_history_minute default;
+create table signalbox.group_history_ten_minutes (
+  like signalbox.group_history,
+  primary key (group_id, bucket_at)
+) partition by range (bucket_at);
+create table signalbox.group_history_ten_minutes_default partition of signalbox.group_history_ten_minutes default;
 """
 
 BACK = """
@@ -113,6 +123,8 @@ begin
     execute format('drop sequence %s', v_sequence);
   end loop;
 end $back$;
+drop table signalbox.group_history_ten_minutes;
+drop table signalbox.group_history_minute;
 drop table signalbox.group_history;
 drop table signalbox.group_offset;
 drop sequence signalbox.group_offset_id;

@@ -49,6 +49,7 @@ begin
   end loop;
 end $$;
 
+-- The last step, after the segment was detached: what is left of it goes.
 create or replace function signalbox.drop_stream_segment(stream_id integer, starts_at timestamptz) returns void
 language plpgsql
 set lock_timeout = '200ms'

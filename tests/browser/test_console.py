@@ -21,6 +21,7 @@ from tests.browser.conftest import PASSWORD
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 from tests.metrics.alertmanager import alert, message
+from tests.streams import Log, make_log
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -64,6 +65,14 @@ PATHS = [
     "/alerts/silences?queue=Q-dlq",
     "/alerts/notifications",
     "/runbooks/SignalboxDeadLetters",
+    "/streams",
+    "/streams/S",
+    "/streams/S/messages",
+    "/streams/S/new-group",
+    "/streams/S/groups/slow",
+    "/streams/S/groups/slow/rewind?point=beginning",
+    "/streams/S/groups/slow/drop",
+    "/new-stream",
     "/tenants",
     "/people",
     "/masking",
@@ -93,8 +102,22 @@ def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     engine.value("select signalbox.record_history()")
     plan, job = redriven(engine)
     names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
+    names["S"] = streamed(engine).name
     names |= {"Q": engine.queue, "M": str(message_id), "P": str(plan.pk), "R": str(job.pk), "U": str(undoable)}
     return [re.sub("|".join(names), lambda name: names[name[0]], path) for path in PATHS]
+
+
+def streamed(engine: Engine) -> Log:
+    """A stream with a group that is behind and has a dead member, and one that feeds a queue."""
+    log = make_log(engine.connection, partitions=2, alert_group_lag_seconds=1)
+    log.group("slow")
+    log.group("mail", queue=engine.queue)
+    for n in range(6):
+        log.append({"n": n, "text": "<b>" + "long " * 60}, key=f"customer-{n}")
+    log.commit(log.read("worker-1", group="slow")[0], "worker-1", "slow")
+    log.end_lease("worker-1", "slow")
+    log.value("select signalbox.record_group_history()")
+    return log
 
 
 def _alerted(engine: Engine) -> None:
