@@ -119,6 +119,7 @@ class Frame:
         yield self._entry("Trash", "trash", ("trash", "undo"), 0, "", "")
         consumers = wording.plural(now.consumers, "consumer") + " seen in the last minute"
         yield self._entry("Consumers", "consumers", ("consumer",), now.consumers, consumers, "")
+        yield self._entry("Streams", "streams", ("streams", "stream", "group"), 0, "", "")
         yield self._entry("History", "history", ("history",), 0, "", "")
         yield self._entry("Tenants", "tenants", ("tenants", "tenant"), 0, "", "")
         yield self._entry("Audit", "audit", ("audit",), 0, "", "")

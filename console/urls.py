@@ -20,6 +20,7 @@ from console.pages import (
     dead_letters,
     deletions,
     exports,
+    groups,
     health,
     history,
     lanes,
@@ -39,6 +40,7 @@ from console.pages import (
     saved_filters,
     sessions,
     silences,
+    streams,
     suggestions,
     tenants,
     trash,
@@ -151,6 +153,14 @@ undo_urls = [
     path("<row:undo_id>/cancel", trash.cancel, name="undo_cancel"),
 ]
 
+stream_urls = [
+    path("messages", streams.messages, name="stream_messages"),
+    path("new-group", groups.new, name="group_new"),
+    path("groups/<queue:group>", groups.show, name="group"),
+    path("groups/<queue:group>/rewind", groups.rewind, name="group_rewind"),
+    path("groups/<queue:group>/drop", groups.drop, name="group_drop"),
+]
+
 urlpatterns = [
     path("", overview.show, name="overview"),
     path("new-queue", queue_settings.new, name="queue_new"),
@@ -183,6 +193,10 @@ urlpatterns = [
     path("alerts/notifications", notifications.browse, name="alert_notifications"),
     path("alerts/webhook", alerts.webhook, name="alerts_webhook"),
     path("runbooks/<slug:name>", alerts.runbook, name="runbook"),
+    path("streams", streams.browse, name="streams"),
+    path("new-stream", streams.new, name="stream_new"),
+    path("streams/<queue:name>", streams.show, name="stream"),
+    path("streams/<queue:name>/", include(stream_urls)),
     path("tenants", tenants.browse, name="tenants"),
     path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
     path("tenants/<row:tenant_id>/history", history.of_tenant_queues, name="tenant_history"),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from metrics import fleet_series, names, queue_series
+from metrics import fleet_series, names, queue_series, stream_series
 from metrics.fleet import Fleet
 from metrics.text import Page, histogram, upper_bounds
 from queues.counters import QueueNumbers
@@ -23,9 +23,18 @@ def render_fleet(fleet: Fleet | None, *, up: bool, omitted: int = 0) -> bytes:
     """Totals of the installation and its tenants, PostgreSQL, the exporter. Not `up`: the exporter alone."""
     if fleet is None or not up:
         return _exporter_alone(fleet)
-    page = Page((*names.FLEET_METRICS, *names.TENANT_METRICS, *names.POSTGRES_METRICS, *names.EXPORTER_METRICS))
+    page = Page(
+        (
+            *names.FLEET_METRICS,
+            *names.TENANT_METRICS,
+            *names.STREAM_METRICS,
+            *names.POSTGRES_METRICS,
+            *names.EXPORTER_METRICS,
+        )
+    )
     fleet_series.add_totals(page, fleet)
     fleet_series.add_refusals(page, fleet.tenant_refusals)
+    stream_series.add(page, fleet.streams)
     fleet_series.add_postgres(page, fleet.holders, fleet.engine)
     fleet_series.add_trash(page, fleet.engine)
     fleet_series.add_exporter(page, fleet, up=True)

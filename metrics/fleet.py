@@ -1,7 +1,7 @@
 """One reading of the whole installation: every queue's numbers, the signs of life of upkeep and consumers, and
 who keeps PostgreSQL from removing dead rows.
 
-Eight SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
+Eleven SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from metrics.xmin_holders import Holder, read_holders
 from queues.counters import QueueNumbers, read_numbers, read_tenant_refusals
 from queues.durations import Durations, read_durations
 from queues.leases import Leases, read_leases
+from queues.streams import Streams, read_streams
 
 UPKEEP_STALE_SECONDS = 30.0  # it folds every second and moves the clock ten times as often; restarts are shorter
 
@@ -51,6 +52,7 @@ class Fleet:
     durations: Mapping[int, Durations] = field(default_factory=dict)
     leases: Mapping[int, Leases] = field(default_factory=dict)
     engine: Engine = field(default_factory=Engine)
+    streams: Streams = field(default_factory=Streams)
 
     def durations_of(self, numbers: QueueNumbers) -> Durations:
         return self.durations.get(numbers.queue_id) or Durations()
@@ -73,6 +75,7 @@ def read_fleet() -> Fleet:
         durations=read_durations(),
         leases=read_leases(),
         engine=read_engine(),
+        streams=read_streams(),
         read_at=time.time(),
         read_seconds=time.monotonic() - started,
     )

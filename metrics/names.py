@@ -11,6 +11,8 @@ from typing import Literal
 PREFIX = "signalbox_"
 TENANT = ("tenant",)
 QUEUE = (*TENANT, "queue")
+STREAM = (*TENANT, "stream")
+GROUP = (*STREAM, "group")
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +220,32 @@ TRASH_SECONDS_LEFT = _gauge(
     (),
 )
 
+STREAM_APPENDED = _counter(
+    "stream_messages_appended",
+    "Positions given to messages of the stream; one that was rolled back counts too.",
+    STREAM,
+)
+GROUP_LAG_MESSAGES = _gauge(
+    "group_lag_messages",
+    "What the group has not committed yet: exact, but for positions that were rolled back or are being appended.",
+    GROUP,
+)
+GROUP_LAG_SECONDS = _gauge(
+    "group_lag_seconds", "The age of the oldest message that the group has not committed; 0 when there is none.", GROUP
+)
+GROUP_MEMBERS = _gauge("group_members", "Members of the group whose lease has not ended.", GROUP)
+GROUP_COMMITTED_OFFSET = _gauge(
+    "group_committed_offset", "The positions that the group has committed, all partitions added up.", GROUP
+)
+GROUP_LOST_MESSAGES = _gauge(
+    "group_lost_messages", "Messages that retention dropped before the group read them, ever since.", GROUP
+)
+GROUP_LAG_THRESHOLD = _gauge(
+    "group_lag_threshold_seconds",
+    "Above this the alert on stalled groups looks: the stream's setting alert_group_lag_seconds as data.",
+    GROUP,
+)
+
 PUBLISH_DURATION = _histogram(
     "publish_duration_seconds", "What a send to the database took, of this process alone.", ()
 )
@@ -235,6 +263,9 @@ EXPORTER_LAST_REFRESH = _gauge(
 )
 EXPORTER_REFRESH_DURATION = _gauge(
     "exporter_refresh_duration_seconds", "How long that reading took in the database.", ()
+)
+EXPORTER_GROUPS_OMITTED = _gauge(
+    "exporter_groups_omitted", "Groups of streams without series because METRICS_MAX_SERIES is reached.", ()
 )
 EXPORTER_QUEUES_OMITTED = _gauge(
     "exporter_queues_omitted",
@@ -296,12 +327,23 @@ POSTGRES_METRICS = (
     REPLICATION_LAG,
     SHARD_EPOCH,
 )
+STREAM_METRICS = (
+    EXPORTER_GROUPS_OMITTED,
+    STREAM_APPENDED,
+    GROUP_LAG_MESSAGES,
+    GROUP_LAG_SECONDS,
+    GROUP_MEMBERS,
+    GROUP_COMMITTED_OFFSET,
+    GROUP_LOST_MESSAGES,
+    GROUP_LAG_THRESHOLD,
+)
 PROCESS_METRICS = (PUBLISH_DURATION, RECEIVE_DURATION)
 EXPORTER_METRICS = (EXPORTER_UP, EXPORTER_LAST_REFRESH, EXPORTER_REFRESH_DURATION, EXPORTER_QUEUES_OMITTED)
 METRICS = (
     *QUEUE_METRICS,
     *TENANT_METRICS,
     *FLEET_METRICS,
+    *STREAM_METRICS,
     *POSTGRES_METRICS,
     *PROCESS_METRICS,
     *EXPORTER_METRICS,

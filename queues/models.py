@@ -471,3 +471,6 @@ class MessageStatus(DataPlaneModel):
     class Meta:
         managed = False
         db_table = "message_status"
+
+
+from queues import stream_models as stream_models  # noqa: E402 - they are made of the base class above

@@ -22,7 +22,9 @@ from psycopg import sql
 from queues import bodies
 from queues.body_collection import collect, sweep
 from queues.connections import connect
+from queues.detaching import detach
 from queues.floors import FloorKeeper
+from queues.stream_upkeep import StreamChores
 from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,6 @@ ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
 RECONNECT_SECONDS = 1.0
 BUCKET_SECONDS = 10  # of history
 RECORD_BEFORE_END = 1.0  # seconds; chores may be late by a beat and what the others take
-DETACH_PATIENCE = "2s"  # the next try is ten minutes later
 
 
 @dataclass
@@ -200,7 +201,13 @@ class Chores(Rounds):
         """Behind which large body the last round of collecting ended."""
         self._recorded: int | None = None
         """The bucket of history that was recorded last."""
+        streams = StreamChores(connection)
         self.steps = [
+            Step("ensure_stream_segments", 10.0, streams.ensure),
+            Step("feed_queues", self.beat_seconds, streams.feed),
+            Step("drop_stream_segments", 60.0, streams.drop),
+            Step("record_group_history", 10.0, streams.record),
+            Step("clean_streams", 60.0, streams.clean),
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("empty_trash", 2.0, self._call("empty_trash")),
             Step("record_history", self.beat_seconds, self.record_history),
@@ -246,29 +253,6 @@ class Chores(Rounds):
         """Drop the segments of the log that no retention needs, keeping the bodies that live tickets still do."""
         for (number,) in self.connection.execute("select signalbox.expired_segments()").fetchall():
             self._value("select signalbox.keep_live_bodies(%s)", number)
-            self._detach(number)
+            detach(self.connection, sql.Identifier("signalbox", "message"), f"message_{number}")
             self._value("select signalbox.drop_segment(%s)", number)
             log.info("dropped segment %d of the log", number)
-
-    def _detach(self, number: int) -> None:
-        """CONCURRENTLY waits for whoever reads the log without making others wait behind it.
-
-        We wait only for a moment, since the other chores wait with us. What was begun stays pending, also when this
-        process dies, and a later call finishes it.
-        """
-        name = f"message_{number}"
-        pending = self._value(
-            "select inhdetachpending from pg_inherits where inhrelid = to_regclass(%s)", f"signalbox.{name}"
-        )
-        if pending is None:
-            return  # detached already
-        self.connection.execute(sql.SQL("set lock_timeout = {}").format(DETACH_PATIENCE))
-        try:
-            self.connection.execute(
-                sql.SQL("alter table signalbox.message detach partition {} {}").format(
-                    sql.Identifier("signalbox", name), sql.SQL("finalize" if pending else "concurrently")
-                )
-            )
-        finally:
-            if not self.connection.broken:
-                self.connection.execute("reset lock_timeout")

@@ -10,6 +10,7 @@ from signalbox.errors import (
     BodyCorrupt,
     BodyMissing,
     DeduplicationConflict,
+    GroupNotFound,
     InvalidArgument,
     MessageNotFound,
     NotSettled,
@@ -19,11 +20,13 @@ from signalbox.errors import (
     QueueNotFound,
     QuotaExceeded,
     SignalboxError,
+    StreamNotFound,
     WrongIsolation,
 )
 from signalbox.messages import Message, Outcome
 from signalbox.sender import Sender
 from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
+from signalbox.streams import Place, StreamMessage
 from signalbox.verbs import AsyncVerbs, Verbs
 
 try:
@@ -41,6 +44,7 @@ __all__ = [
     "DeduplicationConflict",
     "FileBodies",
     "Forbidden",
+    "GroupNotFound",
     "InvalidArgument",
     "Message",
     "MessageNotFound",
@@ -49,6 +53,7 @@ __all__ = [
     "Outcome",
     "OutcomeUnknown",
     "PayloadTooLarge",
+    "Place",
     "QueueClosed",
     "QueueNotFound",
     "QuotaExceeded",
@@ -56,6 +61,8 @@ __all__ = [
     "Sender",
     "ServerUnavailable",
     "SignalboxError",
+    "StreamMessage",
+    "StreamNotFound",
     "Unauthorized",
     "Verbs",
     "WrongIsolation",

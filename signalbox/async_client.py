@@ -13,6 +13,7 @@ from psycopg.rows import tuple_row
 
 from signalbox import statements
 from signalbox.async_connections import AsyncSource, async_connections_of, async_one_transaction
+from signalbox.async_stream_client import AsyncStreamVerbs
 from signalbox.bodies import BodyStore, Parcel, parcels_of, upload, with_body
 from signalbox.connections import check_claim, check_wait
 from signalbox.errors import translated
@@ -25,7 +26,7 @@ from signalbox.waiting import SettledWait
 T = TypeVar("T")
 
 
-class AsyncClient:
+class AsyncClient(AsyncStreamVerbs):
     """The verbs of Signalbox for asyncio.
 
     What is said of `Client` holds here.

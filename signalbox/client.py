@@ -17,13 +17,14 @@ from signalbox.errors import translated
 from signalbox.long_polls import receive_waiting
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
 from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions, Statement
+from signalbox.stream_client import StreamVerbs
 from signalbox.tracing import received
 from signalbox.waiting import SettledWait
 
 T = TypeVar("T")
 
 
-class Client:
+class Client(StreamVerbs):
     """The verbs of Signalbox.
 
     Given a DSN or a pool, each call is a short transaction of its own. Given a connection, calls join the

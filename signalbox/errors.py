@@ -29,6 +29,14 @@ class QueueNotFound(SignalboxError):
     """There is no queue of this name."""
 
 
+class StreamNotFound(SignalboxError):
+    """There is no stream of this name."""
+
+
+class GroupNotFound(SignalboxError):
+    """The stream has no group of this name."""
+
+
 class InvalidArgument(SignalboxError):
     """An argument or setting is invalid."""
 
@@ -150,6 +158,11 @@ def _invalid_argument(said: Said) -> InvalidArgument:
     return InvalidArgument(said.message, field=said.column)
 
 
+def _not_found(said: Said) -> SignalboxError:
+    kind = {"stream": StreamNotFound, "group_name": GroupNotFound}.get(said.column or "", QueueNotFound)
+    return kind(said.message)
+
+
 def _unstorable_payload(said: Said) -> InvalidArgument:
     detail = said.detail or said.message
     return InvalidArgument(f"The payload is not JSON that PostgreSQL can store: {detail}", field="payload")
@@ -170,7 +183,7 @@ def _quota_exceeded(said: Said) -> QuotaExceeded:
 
 _BY_SQLSTATE: dict[str, Callable[[Said], SignalboxError]] = {
     "SB400": _invalid_argument,
-    "SB404": lambda said: QueueNotFound(said.message),
+    "SB404": _not_found,
     "SB409": _deduplication_conflict,
     "SB413": lambda said: PayloadTooLarge(said.message),
     "SB423": lambda said: QueueClosed(said.message),

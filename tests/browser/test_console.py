@@ -24,6 +24,7 @@ from tests.browser.conftest import PASSWORD
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 from tests.metrics.alertmanager import alert, message
+from tests.streams import Log, make_log
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -67,6 +68,14 @@ PATHS = [
     "/alerts/silences?queue=Q-dlq",
     "/alerts/notifications",
     "/runbooks/SignalboxDeadLetters",
+    "/streams",
+    "/streams/LOG",
+    "/streams/LOG/messages",
+    "/streams/LOG/new-group",
+    "/streams/LOG/groups/slow",
+    "/streams/LOG/groups/slow/rewind?point=beginning",
+    "/streams/LOG/groups/slow/drop",
+    "/new-stream",
     "/tenants",
     "/people",
     "/api-keys",
@@ -101,6 +110,7 @@ def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     plan, job = redriven(engine)
     names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
     names |= {
+        "LOG": streamed(engine).name,
         "KEY": str(_api_key(f"shop-{engine.queue}")),
         "Q": engine.queue,
         "M": str(message_id),
@@ -118,6 +128,19 @@ def _api_key(name: str) -> int:
     listed = io.StringIO()
     call_command("apikey", "list", "--json", stdout=listed)
     return next(int(key["key_id"]) for key in json.loads(listed.getvalue()) if key["key"] == name)
+
+
+def streamed(engine: Engine) -> Log:
+    """A stream with a group that is behind and has a dead member, and one that feeds a queue."""
+    log = make_log(engine.connection, partitions=2, alert_group_lag_seconds=1)
+    log.group("slow")
+    log.group("mail", queue=engine.queue)
+    for n in range(6):
+        log.append({"n": n, "text": "<b>" + "long " * 60}, key=f"customer-{n}")
+    log.commit(log.read("worker-1", group="slow")[0], "worker-1", "slow")
+    log.end_lease("worker-1", "slow")
+    log.value("select signalbox.record_group_history()")
+    return log
 
 
 def _alerted(engine: Engine) -> None:

@@ -320,6 +320,78 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_recount_clusters": ("signalbox._recount_clusters()", NOTHING),
     "forget_clusters": ("signalbox.forget_clusters()", NUMBER),
     "empty_cluster_deltas": ("signalbox.empty_cluster_deltas()", NUMBER),
+    "create_stream": ("signalbox.create_stream('of-every-function', '{\"partitions\": 1}') > 0", True),
+    "_stream_defaults": ("(signalbox._stream_defaults() ->> 'partitions')::int", 4),
+    "_check_stream_settings": ("signalbox._check_stream_settings('{}')::text", "{}"),
+    "_check_stream_name": ("signalbox._check_stream_name('name', 'not a name')", Refusal("SB400")),
+    "_compare_stream": (
+        "signalbox._compare_stream(s, '{}', null) from signalbox.stream s where s.name = %(stream)s",
+        NOTHING,
+    ),
+    "_equip_stream": (
+        "signalbox._equip_stream(s) from signalbox.stream s where s.name = %(stream)s",
+        Refusal("42P07"),
+    ),
+    "configure_stream": ("signalbox.configure_stream(%(stream)s, '{\"closed\": true}') > 0", True),
+    "_stream_of": ("(signalbox._stream_of(%(stream)s)).partitions", 2),
+    "_group_of": ("(signalbox._group_of(%(stream_id)s, 'g')).name", "g"),
+    "_refuse_unknown_stream": ("signalbox._refuse_unknown_stream('stream')", Refusal("SB404")),
+    "_enter_partition": (
+        "signalbox._enter_partition(s.stream_id, 0, s.positions[1]) from signalbox.stream s where s.name = %(stream)s",
+        NOTHING,
+    ),
+    "_partition_class": ("signalbox._partition_class(2, 1)", -130),
+    "_partition_of": ("signalbox._partition_of('customer-7', 4)", 2),
+    "_horizons": (
+        "signalbox._horizons(s.stream_id, s.positions) from signalbox.stream s where s.name = %(stream)s",
+        [0, 0],
+    ),
+    "append": ("(signalbox.append(%(stream)s, '1', key => 'customer-7')).position", 2),
+    "_check_append": (
+        "signalbox._check_append(s, null, null, null, null) from signalbox.stream s where s.name = %(stream)s",
+        Refusal("SB400"),
+    ),
+    "append_batch": ("(select count(*) from signalbox.append_batch(%(stream)s, array['1', '2']::jsonb[]))", 2),
+    "ensure_stream_segments": ("signalbox.ensure_stream_segments()", ARRAY),
+    "_ensure_stream_segments": ("signalbox._ensure_stream_segments(%(stream_id)s)", ARRAY),
+    "_segment_length": ("signalbox._segment_length(28800) = interval '1 hour'", True),
+    "create_group": ("signalbox.create_group(%(stream)s, 'late', 'end') > 0", True),
+    "_check_point": ("signalbox._check_point('time', null, '{time}')", Refusal("SB400")),
+    "_position_at": (
+        (
+            "signalbox._position_at(s, 0, 'time', now() - interval '1 day') from signalbox.stream s"
+            " where s.name = %(stream)s"
+        ),
+        0,
+    ),
+    "_first_behind": ("(signalbox._first_behind(%(stream_id)s, %(partition)s, 0, 9)).position", 1),
+    "drop_group": ("signalbox.drop_group(%(stream)s, 'g')", True),
+    "join_group": ("(select count(*) from signalbox.join_group(%(stream)s, 'g', 'm'))", 2),
+    "leave_group": ("signalbox.leave_group(%(stream)s, 'g', 'm')", 2),
+    "_check_member": ("signalbox._check_member(signalbox._group_of(%(stream_id)s, 'g'), null)", Refusal("SB400")),
+    "_renew_member": ("signalbox._renew_member(%(group_id)s, 'm', 30)", NOTHING),
+    "_balance": ("signalbox._balance(%(group_id)s, 'm', 2)", NOTHING),
+    "read_stream": ("(select count(*) from signalbox.read_stream(%(stream)s, 'g', 'm'))", 0),
+    "_read_group": ("(select count(*) from signalbox._read_group(%(group_id)s, 'm', 10))", 0),
+    "_read_partition": (
+        "(signalbox._read_partition(%(stream_id)s, %(partition)s, 0, 9, 10, 1)).position",
+        1,
+    ),
+    "browse_stream": ("(signalbox.browse_stream(%(stream)s, %(partition)s)).payload_text", '"appended"'),
+    "commit_offset": ("signalbox.commit_offset(%(stream)s, 'g', 'm', %(partition)s, 1, 99)", False),
+    "_commit_offset": ("signalbox._commit_offset(%(group_id)s, %(partition)s, 'm', 2, 1)", True),
+    "_pass_lost": ("signalbox._pass_lost(%(group_id)s, %(partition)s, 'm', 2, 0, 2)", True),
+    "rewind": ("(select sum(r.messages) from signalbox.rewind(%(stream)s, 'g', 'beginning') r)::int", 0),
+    "group_partitions": ("(select sum(p.lag) from signalbox.group_partitions(array[%(group_id)s]) p)::int", 1),
+    "group_numbers": ("(signalbox.group_numbers(array[%(group_id)s])).members", 1),
+    "feed_queues": ("signalbox.feed_queues()", NUMBER),
+    "_feed_queue": ("signalbox._feed_queue(%(group_id)s)", 0),
+    "expired_stream_segments": ("(select count(*) from signalbox.expired_stream_segments())", NUMBER),
+    "leave_stream_segment": ("signalbox.leave_stream_segment(%(stream_id)s, now())", NOTHING),
+    "drop_stream_segment": ("signalbox.drop_stream_segment(%(stream_id)s, now())", NOTHING),
+    "record_group_history": ("signalbox.record_group_history()", NUMBER),
+    "_group_history_steps": ("(select count(*) from signalbox._group_history_steps())", 3),
+    "clean_streams": ("signalbox.clean_streams()", NUMBER),
 }
 """A call of every function, as an expression, and its answer in the scene below."""
 
@@ -351,8 +423,19 @@ def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection
     session.value("select signalbox._ensure_gauge(%s, null)", names["queue_id"])
     session.value("select signalbox.claim_body(sha256('claimed'), 300000)")
     session.connection.execute("create table signalbox.message_999999999 (like signalbox.message)")
+    names |= streamed(session)
     yield session.connection, names
     session.connection.execute("rollback")
+
+
+def streamed(session: Engine) -> dict[str, Any]:
+    """A stream of two partitions with one message, and a group whose only member has both."""
+    name = f"{session.queue}-stream"
+    stream_id = session.value("select signalbox.create_stream(%s, '{\"partitions\": 2}')", name)
+    group_id = session.value("select signalbox.create_group(%s, 'g', 'beginning')", name)
+    partition = session.value("select partition from signalbox.append(%s, '\"appended\"', key => 'customer-7')", name)
+    session.rows("select * from signalbox.join_group(%s, 'g', 'm')", name)
+    return {"stream": name, "stream_id": stream_id, "group_id": group_id, "partition": partition}
 
 
 def test_every_function_has_a_call_of_its_own(engine: Engine) -> None:

@@ -1,0 +1,111 @@
+"""Streams: the list, worst lag first, and one stream with its groups and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib import messages as notices
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console import keyset, stream_messages
+from console.frame import Frame
+from console.htmx import render_page
+from console.roles import requires
+from console.stream_forms import StreamForm
+from queues import streams
+from queues.errors import SignalboxError, StreamNotFound
+from queues.stream_models import Stream
+from queues.streams import GroupNumbers
+
+
+@dataclass(frozen=True)
+class StreamRow:
+    """A stream in the list, with its groups, worst first."""
+
+    stream: Stream
+    appended: int
+    groups: Sequence[GroupNumbers]
+
+    @property
+    def lag_seconds(self) -> float:
+        return max((group.lag_seconds for group in self.groups), default=0.0)
+
+    @property
+    def lag_messages(self) -> int:
+        return max((group.lag_messages for group in self.groups), default=0)
+
+
+@require_safe
+@requires("see_metadata")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /streams: all of them, the one whose group is furthest behind first."""
+    known = streams.read_streams()
+    rows = [StreamRow(stream, appended, _of(stream, known.groups)) for stream, appended in known.appended]
+    rows.sort(key=lambda row: (-row.lag_seconds, -row.lag_messages, row.stream.name))
+    context = {"title": "Streams", "rows": rows}
+    return render_page(request, "streams/browse.html", "streams/_list.html", context)
+
+
+def _of(stream: Stream, groups: Sequence[GroupNumbers]) -> list[GroupNumbers]:
+    own = [numbers for numbers in groups if numbers.group.stream_id == stream.stream_id]
+    return sorted(own, key=lambda numbers: (-numbers.lag_seconds, -numbers.lag_messages, numbers.group.name))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure")
+def new(request: HttpRequest) -> HttpResponse:
+    """GET, POST /new-stream: make one."""
+    form = StreamForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        given = dict(form.cleaned_data)
+        name, tenant = given.pop("name"), given.pop("tenant") or None
+        try:
+            made = streams.create_stream(name, given, tenant=tenant, actor=request.user.get_username())
+        except SignalboxError as error:
+            field = getattr(error, "field", None)
+            form.add_error(field if field in form.fields else None, str(error))
+        else:
+            notices.success(request, f"Made the stream {made.name}.")
+            return redirect("stream", made.name)
+    context = {"title": "New stream", "form": form, "frame": Frame(request)}
+    return render(request, "streams/new.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@requires("see_metadata")
+def show(request: HttpRequest, name: str) -> HttpResponse:
+    """GET /streams/<name>: its groups and how far each is."""
+    stream = find(name)
+    groups = streams.read_groups(list(stream.groups.select_related("stream__tenant", "queue")))
+    context = {"title": name, "stream": stream, "tab": "groups", "groups": _of(stream, groups)}
+    return render_page(request, "streams/show.html", "streams/_groups.html", context)
+
+
+@require_safe
+@requires("see_payloads")
+def messages(request: HttpRequest, name: str) -> HttpResponse:
+    """GET /streams/<name>/messages?partition=: what one partition keeps, the newest first, a page at a time."""
+    stream = find(name)
+    partition = stream_messages.partition_of(request, stream)
+    page = stream_messages.page(stream, partition, keyset.place(request))
+    context = {
+        "title": f"Messages · {name}",
+        "stream": stream,
+        "tab": "messages",
+        "partition": partition,
+        "partitions": range(stream.partitions),
+        "page": page,
+        "pager": keyset.pager(request, page, f"{len(page.rows)} shown"),
+    }
+    return render_page(request, "streams/show.html", "streams/_messages.html", context)
+
+
+def find(name: str) -> Stream:
+    """The stream of an address."""
+    try:
+        return streams.get_stream(name)
+    except StreamNotFound as error:
+        raise Http404(str(error)) from None

@@ -1,0 +1,115 @@
+"""The forms of streams and their groups."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+from django import forms
+
+from console.forms import PlainFloatField, ReasonForm
+from queues.models import Queue
+
+NAME = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
+
+
+def _name(label: str, help_text: str) -> forms.CharField:
+    return forms.CharField(label=label, max_length=90, help_text=help_text, widget=forms.TextInput(attrs=NAME))
+
+
+def _seconds(label: str, initial: float, low: float, high: float, help_text: str) -> forms.FloatField:
+    field = PlainFloatField(label=label, initial=initial, min_value=low, max_value=high, help_text=help_text)
+    field.unit = "seconds"  # type: ignore[attr-defined]
+    return field
+
+
+class StreamForm(forms.Form):
+    """A new stream."""
+
+    name = _name("Name", "Letters, digits, dots, dashes and underscores.")
+    tenant = forms.CharField(max_length=100, required=False, help_text="Made when it does not exist.")
+    partitions = forms.IntegerField(
+        initial=4,
+        min_value=1,
+        max_value=64,
+        help_text="How many members of a group can read at once. It stays: another would move keys.",
+    )
+    retention_seconds = _seconds(
+        "Retention",
+        604_800,
+        3_600,
+        315_360_000,
+        "How long messages are kept, whoever has read them.",
+    )
+    alert_group_lag_seconds = _seconds(
+        "Alert: group lag",
+        300,
+        1,
+        31_536_000,
+        "A group that is behind for longer, and moves nothing, counts as stalled.",
+    )
+
+
+class PointForm(forms.Form):
+    """A point of a stream's history; a time is in UTC."""
+
+    point = forms.ChoiceField(choices=[("beginning", "the beginning"), ("end", "the end"), ("time", "a time")])
+    at = forms.DateTimeField(
+        label="Time, UTC",
+        required=False,
+        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S"),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if given.get("point") == "time" and not given.get("at") and "at" not in self.errors:
+            self.add_error("at", "Which time?")
+        if given.get("point") != "time":
+            given["at"] = None
+        elif given.get("at"):
+            given["at"] = given["at"].replace(tzinfo=UTC)
+        return given
+
+
+class GroupForm(PointForm):
+    """A new group, or a subscription that feeds a queue."""
+
+    field_order = ("name", "point", "at", "queue")
+    name = _name("Name", "Letters, digits, dots, dashes and underscores.")
+    queue = forms.ChoiceField(
+        required=False,
+        help_text="Send what it reads to this queue: there each message has a lease, retries and dead letters.",
+    )
+
+    def __init__(self, *args: Any, tenant_id: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["point"].label = "Begin at"
+        names = Queue.objects.filter(tenant_id=tenant_id, is_dead_letter_queue=False).order_by("name")
+        choices = [("", "none: members read it"), *((name, name) for name in names.values_list("name", flat=True))]
+        self.fields["queue"].choices = choices  # type: ignore[attr-defined]
+
+
+class RewindForm(PointForm, ReasonForm):
+    """Where a group goes on, and why."""
+
+    field_order = ("point", "at", "reason")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["point"].label = "Go on from"
+
+
+class DropGroupForm(ReasonForm):
+    """Forgetting a group: its name once more, and why."""
+
+    typed_name = forms.CharField(max_length=90)
+
+    def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.name = name
+
+    def clean_typed_name(self) -> str:
+        if self.cleaned_data["typed_name"] != self.name:
+            raise forms.ValidationError(f"Type {self.name} to forget the group.")
+        return self.name

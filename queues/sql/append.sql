@@ -1,0 +1,63 @@
+-- append(stream, payload, ...): add one message to a stream, in the caller's transaction; returns its partition and position.
+-- A message with a key goes to the key's partition, the others take the partitions in turn. Within a partition readers get
+-- messages in the order of positions, which is the order in which they were drawn: one that was appended after another had
+-- committed comes behind it. Rolled back it leaves nothing but a position that nobody has. Waits for nobody.
+-- Touches no index but by insertion: the segment's primary key (partition, position).
+create or replace function signalbox.append(
+  stream text,
+  payload jsonb,
+  attributes jsonb default null,
+  key text default null,
+  trace_id text default null
+) returns table (partition integer, "position" bigint)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_stream signalbox.stream;
+begin
+  select * into v_stream from signalbox.stream s where s.name = append.stream;
+  if not found then
+    perform signalbox._refuse_unknown_stream(append.stream);
+  end if;
+  perform signalbox._check_append(v_stream, append.payload, append.attributes, append.key, append.trace_id);
+  partition := case
+    when append.key is null then nextval(v_stream.turn) % v_stream.partitions
+    else signalbox._partition_of(append.key, v_stream.partitions)
+  end;
+  perform signalbox._enter_partition(v_stream.stream_id, partition, v_stream.positions[partition + 1]);
+  position := nextval(v_stream.positions[partition + 1]);
+  if clock_timestamp() > v_stream.segments_until - interval '5 seconds' then
+    perform signalbox._ensure_stream_segments(v_stream.stream_id);
+  end if;
+  insert into signalbox.stream_message (stream_id, partition, position, payload, attributes, key, trace_id, appended_at)
+  values (
+    v_stream.stream_id, append.partition, append.position, append.payload, append.attributes, append.key, append.trace_id,
+    clock_timestamp()
+  );
+  return next;
+end $$;
+
+create or replace function signalbox._check_append(
+  p_stream signalbox.stream, p_payload jsonb, p_attributes jsonb, p_key text, p_trace_id text
+) returns void
+language plpgsql as $$
+begin
+  if p_stream.closed then
+    raise exception using
+      errcode = 'SB423',
+      message = format('stream %s is closed: it accepts no messages', quote_literal(p_stream.name)),
+      column = 'stream';
+  end if;
+  if p_payload is null or octet_length(p_payload::text) > p_stream.max_payload_bytes then
+    perform signalbox._check_payload(p_payload, p_stream.max_payload_bytes);
+  end if;
+  if p_attributes is not null or p_trace_id is not null then
+    perform signalbox._check_options(p_attributes, 0, 0, null, null, p_trace_id);
+  end if;
+  if length(p_key) not between 1 and 200 then
+    perform signalbox._refuse('key', 'must have from 1 to 200 characters');
+  end if;
+end $$;

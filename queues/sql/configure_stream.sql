@@ -1,0 +1,27 @@
+-- configure_stream(name, settings): change the settings that are named, leave the others; returns the stream's id. The number
+-- of partitions stays: another would give keys other partitions, and groups positions that mean nothing. A shorter retention
+-- holds for segments that are there already. Locks the stream's row, which no appender or reader waits for.
+create or replace function signalbox.configure_stream(name text, settings jsonb) returns integer
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_settings jsonb := signalbox._check_stream_settings(configure_stream.settings);
+  v_stream signalbox.stream;
+begin
+  select * into v_stream from signalbox.stream s where s.name = configure_stream.name for no key update;
+  if not found then
+    perform signalbox._refuse_unknown_stream(configure_stream.name);
+  end if;
+  if v_settings ? 'partitions' and (v_settings ->> 'partitions')::numeric <> v_stream.partitions then
+    perform signalbox._refuse('partitions', format('is %s, and stays: a key would change its partition', v_stream.partitions));
+  end if;
+  v_stream := jsonb_populate_record(v_stream, v_settings);
+  update signalbox.stream s
+  set retention_seconds = v_stream.retention_seconds,
+    max_payload_bytes = v_stream.max_payload_bytes,
+    closed = v_stream.closed,
+    alert_group_lag_seconds = v_stream.alert_group_lag_seconds
+  where s.stream_id = v_stream.stream_id;
+  return v_stream.stream_id;
+end $$;

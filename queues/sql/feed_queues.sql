@@ -1,0 +1,79 @@
+-- feed_queues(): send what subscriptions have not read yet to their queues, in one transaction with their offsets: each message
+-- comes to each subscription's queue once, and there has its lease, retries and dead letters. A queue is kept at most
+-- queue_window messages ahead of its consumers, so one that nobody receives from costs nothing but its lag. Key, attributes
+-- and trace go along; the key is the message's group. A queue that refuses is left until it no longer does. Returns how many.
+create or replace function signalbox.feed_queues() returns bigint
+language plpgsql
+as $$
+declare
+  v_group_id integer;
+  v_fed bigint := 0;
+begin
+  for v_group_id in
+    select g.group_id from signalbox.consumer_group g where g.queue_id is not null order by g.group_id
+  loop
+    begin
+      v_fed := v_fed + signalbox._feed_queue(v_group_id);
+    exception
+      when sqlstate 'SB429' or sqlstate 'SB423' or sqlstate 'SB413' then
+        null; -- full, closed, or too small for this one: the group's lag shows it
+    end;
+  end loop;
+  return v_fed;
+end $$;
+
+-- One subscription, one batch. Whoever holds its row feeds it; others pass.
+create or replace function signalbox._feed_queue(p_group_id integer) returns bigint
+language plpgsql
+as $$
+declare
+  v_group record;
+  v_room bigint;
+  v_batch record;
+begin
+  select g.group_id, g.name, g.queue_window, s.name as stream, q.name as queue, q.queue_id
+  into v_group
+  from signalbox.consumer_group g
+  join signalbox.stream s on s.stream_id = g.stream_id
+  join signalbox.queue q on q.queue_id = g.queue_id
+  where g.group_id = p_group_id
+  for update of g skip locked;
+  if not found then
+    return 0;
+  end if;
+  select v_group.queue_window - (d.depths[1] + d.depths[2] + d.depths[3] + d.depths[4])
+  into v_room
+  from signalbox.queue_totals(array[v_group.queue_id]) t
+  cross join lateral (select signalbox._depths(t.totals) as depths) d;
+  v_room := least(coalesce(v_room, v_group.queue_window), 1000);
+  if v_room <= 0 then
+    return 0;
+  end if;
+  perform signalbox._renew_member(p_group_id, 'feed', 60);
+  perform signalbox._balance(p_group_id, 'feed', 64);
+  select count(*) as messages, array_agg(r.payload order by r.partition, r.position) as payloads,
+    array_agg(r.attributes order by r.partition, r.position) as attributes,
+    array_agg(r.key order by r.partition, r.position) as keys,
+    array_agg(r.trace_id order by r.partition, r.position) as trace_ids,
+    array_agg(r.partition order by r.partition, r.position) as partitions,
+    array_agg(r.position order by r.partition, r.position) as positions,
+    array_agg(r.epoch order by r.partition, r.position) as epochs
+  into v_batch
+  from signalbox._read_group(p_group_id, 'feed', v_room::integer) r;
+  if v_batch.messages = 0 then
+    return 0;
+  end if;
+  perform signalbox.send_batch(
+    v_group.queue, v_batch.payloads,
+    attributes => case when cardinality(array_remove(v_batch.attributes, null)) > 0 then v_batch.attributes end,
+    group_ids => case when cardinality(array_remove(v_batch.keys, null)) > 0 then v_batch.keys end,
+    trace_ids => case when cardinality(array_remove(v_batch.trace_ids, null)) > 0 then v_batch.trace_ids end
+  );
+  perform signalbox._commit_offset(p_group_id, f.partition, 'feed', f.epoch, f.position)
+  from (
+    select f.partition, max(f.epoch) as epoch, max(f.position) as position
+    from unnest(v_batch.partitions, v_batch.positions, v_batch.epochs) f(partition, position, epoch)
+    group by f.partition
+  ) f;
+  return v_batch.messages;
+end $$;

@@ -1,0 +1,118 @@
+"""The verbs of streams for asyncio, which `AsyncClient` has too: `stream_client.py` with awaits, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from signalbox.statements import Statement, streams
+from signalbox.streams import Moved, Place, Point, StreamMessage, last_of_each
+
+T = TypeVar("T")
+
+
+class AsyncStreamVerbs:
+    """Streams: kept for their retention, read by groups, each at its own positions."""
+
+    async def create_stream(
+        self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
+    ) -> int:
+        """Create a stream; its id. Repeating it with equal settings and tenant (None: any) changes nothing."""
+        return await self._run(streams.create_stream(name, settings or {}, tenant))
+
+    async def configure_stream(self, name: str, settings: Mapping[str, object]) -> int:
+        """Change the settings named and leave the others; the stream's id."""
+        return await self._run(streams.configure_stream(name, settings))
+
+    async def append(
+        self,
+        stream: str,
+        payload: object,
+        *,
+        key: str | None = None,
+        attributes: Mapping[str, object] | None = None,
+        trace_id: str | None = None,
+    ) -> Place:
+        """Append one message; its partition and position. Messages of one key are read in the order of positions."""
+        return await self._run(streams.append(stream, payload, key, attributes, trace_id))
+
+    async def append_batch(
+        self,
+        stream: str,
+        payloads: Sequence[object],
+        *,
+        keys: Sequence[str | None] | None = None,
+        attributes: Sequence[Mapping[str, object] | None] | None = None,
+    ) -> list[Place]:
+        """Append many messages, all or none; their places in the order of the payloads."""
+        return await self._run(streams.append_batch(stream, payloads, keys, attributes))
+
+    async def create_group(
+        self,
+        stream: str,
+        name: str,
+        *,
+        point: Point = "end",
+        at: datetime | None = None,
+        queue: str | None = None,
+        queue_window: int = 1000,
+    ) -> int:
+        """Make a group that reads from a point of history on; its id. With a queue, what it reads is sent there."""
+        return await self._run(streams.create_group(stream, name, point, at, queue, queue_window))
+
+    async def drop_group(self, stream: str, group: str) -> bool:
+        """Forget a group and how far it was; True when there was one."""
+        return await self._run(streams.drop_group(stream, group))
+
+    async def join_group(self, stream: str, group: str, member: str, *, lease_seconds: float = 30.0) -> dict[int, int]:
+        """Be a member for so long, or for so long again; the epoch of each partition that is now this member's."""
+        return await self._run(streams.join_group(stream, group, member, lease_seconds))
+
+    async def leave_group(self, stream: str, group: str, member: str) -> int:
+        """Give the member's partitions to the others; how many they were."""
+        return await self._run(streams.leave_group(stream, group, member))
+
+    async def read_stream(self, stream: str, group: str, member: str, max_messages: int = 100) -> list[StreamMessage]:
+        """What the group has not committed yet of this member's partitions; the same again until it is committed.
+
+        Reading joins the group and keeps the member in it. In each partition messages come in the order of
+        positions, and none is skipped that commits later.
+        """
+        return await self._run(streams.read_stream(stream, group, member, max_messages))
+
+    async def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
+        """The partition is read up to this place. False: it is no longer the member's, or was rewound.
+
+        In the caller's transaction what was made of the messages and the offset are committed together; roll
+        back when this is False.
+        """
+        return await self._run(streams.commit_offset(stream, group, member, place, epoch))
+
+    async def commit_messages(self, stream: str, group: str, member: str, messages: Iterable[StreamMessage]) -> bool:
+        """Commit all these messages, one offset for each partition; False when any was refused."""
+        committed = [
+            await self.commit_offset(stream, group, member, Place(one.partition, one.position), one.epoch)
+            for one in last_of_each(messages)
+        ]
+        return all(committed)
+
+    async def rewind(
+        self,
+        stream: str,
+        group: str,
+        point: Point,
+        *,
+        at: datetime | None = None,
+        partition: int | None = None,
+        position: int | None = None,
+        dry_run: bool = False,
+    ) -> list[Moved]:
+        """Let a group go on from another point; what moves, or with `dry_run` would.
+
+        What members have read and not committed is refused from then on.
+        """
+        return await self._run(streams.rewind(stream, group, point, at, partition, position, dry_run=dry_run))
+
+    async def _run(self, statement: Statement[T], check: Callable[[Any], None] | None = None) -> T:
+        raise NotImplementedError
