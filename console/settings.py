@@ -178,6 +178,7 @@ LOGOUT_REDIRECT_URL = LOGIN_URL
 # The application
 INSTALLED_APPS = [
     "console",
+    "pipeline",
     "metrics",
     "dlq",
     "queues",
@@ -255,6 +256,12 @@ STORAGES = {
 # Lists as files: how much one export may write.
 EXPORT_MAX_ROWS = env_number("EXPORT_MAX_ROWS", 100_000, low=1, high=10_000_000)
 EXPORT_MAX_BYTES = env_number("EXPORT_MAX_BYTES", 200_000_000, low=1_000, high=100_000_000_000)
+
+# The data pipeline: where the archive is, which Spark does the work, how many of its tasks read the database at once.
+ARCHIVE_URL = env_text("ARCHIVE_URL", str(SIGNALBOX_HOME / "archive"))
+SPARK_MASTER = env_text("SPARK_MASTER", "local[*]")
+SPARK_OPTIONS = env_object("SPARK_OPTIONS", {"spark.driver.memory": "1g"})
+PIPELINE_CONNECTIONS = env_number("PIPELINE_CONNECTIONS", 2, low=1, high=16)
 
 # Logs go to standard error; the process manager keeps them.
 LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 # command:package
-tools=(chromium:chromium promtool:prometheus prometheus-alertmanager:prometheus-alertmanager)
+tools=(chromium:chromium promtool:prometheus prometheus-alertmanager:prometheus-alertmanager java:default-jre-headless)
 
 missing=()
 for tool in "${tools[@]}"; do

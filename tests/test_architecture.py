@@ -17,7 +17,7 @@ def test_only_the_console_knows_the_web(tmp_path: Path) -> None:
     banned = "--select=TID251"
     offender = PROJECT / "queues/offender.py"
 
-    rooms = ["queues", "dlq", "metrics", "signalbox"]
+    rooms = ["queues", "dlq", "metrics", "pipeline", "signalbox"]
     clean = subprocess.run([TOOLS / "ruff", "check", banned, *rooms], cwd=PROJECT, capture_output=True, text=True)
     bitten = subprocess.run(
         [TOOLS / "ruff", "check", banned, f"--stdin-filename={offender}", "-"],
@@ -38,4 +38,6 @@ def test_the_client_needs_neither_django_nor_the_apps() -> None:
 
     result = subprocess.run([sys.executable, "-c", loading], cwd=PROJECT, capture_output=True, text=True, check=True)
 
-    assert not {"django", "celery", "console", "metrics", "dlq", "queues"} & set(result.stdout.split())
+    assert not {"django", "celery", "console", "pipeline", "metrics", "dlq", "queues", "pyspark"} & set(
+        result.stdout.split()
+    )

@@ -8,7 +8,9 @@ begin
   raise warning 'signalbox: the database was restored from elsewhere; counters are counted anew once';
   lock table signalbox.counter_delta in access exclusive mode;
   truncate signalbox.counter_delta;
-  update signalbox.settled s set txid = 0 where s.txid <> 0;
+  perform signalbox._rebase_archive();
+  update signalbox.settled s set txid = 0
+  where s.txid <> 0 and not exists (select from signalbox.archive_horizon); -- else it is 0 or 1, and as far from any fold
   perform setval(g.mark_xid, 0), setval(g.last_xid, 0) from signalbox.gauge g;
   insert into signalbox.fold (folded_at, snapshot) select clock_timestamp(), signalbox._fold_snapshot();
   truncate signalbox.lane_stat;

@@ -40,8 +40,10 @@ begin
   delete from signalbox.queue_history_minute_default h where h.bucket_at < clock_timestamp() - interval '2 days';
   delete from signalbox.queue_history_ten_minutes_default h where h.bucket_at < clock_timestamp() - interval '16 days';
   -- What came before its day had a partition, and the trace of redrives that no dead letter can still ask for.
-  delete from signalbox.settled_default s where s.settled_at < clock_timestamp() - signalbox.history_kept();
-  delete from signalbox.failure_default f where f.failed_at < clock_timestamp() - signalbox.history_kept();
+  delete from signalbox.settled_default s
+  where s.settled_at < clock_timestamp() - signalbox.history_kept() and s.txid < coalesce(signalbox._archived_below(), s.txid + 1);
+  delete from signalbox.failure_default f
+  where f.failed_at < clock_timestamp() - signalbox.history_kept() and f.txid < coalesce(signalbox._archived_below(), f.txid + 1);
   delete from signalbox.dedup_default d where d.expires_at < clock_timestamp();
   with gone as (
     delete from signalbox.redriven r

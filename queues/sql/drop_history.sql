@@ -1,7 +1,7 @@
 -- drop_history(): drop a partition that nobody needs any longer: days of settled and failed deliveries, quarter days
 -- of deduplication, parts of queue history that are in the next coarser step. One a call, so that the lock on its parent is
--- short; never waits for a reader, since acks would wait behind it. Returns what was dropped; call it until that is nothing,
--- or again later.
+-- short; never waits for a reader, since acks would wait behind it. Where there is an archive, what it lacks stays. Returns
+-- what was dropped; call it until that is nothing, or again later.
 create or replace function signalbox.drop_history() returns text[]
 language plpgsql
 set lock_timeout = '20ms'
@@ -44,6 +44,7 @@ language sql stable as $$
   select p.name
   from partitions p
   where p.ends_at < clock_timestamp() - p.kept
+    and not signalbox._archive_needs(p.name)
     and not exists (
       select
       from signalbox._history_steps() s
@@ -69,7 +70,7 @@ language sql stable as $$
   order by s.segment_number
 $$;
 
--- keep_live_bodies(segment_number): copy the bodies that live tickets, and those in the trash, still need out of a segment that is about to go.
+-- keep_live_bodies(segment_number): copy the bodies that live tickets, those in the trash, and the archive still need out of a segment that is about to go.
 -- Runs before and after the segment is detached, so that a ticket which moved meanwhile keeps its body too.
 create or replace function signalbox.keep_live_bodies(segment_number bigint) returns bigint
 language plpgsql
@@ -99,6 +100,8 @@ begin
         select w.message_id from signalbox.waiting w where w.message_id between $1 and $2
         union all
         select t.message_id from signalbox.trash t where t.message_id between $1 and $2
+        union all
+        select u.message_id from signalbox._unarchived_endings() u(message_id) where u.message_id between $1 and $2
       ) live
       where live.message_id = m.message_id
     )
@@ -142,6 +145,7 @@ begin
       and not exists (select from signalbox.ready r where r.message_id = k.message_id)
       and not exists (select from signalbox.waiting w where w.message_id = k.message_id)
       and not exists (select from signalbox.trash t where t.message_id = k.message_id)
+      and not exists (select from signalbox._unarchived_endings() u(message_id) where u.message_id = k.message_id)
     limit 5000
     for update of k skip locked  -- a redrive that needs some of them again locks them in another order
   ))

@@ -9,7 +9,7 @@ from queues.quotas import QUOTAS
 from queues.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]
-ROOMS = "queues|dlq|metrics|console|signalbox|tests|docs|bench|dashboards|templates"
+ROOMS = "queues|dlq|metrics|pipeline|console|signalbox|tests|docs|bench|dashboards|templates"
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
 
 
@@ -39,8 +39,10 @@ def _shown(default: float | bool | str | None) -> str:
 
 
 def test_every_command_is_documented() -> None:
-    commands = ROOT / "console" / "management" / "commands"
-    names = {path.stem for path in commands.glob("*.py") if not path.stem.startswith("_")}
+    commands = [
+        path for room in ("console", "pipeline") for path in (ROOT / room / "management" / "commands").glob("*.py")
+    ]
+    names = {path.stem for path in commands if not path.stem.startswith("_")}
     documents = text_of(*DOCUMENTS)
 
     assert {name for name in names if f"manage.py {name}" not in documents} == set()

@@ -1,0 +1,8 @@
+"""Registers the pipeline's tables and commands with Django."""
+
+from django.apps import AppConfig
+
+
+class PipelineConfig(AppConfig):
+    name = "pipeline"
+    verbose_name = "Data pipeline"

@@ -1,0 +1,158 @@
+"""Archive runs: a window is fixed and written down, its parts become files, and the manifest is the commit point.
+
+Whatever dies, the row says what is to be done again; doing it again puts the same rows into files of the same names.
+One process at a time: the lock is the session's, and goes with it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from pipeline import horizon, manifest
+from pipeline.errors import Busy, Cancelled, Elsewhere, PipelineError
+from pipeline.extracting import Job, Written
+from pipeline.files import Store
+from pipeline.models import ArchiveFile, Run
+from pipeline.parts import Part, Window, cut
+from queues.connections import connect, dsn
+from signalbox.logs import in_brief
+
+RUN_ROWS = 4_000_000
+"""What a kill throws away is less than this, and the horizon moves on after each."""
+PART_ROWS = 250_000
+
+Execute = Callable[[Job, Sequence[Part]], Sequence[Written]]
+"""Writes parts, at once where there is room: `pipeline.spark`."""
+Tell = Callable[[Run], object]
+
+
+@dataclass(frozen=True)
+class Archived:
+    """What one call of `archive` did."""
+
+    runs: Sequence[Run]
+    rows: int
+    bytes: int
+    files: int
+    horizon: int
+
+
+def archive(
+    url: str,
+    *,
+    actor: str,
+    execute: Execute,
+    tell: Tell = lambda run: None,
+    run_rows: int = RUN_ROWS,
+    part_rows: int = PART_ROWS,
+) -> Archived:
+    """Bring the archive at `url` up to the oldest transaction that is under way now. Raises `PipelineError`."""
+    done: list[Run] = []
+    with _alone():
+        if (begun := Run.objects.filter(state=Run.State.RUNNING).first()) is not None:
+            done.append(_run(_taken_up(begun, url), execute, tell))
+        until = horizon.due()[1]
+        while (low := horizon.due()[0]) < until:
+            window = cut(low, until, horizon.counts(low, until), run_rows, part_rows)
+            if not window.parts:
+                horizon.move(low, until)
+                break
+            done.append(_run(_opened(window, url, actor), execute, tell))
+    files = ArchiveFile.objects.filter(run__in=done).count()
+    return Archived(done, sum(run.rows for run in done), sum(run.bytes for run in done), files, until)
+
+
+def cancel(run_id: int) -> bool:
+    """Ask a run to stop between two parts; nothing of it will count. False when it is over."""
+    return bool(Run.objects.filter(pk=run_id, state=Run.State.RUNNING).update(cancel_requested=True))
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    with connect("signalbox archive") as connection:
+        row = connection.execute("select pg_try_advisory_lock(hashtext('signalbox.archive'), 0)").fetchone()
+        if not row or not row[0]:
+            raise Busy
+        yield
+
+
+def _opened(window: Window, url: str, actor: str) -> Run:
+    run = Run.objects.create(
+        token=secrets.token_hex(4),
+        url=url,
+        low=window.low,
+        high=window.high,
+        parts=[part.as_json() for part in window.parts],
+        started_by=actor,
+    )
+    run.refresh_from_db()
+    return run
+
+
+def _taken_up(run: Run, url: str) -> Run:
+    """A run whose process died: its window stands, and so does its address."""
+    if run.url != url:
+        raise Elsewhere(f"run {run.pk} was begun to {run.url}: finish it there first, or cancel it")
+    run.attempts, run.started_at, run.parts_done, run.rows = run.attempts + 1, Now(), 0, 0
+    run.save()
+    run.refresh_from_db()
+    return run
+
+
+def _run(run: Run, execute: Execute, tell: Tell) -> Run:
+    parts, store, prefix = [Part(**part) for part in run.parts], Store(run.url), f"run-{run.pk:08}-{run.token}"
+    try:
+        written = _written(run, Job(dsn(), run.url, prefix), parts, execute, tell)
+        manifest.commit(run, parts, written, store)
+    except Exception as error:
+        _end(run, error)
+        _sweep(store, run, prefix)
+        raise
+    if run.attempts > 1:
+        _sweep(store, run, prefix)
+    tell(run)
+    return run
+
+
+def _written(run: Run, job: Job, parts: Sequence[Part], execute: Execute, tell: Tell) -> list[Written]:
+    """In rounds of as many parts as may read at a time: between them it says how far it is, and may be stopped."""
+    written: list[Written] = []
+    room = settings.PIPELINE_CONNECTIONS
+    for first in range(0, len(parts), room):
+        _heed(run)
+        tell(run)
+        written += execute(job, parts[first : first + room])
+        run.parts_done, run.rows = min(first + room, len(parts)), sum(file.rows for file in written)
+        run.bytes = sum(file.bytes for file in written)
+        run.seen_at = Now()
+        run.save(update_fields=["parts_done", "rows", "bytes", "seen_at"])
+    _heed(run)
+    return written
+
+
+def _heed(run: Run) -> None:
+    if Run.objects.filter(pk=run.pk, cancel_requested=True).exists():
+        raise Cancelled
+
+
+def _end(run: Run, error: Exception) -> None:
+    """Nothing of it counts, and its window is due again. Only a process that dies leaves a run as it is."""
+    state = Run.State.CANCELLED if isinstance(error, Cancelled) else Run.State.FAILED
+    told = str(error) if isinstance(error, PipelineError) else in_brief(error)
+    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
+        state=state, error=told, finished_at=Now(), seen_at=Now()
+    )
+
+
+def _sweep(store: Store, run: Run, prefix: str) -> None:
+    """Remove what attempts of this run have left and the manifest does not name."""
+    named = set(ArchiveFile.objects.filter(run=run).values_list("path", flat=True))
+    for path in store.paths():
+        if path.rpartition("/")[2].startswith(prefix) and path not in named:
+            store.remove(path)

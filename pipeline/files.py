@@ -1,0 +1,100 @@
+"""Where the archive is: a folder of this machine or an object store, by its URL, behind one small face.
+
+A file appears under its name whole or not at all: a folder gets it by a rename, an object store when the upload is
+complete.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs
+import pyarrow.parquet as pq
+
+BEGUN = ".begun-"
+"""In the name of a file of which only a part may be there."""
+
+
+class NoStore(ValueError):  # noqa: N818 - it names what happened
+    """The archive's address cannot be used."""
+
+
+class Store:
+    """A folder by its path or file:// URL; s3://, gs://, abfs:// by Arrow; another scheme by fsspec, if it knows it."""
+
+    def __init__(self, url: str) -> None:
+        self.system, self.root = _opened(url)
+        self.is_folder = isinstance(self.system, pyarrow.fs.LocalFileSystem)
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[Any]:
+        """A stream whose content is at `path` once the block has ended well, in the place of what was there."""
+        whole = self._whole(path)
+        if not self.is_folder:
+            with self.system.open_output_stream(whole) as stream:
+                yield stream
+            return
+        target = Path(whole)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        begun = target.with_name(f"{target.name}{BEGUN}{uuid.uuid4().hex[:8]}")
+        try:
+            with begun.open("xb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            begun.replace(target)
+        finally:
+            begun.unlink(missing_ok=True)
+
+    def rows_of(self, path: str) -> int:
+        """How many rows the file says that it has; an error when it is not there or not whole."""
+        with self.system.open_input_file(self._whole(path)) as stream:
+            return int(pq.read_metadata(stream).num_rows)
+
+    def bytes_of(self, path: str) -> int:
+        return int(self.system.get_file_info(self._whole(path)).size)
+
+    def read(self, path: str, **options: Any) -> pa.Table:
+        with self.system.open_input_file(self._whole(path)) as stream:
+            return pq.read_table(stream, **options)
+
+    def remove(self, path: str) -> None:
+        """It may be gone already."""
+        if self.system.get_file_info(self._whole(path)).type != pyarrow.fs.FileType.NotFound:
+            self.system.delete_file(self._whole(path))
+
+    def paths(self) -> list[str]:
+        """All that is there, whoever put it there."""
+        chosen = pyarrow.fs.FileSelector(self.root, recursive=True, allow_not_found=True)
+        found = self.system.get_file_info(chosen)
+        return sorted(info.path[len(self.root) :].lstrip("/") for info in found if info.is_file)
+
+    def _whole(self, path: str) -> str:
+        return f"{self.root}/{path}"
+
+
+def _opened(url: str) -> tuple[Any, str]:
+    if "://" not in url:
+        url = Path(url).absolute().as_uri()
+    try:
+        system, root = pyarrow.fs.FileSystem.from_uri(url)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
+        system, root = _by_fsspec(url)
+    return system, root.rstrip("/")
+
+
+def _by_fsspec(url: str) -> tuple[Any, str]:
+    import fsspec
+
+    try:
+        system, root = fsspec.core.url_to_fs(url)
+    except (ValueError, ImportError) as error:
+        scheme = url.partition("://")[0]
+        raise NoStore(f"{scheme}:// cannot be opened here: {error}") from error
+    return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(system)), root

@@ -1,0 +1,62 @@
+"""The commit point: files become part of the archive, and the horizon moves, in one transaction, or neither does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from pipeline import horizon
+from pipeline.errors import CountsDiffer, Overtaken
+from pipeline.extracting import Written
+from pipeline.files import Store
+from pipeline.models import ArchiveFile, Run
+from pipeline.parts import Part
+
+
+def commit(run: Run, parts: Sequence[Part], written: Sequence[Written], store: Store) -> None:
+    """Check what was written against what was counted when the run was opened, and against the files; then it counts.
+
+    Raises `CountsDiffer`, or `Overtaken` when somebody else brought the run to its end.
+    """
+    _check(parts, written, store)
+    with transaction.atomic():
+        held = Run.objects.select_for_update().get(pk=run.pk)
+        if held.state != Run.State.RUNNING or not horizon.move(run.low, run.high):
+            raise Overtaken
+        ArchiveFile.objects.bulk_create(_row(run, file) for file in written)
+        held.state, held.finished_at, held.seen_at, held.parts_done = Run.State.COMMITTED, Now(), Now(), len(parts)
+        held.rows, held.bytes = sum(file.rows for file in written), sum(file.bytes for file in written)
+        held.save()
+    run.refresh_from_db()
+
+
+def _check(parts: Sequence[Part], written: Sequence[Written], store: Store) -> None:
+    found: Counter[int] = Counter()
+    for file in written:
+        there = store.rows_of(file.path)
+        if there != file.rows:
+            raise CountsDiffer(f"{file.path} has {there:,} rows, and {file.rows:,} were written")
+        found[file.part] += there
+    for part in parts:
+        if found[part.number] != part.rows:
+            raise CountsDiffer(
+                f"part {part.number} ({part.kind}) has {found[part.number]:,} rows, and the database had {part.rows:,}"
+            )
+
+
+def _row(run: Run, file: Written) -> ArchiveFile:
+    return ArchiveFile(
+        run=run,
+        kind=file.kind,
+        day=date.fromisoformat(file.day),
+        part=file.part,
+        path=file.path,
+        rows=file.rows,
+        bytes=file.bytes,
+        first_at=file.first_at,
+        last_at=file.last_at,
+    )

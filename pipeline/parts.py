@@ -1,0 +1,69 @@
+"""How a window of transactions is cut into parts, each small enough for a task, all of them known before any is read.
+
+Pure reckoning over counts. A cut lies between two transactions: one that did very much is one part, however large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Counts = Sequence[tuple[int, int]]
+"""(transaction id, rows) in order: the rows of this transaction and those after it, up to the next that is named."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one task reads: the `rows` rows of a kind that transactions from `low` on and below `high` wrote."""
+
+    kind: str
+    number: int
+    low: int
+    high: int
+    rows: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What one run takes."""
+
+    low: int
+    high: int
+    parts: Sequence[Part]
+
+
+def cut(low: int, high: int, counts: Mapping[str, Counts], run_rows: int, part_rows: int) -> Window:
+    """As much of the window as makes about `run_rows` rows, in parts of about `part_rows`."""
+    end = _end(high, counts, run_rows)
+    numbered: list[Part] = []
+    for kind, counted in counts.items():
+        below = [(txid, rows) for txid, rows in counted if txid < end]
+        for first, last, rows in _spans(low, end, below, part_rows):
+            numbered.append(Part(kind, len(numbered), first, last, rows))
+    return Window(low, end, numbered)
+
+
+def _end(high: int, counts: Mapping[str, Counts], run_rows: int) -> int:
+    """Where the run stops: the first cut behind which it would be too large; never before one that has any."""
+    taken = 0
+    for txid, rows in sorted(pair for counted in counts.values() for pair in counted):
+        if taken and taken + rows > run_rows:
+            return txid
+        taken += rows
+    return high
+
+
+def _spans(low: int, high: int, counts: Counts, part_rows: int) -> Iterator[tuple[int, int, int]]:
+    """(from, to, rows), one behind the other from `low` to `high`; nothing where there are no rows at all."""
+    first, taken = low, 0
+    for txid, rows in counts:
+        if taken and taken + rows > part_rows:
+            yield first, txid, taken
+            first, taken = txid, 0
+        taken += rows
+    if taken:
+        yield first, high, taken

@@ -1,0 +1,18 @@
+-- hold_for_archive(): from now on history waits for the archive: what ended or failed is dropped only below its horizon.
+-- Returns the window that is due: from the horizon on (inclusive) up to the oldest transaction that is still under way
+-- (exclusive), below which nothing can be written any more, whoever commits in whatever order.
+create or replace function signalbox.hold_for_archive(out low bigint, out high bigint)
+language plpgsql as $$
+begin
+  insert into signalbox.archive_horizon as h (below, moved_at)
+  values (0, clock_timestamp())
+  on conflict (only_row) do update set holds = true
+  returning h.below into low;
+  high := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
+  if high < low then
+    raise exception using
+      errcode = 'object_not_in_prerequisite_state',
+      message = 'the archive is ahead of this database, which was restored from elsewhere',
+      hint = 'It goes on when upkeep has noticed: run manage.py upkeep.';
+  end if;
+end $$;

@@ -1,0 +1,13 @@
+-- move_archive_horizon(low, high): everything below high is in the archive. Called in the transaction that says where. Returns false,
+-- and moves nothing, when the horizon is not at low: another run was there, or the database was restored meanwhile.
+create or replace function signalbox.move_archive_horizon(low bigint, high bigint) returns boolean
+language plpgsql as $$
+begin
+  if move_archive_horizon.high < move_archive_horizon.low then
+    perform signalbox._refuse('high', format('is %s: it must not be below low', move_archive_horizon.high));
+  end if;
+  update signalbox.archive_horizon h
+  set below = move_archive_horizon.high, moved_at = clock_timestamp()
+  where h.below = move_archive_horizon.low;
+  return found;
+end $$;

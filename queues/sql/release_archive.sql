@@ -1,0 +1,8 @@
+-- release_archive(): history no longer waits for the archive. The horizon stays where it is: what is dropped from now on,
+-- before another run comes, is in no archive. Returns whether it was waiting.
+create or replace function signalbox.release_archive() returns boolean
+language plpgsql as $$
+begin
+  update signalbox.archive_horizon h set holds = false where h.holds;
+  return found;
+end $$;

@@ -1,0 +1,107 @@
+"""An archive of one's own for each test; afterwards the database knows of none, and no history waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pytest
+
+from pipeline import archiving
+from pipeline.archiving import Archived
+from pipeline.errors import Busy
+from pipeline.extracting import Job, Written, write_part
+from pipeline.files import Store
+from pipeline.kinds import KINDS
+from pipeline.models import ArchiveFile
+from pipeline.parts import Part
+from tests.engine import Engine
+from tests.races.sessions import until
+
+FORGET = """
+truncate signalbox.pipeline_file, signalbox.pipeline_run restart identity;
+delete from signalbox.archive_horizon;
+"""
+BEGIN_NOW = """
+insert into signalbox.archive_horizon (below, moved_at)
+values (pg_snapshot_xmin(pg_current_snapshot())::text::bigint, clock_timestamp())
+"""
+
+
+def in_this_process(job: Job, parts: Sequence[Part]) -> list[Written]:
+    """What Spark does, without it."""
+    return [file for part in parts for file in write_part(job, part)]
+
+
+def settle(engine: Engine, count: int, **options: Any) -> list[int]:
+    """Send so many messages and acknowledge them, some together and some alone; their ids."""
+    ids = [engine.send({"n": n}, **options) for n in range(count)]
+    for batch in (7, 1, count):
+        handles = [row[1] for row in engine.receive(batch)]
+        if handles:
+            engine.ack(*handles)
+    return ids
+
+
+@dataclass
+class Archive:
+    """The archive in a folder, and what a test asks of it."""
+
+    url: str
+    connection: psycopg.Connection[Any]
+
+    def run(self, execute: archiving.Execute = in_this_process, **options: Any) -> Archived:
+        """Archive all that has been committed by now."""
+        self.until_over()
+        return until(lambda: self._try(execute, options), "the end of the process that was archiving")
+
+    def until_over(self) -> None:
+        """Return when nothing is under way that began before: vacuum, for one, has a transaction open now and then."""
+        last = self._value("select pg_current_xact_id()::text::bigint")
+        until(
+            lambda: self._value("select pg_snapshot_xmin(pg_current_snapshot())::text::bigint") > last,
+            "the end of what was under way",
+        )
+
+    def _try(self, execute: archiving.Execute, options: dict[str, Any]) -> Archived | None:
+        try:
+            return archiving.archive(self.url, actor="tests", execute=execute, **options)
+        except Busy:  # of a process that was killed the server may not know yet
+            return None
+
+    def read(self, kind: str, engine: Engine) -> list[dict[str, Any]]:
+        """What the manifest's files have of this queue."""
+        files = ArchiveFile.objects.filter(kind=kind).order_by("path").values_list("path", flat=True)
+        tables = [Store(self.url).read(path) for path in files]
+        rows = pa.concat_tables([KINDS[kind].schema.empty_table(), *tables]).to_pylist()
+        return [row for row in rows if row["queue_id"] == engine.queue_id]
+
+    def ids(self, kind: str, engine: Engine) -> list[int]:
+        return sorted(row["message_id"] for row in self.read(kind, engine))
+
+    def files(self) -> list[str]:
+        """All that is in the folder."""
+        return Store(self.url).paths()
+
+    def named(self) -> list[str]:
+        """All that is in the manifest."""
+        return sorted(ArchiveFile.objects.values_list("path", flat=True))
+
+    def _value(self, statement: str) -> int:
+        row = self.connection.execute(statement).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+@pytest.fixture
+def archive(commits: None, connect: Callable[..., psycopg.Connection[Any]], tmp_path: Path) -> Iterator[Archive]:
+    """An archive that begins now: what other tests have left behind is none of its business."""
+    connection = connect()
+    connection.execute(FORGET)
+    connection.execute(BEGIN_NOW)
+    yield Archive(str(tmp_path / "archive"), connection)
+    connection.execute(FORGET)

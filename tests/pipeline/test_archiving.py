@@ -1,0 +1,194 @@
+"""What ended is in the archive once, whoever committed when; what is under way is not, yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from pipeline import archiving, horizon
+from pipeline.errors import CountsDiffer, Elsewhere
+from pipeline.extracting import Job, Written
+from pipeline.models import ArchiveFile, Run
+from pipeline.parts import Part
+from tests.engine import Engine
+from tests.pipeline.conftest import Archive, in_this_process, settle
+
+
+def test_each_settled_message_is_archived_once_with_its_body(archive: Archive, engine: Engine) -> None:
+    ids = settle(engine, 20, attributes={"k": "v"}, group_id="g")
+
+    done = archive.run()
+
+    assert archive.ids("settled", engine) == ids
+    row = archive.read("settled", engine)[0]
+    assert (row["outcome"], row["queue"], row["tenant"], row["attributes"]) == (
+        "acked",
+        engine.queue,
+        "default",
+        '{"k": "v"}',
+    )
+    assert {row["payload"] for row in archive.read("settled", engine)} == {f'{{"n": {n}}}' for n in range(20)}
+    assert row["settled_at"] >= row["sent_at"]
+    assert row["work_ms"] is not None
+    assert (
+        done.rows == sum(run.rows for run in Run.objects.all()) == sum(file.rows for file in ArchiveFile.objects.all())
+    )
+    assert archive.files() == archive.named()
+
+
+def test_a_second_run_changes_nothing(archive: Archive, engine: Engine) -> None:
+    settle(engine, 5)
+    archive.run()
+    before = archive.files(), list(ArchiveFile.objects.values())
+
+    again = archive.run()
+
+    assert (again.rows, again.runs) == (0, [])
+    assert (archive.files(), list(ArchiveFile.objects.values())) == before
+
+
+def test_failures_and_deaths_are_archived_with_their_cause(
+    archive: Archive, make_engine: Callable[..., Engine]
+) -> None:
+    engine = make_engine(max_receives=2, backoff_base_seconds=0, jitter=0)
+    engine.send({"country": "XX"})
+    for _ in range(2):
+        engine.nack(engine.receive_one()[1], delay_seconds=0, error_class="Refused", error="no such country")
+
+    archive.run()
+
+    assert [row["died"] for row in archive.read("failures", engine)] == [False, True]
+    (letter,) = archive.read("dead_letters", engine)
+    assert (letter["payload"], letter["error_class"]) == ('{"country": "XX"}', "Refused")
+    assert letter["dead_letter_id"] is not None
+
+
+def test_a_letter_that_came_and_went_between_two_runs_is_archived_all_the_same(
+    archive: Archive, engine: Engine
+) -> None:
+    dead_letter_id = engine.die({"gone": True})
+    engine.value("select signalbox.delete_dead_letters(array[%s::bigint])", dead_letter_id)
+
+    archive.run()
+
+    (letter,) = archive.read("dead_letters", engine)
+    assert (letter["payload"], letter["dead_letter_id"]) == ('{"gone": true}', None)
+
+
+def test_the_first_run_takes_letters_whose_death_is_in_no_history(archive: Archive, engine: Engine) -> None:
+    dead_letter_id = engine.die({"old": 1})
+    engine.value("delete from signalbox.failure where queue_id = %s returning 1", engine.queue_id)
+    engine.value("update signalbox.archive_horizon set below = 0 returning 1")
+
+    archive.run()
+    archive.run()
+
+    assert [row["dead_letter_id"] for row in archive.read("dead_letters", engine)] == [dead_letter_id]
+
+
+def test_what_a_slow_transaction_settles_is_not_lost(
+    archive: Archive, engine: Engine, connect: Callable[..., psycopg.Connection[Any]]
+) -> None:
+    slow = connect(autocommit=False)
+    engine.send(1)
+    engine.send(2)
+    (first, second) = engine.receive(2)
+    slow.execute("select * from signalbox.ack(%s)", [[first[1]]])
+    engine.ack(second[1])  # a later transaction, with later ids and times, that commits before
+
+    archiving.archive(archive.url, actor="tests", execute=in_this_process)
+    early = archive.ids("settled", engine)
+    slow.commit()
+    archive.run()
+
+    assert early == []
+    assert archive.ids("settled", engine) == [first[0], second[0]]
+
+
+def test_a_large_window_becomes_several_runs_and_parts(archive: Archive, engine: Engine) -> None:
+    for _ in range(6):
+        settle(engine, 4)
+
+    done = archive.run(run_rows=10, part_rows=3)
+
+    assert len(done.runs) > 1
+    assert archive.ids("settled", engine) == sorted(set(archive.ids("settled", engine)))
+    assert len(archive.ids("settled", engine)) == 24
+
+
+def test_files_that_lack_rows_are_never_committed(archive: Archive, engine: Engine) -> None:
+    settle(engine, 3)
+
+    def loses_some(job: Job, parts: Sequence[Part]) -> list[Written]:
+        return in_this_process(job, parts)[1:]
+
+    with pytest.raises(CountsDiffer, match="0 rows, and the database had 3"):
+        archive.run(loses_some)
+
+    assert (archive.files(), archive.named()) == ([], [])
+    assert Run.objects.get().state == Run.State.FAILED
+    archive.run()
+    assert len(archive.ids("settled", engine)) == 3
+
+
+def test_files_that_are_not_what_was_written_are_never_committed(archive: Archive, engine: Engine) -> None:
+    settle(engine, 3)
+
+    def boasts(job: Job, parts: Sequence[Part]) -> list[Written]:
+        return [replace(file, rows=file.rows + 1) for file in in_this_process(job, parts)]
+
+    with pytest.raises(CountsDiffer, match="has 3 rows, and 4 were written"):
+        archive.run(boasts)
+
+
+def test_an_error_leaves_no_file_and_the_next_run_takes_all(archive: Archive, engine: Engine) -> None:
+    settle(engine, 3)
+
+    def breaks(job: Job, parts: Sequence[Part]) -> list[Written]:
+        in_this_process(job, parts)
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        archive.run(breaks)
+
+    assert archive.files() == []
+    assert "No space left on device" in Run.objects.get().error
+    archive.run()
+    assert len(archive.ids("settled", engine)) == 3
+
+
+def test_a_cancelled_run_counts_for_nothing(archive: Archive, engine: Engine) -> None:
+    settle(engine, 3)
+
+    def is_cancelled_meanwhile(job: Job, parts: Sequence[Part]) -> list[Written]:
+        assert archiving.cancel(Run.objects.get().pk)
+        return in_this_process(job, parts)
+
+    with pytest.raises(archiving.Cancelled):
+        archive.run(is_cancelled_meanwhile)
+
+    assert (archive.files(), archive.named()) == ([], [])
+    assert Run.objects.get().state == Run.State.CANCELLED
+    assert not archiving.cancel(Run.objects.get().pk)
+
+
+def test_a_run_that_was_begun_elsewhere_is_not_finished_here(archive: Archive, engine: Engine) -> None:
+    Run.objects.create(token="t", url="/elsewhere", low=1, high=2, parts=[], started_by="tests")
+
+    with pytest.raises(Elsewhere, match="/elsewhere"):
+        archive.run()
+
+
+def test_releasing_the_archive_lets_history_go(archive: Archive) -> None:
+    assert horizon.release()
+    assert not horizon.release()
+
+    archive.run()
+
+    at = horizon.read()
+    assert at is not None
+    assert at.holds
