@@ -10,8 +10,10 @@ import hashlib
 import json
 from pathlib import Path
 
-from django.db import transaction
+import psycopg
+from django.db import ProgrammingError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
 
 from queues.settings import SETTINGS
 
@@ -39,7 +41,8 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
             checksum = hashlib.sha256(text.encode()).hexdigest()
             if installed.get(script.stem) == checksum:
                 continue
-            cursor.execute(text)
+            if not _run(connection, text):
+                continue
             cursor.execute(
                 "insert into signalbox.sql_script (name, checksum, installed_at) values (%s, %s, clock_timestamp())"
                 " on conflict (name) do update set checksum = excluded.checksum, installed_at = excluded.installed_at",
@@ -48,6 +51,23 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
             changed.append(script.stem)
     _prepare_log(connection)
     return changed
+
+
+def _run(connection: BaseDatabaseWrapper, text: str) -> bool:
+    """False for functions of tables that are gone, where migrations were taken back: the version before has none such."""
+    try:
+        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            cursor.execute(text)
+    except ProgrammingError as error:
+        if not isinstance(error.__cause__, psycopg.errors.UndefinedObject) or not _is_taken_back(connection):
+            raise
+        return False
+    return True
+
+
+def _is_taken_back(connection: BaseDatabaseWrapper) -> bool:
+    loader = MigrationLoader(connection)
+    return any(key not in loader.applied_migrations for key in loader.graph.leaf_nodes("queues"))
 
 
 def _prepare_log(connection: BaseDatabaseWrapper) -> None:

@@ -110,11 +110,21 @@ create table signalbox.group_history_ten_minutes (
 create table signalbox.group_history_ten_minutes_default partition of signalbox.group_history_ten_minutes default;
 """
 
+# Functions of its types keep a table from being dropped; with no checksums, all are installed anew by the next `migrate`.
 BACK = """
 do $back$
 declare
   v_sequence regclass;
+  v_function regprocedure;
 begin
+  for v_function in
+    select p.oid
+    from pg_proc p
+    join pg_type t on t.oid = p.prorettype or t.oid = any(p.proargtypes)
+    where t.typrelid in ('signalbox.stream'::regclass, 'signalbox.consumer_group'::regclass)
+  loop
+    execute format('drop function %s', v_function);
+  end loop;
   for v_sequence in
     select s.turn from signalbox.stream s where s.turn is not null
     union all
@@ -123,6 +133,7 @@ begin
     execute format('drop sequence %s', v_sequence);
   end loop;
 end $back$;
+delete from signalbox.sql_script;
 drop table signalbox.group_history_ten_minutes;
 drop table signalbox.group_history_minute;
 drop table signalbox.group_history;
