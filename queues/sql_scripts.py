@@ -54,7 +54,7 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
 
 
 def _run(connection: BaseDatabaseWrapper, text: str) -> bool:
-    """False for functions of tables that are gone, where migrations were taken back: the version before has none such."""
+    """False for functions of tables that are gone: migrations were taken back, and the version before has none such."""
     try:
         with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
             cursor.execute(text)
