@@ -9,7 +9,7 @@ from django import forms
 from console.api_keys import ALL, SCOPES
 from dlq.filters.readings import MisreadError, duration
 
-CHOICES = [*((name, f"may {words}") for name, words in SCOPES.items()), (ALL, "all of these, and what is added later")]
+CHOICES = [*SCOPES.items(), (ALL, "all of these, and what is added later")]
 
 
 class ApiKeyForm(forms.Form):

@@ -10,6 +10,7 @@ from console import live
 from console.pages import (
     alerts,
     api_keys,
+    api_reference,
     approvals,
     audit,
     bodies,
@@ -191,6 +192,8 @@ urlpatterns = [
     path("masking/<row:rule_id>/remove", masking.remove, name="masking_remove"),
     path("people", people.browse, name="people"),
     path("people/<row:person_id>", people.change, name="person"),
+    path("v1/docs", api_reference.show, name="reference"),
+    path("problems/<slug:slug>", api_reference.problem, name="problem"),
     path("api-keys", api_keys.browse, name="api_keys"),
     path("api-keys/<row:key_id>/revoke", api_keys.revoke, name="api_key_revoke"),
     path("healthz", health.healthz, name="healthz"),

@@ -75,6 +75,17 @@ def messages(
     return Source(f"messages of {queue.name}", str(chosen), columns, batches, queue, reveal=reveal)
 
 
+def whole_letters(ids: Sequence[int], masking: Masking) -> list[Row]:
+    """These dead letters with all of their columns, the newest first."""
+    return _letter_rows(ids, (*LETTER_COLUMNS, *MASKED_LETTER_COLUMNS), masking)
+
+
+def whole_messages(queue_id: int, rows: Sequence[MessageRow], rules: Rules) -> list[Row]:
+    """The messages of a list with all of their columns, in its order."""
+    bodies = _bodies(queue_id, rows)
+    return [_message(row, bodies, rules) for row in rows]
+
+
 # ---- dead letters
 
 

@@ -44,6 +44,13 @@ _ALL = (
         "The key may not do this",
         "The detail names the scope that is missing. Make a key that has it, or use another one.",
     ),
+    Kind(
+        "out-of-reach",
+        403,
+        "Beyond what the key reaches",
+        "A key of a tenant makes queues of that tenant, and one with "
+        "a prefix makes queues, and names dead-letter queues, that begin with it.",
+    ),
     Kind("not-found", 404, "No such address", "docs/http-api.md and /v1/docs have the list of calls."),
     Kind(
         "queue-not-found",
@@ -57,6 +64,12 @@ _ALL = (
         404,
         "No such message",
         "Nothing is known of this message in this queue: it never was, or its retention is over.",
+    ),
+    Kind(
+        "job-not-found",
+        404,
+        "No such job",
+        "The job does not exist, or it touches queues that this key does not reach.",
     ),
     Kind("method-not-allowed", 405, "Not with this method", "The header Allow has the methods of this address."),
     Kind(
@@ -84,6 +97,25 @@ _ALL = (
         409,
         "The queue is in use",
         "Only a queue without messages is deleted. `messages` has what it holds: receive, redrive or purge it first.",
+    ),
+    Kind(
+        "no-dead-letter-queue",
+        409,
+        "This queue holds no dead letters",
+        "Redrive the queue that keeps them: `deadLetterQueue` of the queue that they died in names it.",
+    ),
+    Kind(
+        "not-reached",
+        409,
+        "The key does not reach what is in there",
+        "A key with a prefix takes of a dead-letter queue what died in queues within its prefix. Use one without.",
+    ),
+    Kind("wrong-state", 409, "The job is not in a state for this", "`state` has the state that it is in."),
+    Kind(
+        "purge-outdated",
+        409,
+        "The queue holds more than was looked at",
+        "Ask for a purge plan again, and send what it says; `actual` has what there is now.",
     ),
     Kind("queue-closed", 409, "The queue is closed", "It hands out what it has and accepts no more messages."),
     Kind(

@@ -17,6 +17,7 @@ from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from console.api.kinds import KINDS
 from console.api.wire.names import in_wire_words, wire_field
+from dlq.filters import FilterError
 from signalbox import (
     BodyCorrupt,
     BodyMissing,
@@ -91,6 +92,8 @@ def problem_of(error: Exception) -> Problem:
         return error
     if isinstance(error, SignalboxError):
         return _of_engine(error)
+    if isinstance(error, FilterError):
+        return _of_filter(error)
     if isinstance(error, psycopg.OperationalError | PoolTimeout | PoolClosed | TooManyRequests):
         logger.warning("a request of the API found no database: %s", in_brief(error))
         return Problem(
@@ -125,6 +128,12 @@ def _of_engine(error: SignalboxError) -> Problem:
             return Problem("body-unavailable", detail)
     logger.error("a request of the API was refused in a way that is not for it", exc_info=error)
     return Problem("internal-error", "Something went wrong on this side. It has been logged.")
+
+
+def _of_filter(error: FilterError) -> Problem:
+    """`position` and `length` count characters of the filter as it was sent."""
+    members = {"position": error.position, "length": error.length, "expected": error.expected}
+    return Problem("invalid-argument", str(error), errors=[("filter", str(error))], **members)
 
 
 def _of_quota(error: QuotaExceeded, detail: str) -> Problem:

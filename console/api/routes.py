@@ -8,7 +8,7 @@ from django.urls.converters import StringConverter
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from console.api import consumers, messages
+from console.api import consumers, peeking, purges, queues, redrives
 from console.api.answers import answer
 from console.api.faults import invalid
 from console.api.leaving import ClientGone
@@ -35,7 +35,7 @@ api = NinjaAPI(
     parser=StrictParser(),
     urls_namespace="api",
 )
-for router in (messages.router, consumers.router):
+for router in (queues.router, peeking.router, consumers.router, redrives.router, purges.router):
     api.add_router("", router)
 
 

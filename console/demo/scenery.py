@@ -9,11 +9,13 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.management.base import CommandError
 
+from console.api_keys import ALL, keeping
 from console.roles import ROLES
 from queues.control import configure_queue, create_queue, pause_queue
 from queues.models import Queue
 
 PASSWORD = "signalbox"  # noqa: S105 - for the demo only, which listens on the loopback interface
+KEY = "demo"
 USERS = tuple(str(role) for role in ROLES)  # one person for each role, named like it
 
 
@@ -97,8 +99,20 @@ def open_accounts() -> None:
         user.groups.set(Group.objects.filter(name=role))
 
 
+def make_key() -> str:
+    """A key for the HTTP API that may do everything; the one of an earlier run, whose text nobody has, is revoked."""
+    _revoke_key()
+    return keeping.create(KEY, ALL, actor="demo", reason="to try the HTTP API").text
+
+
+def _revoke_key() -> None:
+    if (found := keeping.find(KEY)) is not None:
+        keeping.revoke(found.pk, actor="demo", reason="the demo has ended")
+
+
 def close_accounts() -> None:
-    """A password that everybody knows must not outlive the demo."""
+    """A password that everybody knows must not outlive the demo, nor a key that was on a screen."""
+    _revoke_key()
     for user in get_user_model().objects.filter(username__in=USERS):
         user.set_unusable_password()
         user.save(update_fields=["password"])

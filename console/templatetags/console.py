@@ -8,7 +8,7 @@ from typing import Any
 
 from django import template
 from django.forms import BoundField
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from console import audit_filter, chart_markup, icons, payloads, sparks, traces, wording
@@ -138,3 +138,14 @@ def tree(document: Any) -> SafeString:
 def excerpt(document: Any) -> str:
     """The beginning of a JSON document, on one line."""
     return payloads.excerpt(document)
+
+
+@register.filter
+def with_code(text: str) -> SafeString:
+    """A sentence in which what stands between backticks is code."""
+    parts = str(text).split("`")
+    return format_html_join("", "{}", ((_code(part, index % 2 == 1),) for index, part in enumerate(parts)))
+
+
+def _code(text: str, is_code: bool) -> SafeString | str:
+    return format_html("<code>{}</code>", text) if is_code else text

@@ -71,6 +71,8 @@ PATHS = [
     "/people",
     "/api-keys",
     "/api-keys/KEY/revoke",
+    "/v1/docs",
+    "/problems/lease-lost",
     "/masking",
     "/new-queue",
     "/messages/M",
@@ -98,9 +100,8 @@ def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     engine.value("select signalbox.record_history()")
     plan, job = redriven(engine)
     names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
-    key = keeping.create(f"shop-{engine.queue}", "send,receive", actor="ann", tenant="acme", prefix="orders-", rate=2.5)
     names |= {
-        "KEY": str(key.row.pk),
+        "KEY": str(_api_key(f"shop-{engine.queue}")),
         "Q": engine.queue,
         "M": str(message_id),
         "P": str(plan.pk),

@@ -40,6 +40,7 @@ class Demo:
     def __init__(self, home: Path, *arguments: str) -> None:
         self.home = home
         self.port = free_port()
+        self.said: list[str] = []
         environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "HTTPS_ONLY")}
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "demo", *arguments],
@@ -53,6 +54,7 @@ class Demo:
     def wait_until_up(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            self.said.append(line)
             if "Ctrl-C stops everything" in line:
                 return
         pytest.fail(f"the demo ended with {self.process.wait()}")
@@ -189,6 +191,15 @@ class TestDemo:
         eventually(lambda: demo.get("/healthz")[0] == 200, "good health")
         eventually(lambda: "signalbox_messages_published_total{" in demo.get("/metrics/queues")[1], "numbers")
 
+    def test_the_key_that_it_prints_opens_the_api(self, demo: Demo) -> None:
+        (key,) = re.findall(r"API key +(sbx_\S+)", "".join(demo.said))
+        address = f"http://127.0.0.1:{demo.port}/v1/queues/orders-created/messages"
+        asked = urllib.request.Request(address, headers={"Authorization": f"Bearer {key}"})
+
+        with urllib.request.urlopen(asked, timeout=PATIENCE) as response:
+            assert response.status == 200
+        assert demo.get("/v1/queues/orders-created/messages")[0] == 401
+
     def test_counters_equal_a_recount_in_the_midst_of_traffic(
         self, demo: Demo, database: psycopg.Connection[Any]
     ) -> None:
@@ -255,6 +266,7 @@ class TestDemo:
         with psycopg.connect(server.ensure_running(), autocommit=True) as database:
             assert value(database, "select count(*) from signalbox.auth_user") == 3
             assert value(database, "select count(*) from signalbox.auth_user where password not like '!%'") == 0
+            assert value(database, "select count(*) from signalbox.api_key where revoked_at is null") == 0
         server.leave()
 
     def test_it_goes_on_with_its_data(self, demo: Demo, home: Path) -> None:
@@ -282,5 +294,6 @@ def test_history_is_loaded_for_looking_at_scale(tmp_path: Path) -> None:
             assert value(database, "select count(*) from signalbox.ready") == 750
             assert value(database, "select count(*) from signalbox.dead_letter") > 0
             assert value(database, "select count(*) from signalbox.auth_user where password not like '!%'") == 0
+            assert value(database, "select count(*) from signalbox.api_key where revoked_at is null") == 0
     finally:
         server.leave()

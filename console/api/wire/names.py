@@ -22,6 +22,8 @@ OTHER_WORDS = {
     "priority": "attributes.priority",
     "priorities": "attributes.priority",
     "rate": "maxMessagesPerSecond",
+    "rate_per_second": "maxMessagesPerSecond",
+    "canary_messages": "canary",
 }
 """By the engine's word."""
 

@@ -46,13 +46,14 @@ class Command(BaseCommand):
         if load_only:
             scenery.close_accounts()
             return
+        key = scenery.make_key()
         token = settings.ALERTMANAGER_TOKEN or secrets.token_urlsafe(32)
         supervisor = Supervisor(
             [*_parts(), *(watching.parts(settings.SIGNALBOX_HOME / "observe", token) if watching else [])],
             _environment() | ({"ALERTMANAGER_TOKEN": token} if watching else {}),
             logs=settings.SIGNALBOX_HOME / "logs",
             say=self.stderr.write,
-            on_started=lambda: self._welcome(supervisor, watching),
+            on_started=lambda: self._welcome(supervisor, watching, key),
         )
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: supervisor.stop())
@@ -72,7 +73,7 @@ class Command(BaseCommand):
             _require_free_port(port)
         return found
 
-    def _welcome(self, supervisor: Supervisor, watching: Monitoring | None) -> None:
+    def _welcome(self, supervisor: Supervisor, watching: Monitoring | None, key: str) -> None:
         if not _wait_until_ready(supervisor):
             return
         self.stdout.write(f"""
@@ -80,6 +81,8 @@ Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
 
   log in as    {", ".join(scenery.USERS)}
   password     {scenery.PASSWORD}
+  API key      {key}
+               for http://{HOST}:{settings.PORT}/v1/docs, until the demo ends
   logs         {settings.SIGNALBOX_HOME / "logs"}
   alerts       mailed as files to {settings.EMAIL_FILE_PATH}
 

@@ -1,0 +1,69 @@
+"""Purges on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from console.api.wire.redrives import Reason
+from console.api.wire.shape import Document, Shape
+
+States = Annotated[list[Annotated[str, Field(max_length=20)]], Field(min_length=1, max_length=5)]
+MessageName = Annotated[str, Field(pattern=r"^msg_[0-9]{1,18}$")]
+
+
+class Look(Shape):
+    """What a purge would remove."""
+
+    states: States | None = Field(None, description="Without it every state of the queue.", examples=[["ready"]])
+
+
+class NewPurge(Shape):
+    """What to remove, as a plan said."""
+
+    states: States
+    through_message_id: MessageName = Field(description="Messages up to this one go; what is sent later stays.")
+    through_dead_letter_id: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+        0, description="The same of dead letters; needed where `states` has `dead`."
+    )
+    count: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+        description="How many the plan showed: when there are more by now, nothing is removed."
+    )
+    reason: Reason = Field("", description="Kept in the audit.")
+
+
+class PurgePlan(Document):
+    """What a purge would remove, as of now."""
+
+    queue: str
+    states: list[str]
+    count: int
+    counts: dict[str, int] = Field(description="By state.")
+    through_message_id: str
+    through_dead_letter_id: int
+    trash_hours: int = Field(description="How long it can be put back; 0 is not at all.")
+    needs_approval: bool = Field(description="So many need a second person.")
+
+
+class PurgeJob(Document):
+    """A purge."""
+
+    purge_id: str = Field(examples=["purge_7"])
+    queue: str
+    states: list[str]
+    state: str = Field(description="As of a redrive; a purge is never paused.")
+    count: int
+    purged: int
+    through_message_id: str
+    through_dead_letter_id: int
+    trash_hours: int
+    error: str
+    needs_approval: bool
+    approved_by: str | None
+    approval_expires_at: str | None
+    reason: str
+    created_by: str
+    created_at: str
+    started_at: str | None
+    finished_at: str | None

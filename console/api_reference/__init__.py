@@ -1,0 +1,1 @@
+"""The API's description as a page for people: made from the OpenAPI document, so it says what is there."""
