@@ -63,8 +63,12 @@ async def receive(request: Any, queue: Path[str], wanted: Receive | None = None)
     wanted = wanted or Receive()
     await reached_queue(request.auth, queue)
     wish = (queue, wanted.max_messages, wanted.visibility_timeout_seconds, wanted.consumer or request.auth.actor)
-    waiting = receive_waiting(*wish, wanted.wait_seconds)
-    messages = await unless_gone(request, waiting, give_back) if wanted.wait_seconds else await waiting
+    receiving = receive_waiting(*wish, wanted.wait_seconds)
+    if wanted.wait_seconds:
+        request.measured.waits()
+        messages = await unless_gone(request, receiving, give_back)
+    else:
+        messages = await receiving
     return answer(200, {"messages": await deliveries.documents(messages)})
 
 
