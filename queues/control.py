@@ -27,13 +27,22 @@ def create_queue(
     name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str = "system"
 ) -> Queue:
     """Make a queue, or find the one that exists with equal settings; its dead-letter queue joins its tenant."""
+    return make_queue(name, settings, tenant=tenant, actor=actor)[0]
+
+
+def make_queue(
+    name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str
+) -> tuple[Queue, bool]:
+    """The same, and whether it was made now: of several that make it at once, one is told so."""
     with transaction.atomic(), translated():
+        with connection.cursor() as cursor:
+            cursor.execute("select pg_advisory_xact_lock(hashtext('signalbox.make_queue'), hashtext(%s))", [name])
         known = Queue.objects.filter(name=name).exists()
         client().create_queue(name, settings, tenant=tenant)
         queue = get_queue(name)
         if not known:
             audit.record(actor, "queue.create", queue, details={"settings": dict(settings or {})})
-        return queue
+        return queue, not known
 
 
 def configure_queue(name: str, settings: Mapping[str, Any], *, actor: str, reason: str = "") -> Queue:

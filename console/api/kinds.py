@@ -44,6 +44,13 @@ _ALL = (
         "The key may not do this",
         "The detail names the scope that is missing. Make a key that has it, or use another one.",
     ),
+    Kind(
+        "out-of-reach",
+        403,
+        "Beyond what the key reaches",
+        "A key of a tenant makes queues of that tenant, and one with "
+        "a prefix makes queues, and names dead-letter queues, that begin with it.",
+    ),
     Kind("not-found", 404, "No such address", "docs/http-api.md and /v1/docs have the list of calls."),
     Kind(
         "queue-not-found",

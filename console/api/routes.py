@@ -8,7 +8,7 @@ from django.urls.converters import StringConverter
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from console.api import consumers, peeking, purges, redrives
+from console.api import consumers, peeking, purges, queues, redrives
 from console.api.answers import answer
 from console.api.faults import invalid
 from console.api.parsing import StrictParser
@@ -34,7 +34,7 @@ api = NinjaAPI(
     parser=StrictParser(),
     urls_namespace="api",
 )
-for router in (peeking.router, consumers.router, redrives.router, purges.router):
+for router in (queues.router, peeking.router, consumers.router, redrives.router, purges.router):
     api.add_router("", router)
 
 

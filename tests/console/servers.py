@@ -36,20 +36,20 @@ def console_server(dsn: str) -> Iterator[Server]:
     command = [sys.executable, "-m", "uvicorn", "console.asgi:application", "--port", str(port)]
     process = subprocess.Popen([*command, "--log-level", "warning"], env=environment)
     try:
-        _wait_for(f"http://127.0.0.1:{port}/login")
+        _wait_for(f"http://127.0.0.1:{port}/login", process)
         yield Server(f"http://127.0.0.1:{port}", process)
     finally:
         process.terminate()
         process.wait(timeout=STOPS_WITHIN_SECONDS)
 
 
-def _wait_for(url: str) -> None:
+def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     ends_at = time.monotonic() + STARTS_WITHIN_SECONDS
     while True:
         try:
             urllib.request.urlopen(url, timeout=30)
         except (urllib.error.URLError, OSError):
-            if time.monotonic() > ends_at:
+            if time.monotonic() > ends_at or process.poll() is not None:
                 raise
             time.sleep(0.1)
         else:

@@ -16,6 +16,12 @@ class Shape(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, allow_inf_nan=False)
 
 
+class Question(BaseModel):
+    """What an address asks after its question mark, where every value is text."""
+
+    model_config = ConfigDict(alias_generator=to_camel, allow_inf_nan=False)
+
+
 class Document(BaseModel):
     """An object of an answer: for the description, since answers are made by `answers.answer`."""
 
