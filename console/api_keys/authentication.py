@@ -103,8 +103,14 @@ class Doorkeeper:
         asking = self._asking.get(token)
         if asking is None or asking.get_loop() is not asyncio.get_running_loop():
             asking = self._asking[token] = asyncio.create_task(self._ask(token))
-            asking.add_done_callback(lambda _: self._asking.pop(token, None))
+            asking.add_done_callback(lambda done: self._answered(token, done))
         return await asyncio.shield(asking)
+
+    def _answered(self, token: Token, asking: asyncio.Task[Answer | None]) -> None:
+        if self._asking.get(token) is asking:
+            del self._asking[token]
+        if not asking.cancelled():
+            asking.exception()  # whoever waited has it; nobody may have waited to the end
 
     async def _ask(self, token: Token) -> Answer | None:
         asked_at = self._clock()  # what is true by the time the answer comes may have changed on its way

@@ -15,6 +15,7 @@ SCOPES = {
     "configure": "create, change and delete queues",
 }
 ALL = "*"
+ACTOR_PREFIX = "key:"  # no person's name has a colon
 
 
 @dataclass(frozen=True)
@@ -42,5 +43,5 @@ class Key:
 
     @property
     def actor(self) -> str:
-        """How the audit names it; no person's name has a colon."""
-        return f"key:{self.name}"
+        """How the audit names it."""
+        return f"{ACTOR_PREFIX}{self.name}"

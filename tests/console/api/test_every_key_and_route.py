@@ -40,6 +40,10 @@ def test_every_route_has_a_row() -> None:
     assert set(ROUTES) - set(ROWS) == set()
 
 
+def test_what_only_looks_is_asked_for_with_get() -> None:
+    assert {route[0] for route, scope in ROUTES.items() if scope in ("read", "peek")} == {"GET"}
+
+
 def test_nothing_else_is_open() -> None:
     assert open_routes() == OPEN
 
