@@ -148,7 +148,9 @@ class Doorkeeper:
         try:
             async with self._connections() as connection:
                 await connection.execute(NOTE_USE, [key_id, NOTE_USE_SECONDS])
-        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+        except PoolClosed:
+            pass  # the process is about to end
+        except (psycopg.Error, PoolTimeout) as error:
             self._uses_noted_at.pop(key_id, None)
             logger.warning("the use of an API key could not be noted: %s", in_brief(error))
 

@@ -42,6 +42,11 @@ class Key:
         return self.tenant in (None, tenant) and queue_name.startswith(self.prefix)
 
     @property
+    def is_limited(self) -> bool:
+        """Whether there is anything to count."""
+        return self.rate is not None or self.connections is not None
+
+    @property
     def actor(self) -> str:
         """How the audit names it."""
         return f"{ACTOR_PREFIX}{self.name}"

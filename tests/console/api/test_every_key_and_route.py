@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -192,3 +195,30 @@ def test_a_key_that_asks_too_fast_is_told_when_to_come_back(make_caller: MakeCal
     assert 1 <= int(refused.headers["retry-after"]) <= 1000
     assert (refused.document["limitName"], refused.document["limit"]) == ("rate", 0.001)
     assert world.engine.recounted()[0] == 1
+
+
+def test_a_key_has_so_many_requests_under_way_and_gets_the_place_back(make_caller: MakeCaller, world: World) -> None:
+    caller = make_caller("send", connections=1)
+    path = f"/v1/queues/{world.queue}/messages"
+
+    with begun(caller, path):  # its body never comes to an end
+        assert _in_the_end(lambda: caller.post(path, {"body": 1}).status == 429)
+        refused = caller.post(path, {"body": 1})
+        assert (refused.kind, refused.headers["retry-after"]) == ("too-many-connections", "1")
+        assert (refused.document["limit"], refused.document["actual"]) == (1, 1)
+        assert make_caller("send", connections=1).post(path, {"body": 1}).status == 202
+
+    assert _in_the_end(lambda: caller.post(path, {"body": 1}).status == 202)
+
+
+@contextmanager
+def begun(caller: Caller, path: str) -> Iterator[None]:
+    """A request under way, whose sender goes at the end."""
+    place = urlsplit(caller.url)
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {caller.key}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    with socket.create_connection((place.hostname, place.port or 80)) as connection:
+        connection.sendall(head.encode())
+        yield
