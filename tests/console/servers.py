@@ -33,7 +33,7 @@ def console_server(dsn: str) -> Iterator[Server]:
     port = free_port()
     parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
     environment = {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
-    command = [sys.executable, "-m", "uvicorn", "console.asgi:application", "--port", str(port)]
+    command = [sys.executable, "-m", "uvicorn", "tests.console.patient_console:application", "--port", str(port)]
     process = subprocess.Popen([*command, "--log-level", "warning"], env=environment)
     try:
         _wait_for(f"http://127.0.0.1:{port}/login", process)
