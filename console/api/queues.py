@@ -8,9 +8,10 @@ from django.http import HttpResponse
 from ninja import Path, Query, Router
 
 from console.api import known_queues, queue_documents, queue_making
-from console.api.answers import answer
+from console.api.answers import answer, nothing
 from console.api.authentication import ApiKey
 from console.api.database import in_thread
+from console.api.idempotency import once_in_thread
 from console.api.known_queues import queue_not_found, reached_queue
 from console.api.wire.queues import Changes, NewQueue, QueueDocument, QueueListing, QueuePage, QueueWithNumbers
 
@@ -22,9 +23,7 @@ router = Router(tags=["queues"])
 @router.post("/queues", auth=ApiKey("configure"), response={201: QueueDocument, 200: QueueDocument})
 async def create_queue(request: Any, wanted: NewQueue) -> HttpResponse:  # type: ignore[valid-type]
     """Make a queue. The same again changes nothing and answers 200; with other settings it is refused."""
-    status, document = await in_thread(queue_making.create, request.auth, wanted)
-    known_queues.forget(document["name"])
-    return answer(status, document)
+    return await once_in_thread(request, lambda made: answer(*made), queue_making.create, request.auth, wanted)
 
 
 @router.get("/queues", auth=ApiKey("read"), response={200: QueuePage})
@@ -48,3 +47,12 @@ async def configure_queue(request: Any, queue: Path[str], changes: Changes) -> H
     """Change the settings that are named, and leave the others."""
     await reached_queue(request.auth, queue)
     return answer(200, await in_thread(queue_making.configure, request.auth, queue, changes))
+
+
+@router.delete(QUEUE, auth=ApiKey("configure"), response={204: None})
+async def delete_queue(request: Any, queue: Path[str]) -> HttpResponse:
+    """Delete a queue that has no messages and that nothing uses."""
+    await reached_queue(request.auth, queue)
+    await in_thread(queue_making.delete, request.auth, queue)
+    known_queues.forget(queue)
+    return nothing()
