@@ -12,6 +12,8 @@ from console.api.answers import answer, moment, nothing
 from console.api.authentication import ApiKey
 from console.api.deliveries import own_handle, own_handles
 from console.api.known_queues import reached_queue
+from console.api.leaving import unless_gone
+from console.api.waiting import give_back, receive_waiting
 from console.api.wire.messages import (
     Batch,
     BatchResults,
@@ -65,12 +67,16 @@ async def send_each(request: Any, queue: Path[str], batch: Batch) -> HttpRespons
 
 @router.post(MESSAGES + ":receive", auth=ApiKey("receive"), response={200: ReceivedMessages})
 async def receive(request: Any, queue: Path[str], wanted: Receive | None = None) -> HttpResponse:
-    """Lease messages that are ready."""
+    """Lease messages that are ready, or the first that come within `waitSeconds`."""
     wanted = wanted or Receive()
     await reached_queue(request.auth, queue)
-    messages = await database.client().receive(
-        queue, wanted.max_messages, visibility_timeout=wanted.visibility_timeout_seconds, consumer=wanted.consumer
-    )
+    wish = (queue, wanted.max_messages, wanted.visibility_timeout_seconds, wanted.consumer or request.auth.actor)
+    receiving = receive_waiting(*wish, wanted.wait_seconds)
+    if wanted.wait_seconds:
+        request.measured.waits()
+        messages = await unless_gone(request, receiving, give_back)
+    else:
+        messages = await receiving
     return answer(200, {"messages": await deliveries.documents(messages)})
 
 
