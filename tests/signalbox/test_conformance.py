@@ -31,16 +31,12 @@ IN_THE_DATABASE_ALONE = frozenset(
         "test_sent_again_with_its_deduplication_id_it_is_the_first",
         "test_what_a_handler_sends_has_its_correlation_id",
         "test_a_lease_lasts_as_long_as_is_asked_for",
-        "test_waiting_ends_with_the_first_message",
         "test_ack_and_receive_does_both_in_one_call",
         "test_a_result_is_read_by_who_waits",
         "test_a_batch_of_results",
         "test_waiting_for_the_end_has_an_end",
         "test_many_leases_are_extended_together",
-        "test_made_again_with_equal_settings_it_is_the_same",
-        "test_unknown_queue",
         "test_a_refusal_leaves_the_client_usable",
-        "test_an_invalid_setting_names_itself",
         "test_a_quota_says_by_how_much",
     }
 )
