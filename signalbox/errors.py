@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -87,6 +87,17 @@ class QuotaExceeded(SignalboxError):
 
 class QueueClosed(SignalboxError):
     """The queue is closed and accepts no messages."""
+
+
+class QueueInUse(SignalboxError):
+    """The queue cannot be deleted: it holds messages, or something uses it.
+
+    `messages` is how many are ready, waiting, scheduled, leased and dead; empty when it is something else.
+    """
+
+    def __init__(self, message: str = "", messages: Mapping[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.messages = dict(messages or {})
 
 
 class WrongIsolation(SignalboxError):
@@ -168,12 +179,18 @@ def _quota_exceeded(said: Said) -> QuotaExceeded:
     return QuotaExceeded(said.message, **json.loads(said.detail or "{}"), field=said.column)
 
 
+def _queue_in_use(said: Said) -> QueueInUse:
+    found = json.loads(said.detail or "{}")
+    return QueueInUse(said.message, messages=found if "ready" in found else None)
+
+
 _BY_SQLSTATE: dict[str, Callable[[Said], SignalboxError]] = {
     "SB400": _invalid_argument,
     "SB404": lambda said: QueueNotFound(said.message),
     "SB409": _deduplication_conflict,
     "SB413": lambda said: PayloadTooLarge(said.message),
     "SB423": lambda said: QueueClosed(said.message),
+    "SB424": _queue_in_use,
     "SB425": lambda said: WrongIsolation(said.message),
     "SB429": _quota_exceeded,
     "22P02": _unstorable_payload,  # not JSON, or a lone surrogate

@@ -26,6 +26,7 @@ from signalbox import (
     MessageNotFound,
     PayloadTooLarge,
     QueueClosed,
+    QueueInUse,
     QueueNotFound,
     QuotaExceeded,
     SignalboxError,
@@ -109,8 +110,6 @@ def problem_of(error: Exception) -> Problem:
 def _of_engine(error: SignalboxError) -> Problem:
     detail = in_wire_words(str(error), getattr(error, "field", None))
     match error:
-        case QueueNotFound() | MessageNotFound():
-            return Problem("queue-not-found" if isinstance(error, QueueNotFound) else "message-not-found", detail)
         case InvalidArgument():
             field = wire_field(error.field or "")
             return Problem("invalid-argument", detail, errors=[(field, detail)] if field else ())
@@ -120,14 +119,23 @@ def _of_engine(error: SignalboxError) -> Problem:
             first = error.first_message_id
             members = {"firstMessageId": f"msg_{first}"} if first else {}
             return Problem("deduplication-conflict", detail, errors=[("deduplicationKey", detail)], **members)
-        case QueueClosed():
-            return Problem("queue-closed", detail)
+        case QueueInUse():
+            return Problem("queue-in-use", detail, **({"messages": error.messages} if error.messages else {}))
         case QuotaExceeded():
             return _of_quota(error, detail)
-        case BodyMissing() | BodyCorrupt():
-            return Problem("body-unavailable", detail)
+    if type(error) in _PLAIN:
+        return Problem(_PLAIN[type(error)], detail)
     logger.error("a request of the API was refused in a way that is not for it", exc_info=error)
     return Problem("internal-error", "Something went wrong on this side. It has been logged.")
+
+
+_PLAIN: dict[type[SignalboxError], str] = {
+    QueueNotFound: "queue-not-found",
+    MessageNotFound: "message-not-found",
+    QueueClosed: "queue-closed",
+    BodyMissing: "body-unavailable",
+    BodyCorrupt: "body-unavailable",
+}
 
 
 def _of_filter(error: FilterError) -> Problem:

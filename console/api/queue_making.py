@@ -1,4 +1,4 @@
-"""Making and changing queues on behalf of a key, which stays within its tenant and its prefix."""
+"""Making, changing and deleting queues on behalf of a key, which stays within its tenant and its prefix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from django.db import transaction
 from console.api.problems import Problem, problem_of
 from console.api.queue_documents import document
 from console.api_keys import Key
-from queues import control
+from dlq import queue_use
+from queues import control, deleting
 from queues.errors import InvalidArgument
 from queues.models import Queue
 
@@ -45,6 +46,13 @@ def configure(key: Key, name: str, changes: Any) -> dict[str, Any]:
             change(name, actor=key.actor)
             queue = control.get_queue(name)
         return document(queue)
+
+
+def delete(key: Key, name: str) -> None:
+    """Delete the queue, if it is empty and nothing uses it."""
+    if uses := queue_use.uses_of(name):
+        raise Problem("queue-in-use", f"queue {name!r} is in use: {'; '.join(uses)}", uses=uses)
+    deleting.delete_queue(name, actor=key.actor)
 
 
 def _differs(error: InvalidArgument) -> Problem:

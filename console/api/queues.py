@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from ninja import Path, Query, Router
 
 from console.api import known_queues, queue_documents, queue_making
-from console.api.answers import answer
+from console.api.answers import answer, nothing
 from console.api.authentication import ApiKey
 from console.api.database import in_thread
 from console.api.known_queues import queue_not_found, reached_queue
@@ -48,3 +48,12 @@ async def configure_queue(request: Any, queue: Path[str], changes: Changes) -> H
     """Change the settings that are named, and leave the others."""
     await reached_queue(request.auth, queue)
     return answer(200, await in_thread(queue_making.configure, request.auth, queue, changes))
+
+
+@router.delete(QUEUE, auth=ApiKey("configure"), response={204: None})
+async def delete_queue(request: Any, queue: Path[str]) -> HttpResponse:
+    """Delete a queue that has no messages and that nothing uses."""
+    await reached_queue(request.auth, queue)
+    await in_thread(queue_making.delete, request.auth, queue)
+    known_queues.forget(queue)
+    return nothing()

@@ -13,9 +13,12 @@ begin
   select coalesce(max(r.fold_id), 0) into v_recorded from signalbox.history_record r where r.step_seconds = 10;
   delete from signalbox.queue_stat s
   where s.folded_at < clock_timestamp() - interval '10 minutes'
-    and exists (
-      select from signalbox.queue_stat n
-      where n.queue_id = s.queue_id and n.fold_id > s.fold_id and (n.fold_id <= v_recorded or s.fold_id > v_recorded)
+    and (
+      exists (
+        select from signalbox.queue_stat n
+        where n.queue_id = s.queue_id and n.fold_id > s.fold_id and (n.fold_id <= v_recorded or s.fold_id > v_recorded)
+      )
+      or not exists (select from signalbox.queue q where q.queue_id = s.queue_id) -- folded after it was deleted
     );
   get diagnostics v_rows = row_count;
   v_deleted := v_deleted + v_rows;

@@ -274,6 +274,13 @@ CALLS: dict[str, tuple[str, Any]] = {
     "release_lanes": ("signalbox.release_lanes() > 0", True),
     "return_and_promote": ("signalbox.return_and_promote(array[%(queue_id)s])", 2),
     "send": ("signalbox.send(%(queue)s, '1') > %(message_id)s", True),
+    "delete_queue": ("signalbox.delete_queue(%(queue)s)", Refusal("SB424")),
+    "open_transactions": ("signalbox.open_transactions()", ARRAY),
+    "_refuse_in_use": ("signalbox._refuse_in_use('q', 'has messages', '{}')", Refusal("SB424")),
+    "_refuse_queue_in_use": (
+        "signalbox._refuse_queue_in_use(q) from signalbox.queue q where q.name = %(queue)s",
+        Refusal("SB424"),
+    ),
     "send_each": ("(select count(*) from signalbox.send_each(%(queue)s, array['1', '2']::jsonb[]))", 2),
     "_lock_batch": ("signalbox._lock_batch(%(queue)s, null, array['d'], 1)", NOTHING),
     "nack_batch": ("(signalbox.nack_batch(array[%(handle)s])).outcome", "retry"),

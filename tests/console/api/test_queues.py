@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from dlq.models import Purge
 from queues.settings import SETTINGS
 from tests.console.api.callers import Caller
 from tests.engine import Engine
@@ -179,3 +180,42 @@ def test_a_taken_name_tells_nothing_of_whose_it_is(make_caller: Callers, caller:
 
     assert (refused.status, refused.kind, refused.fields) == (409, "queue-exists", ["name"])
     assert b"default" not in refused.content
+
+
+def test_an_empty_queue_is_deleted(caller: Caller, observer: psycopg.Connection[Any], name: str) -> None:
+    caller.post("/v1/queues", {"name": name})
+    assert caller.delete(f"/v1/queues/{name}").status == 204
+
+    assert caller.get(f"/v1/queues/{name}").kind == "queue-not-found"
+    assert caller.delete(f"/v1/queues/{name}").kind == "queue-not-found"
+    assert [row[1] for row in audit(observer, name)] == ["queue.create", "queue.close", "queue.delete"]
+    assert caller.post("/v1/queues", {"name": name}).status == 201
+
+
+def test_a_queue_with_messages_stays_and_says_how_many(caller: Caller, engine: Engine) -> None:
+    engine.send(1)
+    engine.send(2, delay_seconds=3600)
+    refused = caller.delete(f"/v1/queues/{engine.queue}")
+
+    assert (refused.status, refused.kind) == (409, "queue-in-use")
+    assert refused.document["messages"] == {"ready": 1, "waiting": 0, "scheduled": 1, "leased": 0, "dead": 0}
+    assert caller.post(f"/v1/queues/{engine.queue}/messages", {"body": 3}).status == 202
+
+
+def test_a_queue_stays_while_its_purge_can_be_undone(caller: Caller, engine: Engine) -> None:
+    engine.send(1)
+    removal = engine.value("select signalbox.open_removal(3600)")
+    engine.value("select signalbox.purge(%s, null, array['ready'], 10, null, %s)", engine.queue, removal)
+    Purge.objects.create(
+        queue_name=engine.queue,
+        removal_id=removal,
+        states=["ready"],
+        through_message_id=0,
+        through_dead_letter_id=0,
+        created_by="ann",
+        state=Purge.State.DONE,
+    )
+    refused = caller.delete(f"/v1/queues/{engine.queue}")
+
+    assert (refused.status, refused.kind) == (409, "queue-in-use")
+    assert "undone" in refused.document["uses"][0]

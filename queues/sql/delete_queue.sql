@@ -1,0 +1,119 @@
+-- delete_queue(name, open_at_closing): delete an empty queue that nothing uses; returns the id that it had.
+-- The queue must have been closed (configure_queue), and every transaction that was open then must have ended, since one of
+-- them may have found it open and sent: open_at_closing is what open_transactions() said after the closing was committed;
+-- null: nobody else may have a transaction open now. What is in the way is an error: its detail is a JSON object.
+-- Heads, gauges, counters, lanes and consumers of the queue go with it. What is kept by time (the log, history, failures,
+-- deduplication windows) goes when its time is over: a queue's id is never given to another. Locks the queue's row, then
+-- rows of its own in the order of their tables. Indexes: those of each table by queue_id.
+create or replace function signalbox.delete_queue(name text, open_at_closing text[] default null) returns integer
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue signalbox.queue;
+  v_register regclass;
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform signalbox._refuse_isolation('delete_queue');
+  end if;
+  select * into v_queue from signalbox.queue q where q.name = delete_queue.name for update;
+  if not found then
+    perform signalbox._refuse_unknown_queue(delete_queue.name);
+  end if;
+  perform signalbox._refuse_queue_in_use(v_queue);
+  if not v_queue.closed then
+    perform signalbox._refuse_in_use(v_queue.name, 'is not closed', '{"open": true}');
+  end if;
+  if signalbox.open_transactions() && coalesce(delete_queue.open_at_closing, signalbox.open_transactions()) then
+    perform signalbox._refuse_in_use(v_queue.name, 'may still be sent to by a transaction that is open', '{"transactions": true}');
+  end if;
+  delete from signalbox.queue q where q.queue_id = v_queue.queue_id;
+  delete from signalbox.consumer c where c.queue_id = v_queue.queue_id;
+  delete from signalbox.dedup_in_flight k where k.queue_id = v_queue.queue_id;
+  delete from signalbox.failure_cluster_queue c where c.queue_id = v_queue.queue_id;
+  delete from signalbox.head h where h.queue_id = v_queue.queue_id;
+  delete from signalbox.history_refused h where h.queue_id = v_queue.queue_id;
+  delete from signalbox.lane_floor f where f.queue_id = v_queue.queue_id;
+  delete from signalbox.lane_hint h where h.queue_id = v_queue.queue_id;
+  delete from signalbox.lane_limit l where l.queue_id = v_queue.queue_id;
+  delete from signalbox.lane_slot s where s.queue_id = v_queue.queue_id;
+  delete from signalbox.lane_stat s where s.queue_id = v_queue.queue_id;
+  delete from signalbox.logged_warning w where w.queue_id = v_queue.queue_id;
+  delete from signalbox.queue_stat s where s.queue_id = v_queue.queue_id;
+  for v_register in
+    with gauges as (
+      delete from signalbox.gauge g where g.queue_id = v_queue.queue_id returning g.*
+    ), refusals as (
+      delete from signalbox.refusal r where r.queue_id = v_queue.queue_id returning r.counter
+    )
+    select r.register
+    from gauges g
+    cross join lateral unnest(array[
+      g.next_free, g.last_xid, g.admitted, g.base, g.bytes_held, g.mean_bytes, g.oldest, g.evaluated, g.lost,
+      g.mark_admitted, g.mark_xid
+    ]) r(register)
+    union all
+    select r.counter from refusals r
+  loop
+    execute format('drop sequence %s', v_register);
+  end loop;
+  return v_queue.queue_id;
+end $$;
+
+-- The transactions of this database that are open at this moment, besides the caller's; prepared ones start with 'prepared '.
+create or replace function signalbox.open_transactions() returns text[]
+language sql volatile as $$
+  select coalesce(array_agg(distinct case when l.pid is null then 'prepared ' else '' end || l.virtualtransaction), '{}')
+  from pg_locks l
+  left join pg_stat_activity a on a.pid = l.pid
+  where l.mode = 'ExclusiveLock'
+    and l.locktype in ('virtualxid', 'transactionid')
+    and l.granted
+    and l.pid is distinct from pg_backend_pid()
+    and (l.pid is null or a.datname = current_database() and a.backend_type not like 'autovacuum%')
+$$;
+
+-- Refuses while the queue holds anything, in whatever state and whoever works on it, or keeps the dead letters of another.
+create or replace function signalbox._refuse_queue_in_use(p_queue signalbox.queue) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_counts jsonb;
+  v_source text;
+begin
+  if exists (select from signalbox.ready r where r.queue_id = p_queue.queue_id)
+    or exists (select from signalbox.scheduled s where s.queue_id = p_queue.queue_id)
+    or exists (select from signalbox.waiting w where w.queue_id = p_queue.queue_id)
+    or exists (select from signalbox.lease l where l.queue_id = p_queue.queue_id)
+    or exists (select from signalbox.dead_letter d where d.source_queue_id = p_queue.queue_id)
+    or exists (select from signalbox.dead_letter d where d.queue_id = p_queue.queue_id)
+  then
+    select jsonb_object_agg(s.state, signalbox.depth(t.totals, case when s.state = 'dead' and p_queue.is_dead_letter_queue then 'held' else s.state end))
+    into v_counts
+    from signalbox.queue_totals(array[p_queue.queue_id]) t,
+      unnest(array['ready', 'waiting', 'scheduled', 'leased', 'dead']) s(state);
+    perform signalbox._refuse_in_use(p_queue.name, 'has messages', v_counts);
+  end if;
+  select min(q.name) into v_source
+  from signalbox.queue q
+  where p_queue.is_dead_letter_queue and q.queue_id <> p_queue.queue_id and q.tenant_id = p_queue.tenant_id
+    and (q.dead_letter_queue = p_queue.name or q.dead_letter_queue is null and q.name || '-dlq' = p_queue.name);
+  if v_source is not null then
+    perform signalbox._refuse_in_use(
+      p_queue.name, format('keeps the dead letters of %s', quote_literal(v_source)), jsonb_build_object('source', v_source)
+    );
+  end if;
+end $$;
+
+create or replace function signalbox._refuse_in_use(p_queue text, p_problem text, p_detail jsonb) returns void
+language plpgsql as $$
+begin
+  raise exception using
+    errcode = 'SB424',
+    message = format('queue %s %s', quote_literal(p_queue), p_problem),
+    detail = p_detail,
+    column = 'queue';
+end $$;
