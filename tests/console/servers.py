@@ -28,9 +28,9 @@ class Server:
 
 
 @contextmanager
-def console_server(dsn: str) -> Iterator[Server]:
-    """Started, answering, and stopped at the end."""
-    port = free_port()
+def console_server(dsn: str, port: int | None = None) -> Iterator[Server]:
+    """Started, answering, and stopped at the end; on this port, or on one that is free."""
+    port = port or free_port()
     parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
     environment = {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
     command = [sys.executable, "-m", "uvicorn", "console.asgi:application", "--port", str(port)]
