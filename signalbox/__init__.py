@@ -23,6 +23,7 @@ from signalbox.errors import (
     WrongIsolation,
 )
 from signalbox.messages import Message, Outcome
+from signalbox.queue_info import QueueInfo
 from signalbox.sender import Sender
 from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.verbs import AsyncVerbs, Verbs
@@ -52,6 +53,7 @@ __all__ = [
     "PayloadTooLarge",
     "QueueClosed",
     "QueueInUse",
+    "QueueInfo",
     "QueueNotFound",
     "QuotaExceeded",
     "RateLimited",

@@ -103,6 +103,15 @@ class TestQueues:
         (message,) = client.receive(name)
         assert message.lease_seconds > 500
         assert client.nack(message) == "dead"
+        assert f"{name}\tdefault\tfifo\tactive" in signalbox("queues", "--prefix", name)[1]
+        status, lines, _ = signalbox("show", name)
+        assert (
+            status,
+            "dead\t1" in lines,
+            any(line.startswith("visibility_timeout_seconds\t600") for line in lines),
+        ) == (0, True, True)
+        assert json.loads(signalbox("show", name, "--json")[1][0])["messages"]["dead"] == 1
+        assert signalbox("queues", "--prefix", "no such")[0] == 3
         status, _, complaint = signalbox("configure", name, "--set", "max_receives=0")
         assert status == 1
         assert "max_receives" in complaint

@@ -293,6 +293,38 @@ class TestQueues:
         verbs.send(name, 1)
         assert verbs.receive(name)[0].lease_seconds > 200
 
+    def test_they_are_listed_by_name(self, verbs, make_queue):
+        name = make_queue(max_receives=7)
+        verbs.create_queue(f"{name}-b", {"paused": True})
+        verbs.create_queue(f"{name}-a", {"closed": True, "mode": "fifo"})
+        found = [one for one in verbs.list_queues(name) if not one.is_dead_letter_queue]
+        assert [(one.name, one.state) for one in found] == [
+            (name, "active"),
+            (f"{name}-a", "closed"),
+            (f"{name}-b", "paused"),
+        ]
+        assert [one.tenant for one in found] == ["default"] * 3
+        assert (found[0].settings["max_receives"], found[1].settings["mode"]) == (7, "fifo")
+        assert found[0].settings["visibility_timeout_seconds"] == 30
+        assert found[0].messages is None
+        assert verbs.list_queues("no such") == []
+
+    def test_one_is_described_with_its_numbers(self, verbs, queue, client):
+        for _ in range(3):
+            client.send(queue, 1)
+        client.send(queue, 2, delay_seconds=600)
+        first, _ = client.receive(queue, 2)
+        client.nack(first, reason="rejected")
+        info = verbs.describe_queue(queue)
+        assert info.messages == {"ready": 1, "waiting": 0, "scheduled": 1, "leased": 1, "dead": 1}
+        assert info.oldest_visible_seconds > 0
+        assert info.settings == client.list_queues(queue)[0].settings
+        assert verbs.create_queue(queue) == info.id
+        assert verbs.describe_queue(f"{queue}-dlq").is_dead_letter_queue
+        assert verbs.describe_queue(f"{queue}-dlq").messages["dead"] == 1
+        with pytest.raises(QueueNotFound, match="nowhere"):
+            verbs.describe_queue("nowhere")
+
     def test_a_consumer_announces_itself(self, verbs, queue, connection):
         verbs.announce_consumer(queue, "me", {"host": "h", "running": 3})
         (details,) = connection.execute(
