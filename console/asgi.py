@@ -13,7 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 pages = get_asgi_application()
 
 from console.api import asgi as api  # noqa: E402 - it needs Django's applications, which are there only now
-from console.api import database  # noqa: E402
+from console.api import database, waiting  # noqa: E402
 
 
 async def application(
@@ -36,7 +36,9 @@ async def _live(
 ) -> None:
     while (event := await receive())["type"] != "lifespan.shutdown":
         if event["type"] == "lifespan.startup":
+            waiting.stop_when_told_to_end()
             await send({"type": "lifespan.startup.complete"})
+    await waiting.close()
     await database.close()
     await send({"type": "lifespan.shutdown.complete"})
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from metrics import fleet_series, names, queue_series
+from metrics.api_requests import API_REQUESTS
 from metrics.fleet import Fleet
 from metrics.text import Page, histogram, upper_bounds
 from queues.counters import QueueNumbers
@@ -56,11 +57,13 @@ def render_queues(fleet: Fleet | None, *, up: bool, only: Sequence[QueueNumbers]
 
 
 def render_process() -> bytes:
-    """What this process itself has measured of its sends and receives; never from the database."""
-    page = Page(names.PROCESS_METRICS)
+    """What this process itself has measured: its sends and receives, the API's requests; never from the database."""
+    page = Page((*names.PROCESS_METRICS, *names.API_METRICS))
     for metric, measured in ((names.PUBLISH_DURATION, process.PUBLISH), (names.RECEIVE_DURATION, process.RECEIVE)):
         counts, seconds = measured.read()
         page.add_lines(metric, histogram(metric, "", Spread(counts, seconds), _PROCESS_BOUNDS))
+    for lines in API_REQUESTS.lines():
+        page.add_lines(names.API_REQUEST_DURATION, lines)
     return page.encoded()
 
 

@@ -226,6 +226,12 @@ RECEIVE_DURATION = _histogram(
     (),
 )
 
+API_REQUEST_DURATION = _histogram(
+    "api_request_duration_seconds",
+    "What a request to the HTTP API took, of this process alone; waits have routes of their own.",
+    ("route", "status"),
+)
+
 EXPORTER_UP = _gauge(
     "exporter_up", "1 while the numbers are fresh; 0 when the database has not answered for 30 seconds.", ()
 )
@@ -295,6 +301,7 @@ POSTGRES_METRICS = (
     REPLICATION_LAG,
 )
 PROCESS_METRICS = (PUBLISH_DURATION, RECEIVE_DURATION)
+API_METRICS = (API_REQUEST_DURATION,)
 EXPORTER_METRICS = (EXPORTER_UP, EXPORTER_LAST_REFRESH, EXPORTER_REFRESH_DURATION, EXPORTER_QUEUES_OMITTED)
 METRICS = (
     *QUEUE_METRICS,
@@ -302,6 +309,7 @@ METRICS = (
     *FLEET_METRICS,
     *POSTGRES_METRICS,
     *PROCESS_METRICS,
+    *API_METRICS,
     *EXPORTER_METRICS,
 )
 SERIES: dict[str, tuple[str, ...]] = {name: labels for metric in METRICS for name, labels in metric.series().items()}

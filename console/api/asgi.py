@@ -22,6 +22,7 @@ from django.urls.resolvers import RegexPattern, ResolverMatch
 from console.api.authentication import key_of, within_limits
 from console.api.bodies import read_body
 from console.api.leaving import ClientGone
+from console.api.measuring import Measured
 from console.api.problems import Problem, problem_of
 from console.api.routes import PREFIX, api
 
@@ -33,7 +34,7 @@ OPEN_TO_ALL = frozenset({f"{PREFIX}openapi.json"})
 OF_THE_CONSOLE = frozenset({f"{PREFIX}docs"})
 HEADERS_OF_ALL = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
-_resolver = URLResolver(RegexPattern(f"^{PREFIX}"), list(api.urls[0]))
+_resolver = URLResolver(RegexPattern(f"^{PREFIX}"), [one for one in api.urls[0] if one.name != "api-root"])
 
 
 def is_for(path: str) -> bool:
@@ -44,16 +45,19 @@ def is_for(path: str) -> bool:
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request."""
     head_only = scope["method"] == "HEAD"
+    measured = Measured(scope["method"])
     try:
-        response = await _respond({**scope, "method": "GET"} if head_only else scope, receive)
+        response = await _respond({**scope, "method": "GET"} if head_only else scope, receive, measured)
     except ClientGone:
+        measured.ends(None)
         return
     except Exception as error:
         response = problem_of(error).response()
+    measured.ends(response.status_code)
     await _send(response, send, head_only=head_only)
 
 
-async def _respond(scope: Scope, receive: Receive) -> HttpResponse:
+async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpResponse:
     """Whoever has no key learns nothing else, and no body is read of a request that has no place to go to."""
     if settings.HTTPS_ONLY and scope.get("scheme") != "https":
         raise Problem("https-required", "Send this over HTTPS.")
@@ -63,9 +67,11 @@ async def _respond(scope: Scope, receive: Receive) -> HttpResponse:
         given = headers.get(b"authorization")
         key = await key_of(None if given is None else given.decode("latin-1"))
     route = _route_of(scope["path"])
+    measured.goes_to(route.route)
     request = _request(scope)
     request.key = key
     request.receive = receive
+    request.measured = measured
     async with within_limits(key):
         request._body = await read_body(headers, receive)
         response: HttpResponse = await route.func(request, *route.args, **route.kwargs)

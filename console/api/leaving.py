@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -13,19 +13,26 @@ class ClientGone(Exception):  # noqa: N818 - it is what happened
     """Nobody waits for the answer any more."""
 
 
-async def unless_gone(request: Any, waiting: Coroutine[Any, Any, T]) -> T:
-    """What `waiting` gives. Cancels it and raises ClientGone when the connection is closed before."""
+async def unless_gone(request: Any, waiting: Coroutine[Any, Any, T], undo: Callable[[T], None]) -> T:
+    """What `waiting` gives. Cancels it and raises ClientGone when the connection is closed before.
+
+    Where it had given something at that very moment, or whoever asked here is cancelled, `undo` gets that.
+    """
     work = asyncio.ensure_future(waiting)
     watch = asyncio.ensure_future(_gone(request))
+    taken = False
     try:
         await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        raise ClientGone
+        if watch.done():
+            raise ClientGone
+        taken = True
+        return work.result()
     finally:
         for task in (work, watch):
             task.cancel()
         await asyncio.gather(work, watch, return_exceptions=True)
+        if not taken and not work.cancelled() and work.exception() is None:
+            undo(work.result())
 
 
 async def _gone(request: Any) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Path, Router
 
-from console.api import database, deliveries, sending, settling
+from console.api import database, deliveries, idempotency, sending, settling
 from console.api.answers import answer, moment, nothing
 from console.api.authentication import ApiKey
 from console.api.deliveries import own_handle, own_handles
 from console.api.known_queues import reached_queue
+from console.api.leaving import unless_gone
+from console.api.waiting import give_back, receive_waiting
 from console.api.wire.messages import (
     Batch,
     BatchResults,
@@ -32,6 +34,7 @@ from console.api.wire.settling import (
     Settlements,
     SettlementsAndMessages,
 )
+from signalbox import AsyncClient
 
 MESSAGES = "/queues/{segment:queue}/messages"
 DELIVERY = MESSAGES + "/{segment:receipt_handle}"
@@ -44,25 +47,36 @@ router = Router(tags=["messages"])
 async def send(request: Any, queue: Path[str], message: NewMessage) -> HttpResponse:
     """Send one message."""
     await reached_queue(request.auth, queue)
-    message_id = await database.client().send(queue, message.body, **sending.options(message))
-    return answer(202, sending.sent(message_id))
+
+    async def effect(client: AsyncClient) -> HttpResponse:
+        return answer(202, sending.sent(await client.send(queue, message.body, **sending.options(message))))
+
+    return await idempotency.once(request, effect)
 
 
 @router.post(MESSAGES + ":batch", auth=ApiKey("send"), response={200: BatchResults})
 async def send_each(request: Any, queue: Path[str], batch: Batch) -> HttpResponse:
     """Send many messages, each for itself: one that is refused keeps none of the others back."""
     await reached_queue(request.auth, queue)
-    return answer(200, {"results": await sending.send_each(database.client(), queue, batch.messages)})
+
+    async def effect(client: AsyncClient) -> HttpResponse:
+        return answer(200, {"results": await sending.send_each(client, queue, batch.messages)})
+
+    return await idempotency.once(request, effect)
 
 
 @router.post(MESSAGES + ":receive", auth=ApiKey("receive"), response={200: ReceivedMessages})
 async def receive(request: Any, queue: Path[str], wanted: Receive | None = None) -> HttpResponse:
-    """Lease messages that are ready."""
+    """Lease messages that are ready, or the first that come within `waitSeconds`."""
     wanted = wanted or Receive()
     await reached_queue(request.auth, queue)
-    messages = await database.client().receive(
-        queue, wanted.max_messages, visibility_timeout=wanted.visibility_timeout_seconds, consumer=wanted.consumer
-    )
+    wish = (queue, wanted.max_messages, wanted.visibility_timeout_seconds, wanted.consumer or request.auth.actor)
+    receiving = receive_waiting(*wish, wanted.wait_seconds)
+    if wanted.wait_seconds:
+        request.measured.waits()
+        messages = await unless_gone(request, receiving, give_back)
+    else:
+        messages = await receiving
     return answer(200, {"messages": await deliveries.documents(messages)})
 
 

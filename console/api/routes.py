@@ -11,6 +11,7 @@ from ninja.errors import HttpError, ValidationError
 from console.api import consumers, peeking, purges, queues, redrives
 from console.api.answers import answer
 from console.api.faults import invalid
+from console.api.leaving import ClientGone
 from console.api.parsing import StrictParser
 from console.api.problems import Problem, problem_of
 
@@ -41,6 +42,8 @@ for router in (queues.router, peeking.router, consumers.router, redrives.router,
 @api.exception_handler(Exception)
 def refuse(_: HttpRequest, error: Exception) -> HttpResponse:
     """Every error of a route, as a problem document."""
+    if isinstance(error, ClientGone):
+        raise error
     if isinstance(error, ValidationError):
         return invalid(error.errors).response()
     if isinstance(error, HttpError):

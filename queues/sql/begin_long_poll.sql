@@ -17,17 +17,7 @@ begin
   if not found then
     perform signalbox._refuse_unknown_queue(begin_long_poll.queue);
   end if;
-  if v_tenant.max_long_polls = 0 then
-    return null;
-  end if;
-  for v_place in 1..v_tenant.max_long_polls loop
-    if pg_try_advisory_lock(signalbox._long_poll_key(v_tenant.tenant_id), v_place) then
-      return v_place;
-    end if;
-  end loop;
-  perform signalbox._refuse_tenant(
-    v_tenant, 'long_polls', 'max_long_polls', v_tenant.max_long_polls, v_tenant.max_long_polls + 1, 1
-  );
+  return signalbox._begin_long_poll(v_tenant, '{}');
 end $$;
 
 -- end_long_poll(queue, place): the wait is over. False when this connection did not have the place.
@@ -63,3 +53,44 @@ create or replace function signalbox._long_poll_key(p_tenant_id integer) returns
 language sql immutable as $$
   select hashtext('signalbox.long_poll.' || p_tenant_id)
 $$;
+
+-- begin_long_poll_of(tenant_id, held): a place beside those that this session has already, in ascending order: for a process that waits
+-- on behalf of many on one connection. end_long_poll_of gives it back, whatever became of the queue.
+create or replace function signalbox.begin_long_poll_of(tenant_id integer, held integer[]) returns integer
+language plpgsql
+as $$
+declare
+  v_tenant signalbox.tenant;
+begin
+  select t.* into v_tenant from signalbox.tenant t where t.tenant_id = begin_long_poll_of.tenant_id;
+  return signalbox._begin_long_poll(v_tenant, begin_long_poll_of.held);
+end $$;
+
+-- end_long_poll_of(tenant_id, place): only for a place that this session has.
+create or replace function signalbox.end_long_poll_of(tenant_id integer, place integer) returns boolean
+language sql as $$
+  select pg_advisory_unlock(signalbox._long_poll_key(end_long_poll_of.tenant_id), end_long_poll_of.place)
+$$;
+
+-- The first free place of a tenant but for those that this session holds (ascending): to a session its own locks are free.
+create or replace function signalbox._begin_long_poll(p_tenant signalbox.tenant, p_held integer[]) returns integer
+language plpgsql
+as $$
+declare
+  v_key integer := signalbox._long_poll_key(p_tenant.tenant_id);
+  v_next integer := 1; -- in p_held
+begin
+  if coalesce(p_tenant.max_long_polls, 0) = 0 then
+    return null;
+  end if;
+  for v_place in 1..p_tenant.max_long_polls loop
+    if v_place = p_held[v_next] then
+      v_next := v_next + 1;
+    elsif pg_try_advisory_lock(v_key, v_place) then
+      return v_place;
+    end if;
+  end loop;
+  perform signalbox._refuse_tenant(
+    p_tenant, 'long_polls', 'max_long_polls', p_tenant.max_long_polls, p_tenant.max_long_polls + 1, 1
+  );
+end $$;

@@ -22,7 +22,7 @@ from signalbox.logs import log_to_standard_error
 from signalbox.messages import Message
 from signalbox.worker.body_stores import store_of
 from signalbox.worker.frames import pack, read_frame
-from signalbox.worker.handlers import Handler, is_async, load
+from signalbox.worker.handlers import Handler, is_async, load, wants_results_kept
 from signalbox.worker.runners import Answer, AsyncRunner, Runner, ThreadRunner
 
 
@@ -60,7 +60,7 @@ def _prepare(order: Mapping[str, Any]) -> Handler:
 
 
 def _runner(handler: Handler, order: Mapping[str, Any], answer: Answer) -> Runner:
-    keep_results, queue = order["keep_results"], order["queue"]
+    keep_results, queue = order["keep_results"] or wants_results_kept(handler), order["queue"]
     if is_async(handler):
         return AsyncRunner(handler, answer, keep_results=keep_results, queue_name=queue)
     return ThreadRunner(handler, answer, order["threads"], keep_results=keep_results, queue_name=queue)

@@ -10,13 +10,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from signalbox.errors import InvalidArgument
 from signalbox.messages import Message
 
 #: Takes a message; what it returns (or awaits, if it is asynchronous) means that the work is done.
 Handler = Callable[[Message], Any]
+
+H = TypeVar("H", bound=Handler)
 
 #: Prepares a child process and loads the handler by calling what it is given: where a framework is set up.
 Environment = Callable[[Callable[[], Handler]], Handler]
@@ -51,6 +53,17 @@ def module_of(place: str) -> ModuleType:
 def is_async(handler: Handler) -> bool:
     """Must what the handler returns be awaited?"""
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
+
+
+def keeps_results(handler: H) -> H:
+    """Marks a handler whose results are kept, whatever the worker was told."""
+    vars(handler)["keep_results"] = True
+    return handler
+
+
+def wants_results_kept(handler: Handler) -> bool:
+    """Was the handler marked so?"""
+    return getattr(handler, "keep_results", False) is True
 
 
 def _place(module: str) -> str:

@@ -31,16 +31,20 @@ class Server:
 def console_server(dsn: str, port: int | None = None) -> Iterator[Server]:
     """Started, answering, and stopped at the end; on this port, or on one that is free."""
     port = port or free_port()
-    parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
-    environment = {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
-    command = [sys.executable, "-m", "uvicorn", "console.asgi:application", "--port", str(port)]
-    process = subprocess.Popen([*command, "--log-level", "warning"], env=environment)
+    command = [sys.executable, "-m", "uvicorn", "tests.console.patient_console:application", "--port", str(port)]
+    process = subprocess.Popen([*command, "--log-level", "warning"], env=environment_of(dsn))
     try:
         _wait_for(f"http://127.0.0.1:{port}/login", process)
         yield Server(f"http://127.0.0.1:{port}", process)
     finally:
         process.terminate()
         process.wait(timeout=STOPS_WITHIN_SECONDS)
+
+
+def environment_of(dsn: str) -> dict[str, str]:
+    """For a process of ours over this database."""
+    parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
+    return {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import yaml
 
-from metrics.names import METRICS, PROCESS_METRICS, SERIES
+from metrics.names import API_METRICS, METRICS, PROCESS_METRICS, SERIES
 from tests.dashboards.built import DASHBOARDS, Dashboard, alert_marks, asking, every_dashboard, expressions, variables
 from tests.dashboards.promql import Selector, named_labels, plain, selectors
 
 DECLARED = {name: set(labels) for name, labels in SERIES.items()}
-OF_PROCESSES = {name for metric in PROCESS_METRICS for name in metric.series()}
+OF_PROCESSES = {name for metric in (*PROCESS_METRICS, *API_METRICS) for name in metric.series()}
 FROM_SCRAPING = {"job", "instance"}
 OF_ALERTS = {"ALERTS": {"alertname", "alertstate", "severity", "tenant", "queue"}}
 

@@ -1,0 +1,247 @@
+"""All long polls of a process: a line for each queue, one connection that listens, and one look a second for them all.
+
+A poll that waits is an entry in a dictionary and a future; it holds neither a thread nor a connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import Any
+
+import psycopg
+
+from console.api.waiting.line import AWAY, Line
+from console.api.waiting.places import Places
+from console.api.waiting.presence import Presence
+from console.api.waiting.waiter import Kind, Waiter, waiter_of
+from signalbox import AsyncClient, Message, QuotaExceeded, SignalboxError, arguments
+from signalbox.async_connections import AsyncPool
+from signalbox.connections import lasting_dsn
+from signalbox.listening import shared_listener
+from signalbox.logs import in_brief
+from signalbox.pauses import jittered
+
+#: How long to wait at most before looking again: news may be missed, and delays and expired leases are not announced.
+LOOK_SECONDS = 1.0
+
+#: How often giving messages back is tried before it is left to the end of their leases.
+GIVE_BACK_TRIES = 3
+
+#: What the hub itself listens for, so that the connection stays when nobody waits: no queue has no name.
+OWN_NAME = ""
+
+logger = logging.getLogger(__name__)
+
+
+class Hub:
+    """Waits on behalf of many. Belongs to one event loop."""
+
+    def __init__(self, client: AsyncClient, pool: AsyncPool, dsn: Callable[[], Awaitable[str]]) -> None:
+        self._client = client
+        self._pool = pool
+        self._find_dsn = dsn
+        self._dsn: str | None = None
+        self._loop = asyncio.get_running_loop()
+        self._lines: dict[str, Line] = {}
+        self._listening: dict[str, ExitStack] = {}
+        self._places = Places(self._connect, self._ask)
+        self._presence = Presence(self._ask)
+        self._watch: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._stopped = False
+
+    @property
+    def waiting(self) -> int:
+        """How many polls wait."""
+        return sum(len(line) for line in self._lines.values())
+
+    async def receive(
+        self,
+        queue: str,
+        max_messages: int = 1,
+        visibility_timeout: float | None = None,
+        consumer: str | None = None,
+        wait_seconds: float = 0.0,
+    ) -> list[Message]:
+        """What the queue has, or the first that it gets within `wait_seconds`; as `AsyncClient.receive`.
+
+        Cancelled, it leaves nothing behind: no place, and no message that would be leased to nobody.
+        """
+        waiter = waiter_of(max_messages, visibility_timeout, consumer)
+        ends_at = self._loop.time() + arguments.seconds("wait_seconds", wait_seconds)
+        if not wait_seconds and queue not in self._lines:  # nobody is passed over
+            return await self._claim(queue, max_messages, waiter.kind)
+        await self._listen()
+        line = self._line_of(queue)
+        must_look = not (wait_seconds and line) or line.trouble is not None
+        line.join(waiter)
+        place = None
+        try:
+            if must_look:  # else others wait already, and whatever comes is announced
+                await self._first_look(line, waiter)
+            if wait_seconds and not waiter.answer.done() and not self._stopped:
+                place = await self._places.take(queue)
+                self._watch_over()
+            return await self._answer(line, waiter, ends_at)
+        except QuotaExceeded:
+            if waiter.messages:
+                return waiter.messages
+            raise
+        except BaseException:
+            if waiter.messages:
+                line.hand_on(waiter.kind, waiter.messages)
+            raise
+        finally:
+            waiter.answer.cancel()
+            line.leave(waiter)
+            self._places.give_back(place)
+
+    def give_back(self, messages: list[Message]) -> None:
+        """Messages that nobody took: others may have them at once."""
+        if messages:
+            self._start(self._give_back(messages))
+
+    def stop(self) -> None:
+        """Answer everybody, and wait for nothing any more: the process is about to end."""
+        self._stopped = True
+        for line in self._lines.values():
+            line.dismiss()
+
+    async def close(self) -> None:
+        """Stop, and let go of every connection once all that is under way is done."""
+        self.stop()
+        if self._watch:
+            self._watch.cancel()
+        while lookers := [line.looker for line in self._lines.values() if line.looker]:
+            await asyncio.gather(*lookers, return_exceptions=True)
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._places.close()
+        for listening in self._listening.values():
+            listening.close()
+        self._listening.clear()
+
+    async def _first_look(self, line: Line, waiter: Waiter) -> None:
+        looker = line.look()
+        while looker is not None and not waiter.answer.done() and not line.has_looked_for(waiter):
+            await asyncio.wait({looker, waiter.answer}, return_when=asyncio.FIRST_COMPLETED)
+            looker = line.looker
+
+    async def _answer(self, line: Line, waiter: Waiter, ends_at: float) -> list[Message]:
+        if self._stopped or ends_at <= self._loop.time():
+            waiter.give([])
+        ending = self._loop.call_at(ends_at, _end, line, waiter)
+        try:
+            return await waiter.answer
+        finally:
+            ending.cancel()
+
+    def _line_of(self, queue: str) -> Line:
+        line = self._lines.get(queue)
+        if line is None:
+            line = Line(partial(self._claim, queue), self.give_back, partial(self._forget, queue))
+            self._lines[queue] = line
+            self._listen_to(queue, line)
+        return line
+
+    def _forget(self, queue: str, line: Line) -> None:
+        if self._lines.get(queue) is line:
+            del self._lines[queue]
+            if listening := self._listening.pop(queue, None):
+                listening.close()
+
+    async def _listen(self) -> None:
+        """Find out where to listen, once; the connection then stays for as long as the hub."""
+        if self._dsn is not None:
+            return
+        try:
+            self._dsn = await self._find_dsn()
+        except Exception as error:
+            logger.warning("Long polls cannot listen yet: %s", in_brief(error))
+            return
+        if OWN_NAME not in self._listening:
+            self._listening[OWN_NAME] = ExitStack()
+            self._listening[OWN_NAME].enter_context(shared_listener(self._dsn).on_ready(OWN_NAME, _nothing))
+            for queue, line in self._lines.items():
+                self._listen_to(queue, line)
+
+    def _listen_to(self, queue: str, line: Line) -> None:
+        if self._dsn is not None and queue not in self._listening:
+            listening = self._listening[queue] = ExitStack()
+            listening.enter_context(shared_listener(self._dsn).on_ready(queue, partial(self._announced, line)))
+
+    def _announced(self, line: Line) -> None:
+        """In the thread that listens."""
+        with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+            self._loop.call_soon_threadsafe(line.look)
+
+    async def _claim(self, queue: str, max_messages: int, kind: Kind) -> list[Message]:
+        return await self._client.receive(
+            queue, max_messages, visibility_timeout=kind.visibility_timeout, consumer=kind.consumer
+        )
+
+    async def _give_back(self, messages: list[Message]) -> None:
+        for attempt in range(1, GIVE_BACK_TRIES + 1):
+            try:
+                await self._client.change_visibility_batch(messages, 0)
+            except (*AWAY, SignalboxError) as error:
+                logger.warning("Could not give %d messages back: %s", len(messages), in_brief(error))
+                await asyncio.sleep(jittered(attempt))
+            else:
+                return
+
+    def _watch_over(self) -> None:
+        if self._watch is None and not self._stopped:
+            self._watch = self._start(self._look_around())
+
+    async def _look_around(self) -> None:
+        """Once a second, for all lines together: which of them should be looked at, and who is to be seen waiting."""
+        try:
+            while self._lines:
+                await asyncio.sleep(jittered(LOOK_SECONDS))
+                try:
+                    await self._look_at(list(self._lines))
+                    await self._presence.note(self._lines)
+                except (*AWAY, psycopg.Error) as error:
+                    logger.warning("Long polls could not be looked after: %s", in_brief(error))
+                    for line in self._lines.values():
+                        line.trouble = error
+        finally:
+            self._watch = None
+
+    async def _look_at(self, queues: list[str]) -> None:
+        given = {name for (name,) in await self._ask("select signalbox.receivable_queues(%s::text[])", [queues])}
+        for name in queues:
+            line = self._lines.get(name)
+            if line is not None and (name in given or line.trouble is not None):
+                line.look()
+
+    async def _ask(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(statement.encode(), parameters)).fetchall()
+
+    async def _connect(self) -> psycopg.AsyncConnection[Any]:
+        dsn = lasting_dsn(self._dsn or "", "signalbox long polls")
+        return await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)  # the loop itself would let go of it
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _nothing() -> None:
+    """Nobody is announced by that name."""
+
+
+def _end(line: Line, waiter: Waiter) -> None:
+    """Its time is over: there was nothing, or nobody could know."""
+    if line.trouble is None:
+        waiter.give([])
+    else:
+        waiter.refuse(line.trouble)

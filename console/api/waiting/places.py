@@ -1,0 +1,169 @@
+"""The places of this process's long polls among those that tenants may have, all on one connection.
+
+A place is a session's advisory lock: if the process dies, or loses its connection, the database gives them all back.
+The connection is there only while a tenant with a limit has polls here. Places are numbered for each tenant from 1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from bisect import insort
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from signalbox.connections import is_alive
+from signalbox.errors import QueueNotFound, translated
+
+#: How long a tenant is believed to have no limit, and the connection stays when no place is held.
+BELIEVE_SECONDS = 1.0
+LINGER_SECONDS = 30.0
+MOST_BELIEVED = 10_000
+
+_TENANT = """
+select t.tenant_id, t.max_long_polls > 0
+from signalbox.queue q
+join signalbox.tenant t using (tenant_id)
+where q.name = %s
+"""
+
+Connect = Callable[[], Awaitable[psycopg.AsyncConnection[Any]]]
+Ask = Callable[[str, list[Any]], Awaitable[list[tuple[Any, ...]]]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Place:
+    """A place that a poll has; `connection` is where."""
+
+    tenant_id: int
+    number: int
+    connection: psycopg.AsyncConnection[Any]
+
+
+class Places:
+    """Takes places and gives them back, one after the other."""
+
+    def __init__(self, connect: Connect, ask: Ask) -> None:
+        self._connect = connect
+        self._ask = ask
+        self._turn = asyncio.Lock()
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._held: dict[int, list[int]] = {}
+        self._unlimited: dict[str, float] = {}
+        self._asking: dict[str, asyncio.Task[int | None]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._linger: asyncio.TimerHandle | None = None
+
+    async def take(self, queue: str) -> Place | None:
+        """A place for a poll of this queue; None where none is needed. Raises QuotaExceeded when all are taken."""
+        if self._unlimited.get(queue, 0.0) > time.monotonic():
+            return None
+        taking = self._start(self._take(queue))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(self._give_back_unwanted)
+            raise
+
+    def give_back(self, place: Place | None) -> None:
+        """The poll is over. Done in the background, before anything that is asked for later."""
+        if place is not None:
+            self._start(self._give_back(place))
+
+    async def close(self) -> None:
+        """Give back all, with the connection."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._disconnect()
+
+    def _start(self, work: Any) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)  # the loop itself would let go of it
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _take(self, queue: str) -> Place | None:
+        tenant_id = await self._limited_tenant(queue)
+        if tenant_id is None:
+            return None
+        async with self._turn:
+            connection = await self._usable()
+            held = self._held.setdefault(tenant_id, [])
+            with translated():
+                cursor = await connection.execute(
+                    "select signalbox.begin_long_poll_of(%s::int, %s::int[])", [tenant_id, held]
+                )
+                row = await cursor.fetchone()
+            if row is None or row[0] is None:
+                return None
+            insort(held, row[0])
+            return Place(tenant_id, row[0], connection)
+
+    async def _limited_tenant(self, queue: str) -> int | None:
+        """Whose places are needed; of many who want to know the same, one asks."""
+        asking = self._asking.get(queue)
+        if asking is None:
+            asking = self._asking[queue] = self._start(self._ask_for_tenant(queue))
+            asking.add_done_callback(lambda _: self._asking.pop(queue, None))
+        return await asking
+
+    async def _ask_for_tenant(self, queue: str) -> int | None:
+        rows = await self._ask(_TENANT, [queue])
+        if not rows:
+            raise QueueNotFound
+        tenant_id, limited = rows[0]
+        if not limited:
+            self._believe(queue)
+        return tenant_id if limited else None
+
+    def _believe(self, queue: str) -> None:
+        now = time.monotonic()
+        if len(self._unlimited) > MOST_BELIEVED:
+            self._unlimited = {name: until for name, until in self._unlimited.items() if until > now}
+        self._unlimited[queue] = now + BELIEVE_SECONDS
+
+    async def _give_back(self, place: Place) -> None:
+        async with self._turn:
+            if place.connection is not self._connection:
+                return  # it was lost, and the place with it
+            try:
+                await place.connection.execute(
+                    "select signalbox.end_long_poll_of(%s::int, %s::int)", [place.tenant_id, place.number]
+                )
+            except psycopg.Error:
+                await self._disconnect()  # no other way to be sure
+                return
+            self._held[place.tenant_id].remove(place.number)
+            self._linger_on()
+
+    def _give_back_unwanted(self, taking: asyncio.Task[Place | None]) -> None:
+        if not taking.cancelled() and taking.exception() is None:
+            self.give_back(taking.result())
+
+    async def _usable(self) -> psycopg.AsyncConnection[Any]:
+        if self._connection is None or not is_alive(self._connection):
+            await self._disconnect()
+            self._connection = await self._connect()
+        return self._connection
+
+    def _linger_on(self) -> None:
+        if self._linger:
+            self._linger.cancel()
+        self._linger = asyncio.get_running_loop().call_later(LINGER_SECONDS, lambda: self._start(self._leave()))
+
+    async def _leave(self) -> None:
+        async with self._turn:
+            if not any(self._held.values()):
+                await self._disconnect()
+
+    async def _disconnect(self) -> None:
+        if self._linger:
+            self._linger.cancel()
+            self._linger = None
+        self._held.clear()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()

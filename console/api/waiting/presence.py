@@ -1,0 +1,36 @@
+"""Consumers that wait are there, though they receive nothing: noted for all of them in one statement."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from console.api.waiting.line import Line
+
+#: How often each is noted; unseen for 60 seconds it would no longer count.
+NOTE_SECONDS = 10.0
+
+Ask = Callable[[str, list[Any]], Awaitable[list[tuple[Any, ...]]]]
+Pair = tuple[str, str]
+
+
+class Presence:
+    """Who was noted when, by queue and consumer."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._noted_at: dict[Pair, float] = {}
+
+    async def note(self, lines: Mapping[str, Line]) -> None:
+        """Note those who wait and were not noted lately."""
+        now = time.monotonic()
+        waiting = {
+            (queue, waiter.kind.consumer) for queue, line in lines.items() for waiter in line if waiter.kind.consumer
+        }
+        self._noted_at = {pair: at for pair, at in self._noted_at.items() if pair in waiting}
+        due = sorted(pair for pair in waiting if self._noted_at.get(pair, -NOTE_SECONDS) + NOTE_SECONDS <= now)
+        if due:
+            queues, consumers = zip(*due, strict=True)
+            await self._ask("select signalbox.see_consumers(%s::text[], %s::text[])", [list(queues), list(consumers)])
+            self._noted_at.update(dict.fromkeys(due, now))

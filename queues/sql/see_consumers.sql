@@ -1,0 +1,40 @@
+-- see_consumers(queues, consumers): these consumers wait for news of these queues, pair by pair; what receive notes of one that
+-- calls it, for all who wait in one process. A consumer unseen for 60 s no longer counts. Queues that are gone are passed over.
+-- Rows are written in order, and one that somebody else is writing is left alone: presence is not worth a wait.
+create or replace function signalbox.see_consumers(queues text[], consumers text[]) returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_seen integer;
+begin
+  with given as materialized (
+    select distinct q.queue_id, left(g.consumer, 200) as consumer
+    from unnest(see_consumers.queues, see_consumers.consumers) g(queue, consumer)
+    join signalbox.queue q on q.name = g.queue
+    where g.consumer <> ''
+    order by 1, 2
+  ), free as materialized (
+    select c.ctid as tid
+    from given g
+    join signalbox.consumer c on c.queue_id = g.queue_id and c.consumer = g.consumer
+    order by c.queue_id, c.consumer
+    for update of c skip locked
+  ), known as (
+    update signalbox.consumer c set last_seen_at = clock_timestamp() from free f where c.ctid = f.tid
+  ), added as (
+    insert into signalbox.consumer (queue_id, consumer, last_seen_at)
+    select g.queue_id, g.consumer, clock_timestamp()
+    from given g
+    where not exists (select from signalbox.consumer c where c.queue_id = g.queue_id and c.consumer = g.consumer)
+    order by g.queue_id, g.consumer
+    on conflict do nothing
+  )
+  select count(*) into v_seen from given;
+  return v_seen;
+end $$;

@@ -1,0 +1,107 @@
+"""The backend: enqueueing sends a message in the transaction that is under way."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, ParamSpec, TypeVar
+
+from django.core import checks
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.utils import timezone
+
+from signalbox.client import Client
+from signalbox.django_tasks.calls import payload_of
+from signalbox.django_tasks.interface import (
+    AnyResult,
+    AnyTask,
+    BaseTaskBackend,
+    Task,
+    TaskResult,
+    TaskResultDoesNotExist,
+    TaskResultStatus,
+    task_enqueued,
+)
+from signalbox.django_tasks.priorities import engine_priority
+from signalbox.django_tasks.results import local, result_of, story_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class SignalboxBackend(BaseTaskBackend):
+    """Tasks are messages of the queue of their name.
+
+    The only option is `database`, the alias of the database that Signalbox is in. What is enqueued in a transaction
+    is there if it commits, and only then; there is no need to wait for the commit.
+    """
+
+    supports_defer = True
+    supports_async_task = True
+    supports_get_result = True
+    supports_priority = True
+
+    def __init__(self, alias: str, params: dict[str, Any]) -> None:
+        super().__init__(alias, params)
+        if unknown := sorted(set(self.options) - {"database"}):
+            raise ImproperlyConfigured(f"OPTIONS of the task backend {alias!r} has {unknown[0]!r}: known is database")
+        self.database: str = self.options.get("database", DEFAULT_DB_ALIAS)
+
+    def enqueue(self, task: Task[P, R], args: Any, kwargs: Any) -> TaskResult[P, R]:
+        """Send the task. Refusals are those of `Client.send`: no such queue, too large, a quota."""
+        self.validate_task(task)
+        result: TaskResult[P, R] = TaskResult(
+            task=task,
+            id="",
+            status=TaskResultStatus.READY,
+            enqueued_at=local(timezone.now()),
+            started_at=None,
+            finished_at=None,
+            last_attempted_at=None,
+            args=args,
+            kwargs=kwargs,
+            backend=self.alias,
+            errors=[],
+            worker_ids=[],
+        )  # it makes the arguments JSON, or says that they are not
+        message_id = self._client().send(
+            task.queue_name,
+            payload_of(task, result.args, result.kwargs),
+            attributes={"task": task.module_path},
+            priority=engine_priority(task.priority),
+            delay_seconds=_delay_seconds(task),
+        )
+        object.__setattr__(result, "id", str(message_id))
+        task_enqueued.send(type(self), task_result=result)
+        return result
+
+    def get_result(self, result_id: str) -> AnyResult:
+        """What is known of the task, while its message or history is kept."""
+        story = story_of(result_id, self.database)
+        if story is None or story.payload["backend"] != self.alias:
+            raise TaskResultDoesNotExist(result_id)
+        return result_of(result_id, story)
+
+    def check(self, **kwargs: Any) -> list[checks.CheckMessage]:
+        """Is the database there, and one that Signalbox can be in?"""
+        if self.database not in connections.settings:
+            wrong = f"names the database {self.database!r}, which DATABASES has not"
+            return [checks.Error(f"The task backend {self.alias!r} {wrong}.", id="signalbox.E001")]
+        if connections[self.database].vendor != "postgresql":
+            wrong = f"names the database {self.database!r}, which is not PostgreSQL"
+            return [checks.Error(f"The task backend {self.alias!r} {wrong}.", id="signalbox.E002")]
+        return []
+
+    def _client(self) -> Client:
+        """Over this thread's connection: a send joins its transaction."""
+        wrapper = connections[self.database]
+        wrapper.ensure_connection()
+        return Client(wrapper.connection)
+
+
+def _delay_seconds(task: AnyTask) -> float | None:
+    """None: the queue's own delay."""
+    if task.run_after is None:
+        return None
+    at = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,177 @@
+"""What a worker runs: the task that a message names. Retries, timeouts and dead letters are as for any message.
+
+    manage.py worker default signalbox.django_tasks:run
+    python -m signalbox.worker default signalbox.django_tasks:run_async
+
+`run` takes any task; under `run_async` the async ones share one process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import django
+from asgiref.sync import sync_to_async
+from django.apps import apps
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
+from django.utils import timezone
+
+from signalbox.django_tasks.calls import is_call
+from signalbox.django_tasks.errors import NotATask
+from signalbox.django_tasks.interface import (
+    AnyResult,
+    AnyTask,
+    TaskContext,
+    TaskError,
+    TaskResultStatus,
+    normalize_json,
+    task_backends,
+    task_finished,
+    task_started,
+)
+from signalbox.django_tasks.results import local, path_of, result_of, story_of
+from signalbox.errors import InvalidArgument
+from signalbox.messages import Message
+from signalbox.payloads import RESULT_BYTES, encode_within
+from signalbox.worker.handlers import keeps_results
+from signalbox.worker.outcomes import bounded, qualified_name
+from signalbox.worker.verdicts import Reject
+
+logger = logging.getLogger(__name__)
+
+
+@keeps_results
+def run(message: Message) -> Any:
+    """Do the task, and return its JSON result."""
+    with _healthy_connections():
+        attempt = Attempt.begin(message)
+        try:
+            value = attempt.task.call(*attempt.arguments, **attempt.result.kwargs)
+        except BaseException as error:
+            attempt.fail(error)
+            raise
+        return attempt.succeed(value)
+
+
+@keeps_results
+async def run_async(message: Message) -> Any:
+    """Do the task in the event loop, or in a thread if it is not async; return its JSON result."""
+    attempt = await sync_to_async(_begin)(message)
+    try:
+        value = await attempt.task.acall(*attempt.arguments, **attempt.result.kwargs)
+    except asyncio.CancelledError:  # stopped: what becomes of it, the worker decides
+        raise
+    except BaseException as error:
+        await sync_to_async(attempt.fail)(error)
+        raise
+    return await sync_to_async(attempt.succeed)(value)
+
+
+@dataclass
+class Attempt:
+    """One run of a task."""
+
+    message: Message
+    result: AnyResult
+    queue: str
+    database: str
+
+    @property
+    def task(self) -> AnyTask:
+        return self.result.task
+
+    @property
+    def arguments(self) -> list[Any]:
+        """The context first, for a task that takes it."""
+        return (
+            [TaskContext(task_result=self.result), *self.result.args] if self.task.takes_context else self.result.args
+        )
+
+    @classmethod
+    def begin(cls, message: Message) -> Attempt:
+        """The task that the message names, about to run. A message that names none is refused for good."""
+        _set_up()
+        if not is_call(message.payload):
+            raise Reject("This message is not a task")
+        backend = task_backends[message.payload["backend"]]
+        database = getattr(backend, "database", DEFAULT_DB_ALIAS)
+        story = story_of(str(message.id), database)
+        if story is None:
+            raise Reject("Nothing is known of this message")
+        try:
+            attempt = cls(message, result_of(str(message.id), story), story.queue, database)
+        except NotATask as error:
+            raise Reject(str(error)) from error
+        object.__setattr__(attempt.result, "status", TaskResultStatus.RUNNING)
+        task_started.send(type(backend), task_result=attempt.result)
+        return attempt
+
+    def succeed(self, value: Any) -> Any:
+        """What the task returned, as JSON; a task whose result cannot be kept has failed for good."""
+        try:
+            returned = normalize_json(value)
+            encode_within(RESULT_BYTES, returned, "result")
+        except (TypeError, ValueError, InvalidArgument) as error:
+            refusal = Reject(f"The task ran, and what it returned cannot be kept: {error}")
+            refusal.__cause__ = error
+            self.fail(refusal)
+            raise refusal from error
+        object.__setattr__(self.result, "_return_value", returned)
+        self._finish(TaskResultStatus.SUCCESSFUL)
+        return returned
+
+    def fail(self, error: BaseException) -> None:
+        """Tell who listens that the task has failed, if this was its last attempt."""
+        if isinstance(error, Reject) or self._is_last():
+            told = error.__cause__ if isinstance(error, Reject) and error.__cause__ else error
+            stack = bounded("".join(traceback.format_exception(error)))
+            self.result.errors.append(
+                TaskError(exception_class_path=path_of(qualified_name(type(told))), traceback=stack)
+            )
+            self._finish(TaskResultStatus.FAILED)
+
+    def _finish(self, status: TaskResultStatus) -> None:
+        object.__setattr__(self.result, "status", status)
+        object.__setattr__(self.result, "finished_at", local(timezone.now()))
+        task_finished.send(type(self.task.get_backend()), task_result=self.result)
+
+    def _is_last(self) -> bool:
+        """Does the queue deliver it no more often? Not known without the database: then nobody is told."""
+        try:
+            with connections[self.database].cursor() as cursor:
+                cursor.execute("select max_receives from signalbox.queue where name = %s", [self.queue])
+                row = cursor.fetchone()
+        except Exception:
+            logger.exception("Could not ask how often queue %s delivers", self.queue)
+            return False
+        return row is not None and self.message.receive_count >= row[0]
+
+
+def _begin(message: Message) -> Attempt:
+    with _healthy_connections():
+        return Attempt.begin(message)
+
+
+@contextmanager
+def _healthy_connections() -> Iterator[None]:
+    """Drop connections that are broken or too old, before and after, as Django does around a request."""
+    close_old_connections()
+    try:
+        yield
+    finally:
+        close_old_connections()
+
+
+@functools.cache
+def _set_up() -> None:
+    """Where no command of Django's has done it: `python -m signalbox.worker` with DJANGO_SETTINGS_MODULE."""
+    if not (settings.configured and apps.ready):
+        django.setup()
