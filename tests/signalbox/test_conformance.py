@@ -22,30 +22,10 @@ from signalbox.messages import AckedAndReceived
 from signalbox.tracing import handling
 from tests.signalbox.flavours import CLASSES, FLAVOURS, client_of, public
 
-#: What the server has no route for so far.
-IN_THE_DATABASE_ALONE = frozenset(
-    {
-        "test_a_batch_keeps_order_and_options",
-        "test_a_batch_is_sent_whole_or_not_at_all",
-        "test_a_delayed_message_is_not_delivered_yet",
-        "test_sent_again_with_its_deduplication_id_it_is_the_first",
-        "test_what_a_handler_sends_has_its_correlation_id",
-        "test_a_lease_lasts_as_long_as_is_asked_for",
-        "test_ack_and_receive_does_both_in_one_call",
-        "test_a_result_is_read_by_who_waits",
-        "test_a_batch_of_results",
-        "test_waiting_for_the_end_has_an_end",
-        "test_many_leases_are_extended_together",
-        "test_a_refusal_leaves_the_client_usable",
-        "test_a_quota_says_by_how_much",
-    }
-)
 
-
-def pytest_generate_tests(metafunc):
-    if "flavour" in metafunc.fixturenames:
-        alone = metafunc.function.__name__ in IN_THE_DATABASE_ALONE
-        metafunc.parametrize("flavour", FLAVOURS[:2] if alone else FLAVOURS)
+@pytest.fixture(params=FLAVOURS)
+def flavour(request):
+    return request.param
 
 
 @pytest.fixture
