@@ -25,6 +25,7 @@ from signalbox.errors import (
     WrongIsolation,
 )
 from signalbox.messages import Message, Outcome
+from signalbox.queue_info import QueueInfo
 from signalbox.sender import Sender
 from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.streams import Place, StreamMessage
@@ -57,6 +58,7 @@ __all__ = [
     "Place",
     "QueueClosed",
     "QueueInUse",
+    "QueueInfo",
     "QueueNotFound",
     "QuotaExceeded",
     "RateLimited",

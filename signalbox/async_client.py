@@ -19,6 +19,7 @@ from signalbox.connections import check_claim, check_wait
 from signalbox.errors import translated
 from signalbox.long_polls import receive_waiting_async
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
+from signalbox.queue_info import QueueInfo
 from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions, Statement
 from signalbox.tracing import received
 from signalbox.waiting import SettledWait
@@ -187,6 +188,14 @@ class AsyncClient(AsyncStreamVerbs):
     async def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
         """Change the settings named and leave the others; the queue's id."""
         return await self._run(statements.configure_queue(name, settings))
+
+    async def list_queues(self, prefix: str = "") -> list[QueueInfo]:
+        """The queues whose names begin so, by name, with their settings and without their numbers."""
+        return await self._run(statements.list_queues(prefix))
+
+    async def describe_queue(self, name: str) -> QueueInfo:
+        """A queue with its settings, and how many messages it has where: exact, whatever their number."""
+        return await self._run(statements.describe_queue(name))
 
     async def announce_consumer(self, queue: str, consumer: str, details: Mapping[str, object]) -> None:
         """Tell the console that this consumer of the queue is alive, and what it is."""

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Protocol, Self, Unpack
 
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome
+from signalbox.queue_info import QueueInfo
 from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions
 
 
@@ -102,6 +103,14 @@ class Verbs(Protocol):
 
     def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
         """Change the settings named and leave the others; the queue's id."""
+        ...
+
+    def list_queues(self, prefix: str = "") -> list[QueueInfo]:
+        """The queues whose names begin so, by name, with their settings and without their numbers."""
+        ...
+
+    def describe_queue(self, name: str) -> QueueInfo:
+        """A queue with its settings, and how many messages it has where."""
         ...
 
     def announce_consumer(self, queue: str, consumer: str, details: Mapping[str, object]) -> None:
@@ -207,6 +216,14 @@ class AsyncVerbs(Protocol):
 
     async def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
         """Change the settings named and leave the others; the queue's id."""
+        ...
+
+    async def list_queues(self, prefix: str = "") -> list[QueueInfo]:
+        """The queues whose names begin so, by name, with their settings and without their numbers."""
+        ...
+
+    async def describe_queue(self, name: str) -> QueueInfo:
+        """A queue with its settings, and how many messages it has where."""
         ...
 
     async def announce_consumer(self, queue: str, consumer: str, details: Mapping[str, object]) -> None:

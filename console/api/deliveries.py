@@ -9,11 +9,12 @@ from typing import Any
 
 from console.api import database
 from console.api.answers import message_name, moment
-from console.api.known_queues import KnownQueue
+from console.api.known_queues import KnownQueue, known_queue
 from console.api.problems import Problem
 from console.api.wire.settling import AckAndReceive
+from console.api_keys import Key
 from queues import bodies
-from signalbox import AsyncClient, BodyCorrupt, BodyMissing, Message
+from signalbox import AsyncClient, BodyCorrupt, BodyMissing, Message, Outcome
 from signalbox.messages import AckedAndReceived
 
 logger = logging.getLogger(__name__)
@@ -60,11 +61,28 @@ async def ack_and_receive(queue: str, handles: list[str], wanted: AckAndReceive)
 
 async def outcome_in(queue: KnownQueue, message_name_given: str) -> dict[str, Any]:
     """Where a message of this queue stands, or one that died and is kept here. Raises `message-not-found`."""
-    named = _MESSAGE_NAME.fullmatch(message_name_given)
-    outcome = await database.client().message_outcome(int(named[1])) if named and int(named[1]) else None
+    outcome = await _outcome(message_name_given)
     if outcome is None or outcome.queue not in (queue.name, *queue.sources):
         detail = f"Nothing is known of a message {message_name_given[:80]!r} in the queue {queue.name!r}."
         raise Problem("message-not-found", detail)
+    return _outcome_document(outcome)
+
+
+async def outcome_for(key: Key, message_name_given: str) -> dict[str, Any]:
+    """Where a message stands, of whatever queue this key reaches. Raises `message-not-found`."""
+    outcome = await _outcome(message_name_given)
+    queue = await known_queue(outcome.queue) if outcome is not None else None
+    if outcome is None or queue is None or not queue.is_reached_by(key):
+        raise Problem("message-not-found", f"Nothing is known of a message {message_name_given[:80]!r}.")
+    return _outcome_document(outcome)
+
+
+async def _outcome(message_name_given: str) -> Outcome | None:
+    named = _MESSAGE_NAME.fullmatch(message_name_given)
+    return await database.client().message_outcome(int(named[1])) if named and int(named[1]) else None
+
+
+def _outcome_document(outcome: Outcome) -> dict[str, Any]:
     return {
         "messageId": message_name(outcome.message_id),
         "sequence": outcome.message_id,

@@ -13,6 +13,7 @@ from console.api.authentication import ApiKey
 from console.api.deliveries import own_handle, own_handles
 from console.api.known_queues import reached_queue
 from console.api.leaving import unless_gone
+from console.api.sending_all import send_all
 from console.api.waiting import give_back, receive_waiting
 from console.api.wire.messages import (
     Batch,
@@ -39,6 +40,7 @@ from signalbox import AsyncClient
 MESSAGES = "/queues/{segment:queue}/messages"
 DELIVERY = MESSAGES + "/{segment:receipt_handle}"
 MESSAGE = MESSAGES + "/{segment:message_id}"
+ANY_MESSAGE = "/messages/{segment:message_id}"
 
 router = Router(tags=["messages"])
 
@@ -56,11 +58,12 @@ async def send(request: Any, queue: Path[str], message: NewMessage) -> HttpRespo
 
 @router.post(MESSAGES + ":batch", auth=ApiKey("send"), response={200: BatchResults})
 async def send_each(request: Any, queue: Path[str], batch: Batch) -> HttpResponse:
-    """Send many messages, each for itself: one that is refused keeps none of the others back."""
+    """Send many messages, each for itself: one that is refused keeps none of the others back, unless `atomic`."""
     await reached_queue(request.auth, queue)
+    send_them = send_all if batch.atomic else sending.send_each
 
     async def effect(client: AsyncClient) -> HttpResponse:
-        return answer(200, {"results": await sending.send_each(client, queue, batch.messages)})
+        return answer(200, {"results": await send_them(client, queue, batch.messages)})
 
     return await idempotency.once(request, effect)
 
@@ -155,3 +158,9 @@ async def message_outcome(request: Any, queue: Path[str], message_id: Path[str])
     """Where one message stands, and how it ended."""
     found = await reached_queue(request.auth, queue)
     return answer(200, await deliveries.outcome_in(found, message_id))
+
+
+@router.get(ANY_MESSAGE, auth=ApiKey("read"), response={200: MessageOutcome})
+async def message_outcome_anywhere(request: Any, message_id: Path[str]) -> HttpResponse:
+    """The same of a message whose queue is not known, if the key reaches that."""
+    return answer(200, await deliveries.outcome_for(request.auth, message_id))

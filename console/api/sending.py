@@ -35,14 +35,15 @@ def sent(message_id: int) -> dict[str, Any]:
 
 async def send_each(client: AsyncClient, queue: str, given: list[Any]) -> list[dict[str, Any]]:
     """Send what can be sent of these, in one transaction; a result for each, in their order."""
-    read = [_read(place, one) for place, one in enumerate(given)]
+    read = [read_message(place, one) for place, one in enumerate(given)]
     messages = [one for one in read if isinstance(one, NewBatchMessage)]
     answers = iter(await client.send_each(queue, [(one.body, options(one)) for one in messages]))
     results = [one if isinstance(one, Problem) else next(answers) for one in read]
     return [_result(place, given[place], one) for place, one in enumerate(results)]
 
 
-def _read(place: int, given: Any) -> NewBatchMessage | Problem:
+def read_message(place: int, given: Any) -> NewBatchMessage | Problem:
+    """One message of a batch, or what is wrong with it."""
     try:
         return NewBatchMessage.model_validate(given)
     except ValidationError as error:

@@ -16,6 +16,7 @@ from signalbox.http.call import Call
 from signalbox.http.connections import RETRY_SECONDS, TIMEOUT_SECONDS, AsyncConnections, Settings
 from signalbox.http.waits import waits
 from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
+from signalbox.queue_info import QueueInfo
 from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions
 from signalbox.tracing import received
 from signalbox.waiting import SettledWait
@@ -169,6 +170,19 @@ class AsyncHttpClient:
     async def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
         """Change the settings named and leave the others; the queue's id."""
         return await self._ask(calls.configure_queue(name, settings))
+
+    async def list_queues(self, prefix: str = "") -> list[QueueInfo]:
+        """The queues that the key reaches whose names begin so, by name, without their numbers."""
+        page = await self._ask(calls.list_queues(prefix, None))
+        found = page.queues
+        while page.cursor is not None:
+            page = await self._ask(calls.list_queues(prefix, page.cursor))
+            found += page.queues
+        return found
+
+    async def describe_queue(self, name: str) -> QueueInfo:
+        """A queue with its settings, and how many messages it has where: exact, whatever their number."""
+        return await self._ask(calls.describe_queue(name))
 
     async def announce_consumer(self, queue: str, consumer: str, details: Mapping[str, object]) -> None:
         """Tell the console that this consumer of the queue is alive, and what it is."""

@@ -54,6 +54,12 @@ def settings(values: Mapping[str, object]) -> dict[str, object]:
     return wire
 
 
+def settings_back(values: Mapping[str, object]) -> dict[str, object]:
+    """Settings of the wire in our words."""
+    back = {_SETTINGS_BACK.get(name) or snake(name): value for name, value in values.items()}
+    return {**back, "mode": str(back["mode"]).lower()} if "mode" in back else back
+
+
 def argument_of(field: str, names: Mapping[str, str]) -> str:
     """The Python argument that a field of the wire stands for: `messages[3].delaySeconds` is `delay_seconds[3]`."""
     if found := _IN_BATCH.fullmatch(field):

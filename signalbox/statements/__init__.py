@@ -6,6 +6,7 @@ JSON travels as text in both directions, so that a connection whose owner has re
 """
 
 from signalbox.statements.batches import Refused, nack_batch, send_each
+from signalbox.statements.looking import describe_queue, list_queues
 from signalbox.statements.managing import announce_consumer, configure_queue, create_queue, purge
 from signalbox.statements.receiving import ack_and_receive, begin_long_poll, end_long_poll, receive
 from signalbox.statements.sending import (
@@ -35,7 +36,9 @@ __all__ = [
     "claim_body",
     "configure_queue",
     "create_queue",
+    "describe_queue",
     "end_long_poll",
+    "list_queues",
     "message_outcome",
     "nack",
     "nack_batch",

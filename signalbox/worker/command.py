@@ -78,15 +78,16 @@ def workers_of(dsn: str, given: Mapping[str, Any], environment: str | None = Non
 _OPTIONS = {field.name for field in fields(Options)} - {"dsn", "environment", "queue", "handler"}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a worker until it is told to stop."""
-    parser = argparse.ArgumentParser(prog="python -m signalbox.worker", description=Worker.__doc__)
-    add_arguments(parser)
+def add_surroundings(parser: argparse.ArgumentParser) -> None:
+    """Where the queues are, and how to log: what a framework with settings of its own would say."""
     add_address(parser, "--dsn")
     parser.add_argument("--log-level", default="INFO", help="DEBUG, INFO (the default), WARNING or ERROR")
     log_format = os.environ.get("LOG_FORMAT", "text")
     parser.add_argument("--log-format", default=log_format, choices=FORMATS, help="of each line (LOG_FORMAT)")
-    given = parser.parse_args(arguments)
+
+
+def work(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Run the workers that the command line describes until they are told to stop."""
     if given.log_format not in FORMATS:
         parser.error(f"LOG_FORMAT must be one of {', '.join(FORMATS)}, not {given.log_format!r}")
     try:
@@ -96,5 +97,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     log_to_standard_error(given.log_format, given.log_level.upper())
     try:
         run(workers_of(address.url, {**vars(given), "api_key": address.api_key}))
-    except SignalboxError as error:
+    except (SignalboxError, ImportError) as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a worker until it is told to stop."""
+    parser = argparse.ArgumentParser(prog="python -m signalbox.worker", description=Worker.__doc__)
+    add_arguments(parser)
+    add_surroundings(parser)
+    work(parser, parser.parse_args(arguments))

@@ -28,9 +28,9 @@ class Server:
 
 
 @contextmanager
-def console_server(dsn: str) -> Iterator[Server]:
-    """Started, answering, and stopped at the end."""
-    port = free_port()
+def console_server(dsn: str, port: int | None = None) -> Iterator[Server]:
+    """Started, answering, and stopped at the end; on this port, or on one that is free."""
+    port = port or free_port()
     command = [sys.executable, "-m", "uvicorn", "tests.console.patient_console:application", "--port", str(port)]
     process = subprocess.Popen([*command, "--log-level", "warning"], env=environment_of(dsn))
     try:

@@ -22,34 +22,10 @@ from signalbox.messages import AckedAndReceived
 from signalbox.tracing import handling
 from tests.signalbox.flavours import CLASSES, FLAVOURS, client_of, public
 
-#: What the server has no route for so far.
-IN_THE_DATABASE_ALONE = frozenset(
-    {
-        "test_a_batch_keeps_order_and_options",
-        "test_a_batch_is_sent_whole_or_not_at_all",
-        "test_a_delayed_message_is_not_delivered_yet",
-        "test_sent_again_with_its_deduplication_id_it_is_the_first",
-        "test_what_a_handler_sends_has_its_correlation_id",
-        "test_a_lease_lasts_as_long_as_is_asked_for",
-        "test_waiting_ends_with_the_first_message",
-        "test_ack_and_receive_does_both_in_one_call",
-        "test_a_result_is_read_by_who_waits",
-        "test_a_batch_of_results",
-        "test_waiting_for_the_end_has_an_end",
-        "test_many_leases_are_extended_together",
-        "test_made_again_with_equal_settings_it_is_the_same",
-        "test_unknown_queue",
-        "test_a_refusal_leaves_the_client_usable",
-        "test_an_invalid_setting_names_itself",
-        "test_a_quota_says_by_how_much",
-    }
-)
 
-
-def pytest_generate_tests(metafunc):
-    if "flavour" in metafunc.fixturenames:
-        alone = metafunc.function.__name__ in IN_THE_DATABASE_ALONE
-        metafunc.parametrize("flavour", FLAVOURS[:2] if alone else FLAVOURS)
+@pytest.fixture(params=FLAVOURS)
+def flavour(request):
+    return request.param
 
 
 @pytest.fixture
@@ -296,6 +272,38 @@ class TestQueues:
         assert verbs.configure_queue(name, {"visibility_timeout_seconds": 240}) == made
         verbs.send(name, 1)
         assert verbs.receive(name)[0].lease_seconds > 200
+
+    def test_they_are_listed_by_name(self, verbs, make_queue):
+        name = make_queue(max_receives=7)
+        verbs.create_queue(f"{name}-b", {"paused": True})
+        verbs.create_queue(f"{name}-a", {"closed": True, "mode": "fifo"})
+        found = [one for one in verbs.list_queues(name) if not one.is_dead_letter_queue]
+        assert [(one.name, one.state) for one in found] == [
+            (name, "active"),
+            (f"{name}-a", "closed"),
+            (f"{name}-b", "paused"),
+        ]
+        assert [one.tenant for one in found] == ["default"] * 3
+        assert (found[0].settings["max_receives"], found[1].settings["mode"]) == (7, "fifo")
+        assert found[0].settings["visibility_timeout_seconds"] == 30
+        assert found[0].messages is None
+        assert verbs.list_queues("no such") == []
+
+    def test_one_is_described_with_its_numbers(self, verbs, queue, client):
+        for _ in range(3):
+            client.send(queue, 1)
+        client.send(queue, 2, delay_seconds=600)
+        first, _ = client.receive(queue, 2)
+        client.nack(first, reason="rejected")
+        info = verbs.describe_queue(queue)
+        assert info.messages == {"ready": 1, "waiting": 0, "scheduled": 1, "leased": 1, "dead": 1}
+        assert info.oldest_visible_seconds > 0
+        assert info.settings == client.list_queues(queue)[0].settings
+        assert verbs.create_queue(queue) == info.id
+        assert verbs.describe_queue(f"{queue}-dlq").is_dead_letter_queue
+        assert verbs.describe_queue(f"{queue}-dlq").messages["dead"] == 1
+        with pytest.raises(QueueNotFound, match="nowhere"):
+            verbs.describe_queue("nowhere")
 
     def test_a_consumer_announces_itself(self, verbs, queue, connection):
         verbs.announce_consumer(queue, "me", {"host": "h", "running": 3})

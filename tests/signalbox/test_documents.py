@@ -33,6 +33,14 @@ def test_the_clients_examples_run(dsn, client):
     given["client"].close()
 
 
+def test_the_examples_over_http_run(api_address):
+    given = dict(zip(("url", "api_key"), api_address, strict=True))
+    for example in examples("http-client.md"):
+        exec(compile(example, "docs/http-client.md", "exec"), given)
+    assert [message.payload for message in given["client"].receive("parcels", 10)] == [{"parcel": 8}]
+    given["client"].close()
+
+
 def test_the_workers_app_is_an_app(tmp_path, monkeypatch):
     _, app, *_ = examples("worker.md")
     (tmp_path / "shop.py").write_text(app)

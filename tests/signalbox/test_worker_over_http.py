@@ -6,6 +6,9 @@ import signal
 
 import pytest
 
+from tests.console.api_keys.keys import new_key
+from tests.console.servers import console_server
+from tests.ports import free_port
 from tests.signalbox.workers import eventually, gone, handler_starter, worker_starter
 
 
@@ -106,6 +109,62 @@ class TestStopping:
         worker = start_worker(queue, "record")
         assert worker.wait() == 1
         assert "key" in worker.log.read_text().splitlines()[-1]
+
+
+class TestOutages:
+    @pytest.fixture
+    def port(self):
+        return free_port()
+
+    @pytest.fixture
+    def start_worker(self, port, commits, tmp_path):
+        """Start workers that ask whatever is on that port."""
+        key = new_key("receive").text
+        with worker_starter(
+            tmp_path, DATABASE_URL="", SIGNALBOX_URL=f"http://127.0.0.1:{port}", SIGNALBOX_API_KEY=key
+        ) as start:
+            yield handler_starter(start)
+
+    def test_a_server_that_dies_and_comes_back_loses_nothing(
+        self, dsn, port, client, make_queue, notes, start_worker, held
+    ):
+        queue = make_queue(visibility_timeout_seconds=5)
+        ids = client.send_batch(queue, [notes.payload()] * 200)
+        with console_server(dsn, port) as server:
+            for _ in range(2):
+                start_worker(queue, "record", prefetch=3)
+            eventually(lambda: len(notes.said("ran")) > 20)
+            server.process.kill()
+            server.process.wait()
+        ids += client.send_batch(queue, [notes.payload()] * 20)
+        with console_server(dsn, port):
+            eventually(lambda: held(queue) == 0)
+        assert {line[1] for line in notes.said("ran")} == set(ids)
+        assert all(client.message_outcome(message_id).outcome == "acked" for message_id in ids)
+
+    def test_a_run_that_ends_while_the_server_is_away_is_settled_later(
+        self, dsn, port, client, make_queue, notes, start_worker, held
+    ):
+        queue = make_queue(visibility_timeout_seconds=3600)
+        client.send(queue, notes.payload())
+        with console_server(dsn, port) as server:
+            worker = start_worker(queue, "wait_for_gate")
+            eventually(lambda: notes.said("began"))
+            server.process.kill()
+            server.process.wait()
+        notes.open_gate()
+        eventually(lambda: "Could not ack" in worker.log.read_text())
+        assert "ServerUnavailable" in worker.log.read_text()
+        with console_server(dsn, port):
+            eventually(lambda: held(queue) == 0)
+        assert len(notes.said("began")) == 1
+
+    def test_a_worker_may_be_there_before_the_server(self, dsn, port, client, queue, notes, start_worker, held):
+        client.send(queue, notes.payload())
+        worker = start_worker(queue, "record")
+        eventually(lambda: "Could not claim messages" in worker.log.read_text())
+        with console_server(dsn, port):
+            eventually(lambda: held(queue) == 0)
 
 
 def test_announces_itself(queue, start_worker, connection):

@@ -70,9 +70,13 @@ class _ReadOneByOne:
 
 
 class Batch(Shape):
-    """Messages to send, each for itself."""
+    """Messages to send, each for itself, or all or none."""
 
     messages: Annotated[list[Annotated[Any, _ReadOneByOne()]], Field(min_length=1, max_length=MOST_TOGETHER)]
+    atomic: bool = Field(
+        default=False,
+        description="All or none: where one cannot be sent, the whole request is refused and nothing was sent.",
+    )
 
 
 class Sent(Document):

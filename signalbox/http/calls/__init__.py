@@ -4,6 +4,7 @@ Arguments are checked and encoded by the statements of the database flavour, so 
 """
 
 from signalbox.http.call import Answer, Call
+from signalbox.http.calls.looking import describe_queue, list_queues
 from signalbox.http.calls.managing import announce_consumer, configure_queue, create_queue
 from signalbox.http.calls.receiving import MAX_WAIT_SECONDS, ack_and_receive, receive
 from signalbox.http.calls.sending import send, send_batch, send_each
@@ -19,6 +20,8 @@ __all__ = [
     "change_visibility",
     "configure_queue",
     "create_queue",
+    "describe_queue",
+    "list_queues",
     "message_outcome",
     "nack",
     "receive",

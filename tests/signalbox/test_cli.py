@@ -1,0 +1,171 @@
+"""`signalbox` from a terminal, over both flavours: what it prints, what it says when it cannot, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from signalbox.cli import main
+from signalbox.cli.main import _parser
+from tests.signalbox.workers import PATIENCE, eventually
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(params=["database", "http"])
+def signalbox(request, monkeypatch, capsys, dsn, tmp_path):
+    """Run a command: its status, its lines, what it complained."""
+    monkeypatch.delenv("SIGNALBOX_API_KEY", raising=False)
+    if request.param == "database":
+        monkeypatch.delenv("SIGNALBOX_URL", raising=False)
+        monkeypatch.setenv("DATABASE_URL", dsn)
+    else:
+        url, key = request.getfixturevalue("api_address")
+        monkeypatch.setenv("SIGNALBOX_URL", url)
+        monkeypatch.setenv("SIGNALBOX_API_KEY", key)
+
+    def run(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        with pytest.raises(SystemExit) as caught:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return caught.value.code, out.splitlines(), err
+
+    return run
+
+
+class TestSending:
+    def test_a_message_by_argument_and_by_standard_input(self, signalbox, queue, client):
+        status, (first,), _ = signalbox("send", queue, '{"n": 1}', "--priority", 3, "--attributes", '{"kind": "k"}')
+        assert status == 0
+        status, (second,), _ = signalbox("send", queue, "-", "--json", stdin='{"n": 2}')
+        messages = {message.id: message for message in client.receive(queue, 2)}
+        assert messages[int(first)].payload == {"n": 1}
+        assert (messages[int(first)].priority, messages[int(first)].attributes) == (3, {"kind": "k"})
+        assert messages[json.loads(second)["message_id"]].payload == {"n": 2}
+
+    def test_lines_each_for_itself(self, signalbox, queue, client):
+        status, lines, complaint = signalbox("send", queue, "--lines", stdin='1\n\n{"a": \n[3]\n')
+        assert status == 1
+        assert "line 3: payload is not JSON" in complaint
+        assert len(lines) == 2
+        assert sorted(str(message.payload) for message in client.receive(queue, 5)) == ["1", "[3]"]
+
+    def test_what_is_refused(self, signalbox, queue):
+        assert signalbox("send", "nowhere", 1)[0] == 1
+        status, lines, complaint = signalbox("send", queue, "{'n': 1}")
+        assert (status, lines) == (1, [])
+        assert complaint.startswith("signalbox: payload is not JSON")
+        assert "priority" in signalbox("send", queue, 1, "--priority", 99)[2]
+
+
+class TestReceiving:
+    def test_receive_ack_and_nothing_left(self, signalbox, queue, client):
+        message_id = client.send(queue, {"text": "ü"})
+        status, (line,), _ = signalbox("receive", queue, "--max", 5)
+        assert status == 0
+        number, receive_count, handle, payload = line.split("\t")
+        assert (int(number), receive_count, payload) == (message_id, "1", '{"text": "ü"}')
+        assert signalbox("ack", handle, "--result", '"done"')[:2] == (0, [f"acked\t{handle}"])
+        assert signalbox("ack", handle)[:2] == (3, [f"lost\t{handle}"])
+        assert signalbox("receive", queue)[:2] == (3, [])
+
+    def test_receive_for_programs_and_ack_at_once(self, signalbox, queue, client):
+        message_id = client.send(queue, [1], group_id="g")
+        _, (line,), _ = signalbox("receive", queue, "--json", "--ack", "--wait", 1)
+        document = json.loads(line)
+        assert (document["id"], document["payload"], document["group_id"]) == (message_id, [1], "g")
+        assert client.message_outcome(message_id).outcome == "acked"
+
+    def test_nack_and_extend(self, signalbox, queue, client, failures):
+        message_id = client.send(queue, 1)
+        handle = signalbox("receive", queue)[1][0].split("\t")[2]
+        assert "T" in signalbox("extend", handle, 600)[1][0]
+        assert signalbox("nack", handle, "--delay", 0, "--error-class", "E", "--state", "[1]")[:2] == (0, ["retry"])
+        assert failures(message_id)[0][1] == "E"
+        assert signalbox("nack", handle, "--json")[0] == 3
+        assert signalbox("extend", handle, 600)[:2] == (3, ["lost"])
+        assert client.receive(queue)[0].state == [1]
+
+
+class TestQueues:
+    def test_made_and_configured(self, signalbox, queue, client):
+        name = f"{queue}-cli"
+        assert signalbox("create", name, "--set", "max_receives=1", "--set", "mode=fifo")[0] == 0
+        assert signalbox("configure", name, "--set", "visibility_timeout_seconds=600")[0] == 0
+        client.send(name, 1)
+        (message,) = client.receive(name)
+        assert message.lease_seconds > 500
+        assert client.nack(message) == "dead"
+        assert f"{name}\tdefault\tfifo\tactive" in signalbox("queues", "--prefix", name)[1]
+        status, lines, _ = signalbox("show", name)
+        assert (
+            status,
+            "dead\t1" in lines,
+            any(line.startswith("visibility_timeout_seconds\t600") for line in lines),
+        ) == (0, True, True)
+        assert json.loads(signalbox("show", name, "--json")[1][0])["messages"]["dead"] == 1
+        assert signalbox("queues", "--prefix", "no such")[0] == 3
+        status, _, complaint = signalbox("configure", name, "--set", "max_receives=0")
+        assert status == 1
+        assert "max_receives" in complaint
+        assert "NAME=VALUE" in signalbox("create", name, "--set", "max_receives")[2]
+
+
+class TestElsewhere:
+    """What is the same whatever the flavour."""
+
+    def test_it_needs_to_know_where(self, monkeypatch, capsys):
+        for name in ("SIGNALBOX_URL", "DATABASE_URL"):
+            monkeypatch.delenv(name, raising=False)
+        with pytest.raises(SystemExit, match="2"):
+            main(["receive", "orders"])
+        assert "--url, SIGNALBOX_URL or DATABASE_URL" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("arguments", "complaint"),
+        [
+            (["--url", "https://queue.test"], "SIGNALBOX_API_KEY"),
+            (["--url", "https://queue.test", "--api-key-file", "/no/such/file"], "/no/such/file"),
+            (["--url", "postgresql://db.test", "--api-key-file", "x"], "names a database"),
+        ],
+    )
+    def test_a_server_wants_a_key(self, monkeypatch, capsys, arguments, complaint):
+        monkeypatch.delenv("SIGNALBOX_API_KEY", raising=False)
+        with pytest.raises(SystemExit, match="2"):
+            main(["receive", "orders", *arguments])
+        assert complaint in capsys.readouterr().err
+
+    def test_where_nobody_answers(self, capsys):
+        with pytest.raises(SystemExit, match="4"):
+            main(["receive", "orders", "--url", "postgresql://127.0.0.1:1/nowhere"])
+        assert "signalbox: psycopg.OperationalError" in capsys.readouterr().err
+
+    def test_every_command_and_option_is_documented(self):
+        page = (DOCS / "cli.md").read_text()
+        (commands,) = (action.choices for action in _parser()._actions if action.dest == "command")
+        for name, parser in commands.items():
+            assert f"`signalbox {name}" in page
+            if name != "worker":
+                switches = {action.option_strings[0] for action in parser._actions if action.option_strings} - {"-h"}
+                assert {switch for switch in switches if f"`{switch}" not in page} == set()
+
+
+def test_a_worker_finds_handlers_where_it_is_started(client, queue, notes, dsn, tmp_path, held):
+    (tmp_path / "here.py").write_text(
+        "def handle(message):\n    open(message.payload['notes'], 'a').write('ran 1 1 1\\n')\n"
+    )
+    client.send(queue, notes.payload())
+    environment = {**os.environ, "DATABASE_URL": dsn, "PYTHONPATH": str(Path.cwd())}
+    command = [sys.executable, "-m", "signalbox", "worker", queue, "here:handle", "--log-level", "WARNING"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment) as process:
+        eventually(lambda: held(queue) == 0)
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+    assert len(notes.said("ran")) == 1
