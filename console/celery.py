@@ -20,7 +20,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-@worker_init.connect
+@worker_init.connect  # type: ignore[untyped-decorator]
 def wake_database(**_: Any) -> None:
     """An embedded server runs while somebody uses it by Django's connection; a broker's connection is none."""
     try:

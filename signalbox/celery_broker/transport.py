@@ -12,6 +12,7 @@ from kombu.utils.url import maybe_sanitize_url
 
 from signalbox.celery_broker.channel import Channel
 from signalbox.celery_broker.leases import Leases, shared_leases
+from signalbox.celery_broker.looping import LoopDriver
 from signalbox.celery_broker.options import Options, dsn_of
 from signalbox.celery_broker.waking import Bell
 from signalbox.client import Client
@@ -36,7 +37,9 @@ class Transport(virtual.Transport):  # type: ignore[misc]
     recoverable_connection_errors = LOST
     recoverable_channel_errors = ()
 
-    implements = virtual.Transport.implements.extend(exchange_type=frozenset(["direct", "topic", "fanout"]))
+    implements = virtual.Transport.implements.extend(
+        asynchronous=True, exchange_type=frozenset(["direct", "topic", "fanout"])
+    )
 
     def __init__(self, client: Any, **options: Any) -> None:
         super().__init__(client, **options)
@@ -45,6 +48,7 @@ class Transport(virtual.Transport):  # type: ignore[misc]
         self.dsn = dsn_of(client, self.options)
         self.bell = Bell()
         self._owner = os.getpid()
+        self._driver: LoopDriver | None = None
         self._verbs = Client(self.dsn, **self.options.connect_options)
 
     @property
@@ -78,9 +82,22 @@ class Transport(virtual.Transport):  # type: ignore[misc]
 
     def close_connection(self, connection: Any) -> None:
         """Close channels and the database connection, or in a forked child nothing of its parent's."""
+        self._stop_driving()
         super().close_connection(connection)
         if os.getpid() == self._owner:
             self._verbs.close()
+
+    def register_with_event_loop(self, connection: Any, loop: Any) -> None:
+        """Deliver in a worker's event loop from now on."""
+        self._stop_driving()
+        self._driver = LoopDriver(self, loop)
+        self.bell.also = self._driver.ring
+
+    def _stop_driving(self) -> None:
+        if self._driver is not None and os.getpid() == self._owner:
+            self.bell.also = None
+            self._driver.close()
+        self._driver = None
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
         """Deliver what there is, or what comes within `timeout` seconds (None: whenever)."""

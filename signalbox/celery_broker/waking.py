@@ -12,13 +12,18 @@ from signalbox.pauses import jittered
 
 
 class Bell:
-    """Rung by any thread; waited for by the one that drains."""
+    """Rung by any thread; waited for by the one that drains, or passed on to an event loop."""
 
     def __init__(self) -> None:
         self._rung = threading.Event()
-        self.ring: Callable[[], None] = self._rung.set
         self.clear = self._rung.clear
-        self.is_rung = self._rung.is_set
+        self.also: Callable[[], None] | None = None
+
+    def ring(self) -> None:
+        """There is something to look for."""
+        self._rung.set()
+        if also := self.also:
+            also()
 
     def wait(self, timeout: float) -> bool:
         """Until it rings, at most `timeout` seconds. Did it?"""

@@ -24,7 +24,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.celery_broker.shop import TABLES, make_app
 
 PROJECT = Path(__file__).resolve().parents[2]
-WAIT_SECONDS = 150
+WAIT_SECONDS = 20
 
 
 def broker_url(dsn: str) -> str:

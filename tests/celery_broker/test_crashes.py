@@ -1,0 +1,145 @@
+"""Children, workers and the database are killed in the middle of a task: nothing is lost, nothing is finished twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from queues.embedded import EmbeddedPostgres
+from tests.celery_broker.conftest import PROJECT, Shop, wait_until
+from tests.celery_broker.shop import TABLES
+
+pytestmark = pytest.mark.timeout(900)
+
+
+def test_a_task_of_a_killed_child_runs_in_another(shop: Shop) -> None:
+    shop.start_worker()
+    shop.send("wait", "survivor")
+    [(_, child)] = wait_for_beginnings(shop, 1)
+
+    os.kill(child, signal.SIGKILL)
+    wait_for_beginnings(shop, 2)
+    shop.open_gate("survivor")
+    shop.wait_settled()
+
+    assert (shop.done(), shop.dead()) == (["survivor"], [])
+
+
+def test_the_tasks_of_a_killed_worker_run_in_another(shop: Shop) -> None:
+    worker = shop.start_worker("--concurrency=2", "--prefetch-multiplier=4")
+    names = [f"task {number}" for number in range(6)]
+    for name in names:
+        shop.send("wait", name)
+    wait_for_beginnings(shop, 2)
+
+    worker.kill()
+    shop.start_worker("--concurrency=2", "--prefetch-multiplier=4")
+    wait_for_beginnings(shop, 4)
+    for name in names:
+        shop.open_gate(name)
+    shop.wait_done(len(names))
+    shop.wait_settled()
+
+    assert shop.done() == names
+
+
+def test_what_a_stopped_worker_had_not_begun_goes_back_at_once(shop: Shop) -> None:
+    shop.options = {"visibility_timeout": 3600.0}
+    worker = shop.start_worker("--concurrency=1", "--prefetch-multiplier=4", "--pool=solo")
+    names = ["a", "b", "c"]
+    for name in names:
+        shop.send("wait", name)
+    wait_for_beginnings(shop, 1)
+
+    worker.process.send_signal(signal.SIGTERM)
+    shop.open_gate("a")
+    shop.open_gate("b")
+    shop.open_gate("c")
+    worker.process.wait(120)
+    shop.start_worker()
+    shop.wait_done(len(names))
+    shop.wait_settled()
+
+    assert shop.done() == names
+
+
+def wait_for_beginnings(shop: Shop, count: int) -> list[tuple[str, int]]:
+    wait_until(lambda: len(shop.begun()) >= count, lambda: f"{shop.begun()}\n{shop.logs()[-20000:]}")
+    return shop.begun()
+
+
+class Server:
+    """A PostgreSQL that only these tests have, and may kill."""
+
+    def __init__(self, home: Path) -> None:
+        self._server = EmbeddedPostgres(home)
+        self._home = home
+        self.url = self._server.url()
+
+    def start(self) -> None:
+        self._server.ensure_running()
+
+    def migrate(self) -> None:
+        environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+        subprocess.run(
+            [sys.executable, PROJECT / "manage.py", "migrate", "--verbosity=0"],
+            env={**environment, "SIGNALBOX_HOME": str(self._home)},
+            check=True,
+        )
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def kill(self) -> None:
+        with psycopg.connect(self.url) as connection:
+            row = connection.execute("select pg_read_file('postmaster.pid')").fetchone()
+        assert row is not None
+        os.kill(int(row[0].split()[0]), signal.SIGKILL)
+        self._server.wait_until_stopped()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Migrated, and stopped at the end."""
+    server = Server(tmp_path_factory.mktemp("s"))
+    server.start()
+    server.migrate()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_shop(server: Server, tmp_path: Path) -> Iterator[Shop]:
+    """A shop in that server, with leases longer than it takes to start."""
+    shop = Shop(server.url, f"shop-{tmp_path.name[-8:].strip('_')}", tmp_path, {"visibility_timeout": 120.0})
+    shop.rows(TABLES)
+    yield shop
+    shop.close()
+
+
+@pytest.mark.parametrize("ending", ["stop", "kill"])
+def test_a_database_that_restarts_costs_nothing(server: Server, own_shop: Shop, ending: str) -> None:
+    shop = own_shop
+    names = [f"task {number}" for number in range(8)]
+    shop.start_worker("--concurrency=2", "--prefetch-multiplier=2")
+    for name in names:
+        shop.send("wait", name)
+    wait_for_beginnings(shop, 2)
+
+    getattr(server, ending)()
+    server.start()
+    for name in names:
+        shop.open_gate(name)
+    shop.wait_done(len(names))
+    shop.wait_settled()
+
+    assert shop.done() == names
+    assert sorted(name for name, _ in shop.begun()) == names
+    assert shop.app.control.inspect(destination=[shop.workers[0].name], timeout=120).ping()

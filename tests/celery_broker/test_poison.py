@@ -1,0 +1,36 @@
+"""A task that kills whoever runs it: counted, buried with its name, found, sent again from the console, and run."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlq import redrives
+from dlq.filters import parse
+from dlq.selecting import newest_id
+from tests.celery_broker.conftest import Shop, wait_until
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def test_a_poisonous_task_is_buried_redriven_and_runs(shop: Shop, commits: None) -> None:
+    shop.options = {"visibility_timeout": 2.0, "max_receives": 2, "queue_settings": {"backoff_base_seconds": 0.0}}
+    shop.start_worker()
+    task_id = shop.send("die", "poison")
+    wait_until(shop.dead, shop.logs)
+
+    [(attributes, reason, error_class, error, receive_count, payload)] = shop.dead()
+    assert (attributes["task"], attributes["task_id"]) == ("shop.die", task_id)
+    assert (reason, error_class, receive_count) == ("runtime_error", "Requeued", 2)
+    assert "shop.die" in error
+    assert payload["body"][0] == ["poison"]
+    assert len(shop.begun()) == 2
+
+    shop.open_gate("poison")
+    redrive = redrives.create(
+        parse(f"queue:{shop.queue} attr.task:shop.die"), newest_id(), actor="ann", reason="mended"
+    )
+    redrives.run_in_foreground(redrive.pk)
+    shop.wait_done(1)
+    shop.wait_settled()
+
+    assert (shop.done(), shop.dead()) == (["poison"], [])
