@@ -43,10 +43,18 @@ class StreamChores:
 
     def drop(self) -> None:
         """Drop the segments that no retention needs: readers are told first, and nobody waits."""
-        for stream_id, starts_at, name in self.connection.execute(
+        expired = self.connection.execute(
             "select stream_id, starts_at, table_name from signalbox.expired_stream_segments()"
-        ).fetchall():
+        ).fetchall()
+        held: set[int] = set()
+        for stream_id, starts_at, name in expired:
             self.connection.execute("select signalbox.leave_stream_segment(%s, %s)", [stream_id, starts_at])
-            detach(self.connection, sql.Identifier("signalbox", f"stream_message_{stream_id}"), name)
+            if stream_id in held:
+                continue  # a table has one partition at a time that is being detached
+            try:
+                detach(self.connection, sql.Identifier("signalbox", f"stream_message_{stream_id}"), name)
+            except psycopg.errors.LockNotAvailable:
+                held.add(stream_id)  # somebody has a transaction open on this stream: the next round
+                continue
             self.connection.execute("select signalbox.drop_stream_segment(%s, %s)", [stream_id, starts_at])
             log.info("dropped segment %s of a stream", name)

@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group
 from django.core.management.base import CommandError
 
 from console.api_keys import ALL, keeping
+from console.demo import streams
 from console.roles import ROLES
 from queues.control import configure_queue, create_queue, pause_queue
 from queues.models import Queue
@@ -86,6 +87,7 @@ def build() -> None:
         configure_queue(queue.name, queue.settings, actor="demo")
     if fresh:
         pause_queue(PAUSED, actor="operator", reason="printer vendor outage")
+    streams.build()
     open_accounts()
 
 

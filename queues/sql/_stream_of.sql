@@ -1,5 +1,6 @@
 -- A stream or a group by its name, or the refusal that names what does not exist. No locks; index: the unique names.
-create or replace function signalbox._stream_of(p_stream text) returns signalbox.stream
+-- A record of the table's columns: no signature names the table's type, so that migrations can take the table away.
+create or replace function signalbox._stream_of(p_stream text) returns record
 language plpgsql stable as $$
 declare
   v_stream signalbox.stream;
@@ -11,7 +12,7 @@ begin
   return v_stream;
 end $$;
 
-create or replace function signalbox._group_of(p_stream_id integer, p_group text) returns signalbox.consumer_group
+create or replace function signalbox._group_of(p_stream_id integer, p_group text) returns record
 language plpgsql stable as $$
 declare
   v_group signalbox.consumer_group;

@@ -22,7 +22,9 @@ begin
   if not found then
     perform signalbox._refuse_unknown_stream(append.stream);
   end if;
-  perform signalbox._check_append(v_stream, append.payload, append.attributes, append.key, append.trace_id);
+  perform signalbox._check_append(
+    v_stream.name, v_stream.closed, v_stream.max_payload_bytes, append.payload, append.attributes, append.key, append.trace_id
+  );
   partition := case
     when append.key is null then nextval(v_stream.turn) % v_stream.partitions
     else signalbox._partition_of(append.key, v_stream.partitions)
@@ -41,18 +43,18 @@ begin
 end $$;
 
 create or replace function signalbox._check_append(
-  p_stream signalbox.stream, p_payload jsonb, p_attributes jsonb, p_key text, p_trace_id text
+  p_stream text, p_closed boolean, p_max_payload_bytes integer, p_payload jsonb, p_attributes jsonb, p_key text, p_trace_id text
 ) returns void
 language plpgsql as $$
 begin
-  if p_stream.closed then
+  if p_closed then
     raise exception using
       errcode = 'SB423',
-      message = format('stream %s is closed: it accepts no messages', quote_literal(p_stream.name)),
+      message = format('stream %s is closed: it accepts no messages', quote_literal(p_stream)),
       column = 'stream';
   end if;
-  if p_payload is null or octet_length(p_payload::text) > p_stream.max_payload_bytes then
-    perform signalbox._check_payload(p_payload, p_stream.max_payload_bytes);
+  if p_payload is null or octet_length(p_payload::text) > p_max_payload_bytes then
+    perform signalbox._check_payload(p_payload, p_max_payload_bytes);
   end if;
   if p_attributes is not null or p_trace_id is not null then
     perform signalbox._check_options(p_attributes, 0, 0, null, null, p_trace_id);

@@ -30,7 +30,8 @@ begin
   perform signalbox._check_batch_length('keys', cardinality(append_batch.keys), v_count);
   perform signalbox._check_batch_length('trace_ids', cardinality(append_batch.trace_ids), v_count);
   perform signalbox._check_append(
-    v_stream, append_batch.payloads[i], append_batch.attributes[i], append_batch.keys[i], append_batch.trace_ids[i]
+    v_stream.name, v_stream.closed, v_stream.max_payload_bytes,
+    append_batch.payloads[i], append_batch.attributes[i], append_batch.keys[i], append_batch.trace_ids[i]
   )
   from generate_series(1, v_count) i;
   if v_count = 0 then

@@ -38,7 +38,7 @@ begin
     insert into signalbox.group_partition (group_id, partition)
     select v_group.group_id, p from generate_series(0, v_stream.partitions - 1) p;
     insert into signalbox.group_offset (group_id, partition, position)
-    select v_group.group_id, p, signalbox._position_at(v_stream, p, create_group.point, create_group.at)
+    select v_group.group_id, p, signalbox._position_at(v_stream.stream_id, p, create_group.point, create_group.at)
     from generate_series(0, v_stream.partitions - 1) p;
     return v_group.group_id;
   end if;
@@ -64,19 +64,21 @@ end $$;
 -- The position behind which a group begins that starts at a point of history. The end is the last position that is settled:
 -- what is being appended now comes to the group. A time is looked for by halving the positions, a probe each; positions
 -- follow time but for what is appended at the same moment, so it steps back a second.
-create or replace function signalbox._position_at(p_stream signalbox.stream, p_partition integer, p_point text, p_at timestamptz)
+create or replace function signalbox._position_at(p_stream_id integer, p_partition integer, p_point text, p_at timestamptz)
 returns bigint
 language plpgsql
 as $$
 declare
   v_low bigint;
-  v_high bigint := (signalbox._horizons(p_stream.stream_id, p_stream.positions))[p_partition + 1];
+  v_high bigint := (
+    select signalbox._horizons(s.stream_id, s.positions) from signalbox.stream s where s.stream_id = p_stream_id
+  )[p_partition + 1];
   v_middle bigint;
   v_found record;
 begin
   select p.first_position - 1 into v_low
   from signalbox.stream_partition p
-  where p.stream_id = p_stream.stream_id and p.partition = p_partition;
+  where p.stream_id = p_stream_id and p.partition = p_partition;
   if p_point = 'beginning' then
     return v_low;
   elsif p_point = 'end' then
@@ -84,7 +86,7 @@ begin
   end if;
   while v_low < v_high loop
     v_middle := (v_low + v_high) / 2;
-    v_found := signalbox._first_behind(p_stream.stream_id, p_partition, v_middle, v_high);
+    v_found := signalbox._first_behind(p_stream_id, p_partition, v_middle, v_high);
     if v_found.appended_at < p_at - interval '1 second' then
       v_low := v_found.position;
     else

@@ -31,12 +31,12 @@ begin
     on conflict (name) do nothing
     returning * into v_stream;
     if found then
-      perform signalbox._equip_stream(v_stream);
+      perform signalbox._equip_stream(v_stream.stream_id, v_stream.partitions);
       return v_stream.stream_id;
     end if;
   end if;
   select * into v_stream from signalbox.stream s where s.name = create_stream.name;
-  perform signalbox._compare_stream(v_stream, v_settings, create_stream.tenant);
+  perform signalbox._compare_stream(v_stream.stream_id, v_settings, create_stream.tenant);
   return v_stream.stream_id;
 end $$;
 
@@ -104,29 +104,31 @@ begin
   end if;
 end $$;
 
-create or replace function signalbox._compare_stream(p_stream signalbox.stream, p_settings jsonb, p_tenant text) returns void
+create or replace function signalbox._compare_stream(p_stream_id integer, p_settings jsonb, p_tenant text) returns void
 language plpgsql as $$
 declare
+  v_stream signalbox.stream;
   v_other text;
 begin
-  perform from signalbox.tenant t where t.tenant_id = p_stream.tenant_id and t.name <> p_tenant;
+  select * into v_stream from signalbox.stream s where s.stream_id = p_stream_id;
+  perform from signalbox.tenant t where t.tenant_id = v_stream.tenant_id and t.name <> p_tenant;
   if found then
     perform signalbox._refuse('tenant', format('is %s here, and the stream %s belongs to another',
-      quote_literal(p_tenant), quote_literal(p_stream.name)));
+      quote_literal(p_tenant), quote_literal(v_stream.name)));
   end if;
-  select s.key into v_other from jsonb_each(p_settings) s where to_jsonb(p_stream) -> s.key is distinct from s.value limit 1;
+  select s.key into v_other from jsonb_each(p_settings) s where to_jsonb(v_stream) -> s.key is distinct from s.value limit 1;
   if found then
     perform signalbox._refuse(v_other, format('is %s in the stream %s that exists, and %s here',
-      to_jsonb(p_stream) -> v_other, quote_literal(p_stream.name), p_settings -> v_other));
+      to_jsonb(v_stream) -> v_other, quote_literal(v_stream.name), p_settings -> v_other));
   end if;
 end $$;
 
 -- The table of a new stream, its first segments, and its sequences: one for the turns of messages without a key, and one
 -- for the positions of each partition.
-create or replace function signalbox._equip_stream(p_stream signalbox.stream) returns void
+create or replace function signalbox._equip_stream(p_stream_id integer, p_partitions integer) returns void
 language plpgsql as $$
 declare
-  v_id integer := p_stream.stream_id;
+  v_id integer := p_stream_id;
 begin
   execute format(
     'create table signalbox.%I (like signalbox.stream_message including defaults) partition by range (appended_at)', 'stream_message_' || v_id
@@ -135,15 +137,15 @@ begin
     'alter table signalbox.stream_message attach partition signalbox.%I for values in (%s)', 'stream_message_' || v_id, v_id
   );
   execute format('create sequence signalbox.%I minvalue 0 start 0', 'stream_turn_' || v_id);
-  for p in 0..p_stream.partitions - 1 loop
+  for p in 0..p_partitions - 1 loop
     execute format('create sequence signalbox.%I cache 1', format('stream_position_%s_%s', v_id, p));
   end loop;
   update signalbox.stream s
   set turn = ('signalbox.stream_turn_' || v_id)::regclass,
     positions = array(
-      select format('signalbox.stream_position_%s_%s', v_id, p)::regclass from generate_series(0, p_stream.partitions - 1) p
+      select format('signalbox.stream_position_%s_%s', v_id, p)::regclass from generate_series(0, p_partitions - 1) p
     )
   where s.stream_id = v_id;
-  insert into signalbox.stream_partition (stream_id, partition) select v_id, p from generate_series(0, p_stream.partitions - 1) p;
+  insert into signalbox.stream_partition (stream_id, partition) select v_id, p from generate_series(0, p_partitions - 1) p;
   perform signalbox._ensure_stream_segments(v_id);
 end $$;

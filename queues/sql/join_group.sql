@@ -12,7 +12,7 @@ declare
   v_stream signalbox.stream := signalbox._stream_of(join_group.stream);
   v_group signalbox.consumer_group := signalbox._group_of(v_stream.stream_id, join_group.group_name);
 begin
-  perform signalbox._check_member(v_group, join_group.member);
+  perform signalbox._check_member(v_group.name, v_group.queue_id is not null, join_group.member);
   if join_group.lease_seconds is null or join_group.lease_seconds not between 0 and 43200 then
     perform signalbox._refuse('lease_seconds', 'must be from 0 to 43200');
   end if;
@@ -25,14 +25,14 @@ begin
   order by p.partition;
 end $$;
 
-create or replace function signalbox._check_member(p_group signalbox.consumer_group, p_member text) returns void
+create or replace function signalbox._check_member(p_group text, p_feeds boolean, p_member text) returns void
 language plpgsql as $$
 begin
   if length(p_member) not between 1 and 200 or p_member is null then
     perform signalbox._refuse('member', 'must have from 1 to 200 characters');
   end if;
-  if p_group.queue_id is not null then
-    perform signalbox._refuse('group_name', format('%s feeds a queue: receive from that', quote_literal(p_group.name)));
+  if p_feeds then
+    perform signalbox._refuse('group_name', format('%s feeds a queue: receive from that', quote_literal(p_group)));
   end if;
 end $$;
 

@@ -57,7 +57,7 @@ begin
     from_position := greatest(v_one.committed, v_one.first_position - 1);
     to_position := case
       when rewind.point = 'offset' then greatest(rewind.through_position, v_one.first_position - 1)
-      else signalbox._position_at(v_stream, v_one.partition, rewind.point, rewind.at)
+      else signalbox._position_at(v_stream.stream_id, v_one.partition, rewind.point, rewind.at)
     end;
     messages := from_position - to_position;
     if not rewind.dry_run then

@@ -99,7 +99,9 @@ def test_an_alert_leads_into_the_console(alert: str) -> None:
     """Whose address is an external label of Prometheus; without one the link is a path."""
     address = RULES[alert]["annotations"]["console_url"]
 
-    assert re.fullmatch(r"\{\{ \$externalLabels\.console_url \}\}/(\w|[-/]|\{\{ \$labels\.queue \}\})*", address)
+    assert re.fullmatch(
+        r"\{\{ \$externalLabels\.console_url \}\}/(\w|[-/]|\{\{ \$labels\.(queue|stream|group) \}\})*", address
+    )
     assert ("$labels.queue" in address) == ("queue" in RULES[alert]["expr"] and "$labels.queue" in str(RULES[alert]))
 
 

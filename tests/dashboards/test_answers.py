@@ -68,6 +68,7 @@ class Traffic:
         self.full.send()
 
     def step(self) -> None:
+        self._stream()
         for number in range(3):  # by the client, which measures what its calls take
             self.client.send(self.engine.queue, number)
         self.engine.rows("select * from signalbox.redrive(%s::bigint[])", self.died[:1])
@@ -79,6 +80,13 @@ class Traffic:
             self.full.send()
         API_REQUESTS.observe("POST /v1/queues/{queue}/messages", "2xx", 0.003)  # the replicas are threads
         self.engine.value("select signalbox.fold()")  # waits and work times are counted there
+
+    def _stream(self) -> None:
+        """A stream of which one group reads half, so that another is behind."""
+        self.client.create_stream("answers", {"partitions": 1})
+        self.client.create_group("answers", "half", point="beginning")
+        self.client.append_batch("answers", [1, 2])
+        self.client.commit_messages("answers", "half", "m", self.client.read_stream("answers", "half", "m", 1))
 
     @property
     def client(self) -> Client:

@@ -339,16 +339,16 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_check_stream_settings": ("signalbox._check_stream_settings('{}')::text", "{}"),
     "_check_stream_name": ("signalbox._check_stream_name('name', 'not a name')", Refusal("SB400")),
     "_compare_stream": (
-        "signalbox._compare_stream(s, '{}', null) from signalbox.stream s where s.name = %(stream)s",
+        "signalbox._compare_stream(%(stream_id)s, '{}', null)",
         NOTHING,
     ),
     "_equip_stream": (
-        "signalbox._equip_stream(s) from signalbox.stream s where s.name = %(stream)s",
+        "signalbox._equip_stream(%(stream_id)s, 1)",
         Refusal("42P07"),
     ),
     "configure_stream": ("signalbox.configure_stream(%(stream)s, '{\"closed\": true}') > 0", True),
-    "_stream_of": ("(signalbox._stream_of(%(stream)s)).partitions", 2),
-    "_group_of": ("(signalbox._group_of(%(stream_id)s, 'g')).name", "g"),
+    "_stream_of": ("to_jsonb(signalbox._stream_of(%(stream)s)) is null", False),
+    "_group_of": ("to_jsonb(signalbox._group_of(%(stream_id)s, 'g')) is null", False),
     "_refuse_unknown_stream": ("signalbox._refuse_unknown_stream('stream')", Refusal("SB404")),
     "_enter_partition": (
         "signalbox._enter_partition(s.stream_id, 0, s.positions[1]) from signalbox.stream s where s.name = %(stream)s",
@@ -362,7 +362,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "append": ("(signalbox.append(%(stream)s, '1', key => 'customer-7')).position", 2),
     "_check_append": (
-        "signalbox._check_append(s, null, null, null, null) from signalbox.stream s where s.name = %(stream)s",
+        "signalbox._check_append('stream', false, 100, null, null, null, null)",
         Refusal("SB400"),
     ),
     "append_batch": ("(select count(*) from signalbox.append_batch(%(stream)s, array['1', '2']::jsonb[]))", 2),
@@ -372,17 +372,14 @@ CALLS: dict[str, tuple[str, Any]] = {
     "create_group": ("signalbox.create_group(%(stream)s, 'late', 'end') > 0", True),
     "_check_point": ("signalbox._check_point('time', null, '{time}')", Refusal("SB400")),
     "_position_at": (
-        (
-            "signalbox._position_at(s, 0, 'time', now() - interval '1 day') from signalbox.stream s"
-            " where s.name = %(stream)s"
-        ),
+        "signalbox._position_at(%(stream_id)s, 0, 'time', now() - interval '1 day')",
         0,
     ),
     "_first_behind": ("(signalbox._first_behind(%(stream_id)s, %(partition)s, 0, 9)).position", 1),
     "drop_group": ("signalbox.drop_group(%(stream)s, 'g')", True),
     "join_group": ("(select count(*) from signalbox.join_group(%(stream)s, 'g', 'm'))", 2),
     "leave_group": ("signalbox.leave_group(%(stream)s, 'g', 'm')", 2),
-    "_check_member": ("signalbox._check_member(signalbox._group_of(%(stream_id)s, 'g'), null)", Refusal("SB400")),
+    "_check_member": ("signalbox._check_member('g', false, null)", Refusal("SB400")),
     "_renew_member": ("signalbox._renew_member(%(group_id)s, 'm', 30)", NOTHING),
     "_balance": ("signalbox._balance(%(group_id)s, 'm', 2)", NOTHING),
     "read_stream": ("(select count(*) from signalbox.read_stream(%(stream)s, 'g', 'm'))", 0),

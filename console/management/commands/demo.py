@@ -108,6 +108,7 @@ def _parts() -> list[Part]:
         Part("alerts", [python, "manage.py", "alerts", "evaluate"]),
         Part("workers", [python, "-m", "console.demo.workers"]),
         Part("producers", [python, "-m", "console.demo.producers"]),
+        Part("streams", [python, "-m", "console.demo.streams"]),
     ]
 
 
