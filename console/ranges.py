@@ -19,6 +19,9 @@ RANGES = {
     "24h": (86_400, 900),
     "7d": (604_800, 7_200),
     "14d": (1_209_600, 14_400),
+    "30d": (30 * 86_400, 86_400),
+    "90d": (90 * 86_400, 86_400),
+    "1y": (364 * 86_400, 7 * 86_400),
 }
 RANGE_WORDS = {
     "15m": "15 minutes",
@@ -27,9 +30,15 @@ RANGE_WORDS = {
     "24h": "24 hours",
     "7d": "7 days",
     "14d": "14 days",
+    "30d": "30 days",
+    "90d": "90 days",
+    "1y": "year",
 }
 USUAL = "1h"
 KEPT = timedelta(days=14)
+ARCHIVED = timedelta(days=366)
+"""How far back whole days are drawn, where an archive has them."""
+DAY_SECONDS = 86_400
 STEPS_SECONDS = (10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400)
 MOST_STEPS = 96  # more make a page heavy and no chart clearer
 _TYPED = "%Y-%m-%dT%H:%M"  # what a field of date and time sends
@@ -47,6 +56,11 @@ class Range:
     """Why what the address asked for is not what is shown."""
 
     @property
+    def of_days(self) -> bool:
+        """Longer than the database keeps: whole days, from the archive's rollups."""
+        return self.step_seconds >= DAY_SECONDS
+
+    @property
     def words(self) -> str:
         if self.name:
             return f"the last {RANGE_WORDS[self.name]}"
@@ -62,7 +76,7 @@ class Range:
 
     @property
     def earliest(self) -> str:
-        return (datetime.now(UTC) - KEPT).strftime(_TYPED)
+        return (datetime.now(UTC) - ARCHIVED).strftime(_TYPED)
 
     @property
     def query(self) -> str:
@@ -102,12 +116,16 @@ def _given(start_text: str, end_text: str, now: datetime) -> Range:
     end = min(end, now)
     if start >= end:
         return _last(USUAL, now, "From has to be before to, and not in the future: this is the last hour.")
-    oldest = now - KEPT
-    mistake = "" if end > oldest and start >= oldest - timedelta(minutes=1) else "History goes two weeks back."
+    if start >= now - KEPT - timedelta(minutes=1):
+        start = max(start, now - KEPT)
+        return Range("", start, end, _step(start, end, now))
+    oldest = now - ARCHIVED
+    mistake = "" if start >= oldest - timedelta(minutes=1) else "History goes a year back, where an archive has it."
     if end <= oldest:
-        return _last("14d", now, mistake)
+        return _last("1y", now, mistake)
     start = max(start, oldest)
-    return Range("", start, end, _step(start, end, now), mistake)
+    days = 7 if end - start > MOST_STEPS * timedelta(days=1) else 1
+    return Range("", start, end, days * DAY_SECONDS, mistake)
 
 
 def _step(start: datetime, end: datetime, now: datetime) -> int:

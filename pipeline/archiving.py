@@ -7,20 +7,20 @@ One process at a time: the lock is the session's, and goes with it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models.functions import Now
 
 from pipeline import horizon, manifest
-from pipeline.errors import Busy, Cancelled, Elsewhere, PipelineError
+from pipeline.alone import alone
+from pipeline.errors import Cancelled, Elsewhere, PipelineError
 from pipeline.extracting import Job, Written
 from pipeline.files import Store
 from pipeline.models import ArchiveFile, Run
 from pipeline.parts import Part, Window, cut
-from queues.connections import connect, dsn
+from queues.connections import dsn
 from signalbox.logs import in_brief
 
 RUN_ROWS = 4_000_000
@@ -54,8 +54,8 @@ def archive(
 ) -> Archived:
     """Bring the archive at `url` up to the oldest transaction that is under way now. Raises `PipelineError`."""
     done: list[Run] = []
-    with _alone():
-        if (begun := Run.objects.filter(state=Run.State.RUNNING).first()) is not None:
+    with alone("signalbox.archive"):
+        if (begun := Run.objects.filter(kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING).first()) is not None:
             done.append(_run(_taken_up(begun, url), execute, tell))
         until = horizon.due()[1]
         while (low := horizon.due()[0]) < until:
@@ -71,15 +71,6 @@ def archive(
 def cancel(run_id: int) -> bool:
     """Ask a run to stop between two parts; nothing of it will count. False when it is over."""
     return bool(Run.objects.filter(pk=run_id, state=Run.State.RUNNING).update(cancel_requested=True))
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    with connect("signalbox archive") as connection:
-        row = connection.execute("select pg_try_advisory_lock(hashtext('signalbox.archive'), 0)").fetchone()
-        if not row or not row[0]:
-            raise Busy
-        yield
 
 
 def _opened(window: Window, url: str, actor: str) -> Run:

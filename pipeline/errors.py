@@ -9,7 +9,7 @@ class PipelineError(Exception):
 
 
 class Busy(PipelineError):  # noqa: N818 - it names what happened
-    """Another process is archiving; it takes what this one would have taken."""
+    """Another process is at it, and takes what this one would have taken."""
 
 
 class Elsewhere(PipelineError):  # noqa: N818 - it names what happened

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.files import Store
-from pipeline.kinds import FLUSH_BYTES, KINDS, Kind
+from pipeline.kinds import FLUSH_BYTES, KINDS, Kind, as_columns
 from pipeline.parts import Part
 
 STATEMENT_MILLISECONDS = 3_600_000
@@ -141,7 +141,7 @@ def _batches(job: Job, kind: Kind, part: Part) -> Iterator[pa.RecordBatch]:
             cursor.fetchall()
         cursor.execute(kind.statement)
         for batch in cursor.fetch_record_batch():
-            yield _as_written_down(batch, kind.schema)
+            yield as_columns(batch, kind.schema)
 
 
 def _session(part: Part) -> dict[str, int | str]:
@@ -152,8 +152,3 @@ def _session(part: Part) -> dict[str, int | str]:
         "pipeline.low": part.low,
         "pipeline.high": part.high,
     }
-
-
-def _as_written_down(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Without what the driver notes about each column, which would make two files of a kind differ."""
-    return pa.RecordBatch.from_arrays([batch.column(field.name).cast(field.type) for field in schema], schema=schema)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,13 @@ class Store:
     def read(self, path: str, **options: Any) -> pa.Table:
         with self.system.open_input_file(self._whole(path)) as stream:
             return pq.read_table(stream, **options)
+
+    def batches(self, path: str, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """The file's rows, so many at a time; of the columns those that it has."""
+        with self.system.open_input_file(self._whole(path)) as stream:
+            file = pq.ParquetFile(stream)
+            there = [name for name in columns if name in file.schema_arrow.names]
+            yield from file.iter_batches(batch_size=rows, columns=there)
 
     def remove(self, path: str) -> None:
         """It may be gone already."""

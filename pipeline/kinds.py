@@ -33,7 +33,13 @@ class Kind:
         return (SQL / f"{self.name}.sql").read_text()
 
 
-WHOSE = [("txid", pa.int64()), ("queue_id", pa.int32()), ("queue", pa.string()), ("tenant", pa.string())]
+WHOSE = [
+    ("txid", pa.int64()),
+    ("queue_id", pa.int32()),
+    ("queue", pa.string()),
+    ("tenant_id", pa.int32()),
+    ("tenant", pa.string()),
+]
 BODY = [
     ("payload", pa.string()),
     ("attributes", pa.string()),
@@ -106,3 +112,14 @@ DEAD_LETTERS = Kind(
     ),
 )
 KINDS = {kind.name: kind for kind in (SETTLED, FAILURES, DEAD_LETTERS)}
+
+
+def as_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch as this schema has it: no column more, null in those that it lacks, none of a driver's own notes."""
+    columns = [
+        batch.column(field.name).cast(field.type)
+        if field.name in batch.schema.names
+        else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

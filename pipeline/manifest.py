@@ -25,7 +25,7 @@ def commit(run: Run, parts: Sequence[Part], written: Sequence[Written], store: S
     _check(parts, written, store)
     with transaction.atomic():
         held = Run.objects.select_for_update().get(pk=run.pk)
-        if held.state != Run.State.RUNNING or not horizon.move(run.low, run.high):
+        if held.state != Run.State.RUNNING or not horizon.move(*held.window):
             raise Overtaken
         ArchiveFile.objects.bulk_create(_row(run, file) for file in written)
         held.state, held.finished_at, held.seen_at, held.parts_done = Run.State.COMMITTED, Now(), Now(), len(parts)

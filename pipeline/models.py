@@ -10,7 +10,13 @@ from django.db.models.functions import Now
 
 
 class Run(models.Model):
-    """One window of transactions, fixed before anything is read; whoever takes the run up again does just that anew."""
+    """One piece of work. Of the archive: a window of transactions, fixed before anything is read; whoever takes the run
+    up again does just that anew. Of what is made of the archive: which of its runs it took in, and what came of it.
+    """
+
+    class Kind(models.TextChoices):
+        ARCHIVE = "archive"
+        ROLLUP = "rollup"
 
     class State(models.TextChoices):
         RUNNING = "running"
@@ -19,13 +25,14 @@ class Run(models.Model):
         CANCELLED = "cancelled"
 
     run_id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=10, choices=Kind.choices, db_default=Kind.ARCHIVE)
     token = models.CharField(
         max_length=12, help_text="In the names of its files, so that a restored database takes others."
     )
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.RUNNING)
     url = models.TextField(help_text="Where the archive is.")
-    low = models.BigIntegerField(help_text="The first transaction of its window.")
-    high = models.BigIntegerField(help_text="The first transaction after its window.")
+    low = models.BigIntegerField(null=True, help_text="The first transaction of its window.")
+    high = models.BigIntegerField(null=True, help_text="The first transaction after its window.")
     parts: models.JSONField[Any, Any] = models.JSONField(help_text="See pipeline.parts.")
     parts_done = models.IntegerField(db_default=0)
     rows = models.BigIntegerField(db_default=0, help_text="Written so far, or, when committed, in all.")
@@ -38,17 +45,28 @@ class Run(models.Model):
     attempts = models.IntegerField(db_default=1)
     cancel_requested = models.BooleanField(db_default=False)
     error = models.TextField(db_default="")
+    taken_in_by: models.ForeignKey[Run | None, Run | None] = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="took_in", help_text="The rollup that has its files."
+    )
+    outcome: models.JSONField[Any, Any] = models.JSONField(db_default={}, help_text="What came of it, for people.")
 
     class Meta:
         db_table = "pipeline_run"
         constraints = [
-            models.UniqueConstraint(models.F("state"), condition=Q(state="running"), name="pipeline_run_one_at_a_time"),
+            models.UniqueConstraint(fields=["kind"], condition=Q(state="running"), name="pipeline_run_one_of_a_kind"),
             models.CheckConstraint(condition=Q(low__lte=models.F("high")), name="pipeline_run_window"),
         ]
         indexes = [models.Index(fields=["url", "-run_id"], name="pipeline_run_url")]
 
     def __str__(self) -> str:
-        return f"archive run #{self.run_id}"
+        return f"{self.kind} #{self.run_id}"
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Of an archive run: its first transaction, and the first after it."""
+        if self.low is None or self.high is None:
+            raise TypeError(f"{self} has no window")
+        return self.low, self.high
 
     @property
     def rows_expected(self) -> int:
@@ -81,3 +99,51 @@ class ArchiveFile(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+
+class Rollup(models.Model):
+    """What happened in an hour or a day, in UTC, of a queue, or of several: -n is tenant n, 0 are all queues.
+
+    Counted where messages ended. Quantiles are those of a sketch: `pipeline.marts.rollups` has how far they may be off.
+    """
+
+    pk = models.CompositePrimaryKey("scope", "seconds", "bucket_at")
+    scope = models.IntegerField()
+    seconds = models.IntegerField()
+    bucket_at = models.DateTimeField()
+    acked = models.BigIntegerField()
+    purged = models.BigIntegerField()
+    expired = models.BigIntegerField()
+    delivered = models.BigIntegerField(help_text="Deliveries of what ended.")
+    retried = models.BigIntegerField(help_text="Deliveries that failed, and were followed by another.")
+    dead_lettered = models.BigIntegerField()
+    waits = models.BigIntegerField(help_text="How many waits are behind the quantiles.")
+    wait_p50_ms = models.BigIntegerField(null=True)
+    wait_p95_ms = models.BigIntegerField(null=True)
+    wait_p99_ms = models.BigIntegerField(null=True)
+    works = models.BigIntegerField()
+    work_p50_ms = models.BigIntegerField(null=True)
+    work_p95_ms = models.BigIntegerField(null=True)
+    work_p99_ms = models.BigIntegerField(null=True)
+
+    class Meta:
+        db_table = "pipeline_rollup"
+
+    def __str__(self) -> str:
+        return f"{self.seconds} seconds of {self.scope} from {self.bucket_at}"
+
+
+class Sent(models.Model):
+    """When the messages were sent that one run of the archive has, by hours: one is known here once it has ended."""
+
+    pk = models.CompositePrimaryKey("scope", "bucket_at", "run_id")
+    scope = models.IntegerField()
+    bucket_at = models.DateTimeField()
+    run = models.ForeignKey(Run, on_delete=models.CASCADE)
+    messages = models.BigIntegerField()
+
+    class Meta:
+        db_table = "pipeline_sent"
+
+    def __str__(self) -> str:
+        return f"{self.messages} of {self.scope} in {self.bucket_at}"

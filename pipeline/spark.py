@@ -81,9 +81,12 @@ class OnSpark:
         if self._spark is not None:
             self._session.__exit__(*error)
 
-    def write_parts(self, job: Job, parts: Sequence[Part]) -> list[Written]:
+    def __call__(self) -> SparkSession:
         self._spark = self._spark or self._session.__enter__()
-        return write_parts(self._spark, job, parts)
+        return self._spark
+
+    def write_parts(self, job: Job, parts: Sequence[Part]) -> list[Written]:
+        return write_parts(self(), job, parts)
 
 
 def write_parts(spark: SparkSession, job: Job, parts: Sequence[Part]) -> list[Written]:

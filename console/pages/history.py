@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from console import history_charts, markers, queue_head, ranges
+from console import history_charts, markers, queue_head, ranges, rollup_charts
 from console.history_charts import Past
 from console.htmx import render_page
 from console.ranges import Range
 from console.roles import requires
+from console.rollup_charts import Days
 from queues.history_series import ALL_QUEUES, of_tenant
 from queues.models import Queue, Tenant
 
@@ -25,7 +26,9 @@ def of_queue(request: HttpRequest, name: str) -> HttpResponse:
     head = queue_head.find(name)
     numbers, shown = head.numbers, ranges.of_request(request)
     past = _past(numbers.queue_id, shown, [name, head.dead_letter_queue])
-    if numbers.is_dead_letter_queue:
+    if isinstance(past, Days):
+        drawn = rollup_charts.of_work(past)
+    elif numbers.is_dead_letter_queue:
         drawn = history_charts.of_dead_letters(past)
     else:
         drawn = history_charts.of_work(past, numbers.alert_oldest_age_seconds)
@@ -43,7 +46,7 @@ def of_tenant_queues(request: HttpRequest, tenant_id: int) -> HttpResponse:
     names = list(Queue.objects.filter(tenant=tenant).values_list("name", flat=True))
     shown = ranges.of_request(request)
     past = _past(of_tenant(tenant_id), shown, names)
-    context = _context(shown, past, history_charts.of_work(past)) | {
+    context = _context(shown, past, _of_work(past)) | {
         "title": f"Tenant {tenant.name}: history",
         "tenant": tenant,
     }
@@ -56,13 +59,18 @@ def of_all(request: HttpRequest) -> HttpResponse:
     """GET /history: all queues together."""
     shown = ranges.of_request(request)
     past = _past(ALL_QUEUES, shown, None)
-    context = _context(shown, past, history_charts.of_work(past)) | {"title": "History"}
+    context = _context(shown, past, _of_work(past)) | {"title": "History"}
     return render_page(request, "history/show.html", FRAGMENT, context)
 
 
-def _past(queue_id: int, shown: Range, names: Sequence[str] | None) -> Past:
-    return history_charts.read(queue_id, shown, markers.gather(names, shown.start, shown.end))
+def _past(queue_id: int, shown: Range, names: Sequence[str] | None) -> Past | Days:
+    read = rollup_charts.read if shown.of_days else history_charts.read
+    return read(queue_id, shown, markers.gather(names, shown.start, shown.end))
 
 
-def _context(shown: Range, past: Past, drawn: Sequence[history_charts.Chart]) -> dict[str, object]:
+def _of_work(past: Past | Days) -> Sequence[history_charts.Chart]:
+    return rollup_charts.of_work(past) if isinstance(past, Days) else history_charts.of_work(past)
+
+
+def _context(shown: Range, past: Past | Days, drawn: Sequence[history_charts.Chart]) -> dict[str, object]:
     return {"shown": shown, "past": past, "charts": drawn, "live_queues": "all"}

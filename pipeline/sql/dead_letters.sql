@@ -22,6 +22,7 @@ select
   e.txid,
   e.queue_id,
   q.name as queue,
+  q.tenant_id,
   t.name as tenant,
   e.message_id,
   e.dead_letter_id,

@@ -4,6 +4,7 @@ select
   f.failure_id,
   f.queue_id,
   q.name as queue,
+  q.tenant_id,
   t.name as tenant,
   f.message_id,
   f.receive_count,

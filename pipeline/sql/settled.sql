@@ -3,6 +3,7 @@ select
   s.txid,
   s.queue_id,
   q.name as queue,
+  q.tenant_id,
   t.name as tenant,
   u.message_id,
   case s.outcome when 'a' then 'acked' when 'p' then 'purged' when 'e' then 'expired' else s.outcome::text end as outcome,

@@ -23,7 +23,8 @@ from tests.engine import Engine
 from tests.races.sessions import until
 
 FORGET = """
-truncate signalbox.pipeline_file, signalbox.pipeline_run restart identity;
+truncate signalbox.pipeline_file, signalbox.pipeline_run, signalbox.pipeline_rollup, signalbox.pipeline_sent
+  restart identity;
 delete from signalbox.archive_horizon;
 """
 BEGIN_NOW = """

@@ -8,14 +8,21 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import pyarrow as pa
 import pytest
 from django.core.management import call_command
 
+from pipeline import reading, rolling
 from pipeline import spark as pipeline_spark
-from pipeline.models import Run
+from pipeline.kinds import KINDS
+from pipeline.marts import rollups
+from pipeline.models import Rollup, Run, Sent
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, settle
 
@@ -67,6 +74,111 @@ def test_spark_reads_what_was_archived(spark: Any, archive: Archive, engine: Eng
         12,
         1,
     )
+
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@pytest.mark.timeout(600)
+def test_hours_and_days_are_counted_for_queue_tenant_and_all(spark: Any) -> None:
+    def settled(minutes: int, **given: Any) -> dict[str, Any]:
+        at = NOON + timedelta(minutes=minutes)
+        usual = {"queue_id": 7, "tenant_id": 1, "outcome": "acked", "receive_count": 1, "work_ms": 1000}
+        return usual | {"settled_at": at, "sent_at": at - timedelta(seconds=3)} | given
+
+    rows = [settled(minute) for minute in range(90)]
+    rows += [settled(0, queue_id=8, work_ms=9000, sent_at=NOON - timedelta(seconds=9)), settled(1, outcome="purged")]
+    failed = [{"queue_id": 7, "tenant_id": 1, "failed_at": NOON, "died": died} for died in (False, False, True)]
+    died = [{"queue_id": 7, "tenant_id": 1, "died_at": NOON}]
+
+    found = rolling.rows_of(
+        rollups.rollups(
+            table(spark, "settled", rows), table(spark, "failures", failed), table(spark, "dead_letters", died)
+        )
+    )
+
+    by_place = {(row["scope"], row["seconds"], row["bucket_at"]): row for row in found}
+    hour, day = by_place[7, 3600, NOON], by_place[7, 86_400, NOON.replace(hour=0)]
+    everything = by_place[0, 3600, NOON]
+    assert set(by_place) == {
+        (scope, seconds, at)
+        for scope in (7, 8, -1, 0)
+        for seconds, at in ((3600, NOON), (3600, NOON + timedelta(hours=1)), (86_400, NOON.replace(hour=0)))
+        if (scope, at) != (8, NOON + timedelta(hours=1))
+    }
+    assert (hour["acked"], hour["purged"], hour["retried"], hour["dead_lettered"], hour["delivered"]) == (
+        60,
+        1,
+        2,
+        1,
+        61,
+    )
+    assert (day["acked"], by_place[-1, 86_400, NOON.replace(hour=0)]["acked"]) == (90, 91)
+    assert (hour["wait_p50_ms"], hour["work_p99_ms"], hour["works"]) == (2000, 1000, 60)
+    assert (everything["work_p50_ms"], everything["work_p99_ms"]) == (1000, 9000)
+
+
+@pytest.mark.timeout(600)
+def test_quantiles_are_as_near_as_is_said(spark: Any) -> None:
+    times = [n * 37 % 50_000 for n in range(50_000)]
+    rows = [
+        {"queue_id": n % 5, "tenant_id": 1, "outcome": "acked", "receive_count": 2, "work_ms": work, "settled_at": NOON}
+        for n, work in enumerate(times)
+    ]
+
+    found = rolling.rows_of(
+        rollups.rollups(table(spark, "settled", rows), table(spark, "failures", []), table(spark, "dead_letters", []))
+    )
+
+    (merged,) = [row for row in found if (row["scope"], row["seconds"]) == (0, 86_400)]
+    for share in rollups.QUANTILES:
+        rank = merged[f"work_p{round(share * 100)}_ms"] / 50_000
+        assert abs(rank - share) <= 3 * rollups.RANK_ERROR  # what is said holds in 99 of 100 cases
+    assert (merged["waits"], merged["wait_p50_ms"]) == (0, None)
+
+
+@pytest.mark.timeout(600)
+def test_a_rollup_takes_in_what_was_archived_once(spark: Any, archive: Archive, engine: Engine) -> None:
+    settle(engine, 12)
+    archive.run()
+
+    first = rolling.roll_up(lambda: spark, actor="tests")
+    settle(engine, 3)
+    archive.run()
+    rolling.roll_up(lambda: spark, actor="tests")
+    before = list(Rollup.objects.values())
+    Run.objects.update(taken_in_by=None)  # as if it had been killed before the end
+    rolling.roll_up(lambda: spark, actor="tests")
+
+    assert first.archive_runs == 1
+    assert sorted(map(str, Rollup.objects.values())) == sorted(map(str, before))
+    hours = Rollup.objects.filter(scope=engine.queue_id, seconds=3600)
+    assert sum(row.acked for row in hours) == 15
+    assert sum(row.messages for row in Sent.objects.filter(scope=engine.queue_id)) == 15
+    assert rolling.roll_up(lambda: spark, actor="tests") == rolling.RolledUp(0, 0, 0)
+
+
+@pytest.mark.timeout(600)
+def test_both_ways_of_reading_answer_the_same_and_a_column_of_later_is_null(
+    spark: Any, archive: Archive, engine: Engine
+) -> None:
+    settle(engine, 6)
+    archive.run(part_rows=4)
+    columns = ("queue_id", "message_id", "settled_at", "added_later")
+    later = KINDS["settled"].schema.append(pa.field("added_later", pa.string()))
+    with mock.patch.dict(KINDS, {"settled": replace(KINDS["settled"], schema=later)}):
+        paths = [path for path in archive.named() if path.startswith("settled/")]
+        by_spark = reading.table(spark, archive.url, "settled", paths, columns)
+        by_tasks = reading.by_tasks(spark, archive.url, pa.schema([later.field(name) for name in columns]), paths)
+
+    rows = sorted(map(tuple, by_spark.collect()))
+    assert rows == sorted(map(tuple, by_tasks.collect()))
+    assert {row[3] for row in rows} == {None}
+
+
+def table(spark: Any, kind: str, rows: list[dict[str, Any]]) -> Any:
+    schema = pa.schema([KINDS[kind].schema.field(name) for name in rolling.COLUMNS[kind]])
+    return spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema))
 
 
 def command(*arguments: str) -> dict[str, Any]:

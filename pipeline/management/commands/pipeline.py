@@ -1,4 +1,4 @@
-"""manage.py pipeline archive | runs | release: the data pipeline from a terminal.
+"""manage.py pipeline archive | rollup | runs | release: the data pipeline from a terminal.
 
 Ends with 0 when what was asked is done, and with 1 when it was refused or failed; standard error says why.
 """
@@ -9,12 +9,13 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from pipeline import archiving, horizon
+from pipeline import archiving, horizon, rolling
 from pipeline.errors import PipelineError
 from pipeline.files import NoStore
 from pipeline.models import Run
@@ -33,6 +34,7 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True)
         archive = _verb(verbs, "archive", "write what has happened since the last run, up to now")
         archive.add_argument("--to", metavar="URL", help="a folder or an object store (ARCHIVE_URL)")
+        _verb(verbs, "rollup", "reckon hours and days of what was archived since the last time")
         runs = _verb(verbs, "runs", "the last runs, and the horizon")
         runs.add_argument("--last", type=int, default=LISTED, metavar="N", help=f"so many ({LISTED})")
         _verb(verbs, "release", "let history be dropped without waiting for the archive, until the next run")
@@ -61,6 +63,12 @@ class Command(BaseCommand):
             "runs": [run_document(run) for run in done.runs],
         }
         return document, [f"{done.rows:,} rows in {done.files:,} files, {done.bytes:,} bytes, to {url}"]
+
+    def _rollup(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS) as spark:
+            done = rolling.roll_up(spark, actor=ACTOR)
+        words = f"{done.buckets:,} buckets of {done.days:,} days, from {done.archive_runs:,} runs of the archive"
+        return asdict(done), [words]
 
     def _tell(self, run: Run) -> None:
         done = run.parts_done / max(1, len(run.parts))
@@ -97,6 +105,7 @@ def run_document(run: Run) -> dict[str, Any]:
     """A run for programs."""
     return {
         "id": run.pk,
+        "kind": run.kind,
         "state": run.state,
         "url": run.url,
         "low": run.low,
@@ -116,7 +125,7 @@ def run_document(run: Run) -> dict[str, Any]:
 
 def _line(run: Run) -> str:
     opened = f"{run.opened_at:%Y-%m-%d %H:%M:%S} UTC"
-    what = f"run {run.pk}: {run.state}, {run.rows:,} rows, {run.bytes:,} bytes, opened {opened}"
+    what = f"{run.kind} {run.pk}: {run.state}, {run.rows:,} rows, {run.bytes:,} bytes, opened {opened}"
     return f"{what}. {run.error}" if run.error else what
 
 

@@ -1,0 +1,122 @@
+"""Hours and days of every queue, of every tenant, and of all queues together, from what the archive has of them.
+
+Quantiles come from KLL sketches, which merge: an hour's are made of rows, a day's and a tenant's of hours' and queues'.
+A quantile's rank is off by less than `RANK_ERROR` in 99 of 100 cases: what is called p95 lies between p93.7 and p96.3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+SKETCH_K = 200
+RANK_ERROR = 0.0133
+"""Of a sketch of this size, as the sketch says of itself."""
+
+HOUR, DAY = 3_600, 86_400
+QUANTILES = (0.5, 0.95, 0.99)
+COUNTS = ("acked", "purged", "expired", "delivered", "retried", "dead_lettered")
+
+
+def rollups(settled: DataFrame, failures: DataFrame, dead_letters: DataFrame) -> DataFrame:
+    """One row for each scope, length and beginning of a bucket, as `pipeline.models.Rollup` has them."""
+    from pyspark.sql import functions as f
+
+    endings = _of_settled(settled).unionByName(_of_failures(failures)).unionByName(_of_deaths(dead_letters))
+    hours = endings.groupBy("queue_id", "tenant_id", f.date_trunc("hour", "at").alias("hour_at")).agg(
+        *[f.sum(name).alias(name) for name in COUNTS],
+        *[f.count(f"{what}_ms").alias(f"{what}s") for what in ("wait", "work")],
+        *[f.kll_sketch_agg_bigint(f"{what}_ms", SKETCH_K).alias(f"{what}_sketch") for what in ("wait", "work")],
+    )
+    placed = hours.withColumn("place", f.explode(_places())).select("place.*", "*").where("scope is not null")
+    return (
+        placed.groupBy("scope", "seconds", "bucket_at")
+        .agg(
+            *[f.sum(name).cast("long").alias(name) for name in (*COUNTS, "waits", "works")],
+            *[f.kll_merge_agg_bigint(f"{what}_sketch").alias(f"{what}_sketch") for what in ("wait", "work")],
+        )
+        .select("scope", "seconds", "bucket_at", *COUNTS, *_quantiles("wait"), *_quantiles("work"))
+    )
+
+
+def sent(settled: DataFrame) -> DataFrame:
+    """How many of these messages were sent in each hour, by scope. Each message is settled once, at its very end."""
+    from pyspark.sql import functions as f
+
+    hours = (
+        settled.where("sent_at is not null")
+        .groupBy("queue_id", "tenant_id", f.date_trunc("hour", "sent_at").alias("bucket_at"))
+        .count()
+    )
+    scopes = f.explode(f.array("queue_id", -f.col("tenant_id"), f.lit(0))).alias("scope")
+    placed = hours.select(scopes, "bucket_at", "count").where("scope is not null")
+    return placed.groupBy("scope", "bucket_at").agg(f.sum("count").alias("messages"))
+
+
+def _of_settled(settled: DataFrame) -> DataFrame:
+    """A wait is from sending to delivery, of what was acknowledged at its first; delays asked for are in it."""
+    from pyspark.sql import functions as f
+
+    took = f.unix_millis("settled_at") - f.unix_millis("sent_at") - f.col("work_ms")
+    first = (f.col("outcome") == "acked") & (f.col("receive_count") == 1)
+    return settled.select(
+        "queue_id",
+        "tenant_id",
+        f.col("settled_at").alias("at"),
+        *[(f.col("outcome") == name).cast("long").alias(name) for name in ("acked", "purged", "expired")],
+        f.coalesce("receive_count", f.lit(0)).cast("long").alias("delivered"),
+        f.lit(0).cast("long").alias("retried"),
+        f.lit(0).cast("long").alias("dead_lettered"),
+        f.when(first, f.greatest(f.lit(0), took)).cast("long").alias("wait_ms"),
+        f.when(f.col("outcome") == "acked", f.col("work_ms")).cast("long").alias("work_ms"),
+    )
+
+
+def _of_failures(failures: DataFrame) -> DataFrame:
+    return _counted(failures.where("not died"), "failed_at", "retried")
+
+
+def _of_deaths(dead_letters: DataFrame) -> DataFrame:
+    return _counted(dead_letters, "died_at", "dead_lettered")
+
+
+def _counted(rows: DataFrame, at: str, name: str) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return rows.select(
+        "queue_id",
+        "tenant_id",
+        f.col(at).alias("at"),
+        *[f.lit(int(count == name)).cast("long").alias(count) for count in COUNTS],
+        *[f.lit(None).cast("long").alias(f"{what}_ms") for what in ("wait", "work")],
+    )
+
+
+def _quantiles(what: str) -> list[Column]:
+    from pyspark.sql import functions as f
+
+    found = f.kll_sketch_get_quantile_bigint(f"{what}_sketch", f.array(*[f.lit(share) for share in QUANTILES]))
+    known = f.when(f.col(f"{what}s") > 0, found)
+    return [
+        f.col(f"{what}s"),
+        *[known[place].alias(f"{what}_p{round(share * 100)}_ms") for place, share in enumerate(QUANTILES)],
+    ]
+
+
+def _places() -> Column:
+    """Where an hour of a queue counts: in its hour and its day, for the queue, its tenant and all."""
+    from pyspark.sql import functions as f
+
+    return f.array(
+        *[
+            f.struct(
+                scope.cast("int").alias("scope"),
+                f.lit(seconds).alias("seconds"),
+                f.date_trunc(unit, "hour_at").alias("bucket_at"),
+            )
+            for scope in (f.col("queue_id"), -f.col("tenant_id"), f.lit(0))
+            for seconds, unit in ((HOUR, "hour"), (DAY, "day"))
+        ]
+    )
