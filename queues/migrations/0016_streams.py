@@ -4,7 +4,7 @@ The log of each stream is a table of its own, divided by time, so that retention
 `queues/sql/create_stream.sql` and `ensure_stream_segments.sql`. Positions come from a sequence for each partition.
 """
 
-from django.db import migrations
+from django.db import migrations, models
 
 STREAMS = """
 create table signalbox.stream (
@@ -151,4 +151,83 @@ drop table signalbox.stream;
 
 class Migration(migrations.Migration):
     dependencies = [("queues", "0015_exchanges")]
-    operations = [migrations.RunSQL(STREAMS + GROUPS + HISTORY, BACK)]
+    operations = [
+        migrations.RunSQL(STREAMS + GROUPS + HISTORY, BACK),
+        migrations.CreateModel(
+            name="ConsumerGroup",
+            fields=[
+                ("group_id", models.AutoField(primary_key=True, serialize=False)),
+                ("name", models.TextField()),
+                ("created_at", models.DateTimeField()),
+                ("queue_window", models.IntegerField(null=True)),
+            ],
+            options={
+                "db_table": "consumer_group",
+                "managed": False,
+            },
+        ),
+        migrations.CreateModel(
+            name="GroupMember",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "group_id", "member", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("member", models.TextField()),
+                ("lease_seconds", models.FloatField()),
+                ("lease_until", models.DateTimeField()),
+                ("joined_at", models.DateTimeField()),
+            ],
+            options={
+                "db_table": "group_member",
+                "managed": False,
+            },
+        ),
+        migrations.CreateModel(
+            name="Stream",
+            fields=[
+                ("stream_id", models.AutoField(primary_key=True, serialize=False)),
+                ("name", models.TextField(unique=True)),
+                ("partitions", models.SmallIntegerField()),
+                ("retention_seconds", models.FloatField()),
+                ("max_payload_bytes", models.IntegerField()),
+                ("closed", models.BooleanField()),
+                ("alert_group_lag_seconds", models.FloatField()),
+                ("created_at", models.DateTimeField()),
+            ],
+            options={
+                "db_table": "stream",
+                "managed": False,
+            },
+        ),
+        migrations.CreateModel(
+            name="StreamMessage",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "stream_id",
+                        "partition",
+                        "position",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("partition", models.SmallIntegerField()),
+                ("position", models.BigIntegerField()),
+                ("payload", models.JSONField()),
+                ("attributes", models.JSONField(null=True)),
+                ("key", models.TextField(null=True)),
+                ("trace_id", models.TextField(null=True)),
+                ("appended_at", models.DateTimeField()),
+            ],
+            options={
+                "db_table": "stream_message",
+                "managed": False,
+            },
+        ),
+    ]
