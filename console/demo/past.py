@@ -1,8 +1,6 @@
-"""Two weeks that never were, so that the charts of a demo that begins now have something to show. Demo data,
-all of it.
+"""Two weeks that never were, so that the charts of a demo that begins now have something to show. All of it is made up.
 
-Queues that somebody works on get the traffic that they are about to have, with nights, some noise and,
-every third day,
+Queues that somebody works on get the traffic that they are about to have, with nights, some noise and, every third day,
 an afternoon on which their consumers were slow. The numbers of tenants and of all queues are the sums.
 """
 
@@ -79,11 +77,11 @@ cross join lateral (
 ) r
 cross join lateral (
   select r.rate * %(step)s as sent, r.rate * %(step)s * (1 - r.slow * 0.4 + random() * 0.02) as done,
-    r.rate * (2 + 3 * random() + 900 * r.slow) as ready, r.rate * 3 as leased,
-    r.rate * (4 + 4 * random()) as scheduled,
+    r.rate * (0.3 * random() + 900 * r.slow) as ready, r.rate * 0.4 as leased,
+    r.rate * 0.4 * random() as scheduled,
     (r.rate * %(step)s * (0.01 + 0.15 * r.slow))::bigint as failed,
     case when t.is_bad and t.hour between 15 and 20 then round(d.rate * 12) else 0 end as dead,
-    1 + 2 * random() + 700 * r.slow as age, r.slow, 1 - r.slow as calm
+    0.2 + 0.5 * random() + 700 * r.slow as age, r.slow, 1 - r.slow as calm
 ) n
 """
 
