@@ -69,6 +69,7 @@ _READ: dict[str, Callable[[str], Q]] = {
     "row": lambda text: Q(position=whole_number(text)),
     "tenant": lambda text: Q(details__contains={"tenant": text}),
     "person": lambda text: Q(details__contains={"person": text}),
+    "key": lambda text: Q(details__contains={"key": text}),
     **{noun: _numbered(noun) for noun in NUMBERED},
 }
 
@@ -82,6 +83,7 @@ _HELP: dict[str, str] = {
     "row": "Its place in the chain, as manage.py audit verify says it.",
     "tenant": "The tenant whose quotas were changed.",
     "person": "The person whose role was changed.",
+    "key": "The API key that was made or revoked; what it did has actor:key:NAME.",
     **{noun: f"The {noun} of this number." for noun in NUMBERED},
 }
 

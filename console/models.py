@@ -1,9 +1,10 @@
-"""The anchor of the console's permissions, which has no table, and the API keys, whose table is told of elsewhere."""
+"""The anchor of the console's permissions, which has no table, and models that are told of elsewhere."""
 
 from __future__ import annotations
 
 from django.db import models
 
+from console.api.idempotent_requests import IdempotentRequest as IdempotentRequest
 from console.api_keys.models import ApiKey as ApiKey
 from console.roles import PERMISSIONS
 

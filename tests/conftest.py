@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 
 from queues.embedded import EmbeddedPostgres
+from tests.patience import LIMITS_OF_PAGES, PATIENCE_MILLISECONDS
 
 pytest_plugins = ["tests.engine"]
 
@@ -34,22 +35,6 @@ settings.register_profile(
     "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("patient")
-
-
-PATIENCE_MILLISECONDS = 120_000
-LIMITS_OF_PAGES = (
-    "dlq.counting.COUNT_MILLISECONDS",
-    "dlq.outcomes.COUNT_MILLISECONDS",
-    "dlq.trash.COUNT_MILLISECONDS",
-    "dlq.browse.dead_letter_list.LIST_MILLISECONDS",
-    "dlq.browse.message_list.LIST_MILLISECONDS",
-    "dlq.comparing.LIST_MILLISECONDS",
-    "dlq.radius.LIST_MILLISECONDS",
-    "dlq.clusters.listing.LIST_CLUSTERS_MILLISECONDS",
-    "dlq.suggesting.MILLISECONDS",
-    "console.causes.LIST_MILLISECONDS",
-    "console.message_story.SEARCH_MILLISECONDS",
-)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -34,7 +34,7 @@ OPEN_TO_ALL = frozenset({f"{PREFIX}openapi.json"})
 OF_THE_CONSOLE = frozenset({f"{PREFIX}docs"})
 HEADERS_OF_ALL = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
-_resolver = URLResolver(RegexPattern(f"^{PREFIX}"), list(api.urls[0]))
+_resolver = URLResolver(RegexPattern(f"^{PREFIX}"), [one for one in api.urls[0] if one.name != "api-root"])
 
 
 def is_for(path: str) -> bool:

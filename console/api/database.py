@@ -63,11 +63,13 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 async def close() -> None:
-    """Let go of every connection: the process is about to end."""
+    """Let go of every connection: the process is about to end. A later call would begin anew."""
     if pool.cache_info().currsize:
         await pool().close()
     if _threads.cache_info().currsize:
         _threads().shutdown(wait=False)
+    for made in (client, pool, _threads):
+        made.cache_clear()
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Path, Router
 
-from console.api import database, deliveries, sending, settling
+from console.api import database, deliveries, idempotency, sending, settling
 from console.api.answers import answer, moment, nothing
 from console.api.authentication import ApiKey
 from console.api.deliveries import own_handle, own_handles
@@ -34,6 +34,7 @@ from console.api.wire.settling import (
     Settlements,
     SettlementsAndMessages,
 )
+from signalbox import AsyncClient
 
 MESSAGES = "/queues/{segment:queue}/messages"
 DELIVERY = MESSAGES + "/{segment:receipt_handle}"
@@ -46,15 +47,22 @@ router = Router(tags=["messages"])
 async def send(request: Any, queue: Path[str], message: NewMessage) -> HttpResponse:
     """Send one message."""
     await reached_queue(request.auth, queue)
-    message_id = await database.client().send(queue, message.body, **sending.options(message))
-    return answer(202, sending.sent(message_id))
+
+    async def effect(client: AsyncClient) -> HttpResponse:
+        return answer(202, sending.sent(await client.send(queue, message.body, **sending.options(message))))
+
+    return await idempotency.once(request, effect)
 
 
 @router.post(MESSAGES + ":batch", auth=ApiKey("send"), response={200: BatchResults})
 async def send_each(request: Any, queue: Path[str], batch: Batch) -> HttpResponse:
     """Send many messages, each for itself: one that is refused keeps none of the others back."""
     await reached_queue(request.auth, queue)
-    return answer(200, {"results": await sending.send_each(database.client(), queue, batch.messages)})
+
+    async def effect(client: AsyncClient) -> HttpResponse:
+        return answer(200, {"results": await sending.send_each(client, queue, batch.messages)})
+
+    return await idempotency.once(request, effect)
 
 
 @router.post(MESSAGES + ":receive", auth=ApiKey("receive"), response={200: ReceivedMessages})

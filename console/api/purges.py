@@ -11,6 +11,7 @@ from console.api import purging
 from console.api.answers import answer
 from console.api.authentication import ApiKey
 from console.api.database import in_thread
+from console.api.idempotency import once_in_thread
 from console.api.job_names import number_of
 from console.api.known_queues import reached_queue
 from console.api.wire.purges import Look, NewPurge, PurgeJob, PurgePlan
@@ -29,7 +30,10 @@ async def plan(request: Any, queue: Path[str], wanted: Look | None = None) -> Ht
 async def purge(request: Any, queue: Path[str], wanted: NewPurge) -> HttpResponse:
     """Remove what a plan showed, and nothing that came later."""
     await reached_queue(request.auth, queue)
-    job = await in_thread(purging.start, request.auth, queue, wanted)
+    return await once_in_thread(request, _started, purging.start, request.auth, queue, wanted)
+
+
+def _started(job: dict[str, Any]) -> HttpResponse:
     return answer(202, job, {"Location": f"/v1/purges/{job['purgeId']}"})
 
 

@@ -11,6 +11,7 @@ from console.api import known_queues, queue_documents, queue_making
 from console.api.answers import answer, nothing
 from console.api.authentication import ApiKey
 from console.api.database import in_thread
+from console.api.idempotency import once_in_thread
 from console.api.known_queues import queue_not_found, reached_queue
 from console.api.wire.queues import Changes, NewQueue, QueueDocument, QueueListing, QueuePage, QueueWithNumbers
 
@@ -22,9 +23,7 @@ router = Router(tags=["queues"])
 @router.post("/queues", auth=ApiKey("configure"), response={201: QueueDocument, 200: QueueDocument})
 async def create_queue(request: Any, wanted: NewQueue) -> HttpResponse:  # type: ignore[valid-type]
     """Make a queue. The same again changes nothing and answers 200; with other settings it is refused."""
-    status, document = await in_thread(queue_making.create, request.auth, wanted)
-    known_queues.forget(document["name"])
-    return answer(status, document)
+    return await once_in_thread(request, lambda made: answer(*made), queue_making.create, request.auth, wanted)
 
 
 @router.get("/queues", auth=ApiKey("read"), response={200: QueuePage})

@@ -12,6 +12,7 @@ from console.api import redriving
 from console.api.answers import answer
 from console.api.authentication import ApiKey
 from console.api.database import in_thread
+from console.api.idempotency import once_in_thread
 from console.api.job_names import number_of
 from console.api.known_queues import reached_queue
 from console.api.wire.redrives import NewRate, NewRedrive, RedriveJob, Redrives
@@ -31,7 +32,10 @@ async def redrive(request: Any, queue: Path[str], wanted: NewRedrive | None = No
     await reached_queue(request.auth, queue)
     if wanted.target_queue is not None:
         await reached_queue(request.auth, wanted.target_queue)
-    job = await in_thread(redriving.start, request.auth, queue, wanted)
+    return await once_in_thread(request, _started, redriving.start, request.auth, queue, wanted)
+
+
+def _started(job: dict[str, Any]) -> HttpResponse:
     return answer(202, job, {"Location": f"/v1/redrives/{job['redriveId']}"})
 
 

@@ -103,8 +103,14 @@ class Doorkeeper:
         asking = self._asking.get(token)
         if asking is None or asking.get_loop() is not asyncio.get_running_loop():
             asking = self._asking[token] = asyncio.create_task(self._ask(token))
-            asking.add_done_callback(lambda _: self._asking.pop(token, None))
+            asking.add_done_callback(lambda done: self._answered(token, done))
         return await asyncio.shield(asking)
+
+    def _answered(self, token: Token, asking: asyncio.Task[Answer | None]) -> None:
+        if self._asking.get(token) is asking:
+            del self._asking[token]
+        if not asking.cancelled():
+            asking.exception()  # whoever waited has it; nobody may have waited to the end
 
     async def _ask(self, token: Token) -> Answer | None:
         asked_at = self._clock()  # what is true by the time the answer comes may have changed on its way
@@ -142,7 +148,9 @@ class Doorkeeper:
         try:
             async with self._connections() as connection:
                 await connection.execute(NOTE_USE, [key_id, NOTE_USE_SECONDS])
-        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+        except PoolClosed:
+            pass  # the process is about to end
+        except (psycopg.Error, PoolTimeout) as error:
             self._uses_noted_at.pop(key_id, None)
             logger.warning("the use of an API key could not be noted: %s", in_brief(error))
 

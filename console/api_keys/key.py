@@ -15,6 +15,7 @@ SCOPES = {
     "configure": "create, change and delete queues",
 }
 ALL = "*"
+ACTOR_PREFIX = "key:"  # no person's name has a colon
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,11 @@ class Key:
         return self.tenant in (None, tenant) and queue_name.startswith(self.prefix)
 
     @property
+    def is_limited(self) -> bool:
+        """Whether there is anything to count."""
+        return self.rate is not None or self.connections is not None
+
+    @property
     def actor(self) -> str:
-        """How the audit names it; no person's name has a colon."""
-        return f"key:{self.name}"
+        """How the audit names it."""
+        return f"{ACTOR_PREFIX}{self.name}"

@@ -53,7 +53,7 @@ class Limits:
     @asynccontextmanager
     async def admitted(self, key: Key) -> AsyncIterator[None]:
         """Hold a place for one request of the key, to its end. Raises `LimitExceeded`; then nothing is used up."""
-        if key.rate is None and key.connections is None:
+        if not key.is_limited:
             yield
             return
         use = self._use_of(key)

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
+from console.api_keys.makers import is_behind
 from console.htmx import render_page
 from console.roles import denial, requires
 from dlq import approvals
@@ -22,10 +23,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     """GET /approvals: every job that waits for a second person, and why this reader may not decide."""
     me = request.user.get_username()
     missing = denial(request.user, "approve")
-    own = "Somebody else has to decide: you asked."
-    waiting = [
-        (job, approvals.effects(job), missing or (own if job.created_by == me else "")) for job in approvals.waiting()
-    ]
+    waiting = [(job, approvals.effects(job), missing or _objection(job, me)) for job in approvals.waiting()]
     context = {"title": "Approvals", "waiting": waiting}
     return render_page(request, "approvals/browse.html", "approvals/_list.html", context)
 
@@ -46,10 +44,15 @@ def refuse(request: HttpRequest, noun: str, job_id: int) -> HttpResponse:
 
 def _decide(request: HttpRequest, noun: str, job_id: int, verb: Callable[..., bool], done: str) -> HttpResponse:
     model: type[Job] | None = approvals.MODELS.get(noun)
-    if model is None or not model._default_manager.filter(pk=job_id).exists():
+    job = None if model is None else model._default_manager.filter(pk=job_id).first()
+    if model is None or job is None:
         raise Http404(f"There is no {noun[:40]} {job_id}.")
+    me = request.user.get_username()
+    if job.created_by != me and (objection := _objection(job, me)):  # what is said to the author, the service says
+        messages.error(request, f"Nothing was changed. {objection}")
+        return redirect("approvals")
     try:
-        decided = verb(model, job_id, actor=request.user.get_username(), reason=request.POST.get("reason", "")[:500])
+        decided = verb(model, job_id, actor=me, reason=request.POST.get("reason", "")[:500])
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("approvals")
@@ -58,3 +61,12 @@ def _decide(request: HttpRequest, noun: str, job_id: int, verb: Callable[..., bo
         return redirect("approvals")
     messages.success(request, f"{noun.capitalize()} {job_id} is {done}.")
     return redirect(noun, job_id)
+
+
+def _objection(job: Job, person: str) -> str:
+    """Why this person is not the second one."""
+    if job.created_by == person:
+        return "Somebody else has to decide: you asked."
+    if is_behind(person, job.created_by, job.created_at):
+        return "Somebody else has to decide: you made the API key that asked."
+    return ""

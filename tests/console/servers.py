@@ -31,7 +31,7 @@ class Server:
 def console_server(dsn: str) -> Iterator[Server]:
     """Started, answering, and stopped at the end."""
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", "console.asgi:application", "--port", str(port)]
+    command = [sys.executable, "-m", "uvicorn", "tests.console.patient_console:application", "--port", str(port)]
     process = subprocess.Popen([*command, "--log-level", "warning"], env=environment_of(dsn))
     try:
         _wait_for(f"http://127.0.0.1:{port}/login", process)

@@ -8,6 +8,7 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
 
+from console.api_keys import keeping
 from dlq import approvals, deletions, plans, redrives
 from dlq.models import Deletion, Redrive
 from dlq.plan_options import Options
@@ -129,3 +130,18 @@ def test_nothing_waits(sign_in: Callable[[str], Browser]) -> None:
         model._default_manager.filter(state="awaiting").update(state="cancelled")
 
     assert "Nothing waits for a second person" in sign_in("viewer").see("/approvals").text
+
+
+def test_whoever_made_the_key_that_asked_may_not_decide(admin: Browser, boss: Browser, graveyard: Graveyard) -> None:
+    """Names of keys are given anew: what counts is who made the one that had the name then."""
+    graveyard.bury(2)
+    made = keeping.create(f"key-of-{graveyard.engine.queue}", "redrive", actor=admin.name).row
+    job = redrives.create(graveyard.filter, newest_id(), actor=f"key:{made.name}", reason="")
+    keeping.revoke(made.pk, actor=admin.name)
+    keeping.create(made.name, "redrive", actor=boss.name)
+
+    assert "you made the API key that asked" in admin.see("/approvals").text
+    refused = admin.submit(f"/approvals/redrive/{job.pk}/approve", reason="fine")
+    assert "Nothing was changed. Somebody else has to decide" in refused.text
+    assert Redrive.objects.get(pk=job.pk).is_awaiting
+    assert f"Redrive {job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console.api_keys import keeping
 from queues import audit, control
 from tests.console.browsers import Browser
 from tests.engine import Engine
@@ -98,3 +99,15 @@ def test_an_action_leads_to_its_plan_and_cluster(viewer: Browser, engine: Engine
     assert "plan_id" not in page.text  # the links say it
     assert "fingerprint" not in page.text
     assert 'options: {"patch": null}' in page.text
+
+
+def test_what_was_done_about_a_key_and_by_it(viewer: Browser, engine: Engine) -> None:
+    name = f"shop-{engine.queue}"
+    made = keeping.create(name, "configure", actor="ana").row
+    control.pause_queue(engine.queue, actor=f"key:{name}", reason="by a program")
+    keeping.revoke(made.pk, actor="ben")
+
+    about = viewer.see("/audit", q=f"key:{name}").rows()
+    assert [row.split("apikey.")[1].split()[0] for row in about] == ["revoke", "create"]
+    (by,) = viewer.see("/audit", q=f"actor:key:{name}").rows()
+    assert "queue.pause" in by

@@ -11,6 +11,7 @@ import pytest
 
 from console.api_keys import keeping
 from tests.console.api.callers import Caller
+from tests.console.api.worlds import World
 from tests.console.servers import Server, console_server
 
 _numbers = itertools.count(1)
@@ -50,3 +51,9 @@ def stranger(api_server: Server) -> Caller:
 def observer(connect: Callable[..., psycopg.Connection[Any]]) -> psycopg.Connection[Any]:
     """A connection that looks at what is in the database."""
     return connect()
+
+
+@pytest.fixture
+def world(caller: Caller, connect: Callable[..., psycopg.Connection[Any]]) -> World:
+    """A queue of a tenant with something of everything."""
+    return World(connect(), caller)

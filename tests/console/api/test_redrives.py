@@ -171,12 +171,14 @@ def test_redrives_are_listed_page_by_page(caller: Caller, dead: Engine) -> None:
     names = [redrive(caller, dead).document["redriveId"] for _ in range(3)]
     address = f"/v1/redrives?queue={dlq_of(dead)}&limit=2"
 
-    first = caller.get(address).document
-    second = caller.get(f"{address}&cursor={first['nextCursor']}").document
+    page = caller.get(address).document
+    assert [one["redriveId"] for one in page["redrives"]] == [names[2], names[1]]
+    rest = []
+    while page["nextCursor"] is not None:  # pages may be short, where others made many redrives
+        page = caller.get(f"{address}&cursor={page['nextCursor']}").document
+        rest += [one["redriveId"] for one in page["redrives"]]
 
-    assert [one["redriveId"] for one in first["redrives"]] == [names[2], names[1]]
-    assert [one["redriveId"] for one in second["redrives"]] == [names[0]]
-    assert second["nextCursor"] is None
+    assert rest == [names[0]]
     assert caller.get(f"/v1/redrives?queue={dead.queue}").document["redrives"] != []
     assert caller.get(f"/v1/redrives?queue={dead.queue}&state=done").document["redrives"] == []
 
@@ -219,6 +221,6 @@ def test_redrives_of_another_tenant_do_not_exist(caller: Caller, make_caller: Ma
 
     assert foreign.get(f"/v1/redrives/{job}").kind == "job-not-found"
     assert foreign.post(f"/v1/redrives/{job}:cancel").kind == "job-not-found"
-    assert foreign.get("/v1/redrives").document == {"redrives": [], "nextCursor": None}
+    assert foreign.get("/v1/redrives").document["redrives"] == []
     assert redrive(foreign, dead).kind == "queue-not-found"
     assert job_of(caller.get(f"/v1/redrives/{job}")).state == "pending"

@@ -1,0 +1,89 @@
+"""A key over the wire: revoked in one process and refused in another, noted when it is used, held to its limits."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from console.api_keys import keeping
+from console.api_keys.models import ApiKey
+from tests.console.api.callers import Caller
+from tests.console.api.worlds import World
+
+MakeCaller = Callable[..., Caller]
+
+
+def _in_the_end(happened: Callable[[], bool]) -> bool:
+    """Looks until it has, for as long as a busy machine may take."""
+    ends_at = time.monotonic() + 90
+    while not happened():
+        if time.monotonic() > ends_at:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def test_a_key_revoked_here_is_refused_there(make_caller: MakeCaller, world: World) -> None:
+    """The server is another process: it learns of it when what it remembers is stale, and that is waited for."""
+    caller = make_caller("read,send")
+    name = ApiKey.objects.get(identifier=caller.key.removeprefix("sbx_").split(".")[0]).name
+    path = f"/v1/queues/{world.queue}/messages"
+    assert caller.post(path, {"body": 1}).status == 202
+
+    found = keeping.find(name)
+    assert found is not None
+    keeping.revoke(found.pk, actor="ana")
+
+    assert _in_the_end(lambda: caller.post(path, {"body": 1}).status == 401)
+
+
+def test_a_use_is_noted(make_caller: MakeCaller, world: World) -> None:
+    caller = make_caller("send")
+    identifier = caller.key.removeprefix("sbx_").split(".")[0]
+
+    caller.post(f"/v1/queues/{world.queue}/messages", {"body": 1})
+
+    assert _in_the_end(lambda: ApiKey.objects.get(identifier=identifier).last_used_at is not None)
+
+
+def test_a_key_that_asks_too_fast_is_told_when_to_come_back(make_caller: MakeCaller, world: World) -> None:
+    caller = make_caller("send", rate=0.001)
+    path = f"/v1/queues/{world.queue}/messages"
+
+    assert caller.post(path, {"body": 1}).status == 202
+    refused = caller.post(path, {"body": 1})
+
+    assert (refused.status, refused.kind) == (429, "rate-exceeded")
+    assert 1 <= int(refused.headers["retry-after"]) <= 1000
+    assert (refused.document["limitName"], refused.document["limit"]) == ("rate", 0.001)
+    assert world.engine.recounted()[0] == 1
+
+
+def test_a_key_has_so_many_requests_under_way_and_gets_the_place_back(make_caller: MakeCaller, world: World) -> None:
+    caller = make_caller("send", connections=1)
+    path = f"/v1/queues/{world.queue}/messages"
+
+    with begun(caller, path):  # its body never comes to an end
+        assert _in_the_end(lambda: caller.post(path, {"body": 1}).status == 429)
+        refused = caller.post(path, {"body": 1})
+        assert (refused.kind, refused.headers["retry-after"]) == ("too-many-connections", "1")
+        assert (refused.document["limit"], refused.document["actual"]) == (1, 1)
+        assert make_caller("send", connections=1).post(path, {"body": 1}).status == 202
+
+    assert _in_the_end(lambda: caller.post(path, {"body": 1}).status == 202)
+
+
+@contextmanager
+def begun(caller: Caller, path: str) -> Iterator[None]:
+    """A request under way, whose sender goes at the end."""
+    place = urlsplit(caller.url)
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {caller.key}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    with socket.create_connection((place.hostname, place.port or 80)) as connection:
+        connection.sendall(head.encode())
+        yield

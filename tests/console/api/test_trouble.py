@@ -1,0 +1,80 @@
+"""What the API says when something is wrong on its own side."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg_pool import PoolTimeout
+
+from console.api import asgi
+from console.api.problems import problem_of
+from tests.console.api.callers import Caller
+from tests.engine import Engine
+from tests.races.sessions import until
+
+
+@pytest.mark.parametrize("error", [psycopg.OperationalError("host 10.0.0.7 is down"), PoolTimeout("10.0.0.7")])
+def test_without_a_database_it_says_when_to_come_back(error: Exception) -> None:
+    response = problem_of(error).response()
+
+    assert (response.status_code, response["Retry-After"]) == (503, "2")
+    assert b"10.0.0.7" not in response.content
+
+
+def test_what_nobody_foresaw_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    async def fail(*_: Any) -> None:
+        raise RuntimeError("the secret is 42")
+
+    monkeypatch.setattr(asgi, "_respond", fail)
+    events: list[dict[str, Any]] = []
+
+    async def send(event: Any) -> None:
+        events.append(event)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    asyncio.run(asgi.application({"method": "GET", "path": "/v1/queues", "headers": []}, receive, send))
+    document = json.loads(events[1]["body"])
+    assert (events[0]["status"], document["type"]) == (500, "/problems/internal-error")
+    assert b"42" not in events[1]["body"]
+    assert "the secret is 42" in caplog.text
+
+
+def test_a_database_that_came_back_is_found_again(
+    caller: Caller, engine: Engine, observer: psycopg.Connection[Any]
+) -> None:
+    path = f"/v1/queues/{engine.queue}/messages"
+    assert caller.post(path, {"body": 1}).status == 202
+    observer.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity"
+        " where application_name = 'signalbox api' and datname = current_database()"
+    )
+    seen: set[int] = set()
+
+    def sent() -> bool:
+        seen.add(caller.post(path, {"body": 2}).status)
+        return 202 in seen
+
+    until(sent, "a send that is accepted")
+    assert seen <= {202, 503}
+
+
+def test_a_server_that_begins_and_ends_tells_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    from console.asgi import application
+
+    given = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+    told: list[str] = []
+
+    async def receive() -> dict[str, Any]:
+        return next(given)
+
+    async def send(event: Any) -> None:
+        told.append(event["type"])
+
+    asyncio.run(application({"type": "lifespan"}, receive, send))
+    assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
