@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from queues import bodies
+from signalbox.payloads import encode
 from tests.console.api.callers import Answer, Caller
 from tests.engine import Engine
 
@@ -251,3 +254,15 @@ def test_a_message_that_nobody_knows_is_not_found(caller: Caller, engine: Engine
     for name in (sent["messageId"], "msg_999999999999999999", "msg_0", "17", "msg_%00"):
         answer = caller.get(f"/v1/queues/{engine.queue}/messages/{name}")
         assert (answer.status, answer.kind) == (404, "message-not-found")
+
+
+def test_a_large_body_that_is_lost_keeps_no_other_message_back(caller: Caller, engine: Engine) -> None:
+    lost = {"pages": [engine.queue + "x" * 1000] * 300}
+    sent = send(caller, engine, lost).document
+    send(caller, engine, "small")
+    bodies.store().delete(hashlib.sha256(encode(lost).encode()).hexdigest())
+
+    assert [message["body"] for message in receive(caller, engine, maxMessages=5)] == ["small"]
+    failed = engine.rows("select error_class from signalbox.failure where message_id = %s", sent["sequence"])
+    assert failed == [("BodyMissing",)]
+    assert engine.counted() == engine.recounted()

@@ -45,6 +45,20 @@ def test_what_nobody_foresaw_shows_nothing_of_itself(monkeypatch: pytest.MonkeyP
     assert "the secret is 42" in caplog.text
 
 
+def test_a_key_that_came_in_clear_is_refused_where_tls_is_asked_for(settings: Any) -> None:
+    settings.HTTPS_ONLY = True
+    events: list[dict[str, Any]] = []
+
+    async def send(event: Any) -> None:
+        events.append(event)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    asyncio.run(asgi.application({"method": "GET", "scheme": "http", "path": "/v1/queues"}, receive, send))
+    assert (events[0]["status"], json.loads(events[1]["body"])["type"]) == (403, "/problems/https-required")
+
+
 def test_a_database_that_came_back_is_found_again(
     caller: Caller, engine: Engine, observer: psycopg.Connection[Any]
 ) -> None:
