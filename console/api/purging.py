@@ -93,6 +93,6 @@ def _seen(key: Key, queue: str, states: list[str] | None) -> Preview:
 
 def _find(key: Key, purge_id: int) -> Purge:
     job = Purge.objects.filter(pk=purge_id).first()
-    if job is None or not reach.reached_names(key, [job.queue_name]):
+    if job is None or not reach.Reach(key).has([job.queue_name]):
         raise Problem("job-not-found", f"There is no purge {NAME}{purge_id}.")
     return job

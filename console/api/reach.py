@@ -51,32 +51,50 @@ def holds_others(key: Key, holder: Queue) -> bool:
     return any(not key.reaches(name, holder.tenant.name) for name in sources_of(holder))
 
 
-def reached_names(key: Key, names: Collection[str]) -> set[str]:
-    """Those of these queues that exist for the key; queues that are gone exist for a key that reaches everything."""
-    if key.tenant is None and not key.prefix:
-        return set(names)
-    return {
-        queue.name
-        for queue in Queue.objects.select_related("tenant").filter(name__in=names)
-        if key.reaches(queue.name, queue.tenant.name)
-        or (queue.is_dead_letter_queue and any(key.reaches(one, queue.tenant.name) for one in sources_of(queue)))
-    }
-
-
-def sees_redrive(key: Key, job: Redrive) -> bool:
-    """Whether everything that the redrive may touch is within the key's reach, by the filter that it is bound to."""
-    if key.tenant is None and not key.prefix:
-        return True
-    named = {*job.source_queues, *([job.target_queue] if job.target_queue else [])}
-    if reached_names(key, named) != named:
-        return False
-    return any(_binds(key, term) for term in _terms(job))
-
-
 def queues_of(job: Redrive) -> set[str]:
     """The queues that a redrive names: of its filter, those that it found, and where it sends to."""
     named = {name for term in _terms(job) for name in term.literals}
     return named | set(job.source_queues) | ({job.target_queue} if job.target_queue else set())
+
+
+class Reach:
+    """What one key reaches, asked for each queue once: for a call that looks at many jobs."""
+
+    def __init__(self, key: Key) -> None:
+        self._key = key
+        self._everything = key.tenant is None and not key.prefix
+        self._reached: dict[str, bool] = {}
+        self._shared: dict[str, bool] = {}
+
+    def has(self, names: Collection[str]) -> bool:
+        """Whether all of these exist for the key; those that are gone do for one that reaches everything."""
+        if self._everything:
+            return True
+        self._learn([name for name in names if name not in self._reached])
+        return all(self._reached[name] for name in names)
+
+    def sees(self, job: Redrive) -> bool:
+        """Whether everything that the redrive may touch is within reach, by the filter that it is bound to."""
+        if self._everything:
+            return True
+        named = [*job.source_queues, *([job.target_queue] if job.target_queue else [])]
+        return self.has(named) and any(self._binds(term) for term in _terms(job))
+
+    def _binds(self, term: Term) -> bool:
+        """Whether all that the term admits died in queues within reach."""
+        if not all(isinstance(value, Literal) for value in term.values) or not self.has(term.literals):
+            return False
+        return not self._key.prefix or not any(self._shared[name] for name in term.literals)
+
+    def _learn(self, names: Collection[str]) -> None:
+        self._reached |= dict.fromkeys(names, False)
+        self._shared |= dict.fromkeys(names, False)
+        for queue in Queue.objects.select_related("tenant").filter(name__in=names) if names else ():
+            tenant = queue.tenant.name
+            sources = sources_of(queue) if queue.is_dead_letter_queue else []
+            within = [self._key.reaches(name, tenant) for name in sources]
+            self._reached[queue.name] = self._key.reaches(queue.name, tenant) or any(within)
+            self._shared[queue.name] = not all(within)
 
 
 def _terms(job: Redrive) -> list[Term]:
@@ -86,14 +104,3 @@ def _terms(job: Redrive) -> list[Term]:
     except FilterError:  # a filter of an earlier version
         return []
     return [term for term in chosen.terms if term.key == "queue" and not term.negated]
-
-
-def _binds(key: Key, term: Term) -> bool:
-    """Whether all that the term admits died in queues that the key reaches."""
-    if not all(isinstance(value, Literal) for value in term.values):
-        return False
-    names = set(term.literals)
-    if reached_names(key, names) != names:
-        return False
-    holders = Queue.objects.select_related("tenant").filter(name__in=names, is_dead_letter_queue=True)
-    return not key.prefix or not any(holds_others(key, holder) for holder in holders)

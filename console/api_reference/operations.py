@@ -80,8 +80,16 @@ def _operation(
         headers=list(_parameters(schemas, described, {"header"})),
         body=[] if schema is None else list(schemas.fields(schema)),
         responses=list(_responses(schemas, described)),
-        example=examples.curl(method.upper(), f"{base}{path}", document, has_body=bool(document)),
+        example=examples.curl(method.upper(), f"{base}{_address(path, described)}", document, has_body=bool(document)),
     )
+
+
+def _address(path: str, described: Mapping[str, Any]) -> str:
+    """The path with the examples of what is in it, where there are some."""
+    for one in described.get("parameters", ()):
+        if one["in"] == "path" and "example" in one:
+            path = path.replace(f"{{{one['name']}}}", str(one["example"]))
+    return path
 
 
 def _parameters(schemas: Schemas, described: Mapping[str, Any], places: Collection[str]) -> Iterator[Field]:

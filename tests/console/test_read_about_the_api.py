@@ -106,14 +106,15 @@ def test_an_example_has_what_is_required() -> None:
 
 def test_headers_are_told_apart_from_the_address() -> None:
     parameters = [
+        {"name": "job", "in": "path", "schema": {"type": "string"}, "example": "redrive_17", "required": True},
         {"name": "limit", "in": "query", "schema": {"type": "integer"}},
         {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}, "description": "Once."},
     ]
-    document = {"paths": {"/v1/x": {"get": {"tags": ["x"], "parameters": parameters, "responses": {}}}}}
+    document = {"paths": {"/v1/x/{job}": {"get": {"tags": ["x"], "parameters": parameters, "responses": {}}}}}
 
-    [section] = operations.sections(document, {("GET", "/v1/x"): "read"}, "http://y")
+    [section] = operations.sections(document, {("GET", "/v1/x/{job}"): "read"}, "http://y")
     [call] = section.operations
 
-    assert [one.name for one in call.parameters] == ["limit"]
+    assert [one.name for one in call.parameters] == ["job", "limit"]
     assert [(one.name, one.text) for one in call.headers] == [("Idempotency-Key", "Once.")]
-    assert (call.scope, call.example) == ("read", 'curl http://y/v1/x \\\n  -H "Authorization: Bearer $KEY"')
+    assert (call.scope, call.example) == ("read", 'curl http://y/v1/x/redrive_17 \\\n  -H "Authorization: Bearer $KEY"')

@@ -224,3 +224,17 @@ def test_redrives_of_another_tenant_do_not_exist(caller: Caller, make_caller: Ma
     assert foreign.get("/v1/redrives").document["redrives"] == []
     assert redrive(foreign, dead).kind == "queue-not-found"
     assert job_of(caller.get(f"/v1/redrives/{job}")).state == "pending"
+
+
+def test_looking_through_many_redrives_asks_for_each_queue_once(
+    commits: None, dead: Engine, django_assert_max_num_queries: Any
+) -> None:
+    everybody = Key(1, "shop", frozenset({ALL}), None, "", None, None)
+    within = Key(2, "shop", frozenset({ALL}), "default", dead.queue, None, None)
+    for _ in range(5):
+        redriving.start(everybody, dlq_of(dead), NewRedrive())
+
+    with django_assert_max_num_queries(8):
+        page = redriving.browse(within, None, None, 5, None)
+
+    assert len(page["redrives"]) == 5
