@@ -39,6 +39,11 @@ class Sender:
     """
 
     def __init__(self, client: Client, *, delay: float = 0.001, batch: int = 100, capacity: int = 10_000) -> None:
+        if not isinstance(client, Client):
+            raise InvalidArgument(
+                f"client must be a Client in the database, not {type(client).__name__}: over HTTP use send_each",
+                field="client",
+            )
         if not client._connections.commits_each_call:
             raise InvalidArgument("client must commit each call: give it a DSN or a pool", field="client")
         if not 1 <= batch <= capacity:

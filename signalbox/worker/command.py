@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -95,6 +96,8 @@ def work(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     except InvalidArgument as error:
         parser.error(str(error))
     log_to_standard_error(given.log_format, given.log_level.upper())
+    if given.log_level.upper() != "DEBUG":
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
     try:
         run(workers_of(address.url, {**vars(given), "api_key": address.api_key}))
     except (SignalboxError, ImportError) as error:

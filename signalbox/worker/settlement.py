@@ -167,5 +167,5 @@ async def _ask(what: str, call: Callable[[], Awaitable[T]]) -> T | None:
     try:
         return await persist(what, call)
     except SignalboxError:
-        logger.exception("Could not %s: the database refused", what)
+        logger.exception("Could not %s: it was refused", what)
         return None

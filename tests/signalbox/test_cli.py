@@ -94,6 +94,17 @@ class TestReceiving:
         assert client.receive(queue)[0].state == [1]
 
 
+class TestOutcomes:
+    def test_where_a_message_stands_and_how_it_ended(self, signalbox, queue, client):
+        message_id = client.send(queue, 1)
+        assert signalbox("outcome", message_id)[:2] == (0, [f"pending\t{queue}\t-"])
+        assert signalbox("outcome", message_id, "--wait", 0)[:2] == (3, [f"pending\t{queue}\t-"])
+        client.ack(client.receive(queue)[0], result=[1])
+        status, (line,), _ = signalbox("outcome", message_id, "--wait", 100, "--json")
+        assert (status, json.loads(line)["outcome"], json.loads(line)["result"]) == (0, "acked", [1])
+        assert signalbox("outcome", 10**12)[0] == 3
+
+
 class TestQueues:
     def test_made_and_configured(self, signalbox, queue, client):
         name = f"{queue}-cli"

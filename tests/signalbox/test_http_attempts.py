@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
-from signalbox import InvalidArgument, QueueNotFound, QuotaExceeded, SignalboxError
-from signalbox.http import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
+from signalbox import InvalidArgument, QueueNotFound, QuotaExceeded, Sender, SignalboxError
+from signalbox.http import (
+    AsyncHttpClient,
+    Forbidden,
+    HttpClient,
+    OutcomeUnknown,
+    RateLimited,
+    ServerUnavailable,
+    Unauthorized,
+)
 from signalbox.pauses import Backoff
 from tests.signalbox.flavours import client_of
 
@@ -327,8 +337,6 @@ class TestTheClient:
         ],
     )
     def test_what_it_cannot_work_with_is_named(self, client_over, options, field):
-        from signalbox.http import HttpClient
-
         with pytest.raises(InvalidArgument) as caught:
             HttpClient(**{"url": "https://example.test", **options})
         assert caught.value.field == field
@@ -344,3 +352,29 @@ def test_a_forked_child_has_connections_of_its_own():
             os._exit(0 if client._connections.open() is not pool and client.send("orders", 2) == 7 else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert client._connections.open() is pool
+
+
+def test_a_client_outlives_its_event_loop():
+    script = Script(SENT)
+    client = AsyncHttpClient("https://example.test", "k", transport=httpx.MockTransport(script))
+    for number in range(2):
+        assert asyncio.run(client.send("orders", number)) == 7
+    asyncio.run(client.close())
+    assert len(script.requests) == 2
+
+
+def test_threads_share_a_client():
+    transport = httpx.MockTransport(Script(SENT))
+    with (
+        client_of("http", "https://example.test", "k", transport=transport) as client,
+        ThreadPoolExecutor(8) as threads,
+    ):
+        assert list(threads.map(lambda number: client.send("orders", number), range(40))) == [7] * 40
+
+
+def test_a_sender_is_for_the_database():
+    with (
+        client_of("http", "https://example.test", transport=httpx.MockTransport(Script(SENT))) as client,
+        pytest.raises(InvalidArgument, match="send_each"),
+    ):
+        Sender(client)

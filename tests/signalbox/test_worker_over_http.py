@@ -36,6 +36,43 @@ def test_a_message_that_comes_later_is_found(client, queue, notes, start_worker,
     eventually(lambda: held(queue) == 0)
 
 
+def test_a_worker_that_hardly_polls_waits_at_the_server(client, queue, notes, start_worker):
+    worker = start_worker(queue, "record", poll_interval=3600)
+    eventually(worker.children)
+    for times in (1, 2):
+        client.send(queue, notes.payload())
+        eventually(lambda: len(notes.said("ran")) == times)  # noqa: B023 - it is called here
+    assert "HTTP Request" not in worker.log.read_text()
+
+
+def test_one_process_runs_all_handlers_of_a_module(client, notes, api_address, tmp_path, held):
+    url, key = api_address
+    with worker_starter(tmp_path, DATABASE_URL="", SIGNALBOX_URL=url, SIGNALBOX_API_KEY=key) as start:
+        for queue in ("decorated-orders", "decorated-mail"):
+            client.create_queue(queue)
+            client.send(queue, notes.payload())
+        for queue in ("decorated-records", "decorated-letters"):
+            client.create_queue(queue)
+        start(app="tests.signalbox.decorated")
+        eventually(lambda: not held("decorated-orders") and not held("decorated-mail"))
+    assert sorted(line[0] for line in notes.lines) == ["posted", "shipped"]
+
+
+def test_where_no_long_poll_is_left_it_looks_now_and_then(client, notes, start_worker, held, connection):
+    queue = "few-polls-orders"
+    client.create_queue(queue, tenant="few-polls")
+    connection.execute("update signalbox.tenant set max_long_polls = 1 where name = 'few-polls'")
+    connection.commit()
+    workers = [start_worker(queue, "wait_async", concurrency=2) for _ in range(2)]
+    for worker in workers:
+        eventually(worker.children)
+    client.send_batch(queue, [notes.payload()] * 4)
+    began = eventually(lambda: len(notes.said("began")) == 4 and notes.said("began"))
+    assert len({line[3] for line in began}) == 2
+    notes.open_gate()
+    eventually(lambda: held(queue) == 0)
+
+
 def test_results_and_states_are_kept(client, queue, notes, start_worker):
     message_id = client.send(queue, notes.payload(steps=3))
     start_worker(queue, "go_step_by_step", keep_results=True)

@@ -90,6 +90,7 @@ ROWS: dict[Route, Row] = {
     ("POST", f"{_MESSAGES}:receive"): Row(200, document=lambda world: {"maxMessages": 1}),
     ("GET", _MESSAGES): Row(200),
     ("GET", f"{_MESSAGES}/{{}}"): Row(200, places=lambda world: [world.queue, world.message]),
+    ("GET", "/v1/messages/{}"): Row(200, places=lambda world: [world.message]),
     ("POST", f"{_MESSAGES}/{{}}:ack"): Row(204, places=_handle),
     ("POST", f"{_MESSAGES}/{{}}:nack"): Row(204, places=_handle, document=lambda world: {"reason": "no"}),
     ("POST", f"{_MESSAGES}/{{}}:change-visibility"): Row(
