@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from dlq import redrives
-from dlq.filters import parse
 from dlq.selecting import newest_id
 from tests.celery_broker.conftest import Shop, wait_until
 
@@ -26,9 +25,7 @@ def test_a_poisonous_task_is_buried_redriven_and_runs(shop: Shop, commits: None)
     assert len(shop.begun()) == 2
 
     shop.open_gate("poison")
-    redrive = redrives.create(
-        parse(f"queue:{shop.queue} attr.task:shop.die"), newest_id(), actor="ann", reason="mended"
-    )
+    redrive = redrives.create(f"queue:{shop.queue} attr.task:shop.die", newest_id(), actor="ann", reason="mended")
     redrives.run_in_foreground(redrive.pk)
     shop.wait_done(1)
     shop.wait_settled()
