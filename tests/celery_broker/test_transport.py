@@ -1,4 +1,4 @@
-"""The transport by itself: what a channel does with messages, and what a fork, an option and a foreign payload lead to."""
+"""The transport by itself: what a channel does with messages, and what forks, options and foreign payloads lead to."""
 
 from __future__ import annotations
 
@@ -279,8 +279,8 @@ def test_an_installed_package_needs_no_import(tmp_path: Path) -> None:
     (information / "entry_points.txt").write_text(
         "[kombu.serializers]\nsignalbox = signalbox.celery_scheme:serializer\n"
     )
-    asking = "from kombu import Connection\nprint(Connection('signalbox://nowhere/db').transport_cls)\n"
-    asking += "print(Connection('signalbox://nowhere/db').get_transport_cls().__module__)\n"
+    asking = "from celery import Celery\nconnection = Celery(broker='signalbox://nowhere/db').connection_for_write()\n"
+    asking += "print(connection.transport_cls, connection.get_transport_cls().__module__)\n"
 
     result = subprocess.run(
         [sys.executable, "-c", asking],
