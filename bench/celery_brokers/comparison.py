@@ -42,7 +42,7 @@ class Broker:
     scheme: str
 
     def url(self, address: str) -> str:
-        return self.scheme + address.partition("://")[2]
+        return "pgmq://" if self is PGMQ else self.scheme + address.partition("://")[2]
 
     def options(self, address: str) -> dict[str, Any]:
         if self is PGMQ:
