@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 from bench.comparison import Arena
 from bench.peers.installing import CannotInstall
@@ -46,7 +47,8 @@ class Broker:
 
     def options(self, address: str) -> dict[str, Any]:
         if self is PGMQ:
-            return {"conn_string": address, "init_extension": False, "pool_size": 2}
+            words = make_conninfo(address, password="none")  # it reads no socket's folder in a URL
+            return {"conn_string": words, "init_extension": False, "pool_size": 2}
         return {}
 
 

@@ -16,8 +16,8 @@ from kombu import Connection, Exchange, Queue
 
 import signalbox.celery_broker  # noqa: F401 - a checkout has no entry points
 from signalbox import Client, InvalidArgument
-from signalbox.celery_broker.channel import engine_name
 from signalbox.celery_broker.envelopes import packed, unpacked
+from signalbox.celery_broker.names import engine_name
 from tests.celery_broker.conftest import PROJECT, broker_url, wait_until
 
 pytestmark = pytest.mark.timeout(300)

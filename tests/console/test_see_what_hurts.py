@@ -105,7 +105,7 @@ def test_the_consoles_own_queues_show_when_asked_for_or_in_trouble(viewer: Brows
     assert [text.split()[1] for text in viewer.see("/", q=engine.queue).rows()] == [engine.queue]
     assert own in viewer.see("/", q=f"{engine.queue} is:system").rows()[0]
     assert own in viewer.see("/", q=f"{engine.queue} tenant:system").rows()[0]
-    control.pause(own, actor="ann", reason="")
+    control.pause_queue(own, actor="ann", reason="")
     assert len(viewer.see("/", q=engine.queue).rows()) == 2
 
 
