@@ -206,16 +206,15 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
 
     def basic_reject(self, delivery_tag: str, requeue: bool = False) -> None:
         """Refused: for good, and then a dead letter, or for now, and then a failure, retried until it is too many."""
+        failure = getattr(self.qos.get_if_held(delivery_tag), "failure", None)
         name = self.leases.name_of(delivery_tag)
         self.qos.reject(delivery_tag)
         if requeue:
-            self.leases.fail(
-                delivery_tag, error_class="Requeued", error=f"{name} was given back: its worker could not finish it."
-            )
+            generic = {"error_class": "Requeued", "error": f"{name} was given back: its worker could not finish it."}
+            self.leases.fail(delivery_tag, **(failure or generic))
         else:
-            self.leases.fail(
-                delivery_tag, reason="rejected", error_class="Rejected", error=f"{name} was refused by its worker."
-            )
+            generic = {"error_class": "Rejected", "error": f"{name} was refused by its worker."}
+            self.leases.fail(delivery_tag, reason="rejected", **(failure or generic))
         self.transport.bell.ring()
 
     def basic_recover(self, requeue: bool = False) -> None:

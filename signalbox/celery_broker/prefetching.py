@@ -26,6 +26,10 @@ class QoS(virtual.QoS):  # type: ignore[misc]
         """How many are."""
         return len(self._delivered) - len(self._dirty)
 
+    def get_if_held(self, delivery_tag: str) -> Any:
+        """The message of this tag, or None."""
+        return self._delivered.get(delivery_tag)
+
     def leave(self) -> dict[str, Any]:
         """What is still held, and no longer by this channel."""
         self._flush()

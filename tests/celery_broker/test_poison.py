@@ -31,3 +31,19 @@ def test_a_poisonous_task_is_buried_redriven_and_runs(shop: Shop, commits: None)
     shop.wait_settled()
 
     assert (shop.done(), shop.dead()) == (["poison"], [])
+
+
+def test_a_task_that_raises_is_buried_with_its_exception(shop: Shop) -> None:
+    shop.conf = {
+        "task_acks_on_failure_or_timeout": False,
+        "task_annotations": {"*": {"Request": "signalbox.celery_broker.requests:Request"}},
+    }
+    shop.start_worker()
+    shop.send("fail", "this")
+    wait_until(shop.dead, shop.logs)
+
+    [(attributes, reason, error_class, error, _, _)] = shop.dead()
+    assert (attributes["task"], reason) == ("shop.fail", "rejected")
+    assert (error_class, error) == ("ValueError", "this is wrong")
+    [(details,)] = shop.rows("select details from signalbox.dead_letter where source_queue = %s", shop.queue)
+    assert "in fail" in details
