@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from bench.celery_brokers.comparison import measure_brokers
 from bench.comparison import Arena, compare
 from bench.exporter import measure_exporter
 from bench.fairness import measure_fairness
@@ -54,10 +55,11 @@ def main() -> None:
         graves = measure_graves(connection, server, options.scale, say) if options.dead_letters else []
         exporter = measure_exporter(connection, server, options.scale, say) if options.exporter else []
         http = measure_http(server, arena, options.scale, options.rounds, say) if options.http else None
+        brokers = measure_brokers(arena, options.scale, options.rounds, say) if options.celery else {}
         version = server_version(connection.info.server_version)
         report = Report(
             *(sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves),
-            *(exporter, http),
+            *(exporter, http, brokers),
         )
     print(report.text())
     if options.json:
@@ -83,6 +85,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--exporter", action="store_true", help="also time scrapes and readings at up to 10,000 queues")
     parser.add_argument("--http", action="store_true", help="also ask over HTTP, beside a bare endpoint, and wait")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
+    parser.add_argument(
+        "--celery", action="store_true", help="also run Celery over this and kombu's pgmq and sqla, fetched from PyPI"
+    )
     parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
     parser.add_argument("--pgmq", action="store_true", help="compare pgmq too, whose SQL is fetched from PyPI")
     parser.add_argument("--peers", action="store_true", help="also run other queues, installed from PyPI and npm")

@@ -20,11 +20,12 @@ class CannotInstall(RuntimeError):  # noqa: N818 - what happened
 
 def install(connection: psycopg.Connection) -> None:
     """Make its schema and a queue in this database. Raises CannotInstall."""
-    connection.execute(_sql())
+    connection.execute(sql())
     connection.execute(PGMQ.sql("schema"))
 
 
-def _sql() -> str:
+def sql() -> str:
+    """Its schema and functions, fetched from PyPI."""
     with TemporaryDirectory(prefix="signalbox-pgmq-") as folder:
         download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
         process = subprocess.run([*download, f"pgmq=={VERSION}"], capture_output=True, text=True)

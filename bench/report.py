@@ -6,6 +6,7 @@ import platform
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from bench.celery_brokers.comparison import BrokerResults, broker_lines, broker_measurements
 from bench.comparison import Results, Sample
 from bench.exporter import ExporterTime, exporter_lines
 from bench.fairness import Waits
@@ -40,6 +41,7 @@ class Report:
     graves: list[PageTime]
     exporter: list[ExporterTime]
     http: HttpResults | None
+    brokers: BrokerResults
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -61,6 +63,8 @@ class Report:
             yield from ("", *redrive_lines(self.redrives))
         if self.graves:
             yield from ("", *graves_lines(self.graves))
+        if self.brokers:
+            yield from ("", *broker_lines(self.brokers))
         if self.exporter:
             yield from ("", *exporter_lines(self.exporter))
         if self.http:
@@ -80,6 +84,7 @@ class Report:
             "dead_letters": [asdict(page) for page in self.graves],
             "exporter": [asdict(times) for times in self.exporter],
             "http": http_measurements(self.http) if self.http else None,
+            "celery": list(broker_measurements(self.brokers)),
         }
         return json.dumps(document, indent=2)
 

@@ -1,8 +1,8 @@
 """Tells kombu of the scheme `signalbox://` when this is imported.
 
-Kombu has no entry point for transports, only a table of names. It does load the entry points of serializers when it is
-imported itself, and so ours is listed as one: it is plain JSON by another name, and loading it enters the scheme. An
-application that runs from a checkout, where there are no entry points, imports `signalbox.celery_broker` instead.
+Kombu has no entry point for transports, only a table of names. It does load the entry points of serializers, before any
+application of Celery's connects, and so ours is listed as one: it is plain JSON by another name, and loading it enters
+the scheme. Where there are no entry points (a checkout) `signalbox.celery_broker` is imported instead.
 """
 
 import json

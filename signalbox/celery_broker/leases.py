@@ -97,6 +97,11 @@ class Leases:
         lease = self._held.get(handle)
         return lease is not None and not lease.lost
 
+    def name_of(self, handle: str) -> str:
+        """Of the task, or of the message where it is none."""
+        lease = self._held.get(handle)
+        return lease.name if lease else "The message"
+
     def ack(self, handle: str) -> None:
         """Done. Sent with the next receive, or very soon."""
         with self._lock:

@@ -61,6 +61,11 @@ def refuse(name: str) -> None:
     raise Reject(f"{name} cannot be done", requeue=False)
 
 
+def fail(name: str) -> None:
+    notes().begin(name)
+    raise ValueError(f"{name} is wrong")
+
+
 def die(name: str) -> None:
     """The end of its process, unless the gate is open."""
     notes().begin(name)
@@ -95,6 +100,7 @@ TASKS: dict[Callable[..., Any], dict[str, Any]] = {
     work: {},
     wait: {},
     refuse: {},
+    fail: {},
     die: {},
     stumble: {"bind": True, "autoretry_for": (NotYetError,), "retry_backoff": False, "default_retry_delay": 0.1},
     retry: {"bind": True, "max_retries": 3},

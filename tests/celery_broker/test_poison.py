@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from dlq import redrives
-from dlq.filters import parse
 from dlq.selecting import newest_id
 from tests.celery_broker.conftest import Shop, wait_until
 
@@ -26,11 +25,25 @@ def test_a_poisonous_task_is_buried_redriven_and_runs(shop: Shop, commits: None)
     assert len(shop.begun()) == 2
 
     shop.open_gate("poison")
-    redrive = redrives.create(
-        parse(f"queue:{shop.queue} attr.task:shop.die"), newest_id(), actor="ann", reason="mended"
-    )
+    redrive = redrives.create(f"queue:{shop.queue} attr.task:shop.die", newest_id(), actor="ann", reason="mended")
     redrives.run_in_foreground(redrive.pk)
     shop.wait_done(1)
     shop.wait_settled()
 
     assert (shop.done(), shop.dead()) == (["poison"], [])
+
+
+def test_a_task_that_raises_is_buried_with_its_exception(shop: Shop) -> None:
+    shop.conf = {
+        "task_acks_on_failure_or_timeout": False,
+        "task_annotations": {"*": {"Request": "signalbox.celery_broker.requests:Request"}},
+    }
+    shop.start_worker()
+    shop.send("fail", "this")
+    wait_until(shop.dead, shop.logs)
+
+    [(attributes, reason, error_class, error, _, _)] = shop.dead()
+    assert (attributes["task"], reason) == ("shop.fail", "rejected")
+    assert (error_class, error) == ("ValueError", "this is wrong")
+    [(details,)] = shop.rows("select details from signalbox.dead_letter where source_queue = %s", shop.queue)
+    assert "in fail" in details

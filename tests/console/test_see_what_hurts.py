@@ -98,6 +98,17 @@ def test_dead_letter_queues_show_when_asked_for(viewer: Browser, graveyard: Grav
     assert f"{graveyard.queue}-dlq" in viewer.see("/", q=f"{graveyard.queue} is:dlq").rows()[0]
 
 
+def test_the_consoles_own_queues_show_when_asked_for_or_in_trouble(viewer: Browser, engine: Engine) -> None:
+    own = f"{engine.queue}-own"
+    control.create_queue(own, tenant="system")
+
+    assert [text.split()[1] for text in viewer.see("/", q=engine.queue).rows()] == [engine.queue]
+    assert own in viewer.see("/", q=f"{engine.queue} is:system").rows()[0]
+    assert own in viewer.see("/", q=f"{engine.queue} tenant:system").rows()[0]
+    control.pause_queue(own, actor="ann", reason="")
+    assert len(viewer.see("/", q=engine.queue).rows()) == 2
+
+
 def test_a_mistake_in_the_filter_is_underlined_where_it_stands(viewer: Browser, engine: Engine) -> None:
     page = viewer.see("/", q=f"{engine.queue} helth:breaching")
 

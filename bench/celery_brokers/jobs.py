@@ -1,0 +1,29 @@
+"""The application that every broker serves: a task that does nothing but count itself where the benchmark looks."""
+
+import json
+import mmap
+import os
+import struct
+from pathlib import Path
+
+from celery import Celery
+
+import signalbox.celery_broker  # noqa: F401 - a checkout has no entry points
+
+GIVEN = json.loads(os.environ["BENCH_CELERY"])
+
+app = Celery("bench", broker=GIVEN["broker"])
+app.conf.update(
+    broker_transport_options=GIVEN["options"],
+    broker_connection_retry_on_startup=True,
+    task_ignore_result=True,
+    task_acks_late=GIVEN["acks_late"],
+)
+with Path(GIVEN["count"]).open("r+b") as counter:
+    count = mmap.mmap(counter.fileno(), 8)
+
+
+@app.task(name="bench.nothing")
+def nothing(_number: int) -> None:
+    """One more; a pool of one process counts without a lock."""
+    count[:8] = struct.pack("q", struct.unpack("q", count[:8])[0] + 1)
