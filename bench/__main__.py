@@ -19,6 +19,7 @@ from bench.report import Report
 from bench.scenarios import SCENARIOS
 from bench.senders import measure_senders
 from bench.server import ScratchServer
+from bench.streams import measure_streams
 from bench.workers import MESSAGES, measure_workers
 
 
@@ -52,9 +53,21 @@ def main() -> None:
         redrives = measure_redrives(arena, options.scale, options.rounds, say) if options.redrive else []
         graves = measure_graves(connection, server, options.scale, say) if options.dead_letters else []
         exporter = measure_exporter(connection, server, options.scale, say) if options.exporter else []
+        streams = measure_streams(arena, options.scale, options.rounds, say) if options.streams else []
         version = server_version(connection.info.server_version)
         report = Report(
-            sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves, exporter
+            sections,
+            version,
+            options.rounds,
+            arena.rest,
+            workers,
+            senders,
+            peers,
+            fairness,
+            redrives,
+            graves,
+            exporter,
+            streams,
         )
     print(report.text())
     if options.json:
@@ -78,6 +91,7 @@ def parse_arguments() -> argparse.Namespace:
         "--dead-letters", action="store_true", help="also time the pages of 5 million dead letters in 500 clusters"
     )
     parser.add_argument("--exporter", action="store_true", help="also time scrapes and readings at up to 10,000 queues")
+    parser.add_argument("--streams", action="store_true", help="also append to a stream and read it in a group")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
     parser.add_argument("--pgmq", action="store_true", help="compare pgmq too, whose SQL is fetched from PyPI")

@@ -15,6 +15,7 @@ from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
 from bench.redrives import RedriveSample, redrive_lines, redrive_measurements
 from bench.scenarios import TEXTBOOK
 from bench.senders import SenderResults, sender_lines, sender_measurements
+from bench.streams import StreamSample, stream_lines, stream_measurements
 from bench.tables import ratio, table_line
 from bench.worker_table import worker_lines, worker_measurements
 from bench.workers import WorkerResults
@@ -38,6 +39,7 @@ class Report:
     redrives: list[RedriveSample]
     graves: list[PageTime]
     exporter: list[ExporterTime]
+    streams: list[StreamSample]
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -61,6 +63,8 @@ class Report:
             yield from ("", *graves_lines(self.graves))
         if self.exporter:
             yield from ("", *exporter_lines(self.exporter))
+        if self.streams:
+            yield from ("", *stream_lines(self.streams))
 
     def json(self) -> str:
         document = {
@@ -75,6 +79,7 @@ class Report:
             "redrives": list(redrive_measurements(self.redrives)),
             "dead_letters": [asdict(page) for page in self.graves],
             "exporter": [asdict(times) for times in self.exporter],
+            "streams": list(stream_measurements(self.streams)),
         }
         return json.dumps(document, indent=2)
 

@@ -25,6 +25,7 @@ OPTIONS = [
     "--redrive",
     "--dead-letters",
     "--exporter",
+    "--streams",
 ]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
@@ -70,6 +71,10 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
         assert times["series"] > 60 * times["queues"]
         assert times["clock_ms"] > 0
         assert f"{times['queues']} " in process.stdout
+    assert len(report["streams"]) == 6
+    for row in report["streams"]:
+        assert row["messages_per_second"] > 0
+        assert f"{row['work']}, " in process.stdout
     assert [waits["messages"] for waits in report["fairness"]] == [1000] * 3
     alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
     assert alone == ahead == 1
