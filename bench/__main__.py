@@ -21,6 +21,7 @@ from bench.report import Report
 from bench.scenarios import SCENARIOS
 from bench.senders import measure_senders
 from bench.server import ScratchServer
+from bench.streams import measure_streams
 from bench.workers import MESSAGES, measure_workers
 
 
@@ -56,10 +57,22 @@ def main() -> None:
         exporter = measure_exporter(connection, server, options.scale, say) if options.exporter else []
         http = measure_http(server, arena, options.scale, options.rounds, say) if options.http else None
         brokers = measure_brokers(arena, options.scale, options.rounds, say) if options.celery else {}
-        version = server_version(connection.info.server_version)
+        streams = measure_streams(arena, options.scale, options.rounds, say) if options.streams else []
         report = Report(
-            *(sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves),
-            *(exporter, http, brokers),
+            sections=sections,
+            server_version=server_version(connection.info.server_version),
+            rounds=options.rounds,
+            rest=arena.rest,
+            workers=workers,
+            senders=senders,
+            peers=peers,
+            fairness=fairness,
+            redrives=redrives,
+            graves=graves,
+            exporter=exporter,
+            http=http,
+            brokers=brokers,
+            streams=streams,
         )
     print(report.text())
     if options.json:
@@ -84,6 +97,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--exporter", action="store_true", help="also time scrapes and readings at up to 10,000 queues")
     parser.add_argument("--http", action="store_true", help="also ask over HTTP, beside a bare endpoint, and wait")
+    parser.add_argument("--streams", action="store_true", help="also append to a stream and read it in a group")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument(
         "--celery", action="store_true", help="also run Celery over this and kombu's pgmq and sqla, fetched from PyPI"

@@ -17,6 +17,7 @@ from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
 from bench.redrives import RedriveSample, redrive_lines, redrive_measurements
 from bench.scenarios import TEXTBOOK
 from bench.senders import SenderResults, sender_lines, sender_measurements
+from bench.streams import StreamSample, stream_lines, stream_measurements
 from bench.tables import ratio, table_line
 from bench.worker_table import worker_lines, worker_measurements
 from bench.workers import WorkerResults
@@ -42,6 +43,7 @@ class Report:
     exporter: list[ExporterTime]
     http: HttpResults | None
     brokers: BrokerResults
+    streams: list[StreamSample]
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -69,6 +71,8 @@ class Report:
             yield from ("", *exporter_lines(self.exporter))
         if self.http:
             yield from ("", *http_lines(self.http))
+        if self.streams:
+            yield from ("", *stream_lines(self.streams))
 
     def json(self) -> str:
         document = {
@@ -85,6 +89,7 @@ class Report:
             "exporter": [asdict(times) for times in self.exporter],
             "http": http_measurements(self.http) if self.http else None,
             "celery": list(broker_measurements(self.brokers)),
+            "streams": list(stream_measurements(self.streams)),
         }
         return json.dumps(document, indent=2)
 

@@ -31,6 +31,10 @@ begin
     when 'fold_clusters' then signalbox.fold_clusters() || ' deltas'
     when 'empty_cluster_deltas' then signalbox.empty_cluster_deltas() || ' slots'
     when 'forget_clusters' then signalbox.forget_clusters() || ' rows'
+    when 'ensure_stream_segments' then cardinality(signalbox.ensure_stream_segments()) || ' segments'
+    when 'feed_queues' then signalbox.feed_queues() || ' messages'
+    when 'record_group_history' then signalbox.record_group_history() || ' rows'
+    when 'clean_streams' then signalbox.clean_streams() || ' rows'
     else signalbox._refuse_step(v_step, c_steps)
   end, 'another process is at it');
 end $$;
@@ -48,6 +52,7 @@ language sql immutable as $$
   select array[
     'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'empty_trash', 'record_history',
     'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept',
-    'drop_lost_keys', 'weigh', 'log_warnings', 'fold_clusters', 'empty_cluster_deltas', 'forget_clusters'
+    'drop_lost_keys', 'weigh', 'log_warnings', 'fold_clusters', 'empty_cluster_deltas', 'forget_clusters',
+    'ensure_stream_segments', 'feed_queues', 'record_group_history', 'clean_streams'
   ]
 $$;

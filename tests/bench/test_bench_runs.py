@@ -1,10 +1,12 @@
 """The benchmark runs, on a size that says nothing about speed."""
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,7 @@ OPTIONS = [
     "--dead-letters",
     "--exporter",
     "--http",
+    "--streams",
 ]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
@@ -40,51 +43,74 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
     assert process.returncode == 0, process.stderr
 
     report = json.loads(file.read_text())
+    for looks in (scenarios, workers, jobs, pages, over_http, streams):
+        looks(report, process.stdout)
+
+
+def scenarios(report: Any, printed: str) -> None:
     sections = report["sections"]
     measured = {row["scenario"] for rows in sections.values() for row in rows}
     assert {scenario.name for scenario in SCENARIOS} < measured
     assert {"4,000 waiting", "last third"} < measured
-    for rows in sections.values():
-        for row in rows:
-            assert row["messages_per_second"] > 0
-            assert row["wal_bytes"] > 0
-            assert f"{row['side']} " in process.stdout
+    for row in itertools.chain.from_iterable(sections.values()):
+        assert row["messages_per_second"] > 0
+        assert row["wal_bytes"] > 0
+        assert f"{row['side']} " in printed
+    assert [waits["messages"] for waits in report["fairness"]] == [1000] * 3
+
+
+def workers(report: Any, printed: str) -> None:
     assert [row["worker"] for row in report["worker"]] == [habit.name for habit in HABITS]
     for row in report["worker"]:
         assert row["messages_per_second"] > 0
         assert row["worker_cpu_us"] > 0
-        assert f"{row['worker']} " in process.stdout
+        assert f"{row['worker']} " in printed
+    alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
+    assert alone == ahead == 1
+    assert gathered > 1
     assert [row["sender"] for row in report["sender"]] == list(SENDING_HABITS)
     for row in report["sender"]:
         assert row["messages_per_second"] > 0
-        assert f"{row['sender']} " in process.stdout
+        assert f"{row['sender']} " in printed
+
+
+def jobs(report: Any, printed: str) -> None:
     [redrive] = report["redrives"]
     assert redrive["messages_per_second"] > 0
     assert redrive["wal_bytes"] > 0
-    assert "redrive of 1,000 " in process.stdout
+    assert "redrive of 1,000 " in printed
+
+
+def pages(report: Any, printed: str) -> None:
     assert len(report["dead_letters"]) == 8
     for page in report["dead_letters"]:
         assert page["letters"] == 20_000
         assert 0 < page["median_ms"] <= page["p95_ms"]
-        assert f"{page['page']} " in process.stdout
+        assert f"{page['page']} " in printed
     assert [times["queues"] for times in report["exporter"]] == [1, 2, 4, 40]
     for times in report["exporter"]:
         assert times["series"] > 60 * times["queues"]
         assert times["clock_ms"] > 0
-        assert f"{times['queues']} " in process.stdout
-    over_http = report["http"]
-    assert len(over_http["works"]) == 2 * len(WORKS)
-    for row in over_http["works"]:
+        assert f"{times['queues']} " in printed
+
+
+def over_http(report: Any, printed: str) -> None:
+    measured = report["http"]
+    assert len(measured["works"]) == 2 * len(WORKS)
+    for row in measured["works"]:
         assert row["requests_per_second"] > 0
         assert row["server_cpu_us"] >= 0  # clock ticks are coarse
-        assert f"{row['endpoint']} " in process.stdout
-    assert 0 < over_http["wake_ups"]["p50_ms"] <= over_http["wake_ups"]["p95_ms"]
-    assert over_http["idle"]["polls"] == 10
-    assert over_http["idle"]["threads"] > 0
-    assert [waits["messages"] for waits in report["fairness"]] == [1000] * 3
-    alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
-    assert alone == ahead == 1
-    assert gathered > 1
+        assert f"{row['endpoint']} " in printed
+    assert 0 < measured["wake_ups"]["p50_ms"] <= measured["wake_ups"]["p95_ms"]
+    assert measured["idle"]["polls"] == 10
+    assert measured["idle"]["threads"] > 0
+
+
+def streams(report: Any, printed: str) -> None:
+    assert len(report["streams"]) == 6
+    for row in report["streams"]:
+        assert row["messages_per_second"] > 0
+        assert f"{row['work']}, " in printed
 
 
 def test_what_the_peers_need_is_said_before_anything_runs(tmp_path: Path) -> None:

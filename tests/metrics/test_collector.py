@@ -16,6 +16,7 @@ from metrics.names import METRICS, SERIES
 from queues.models import Queue, Tenant
 from tests.engine import Engine
 from tests.metrics.exposition import Exposition
+from tests.streams import make_log
 
 Scrape = Callable[[], Exposition]
 
@@ -313,3 +314,21 @@ def test_bytes_are_exported_where_they_are_limited(
 
     assert exposition.value("queue_bytes", queue=weighed.queue) == 20
     assert exposition.series("queue_bytes", queue=engine.queue) == {}
+
+
+def test_a_group_of_a_stream_has_its_lag(engine: Engine, scrape: Scrape) -> None:
+    log = make_log(engine.connection, partitions=2, alert_group_lag_seconds=42)
+    log.group()
+    for n in range(4):
+        log.append(n)
+    log.commit(log.read(most=1)[0])
+    exposition = scrape()
+    of_group = {"tenant": "default", "stream": log.name, "group": "g"}
+
+    assert exposition.value("group_lag_messages", **of_group) == 3
+    assert exposition.value("group_lag_seconds", **of_group) > 0
+    assert exposition.value("group_members", **of_group) == 1
+    assert exposition.value("group_committed_offset", **of_group) == 1
+    assert exposition.value("group_lost_messages", **of_group) == 0
+    assert exposition.value("group_lag_threshold_seconds", **of_group) == 42
+    assert exposition.value("stream_messages_appended_total", tenant="default", stream=log.name) == 4
