@@ -120,6 +120,7 @@ class Frame:
         consumers = wording.plural(now.consumers, "consumer") + " seen in the last minute"
         yield self._entry("Consumers", "consumers", ("consumer",), now.consumers, consumers, "")
         yield self._entry("History", "history", ("history",), 0, "", "")
+        yield self._entry("Pipeline", "pipeline", ("pipeline",), 0, "", "")
         yield self._entry("Tenants", "tenants", ("tenants", "tenant"), 0, "", "")
         yield self._entry("Audit", "audit", ("audit",), 0, "", "")
         if not self.denied["administer"]:
