@@ -121,6 +121,7 @@ class Frame:
         yield self._entry("Consumers", "consumers", ("consumer",), now.consumers, consumers, "")
         yield self._entry("Streams", "streams", ("streams", "stream", "group"), 0, "", "")
         yield self._entry("History", "history", ("history",), 0, "", "")
+        yield self._entry("Pipeline", "pipeline", ("pipeline",), 0, "", "")
         yield self._entry("Tenants", "tenants", ("tenants", "tenant"), 0, "", "")
         yield self._entry("Audit", "audit", ("audit",), 0, "", "")
         if not self.denied["administer"]:

@@ -31,6 +31,7 @@ from console.pages import (
     old_snapshots,
     overview,
     people,
+    pipeline,
     plans,
     preferences,
     purges,
@@ -142,6 +143,12 @@ export_urls = [
     path("audit", exports.audit_events, name="export_audit"),
 ]
 
+pipeline_urls = [
+    path("start/<slug:kind>", pipeline.start, name="pipeline_start"),
+    path("<row:run_id>", pipeline.show, name="pipeline_run"),
+    path("<row:run_id>/cancel", pipeline.cancel, name="pipeline_cancel"),
+]
+
 purge_urls = [
     path("<row:purge_id>", purges.show, name="purge"),
     path("<row:purge_id>/cancel", purges.cancel, name="purge_cancel"),
@@ -201,6 +208,8 @@ urlpatterns = [
     path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
     path("tenants/<row:tenant_id>/history", history.of_tenant_queues, name="tenant_history"),
     path("history", history.of_all, name="history"),
+    path("pipeline", pipeline.browse, name="pipeline"),
+    path("pipeline/", include(pipeline_urls)),
     path("audit", audit.browse, name="audit"),
     path("masking", masking.browse, name="masking"),
     path("masking/<row:rule_id>/remove", masking.remove, name="masking_remove"),

@@ -73,6 +73,17 @@ class Run(models.Model):
         return sum(part["rows"] for part in self.parts)
 
     @property
+    def percent(self) -> int:
+        return 100 if self.state == self.State.COMMITTED else 100 * self.parts_done // max(1, len(self.parts))
+
+    @property
+    def rows_per_second(self) -> float | None:
+        """Of the last attempt; None while it has nothing to say."""
+        until = self.finished_at or self.seen_at
+        took = (until - self.started_at).total_seconds()
+        return self.rows / took if self.rows and took > 0 else None
+
+    @property
     def seconds(self) -> float | None:
         """How long the last attempt took; None while it is under way."""
         return (self.finished_at - self.started_at).total_seconds() if self.finished_at else None

@@ -62,6 +62,8 @@ PATHS = [
     "/saved-filters",
     "/consumers",
     "/old-snapshots",
+    "/pipeline",
+    "/history?range=90d",
     "/audit",
     "/alerts",
     "/alerts?q=state:maybe",

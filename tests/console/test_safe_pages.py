@@ -32,6 +32,7 @@ PATHS = [
     "/saved-filters",
     "/consumers",
     "/old-snapshots",
+    "/pipeline",
     "/tenants",
     "/tenants/1",
     "/audit",

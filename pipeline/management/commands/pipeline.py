@@ -34,7 +34,9 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True)
         archive = _verb(verbs, "archive", "write what has happened since the last run, up to now")
         archive.add_argument("--to", metavar="URL", help="a folder or an object store (ARCHIVE_URL)")
-        _verb(verbs, "rollup", "reckon hours and days of what was archived since the last time")
+        rollup = _verb(verbs, "rollup", "reckon hours and days of what was archived since the last time")
+        for parser in (archive, rollup):
+            parser.add_argument("--by", default=ACTOR, metavar="NAME", help=f"whose run it is ({ACTOR})")
         runs = _verb(verbs, "runs", "the last runs, and the horizon")
         runs.add_argument("--last", type=int, default=LISTED, metavar="N", help=f"so many ({LISTED})")
         _verb(verbs, "release", "let history be dropped without waiting for the archive, until the next run")
@@ -53,7 +55,7 @@ class Command(BaseCommand):
         url = options["to"] or settings.ARCHIVE_URL
         with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS) as spark:
             tell = self._tell if sys.stderr.isatty() else lambda run: None
-            done = archiving.archive(url, actor=ACTOR, execute=spark.write_parts, tell=tell)
+            done = archiving.archive(url, actor=options["by"], execute=spark.write_parts, tell=tell)
         document = {
             "rows": done.rows,
             "files": done.files,
@@ -66,7 +68,7 @@ class Command(BaseCommand):
 
     def _rollup(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS) as spark:
-            done = rolling.roll_up(spark, actor=ACTOR)
+            done = rolling.roll_up(spark, actor=options["by"])
         words = f"{done.buckets:,} buckets of {done.days:,} days, from {done.archive_runs:,} runs of the archive"
         return asdict(done), [words]
 

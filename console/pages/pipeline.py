@@ -1,0 +1,113 @@
+"""The data pipeline: how far the archive is, what each run took, where it lies, and what was made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from console import keyset
+from console.htmx import render_page
+from console.roles import requires
+from console.wording import plural
+from pipeline import horizon, starting
+from pipeline.horizon import Horizon
+from pipeline.models import Run
+
+OLD_SECONDS = 86_400
+"""From this age on the archive's horizon is called old; the alert means the same."""
+STARTED = {"archive": "an archive run", "rollup": "a rollup"}
+
+
+@dataclass(frozen=True)
+class HorizonShown:
+    """The horizon, and whether it has stood still for long."""
+
+    at: Horizon
+
+    @property
+    def is_old(self) -> bool:
+        return self.at.holds and (datetime.now(UTC) - self.at.moved_at).total_seconds() > OLD_SECONDS
+
+
+@require_safe
+@requires("see_metadata")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /pipeline: the horizon, and the runs, newest first."""
+    page = keyset.by_id(_runs(), "run_id", request)
+    at = horizon.read()
+    context = {
+        "title": "Pipeline",
+        "page": page,
+        "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'run')} shown"),
+        "horizon": HorizonShown(at) if at else None,
+        "archive_url": settings.ARCHIVE_URL,
+        "runs_now": [run for run in page.rows if run.state == Run.State.RUNNING],
+    }
+    return render_page(request, "pipeline/browse.html", "pipeline/_list.html", context)
+
+
+@require_safe
+@requires("see_metadata")
+def show(request: HttpRequest, run_id: int) -> HttpResponse:
+    """GET /pipeline/<id>: one run: its window, its files, and what was made of them."""
+    run = _find(run_id)
+    page = keyset.by_id(run.files.all(), "file_id", request)
+    context = {
+        "title": f"{run.get_kind_display()} {run_id}",
+        "run": run,
+        "page": page,
+        "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'file')} shown"),
+        "days": _days(run),
+    }
+    return render_page(request, "pipeline/show.html", "pipeline/_run.html", context)
+
+
+@require_POST
+@requires("configure")
+def start(request: HttpRequest, kind: str) -> HttpResponse:
+    """POST /pipeline/start/<kind>: a worker begins a run, unless one is under way."""
+    if kind not in STARTED:
+        raise Http404(f"There is no run called {kind[:40]!r}: it may be {', '.join(STARTED)}.")
+    if starting.start(kind, actor=request.user.get_username()):
+        messages.success(request, f"Asked a worker for {STARTED[kind]}. It is listed here once it has begun.")
+    else:
+        messages.error(request, "Nothing was started: Celery's broker cannot be reached.")
+    return redirect("pipeline")
+
+
+@require_POST
+@requires("configure")
+def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
+    """POST /pipeline/<id>/cancel: it stops after the parts under way, and nothing of it counts."""
+    _find(run_id)
+    if starting.cancel(run_id, actor=request.user.get_username()):
+        messages.success(request, f"Run {run_id} stops after the parts under way. What it wrote is cleared away.")
+    else:
+        messages.warning(request, f"Nothing was changed: run {run_id} was over already, or is about to stop.")
+    return redirect("pipeline_run", run_id)
+
+
+def _runs() -> QuerySet[Run]:
+    return Run.objects.annotate(number_of_files=Count("files"))
+
+
+def _find(run_id: int) -> Run:
+    run = _runs().select_related("taken_in_by").filter(pk=run_id).first()
+    if run is None:
+        raise Http404(f"There is no run {run_id}.")
+    return run
+
+
+def _days(run: Run) -> Sequence[str]:
+    """The days whose buckets it is in: those that a rollup reckoned, or those of its own files."""
+    if run.kind == Run.Kind.ROLLUP:
+        return list(run.outcome.get("days", []))
+    return [f"{day}" for day in run.files.order_by("day").values_list("day", flat=True).distinct()]

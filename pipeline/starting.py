@@ -1,0 +1,44 @@
+"""Runs that people start and stop from elsewhere: recorded in the audit, and asked of a worker."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from pipeline.models import Run
+from queues import audit
+from signalbox.logs import in_brief
+
+log = logging.getLogger(__name__)
+
+EXPIRES_SECONDS = 600
+"""Whoever presses twice because nothing seemed to happen has not asked for two runs an hour later."""
+CONNECT_SECONDS = 1.0  # somebody waits for a page
+
+
+def start(kind: str, *, actor: str) -> bool:
+    """Ask a worker for a run; it does nothing when one is under way. False when no worker can be asked."""
+    audit.record(actor, f"pipeline.{kind}")
+    try:
+        with current_app.connection_for_write(connect_timeout=CONNECT_SECONDS) as broker:
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=CONNECT_SECONDS)
+            current_app.send_task(
+                f"pipeline.{kind}", kwargs={"actor": actor}, expires=EXPIRES_SECONDS, retry=False, connection=broker
+            )
+    except (OperationalError, OSError) as error:
+        log.warning("the pipeline's %s was not announced: %s", kind, in_brief(error))
+        return False
+    return True
+
+
+def cancel(run_id: int, *, actor: str, reason: str = "") -> bool:
+    """Ask a run of the archive to stop between two rounds of parts; nothing of it will count. False when it is over."""
+    with transaction.atomic():
+        running = Run.objects.filter(pk=run_id, kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING, cancel_requested=False)
+        if not running.update(cancel_requested=True):
+            return False
+        audit.record(actor, "pipeline.cancel", reason=reason, details={"run_id": run_id})
+        return True

@@ -1,0 +1,145 @@
+"""The pipeline page: how far the archive is, what runs took, and who may start and stop them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from celery import current_app
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from pipeline.models import ArchiveFile, Run
+from queues.models import AuditEvent
+from tests.console.browsers import Browser
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def clean(commits: None) -> Iterator[None]:
+    yield
+    ArchiveFile.objects.all().delete()
+    Run.objects.all().delete()
+    with connection.cursor() as cursor:
+        cursor.execute("delete from signalbox.archive_horizon")
+
+
+@pytest.fixture
+def run(clean: None) -> Run:
+    """A run that has ended, with two files."""
+    run = Run.objects.create(
+        token="t",
+        url="/srv/archive<b>",
+        low=861,
+        high=2989,
+        parts=[{"kind": "settled", "number": 0, "low": 861, "high": 2989, "rows": 70}],
+        parts_done=1,
+        rows=70,
+        bytes=2048,
+        state=Run.State.COMMITTED,
+        started_by="ann",
+        finished_at=NOW,
+        started_at=NOW.replace(hour=11),
+    )
+    for name in ("a", "b"):
+        ArchiveFile.objects.create(
+            run=run,
+            kind="settled",
+            day=date(2026, 11, 21),
+            part=0,
+            path=f"settled/day=2026-11-21/{name}.parquet",
+            rows=35,
+            bytes=1024,
+            first_at=NOW,
+            last_at=NOW,
+        )
+    return run
+
+
+def test_a_page_without_an_archive_says_how_to_begin(viewer: Browser, clean: None) -> None:
+    assert "manage.py pipeline archive" in viewer.see("/pipeline").text
+
+
+def test_runs_are_listed_with_what_they_took(viewer: Browser, run: Run) -> None:
+    page = viewer.see("/pipeline")
+
+    assert page.link(f"Archive {run.pk}") == f"/pipeline/{run.pk}"
+    assert "committed" in page.text
+    assert "/srv/archive<b>" in page.text
+
+
+def test_a_run_leads_from_its_window_to_files_and_buckets(viewer: Browser, run: Run) -> None:
+    rollup = Run.objects.create(
+        kind=Run.Kind.ROLLUP,
+        token="",
+        url="",
+        parts=[],
+        state=Run.State.COMMITTED,
+        started_by="bob",
+        outcome={"archive_runs": [run.pk], "days": ["2026-11-21"], "buckets": 12},
+    )
+    Run.objects.filter(pk=run.pk).update(taken_in_by=rollup)
+
+    page = viewer.see(f"/pipeline/{run.pk}")
+
+    assert "settled/day=2026-11-21/a.parquet" in page.text
+    assert page.link(f"rollup {rollup.pk}") == f"/pipeline/{rollup.pk}"
+    assert viewer.see(f"/pipeline/{rollup.pk}").link(f"archive {run.pk}") == f"/pipeline/{run.pk}"
+
+
+def test_the_horizon_is_said_and_called_old_when_it_stands(viewer: Browser, clean: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("insert into signalbox.archive_horizon (below, moved_at) values (77, now())")
+        assert "before transaction 77" in viewer.see("/pipeline").text
+        cursor.execute("update signalbox.archive_horizon set moved_at = now() - interval '2 days'")
+        assert "The horizon has not moved" in viewer.see("/pipeline").text
+        cursor.execute("update signalbox.archive_horizon set holds = false")
+    assert "History does not wait for the archive" in viewer.see("/pipeline").text
+
+
+def test_an_admin_starts_a_run_and_the_audit_knows(
+    admin: Browser, clean: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr(current_app, "send_task", lambda name, **options: asked.append((name, options["kwargs"])))
+
+    page = admin.submit("/pipeline/start/archive")
+
+    assert "Asked a worker for an archive run" in page.text
+    assert asked == [("pipeline.archive", {"actor": admin.name})]
+    assert AuditEvent.objects.filter(actor=admin.name, action="pipeline.archive").exists()
+    assert "There is no run called" in admin.submit("/pipeline/start/nothing", status=404).text
+
+
+def test_an_admin_cancels_a_run_once(admin: Browser, run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(state=Run.State.RUNNING, finished_at=None)
+
+    page = admin.submit(f"/pipeline/{run.pk}/cancel")
+
+    assert "stops after the parts under way" in page.text
+    assert Run.objects.get(pk=run.pk).cancel_requested
+    assert AuditEvent.objects.filter(actor=admin.name, action="pipeline.cancel", details={"run_id": run.pk}).exists()
+    assert "Nothing was changed" in admin.submit(f"/pipeline/{run.pk}/cancel").text
+
+
+def test_others_see_the_verbs_disabled(operator: Browser, clean: None) -> None:
+    page = operator.see("/pipeline")
+
+    assert "not available: Your role, operator, may not" in page.text
+    operator.submit("/pipeline/start/archive", status=403)
+
+
+def test_the_page_costs_no_more_with_more_runs(viewer: Browser, run: Run) -> None:
+    viewer.see("/pipeline")
+    with CaptureQueriesContext(connection) as one:
+        viewer.see("/pipeline")
+    for _ in range(20):
+        Run.objects.create(token="t", url="/x", low=1, high=2, parts=[], state=Run.State.FAILED, started_by="ann")
+
+    with CaptureQueriesContext(connection) as many:
+        viewer.see("/pipeline")
+
+    assert len(many) == len(one)
