@@ -203,11 +203,6 @@ class Chores(Rounds):
         """The bucket of history that was recorded last."""
         streams = StreamChores(connection)
         self.steps = [
-            Step("ensure_stream_segments", 10.0, streams.ensure),
-            Step("feed_queues", self.beat_seconds, streams.feed),
-            Step("drop_stream_segments", 60.0, streams.drop),
-            Step("record_group_history", 10.0, streams.record),
-            Step("clean_streams", 60.0, streams.clean),
             Step("expire_messages", 10.0, self._call("expire_messages")),
             Step("empty_trash", 2.0, self._call("empty_trash")),
             Step("record_history", self.beat_seconds, self.record_history),
@@ -226,6 +221,11 @@ class Chores(Rounds):
             Step("drop_lost_keys", 3600.0, self._call("drop_lost_keys")),
             Step("collect_bodies", 600.0, self.collect_bodies),
             Step("sweep_bodies", 86_400.0, self.sweep_bodies, due_at=time.monotonic() + 3600.0),
+            Step("ensure_stream_segments", 10.0, streams.ensure),
+            Step("feed_queues", self.beat_seconds, streams.feed),
+            Step("drop_stream_segments", 60.0, streams.drop),
+            Step("record_group_history", 10.0, streams.record),
+            Step("clean_streams", 60.0, streams.clean),
         ]
 
     def record_history(self) -> None:
