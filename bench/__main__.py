@@ -10,6 +10,7 @@ from bench.fairness import measure_fairness
 from bench.graves import measure_graves
 from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
+from bench.over_http.measuring import measure_http
 from bench.peers.comparison import measure_peers
 from bench.peers.installing import missing_tools
 from bench.pgmq import PGMQ
@@ -52,9 +53,11 @@ def main() -> None:
         redrives = measure_redrives(arena, options.scale, options.rounds, say) if options.redrive else []
         graves = measure_graves(connection, server, options.scale, say) if options.dead_letters else []
         exporter = measure_exporter(connection, server, options.scale, say) if options.exporter else []
+        http = measure_http(server, arena, options.scale, options.rounds, say) if options.http else None
         version = server_version(connection.info.server_version)
         report = Report(
-            sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves, exporter
+            *(sections, version, options.rounds, arena.rest, workers, senders, peers, fairness, redrives, graves),
+            *(exporter, http),
         )
     print(report.text())
     if options.json:
@@ -78,6 +81,7 @@ def parse_arguments() -> argparse.Namespace:
         "--dead-letters", action="store_true", help="also time the pages of 5 million dead letters in 500 clusters"
     )
     parser.add_argument("--exporter", action="store_true", help="also time scrapes and readings at up to 10,000 queues")
+    parser.add_argument("--http", action="store_true", help="also ask over HTTP, beside a bare endpoint, and wait")
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument("--sender", action="store_true", help="also send from Python, a call each and gathered")
     parser.add_argument("--pgmq", action="store_true", help="compare pgmq too, whose SQL is fetched from PyPI")

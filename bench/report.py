@@ -11,6 +11,7 @@ from bench.exporter import ExporterTime, exporter_lines
 from bench.fairness import Waits
 from bench.graves import PageTime, graves_lines
 from bench.measuring import Cost
+from bench.over_http.measuring import HttpResults, http_lines, http_measurements
 from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
 from bench.redrives import RedriveSample, redrive_lines, redrive_measurements
 from bench.scenarios import TEXTBOOK
@@ -38,6 +39,7 @@ class Report:
     redrives: list[RedriveSample]
     graves: list[PageTime]
     exporter: list[ExporterTime]
+    http: HttpResults | None
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -61,6 +63,8 @@ class Report:
             yield from ("", *graves_lines(self.graves))
         if self.exporter:
             yield from ("", *exporter_lines(self.exporter))
+        if self.http:
+            yield from ("", *http_lines(self.http))
 
     def json(self) -> str:
         document = {
@@ -75,6 +79,7 @@ class Report:
             "redrives": list(redrive_measurements(self.redrives)),
             "dead_letters": [asdict(page) for page in self.graves],
             "exporter": [asdict(times) for times in self.exporter],
+            "http": http_measurements(self.http) if self.http else None,
         }
         return json.dumps(document, indent=2)
 

@@ -19,6 +19,7 @@ from django.urls import URLResolver
 from django.urls.exceptions import Resolver404
 from django.urls.resolvers import RegexPattern, ResolverMatch
 
+from console.api import openapi
 from console.api.authentication import key_of, within_limits
 from console.api.bodies import read_body
 from console.api.leaving import ClientGone
@@ -30,7 +31,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-OPEN_TO_ALL = frozenset({f"{PREFIX}openapi.json"})
+OPEN_TO_ALL = frozenset({openapi.PATH})
 OF_THE_CONSOLE = frozenset({f"{PREFIX}docs"})
 HEADERS_OF_ALL = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 

@@ -17,7 +17,7 @@ from signalbox.payloads import stored_bytes
 
 DETAILS_BYTES = 16_384
 
-router = Router(tags=["consumers"])
+router = Router(tags=["consumers"], by_alias=True)
 
 
 @router.post("/queues/{segment:queue}/consumers", auth=ApiKey("receive"), response={204: None})

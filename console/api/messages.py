@@ -42,7 +42,7 @@ DELIVERY = MESSAGES + "/{segment:receipt_handle}"
 MESSAGE = MESSAGES + "/{segment:message_id}"
 ANY_MESSAGE = "/messages/{segment:message_id}"
 
-router = Router(tags=["messages"])
+router = Router(tags=["messages"], by_alias=True)
 
 
 @router.post(MESSAGES, auth=ApiKey("send"), response={202: Sent})

@@ -16,7 +16,7 @@ from console.api.job_names import number_of
 from console.api.known_queues import reached_queue
 from console.api.wire.purges import Look, NewPurge, PurgeJob, PurgePlan
 
-router = Router(tags=["purges"])
+router = Router(tags=["purges"], by_alias=True)
 
 
 @router.post("/queues/{segment:queue}:purge-plan", auth=ApiKey("purge"), response={200: PurgePlan})

@@ -17,7 +17,7 @@ from console.api.wire.queues import Changes, NewQueue, QueueDocument, QueueListi
 
 QUEUE = "/queues/{segment:queue}"
 
-router = Router(tags=["queues"])
+router = Router(tags=["queues"], by_alias=True)
 
 
 @router.post("/queues", auth=ApiKey("configure"), response={201: QueueDocument, 200: QueueDocument})

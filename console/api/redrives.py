@@ -18,7 +18,7 @@ from console.api.known_queues import reached_queue
 from console.api.wire.redrives import NewRate, NewRedrive, RedriveJob, Redrives
 from dlq.models import Job
 
-router = Router(tags=["redrives"])
+router = Router(tags=["redrives"], by_alias=True)
 
 Limit = Annotated[int, Field(ge=1, le=100)]
 Cursor = Annotated[str, Field(pattern=r"^[0-9]{1,18}$")]

@@ -9,7 +9,6 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from console.api import consumers, peeking, purges, queues, redrives
-from console.api.answers import answer
 from console.api.faults import invalid
 from console.api.leaving import ClientGone
 from console.api.parsing import StrictParser
@@ -54,9 +53,3 @@ def refuse(_: HttpRequest, error: Exception) -> HttpResponse:
 
 for known in (ValidationError, HttpError):
     api.add_exception_handler(known, refuse)
-
-
-@api.get("/openapi.json", include_in_schema=False)
-async def openapi(request: HttpRequest) -> HttpResponse:
-    """The description of the API, as OpenAPI 3.1."""
-    return answer(200, api.get_openapi_schema(path_prefix=PREFIX.removeprefix("/")))

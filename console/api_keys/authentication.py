@@ -13,7 +13,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,7 @@ class Doorkeeper:
         self._connections = connections
         self._clock = clock
         self._answers: OrderedDict[Token, Answer] = OrderedDict()
+        self._forgotten = 0  # how often: what was asked for before is not remembered after
         self._asking: dict[Token, asyncio.Task[Answer | None]] = {}
         self._uses_noted_at: dict[int, float] = {}
         self._noting: set[asyncio.Task[None]] = set()
@@ -92,6 +93,7 @@ class Doorkeeper:
 
     def forget(self) -> None:
         """Ask the database anew about every key. From any thread."""
+        self._forgotten += 1
         self._answers.clear()
 
     def _remembered(self, token: Token) -> Answer | None:
@@ -113,7 +115,8 @@ class Doorkeeper:
             asking.exception()  # whoever waited has it; nobody may have waited to the end
 
     async def _ask(self, token: Token) -> Answer | None:
-        asked_at = self._clock()  # what is true by the time the answer comes may have changed on its way
+        # As of now: what the database says may have changed by the time that its answer is here.
+        asked_at, forgotten = self._clock(), self._forgotten
         async with self._connections() as connection:
             row = await (await connection.execute(LOOK_UP, [token.identifier])).fetchone()
         if row is None or not hmac.compare_digest(bytes(row[0]), token.secret_hash):
@@ -125,14 +128,17 @@ class Doorkeeper:
             expires_at=float("inf") if seconds_left is None else asked_at + seconds_left,
             stale_at=asked_at + FRESH_SECONDS,
         )
-        self._remember(token, answer)
+        if forgotten == self._forgotten:
+            self._remember(token, answer)
         return answer
 
     def _remember(self, token: Token, answer: Answer) -> None:
+        """As the newest. Another thread may forget everything between any two of these steps."""
+        self._answers.pop(token, None)
         self._answers[token] = answer
-        self._answers.move_to_end(token)
-        while len(self._answers) > MOST_REMEMBERED:
-            self._answers.popitem(last=False)
+        with suppress(KeyError):
+            while len(self._answers) > MOST_REMEMBERED:
+                self._answers.popitem(last=False)
 
     def _note_use(self, key: Key) -> None:
         """At most once a minute, behind the request's back."""

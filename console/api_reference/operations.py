@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ class Operation:
     text: str
     scope: str
     parameters: Sequence[Field]
+    headers: Sequence[Field]
     body: Sequence[Field]
     responses: Sequence[Response]
     example: str
@@ -75,14 +76,19 @@ def _operation(
         anchor=described.get("operationId", f"{method}-{path}"),
         text=described.get("description") or described.get("summary", ""),
         scope=scope,
-        parameters=[
-            schemas.field(one["name"], {**one["schema"], **_text(one)}, required=one.get("required", False))
-            for one in described.get("parameters", ())
-        ],
+        parameters=list(_parameters(schemas, described, {"path", "query"})),
+        headers=list(_parameters(schemas, described, {"header"})),
         body=[] if schema is None else list(schemas.fields(schema)),
         responses=list(_responses(schemas, described)),
         example=examples.curl(method.upper(), f"{base}{path}", document, has_body=bool(document)),
     )
+
+
+def _parameters(schemas: Schemas, described: Mapping[str, Any], places: Collection[str]) -> Iterator[Field]:
+    for one in described.get("parameters", ()):
+        if one["in"] in places:
+            text = {"description": one["description"]} if "description" in one else {}
+            yield schemas.field(one["name"], {**one["schema"], **text}, required=one.get("required", False))
 
 
 def _responses(schemas: Schemas, described: Mapping[str, Any]) -> Iterator[Response]:
@@ -95,7 +101,3 @@ def _responses(schemas: Schemas, described: Mapping[str, Any]) -> Iterator[Respo
 def _schema(holder: Mapping[str, Any]) -> Mapping[str, Any] | None:
     schema: Mapping[str, Any] | None = holder.get("content", {}).get(JSON, {}).get("schema")
     return schema
-
-
-def _text(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    return {"description": parameter["description"]} if "description" in parameter else {}

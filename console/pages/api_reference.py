@@ -9,9 +9,8 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from console.api import demands
+from console.api import demands, openapi
 from console.api.kinds import KINDS
-from console.api.routes import PREFIX, api
 from console.api_keys import ALL, SCOPES
 from console.api_reference.operations import Section, sections
 from console.htmx import render_page
@@ -45,5 +44,4 @@ def problem(request: HttpRequest, slug: str) -> HttpResponse:
 @cache
 def _sections() -> list[Section]:
     """Routes are the same for as long as the process lives."""
-    document = api.get_openapi_schema(path_prefix=PREFIX.removeprefix("/"))
-    return sections(document, demands.scopes(), settings.CONSOLE_URL)
+    return sections(openapi.document(), demands.scopes(), settings.CONSOLE_URL)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.over_http.load import WORKS
 from bench.peers.installing import PEERS, PROGRAMS
 from bench.pgmq import PGMQ
 from bench.scenarios import SCENARIOS, SQL, TEXTBOOK
@@ -25,6 +26,7 @@ OPTIONS = [
     "--redrive",
     "--dead-letters",
     "--exporter",
+    "--http",
 ]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
@@ -70,6 +72,15 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
         assert times["series"] > 60 * times["queues"]
         assert times["clock_ms"] > 0
         assert f"{times['queues']} " in process.stdout
+    over_http = report["http"]
+    assert len(over_http["works"]) == 2 * len(WORKS)
+    for row in over_http["works"]:
+        assert row["requests_per_second"] > 0
+        assert row["server_cpu_us"] >= 0  # clock ticks are coarse
+        assert f"{row['endpoint']} " in process.stdout
+    assert 0 < over_http["wake_ups"]["p50_ms"] <= over_http["wake_ups"]["p95_ms"]
+    assert over_http["idle"]["polls"] == 10
+    assert over_http["idle"]["threads"] > 0
     assert [waits["messages"] for waits in report["fairness"]] == [1000] * 3
     alone, ahead, gathered = (row["messages_per_ack"] for row in report["worker"])
     assert alone == ahead == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from console.api.kinds import KINDS
-from console.api_reference import examples
+from console.api_reference import examples, operations
 from console.api_reference.fields import Schemas
 from tests.console.api.routes import routes
 from tests.console.browsers import Browser
@@ -102,3 +102,18 @@ def test_an_example_has_what_is_required() -> None:
     line = examples.curl("POST", "http://x/v1/a b", {"say": "it's"}, has_body=True)
     assert line.startswith("curl -X POST 'http://x/v1/a b' \\\n")
     assert """-d '{"say": "it'"'"'s"}'""" in line
+
+
+def test_headers_are_told_apart_from_the_address() -> None:
+    parameters = [
+        {"name": "limit", "in": "query", "schema": {"type": "integer"}},
+        {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}, "description": "Once."},
+    ]
+    document = {"paths": {"/v1/x": {"get": {"tags": ["x"], "parameters": parameters, "responses": {}}}}}
+
+    [section] = operations.sections(document, {("GET", "/v1/x"): "read"}, "http://y")
+    [call] = section.operations
+
+    assert [one.name for one in call.parameters] == ["limit"]
+    assert [(one.name, one.text) for one in call.headers] == [("Idempotency-Key", "Once.")]
+    assert (call.scope, call.example) == ("read", 'curl http://y/v1/x \\\n  -H "Authorization: Bearer $KEY"')

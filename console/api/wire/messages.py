@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, W
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from console.api.wire.shape import Document, Shape, Text
+from console.api.wire.shape import Document, Shape, Text, whole
 
 MOST_TOGETHER = 1000
 MOST_SECONDS = 31_536_000  # a year
@@ -110,7 +110,7 @@ class BatchResults(Document):
 class Receive(Shape):
     """How many messages to lease, and for how long."""
 
-    max_messages: Annotated[int, Field(ge=1, le=MOST_TOGETHER)] = 1
+    max_messages: whole(1, MOST_TOGETHER) = 1
     wait_seconds: Annotated[float, Field(ge=0, le=20)] = Field(
         default=0, description="How long to wait for a message when there is none."
     )

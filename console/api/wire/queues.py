@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from console.api.wire.names import wire_field
-from console.api.wire.shape import Document, Question, Shape
+from console.api.wire.shape import Document, Question, Shape, whole
 from queues.settings import SETTINGS, Setting
 
 MOST_ON_A_PAGE = 1000
@@ -19,8 +19,8 @@ def _type(setting: Setting) -> Any:
     if setting.kind == "choice":
         return Literal[setting.choices]  # type: ignore[valid-type]
     if setting.kind in ("number", "integer"):
-        bounds, kinds = Field(ge=setting.minimum, le=setting.maximum), {"number": float, "integer": int}
-        number = Annotated[kinds[setting.kind], bounds]
+        low, high = setting.minimum, setting.maximum
+        number = whole(low, high) if setting.kind == "integer" else Annotated[float, Field(ge=low, le=high)]
         return Annotated[number, *_one_of(setting.choices)] if setting.choices else number
     return bool if setting.kind == "boolean" else str | None
 

@@ -10,13 +10,14 @@ from console.api.wire.shape import Document, Shape
 from dlq.models import MAX_RATE_PER_SECOND
 
 Rate = Annotated[int, Field(ge=1, le=MAX_RATE_PER_SECOND)]
-Reason = Annotated[str, Field(max_length=500)]
+Reason = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
+QueueName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class NewRedrive(Shape):
     """Which dead letters to send again, where to, how fast, and how carefully."""
 
-    target_queue: str | None = Field(None, description="Without one, each goes to the queue that it died in.")
+    target_queue: QueueName | None = Field(None, description="Without one, each goes to the queue that it died in.")
     max_messages_per_second: Rate | None = Field(None, description="Without one, as fast as it goes.")
     filter: Annotated[str, Field(max_length=2_000)] = Field(
         "", description="In the language of docs/filters.md; without one, all of them.", examples=["class:TimeoutError"]

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from console.api.wire.messages import MOST_TOGETHER, DelaySeconds, Receive, ReceivedMessages
-from console.api.wire.shape import Document, Shape, Text
+from console.api.wire.shape import Document, Handle, Shape, Text
 
-Handles = Annotated[list[str], Field(min_length=1, max_length=MOST_TOGETHER)]
+Handles = Annotated[list[Handle], Field(min_length=1, max_length=MOST_TOGETHER)]
 VisibilitySeconds = Annotated[float, Field(ge=0, le=43_200)]
 
 
@@ -51,7 +51,7 @@ class AckBatch(Shape):
 class HandledNack(Nack):
     """One delivery of many that failed."""
 
-    receipt_handle: str
+    receipt_handle: Handle
 
 
 class NackBatch(Shape):

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+HANDLE = r"^[0-9]{1,9}\.[0-9]{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+
+
+def _whole(number: object) -> object:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def whole(least: float | None, most: float | None) -> Any:
+    """A whole number within these bounds. Of JSON, 5.0 is as whole as 5."""
+    return Annotated[int, Field(ge=least, le=most), BeforeValidator(_whole)]
+
+
 Text = Annotated[str, Field(min_length=1, max_length=200)]
+Handle = Annotated[str, WithJsonSchema({"type": "string", "pattern": HANDLE})]
+"""A receipt handle; what is none is refused where its queue is known."""
 
 
 class Shape(BaseModel):

@@ -203,6 +203,26 @@ def test_of_many_requests_with_one_key_one_asks(doorkeeper: Doorkeeper, database
     assert database.asked == 1
 
 
+def test_what_was_asked_before_a_revocation_is_not_remembered_after_it(
+    doorkeeper: Doorkeeper, database: Database
+) -> None:
+    made = new_key()
+
+    async def scenario() -> None:
+        database.gate = asyncio.Event()
+        asking = asyncio.create_task(doorkeeper.authenticate(bearer(made)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert database.asked == 1
+        doorkeeper.forget()
+        database.gate.set()
+        await asking
+        await doorkeeper.authenticate(bearer(made))
+
+    asyncio.run(scenario())
+    assert database.asked == 2
+
+
 def test_memory_is_bounded(doorkeeper: Doorkeeper, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(authentication, "MOST_REMEMBERED", 2)
     keys = [new_key() for _ in range(3)]

@@ -1,0 +1,108 @@
+"""How soon a poll that waits is woken, and what thousands cost that wait for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import statistics
+import time
+from dataclasses import dataclass
+
+from bench.comparison import Arena
+from bench.over_http.load import BODY, connect
+from bench.over_http.serving import Endpoint
+
+WAKE_UPS = 200
+POLLS = 2_000
+PAUSE_SECONDS = 0.03
+IDLE_SECONDS = 8.0
+WAIT_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class WakeUps:
+    """From the answer to a send until a poll that waited has the message, in milliseconds."""
+
+    wake_ups: int
+    p50_ms: float
+    p95_ms: float
+
+
+@dataclass(frozen=True)
+class IdlePolls:
+    """Costs of each second in which all of them waited, and what the server holds; memory is for one poll."""
+
+    polls: int
+    server_cpu_ms: float
+    postgres_cpu_ms: float
+    kilobytes_each: float
+    threads: int
+    connections: int
+
+
+async def wake_ups(endpoint: Endpoint, queue: str, count: int) -> WakeUps:
+    """One poll waits, one message is sent, and so on."""
+    path = f"/v1/queues/{queue}/messages"
+    waiting, sending = await connect(endpoint), await connect(endpoint)
+    taken = []
+    for _ in range(count):
+        poll = asyncio.create_task(waiting.ask(f"{path}:receive", {"waitSeconds": WAIT_SECONDS}))
+        await asyncio.sleep(PAUSE_SECONDS)
+        await sending.ask(path, {"body": BODY})
+        began = time.perf_counter()
+        (message,) = (await poll)["messages"]
+        taken.append((time.perf_counter() - began) * 1000)
+        await sending.ask(f"{path}/{message['receiptHandle']}:ack")
+    p95 = statistics.quantiles(taken, n=20)[-1] if count > 1 else taken[0]
+    return WakeUps(count, statistics.median(taken), p95)
+
+
+async def idle_polls(endpoint: Endpoint, arena: Arena, queue: str, polls: int) -> IdlePolls:
+    """All wait; then one batch answers them all."""
+    room_for(2 * polls)
+    path = f"/v1/queues/{queue}/messages"
+    memory = endpoint.process.memory_info().rss
+    lines = [await connect(endpoint) for _ in range(polls)]
+    waiting = [asyncio.create_task(line.ask(f"{path}:receive", {"waitSeconds": WAIT_SECONDS})) for line in lines]
+    await _quiet(endpoint)
+    cpu_seconds = endpoint.cpu_seconds()
+    with arena.meter.measure() as cost:
+        await asyncio.sleep(IDLE_SECONDS)
+    rest = arena.rest.cpu_seconds / arena.rest.seconds * cost.seconds if arena.rest.seconds else 0.0
+    held = IdlePolls(
+        polls=polls,
+        server_cpu_ms=(endpoint.cpu_seconds() - cpu_seconds) / cost.seconds * 1000,
+        postgres_cpu_ms=(cost.cpu_seconds - rest) / cost.seconds * 1000,
+        kilobytes_each=(endpoint.process.memory_info().rss - memory) / polls / 1000,
+        threads=endpoint.process.num_threads(),
+        connections=_connections(arena),
+    )
+    for poll in waiting:
+        poll.cancel()
+    for line in lines:
+        line.writer.close()
+    return held
+
+
+async def _quiet(endpoint: Endpoint) -> None:
+    """Until the server has taken all of them in: it works hardly any more."""
+    while True:
+        before = endpoint.cpu_seconds()
+        await asyncio.sleep(0.5)
+        if endpoint.cpu_seconds() - before < 0.1:
+            return
+
+
+def _connections(arena: Arena) -> int:
+    """Of the server to the database, by the names that it gives them."""
+    row = arena.connection.execute(
+        "select count(*) from pg_stat_activity"
+        " where application_name in ('signalbox api', 'signalbox listener', 'signalbox long polls')"
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def room_for(files: int) -> None:
+    """Let this process and those it starts open so many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, files + 1_000)), hard))

@@ -1,0 +1,75 @@
+"""The two servers, each a uvicorn of its own over the benchmark's database."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from bench.server import MANAGE
+
+START_SECONDS = 120
+STOP_SECONDS = 60
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server that answers at this port; `key` is empty where none is asked for."""
+
+    name: str
+    port: int
+    process: psutil.Process
+    key: str = ""
+
+    def cpu_seconds(self) -> float:
+        return float(sum(self.process.cpu_times()[:2]))
+
+
+@contextmanager
+def serving(home: Path, url: str) -> Iterator[tuple[Endpoint, Endpoint]]:
+    """The API, and the bare endpoint."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
+    environment = {**inherited, "SIGNALBOX_HOME": str(home), "DATABASE_URL": url, "HTTPS_ONLY": "false"}
+    key = subprocess.run(
+        [sys.executable, str(MANAGE), "apikey", "create", f"bench-{os.getpid()}", "--scopes", "*"],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()[-1]
+    with _server("console.asgi", environment) as api, _server("bench.over_http.bare", environment) as bare:
+        yield Endpoint("HTTP API", *api, key), Endpoint("bare endpoint", *bare)
+
+
+@contextmanager
+def _server(module: str, environment: dict[str, str]) -> Iterator[tuple[int, psutil.Process]]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "uvicorn", f"{module}:application", "--port", str(port)]
+    quiet = ["--log-level", "warning", "--no-access-log"]
+    process = subprocess.Popen([*command, *quiet], env=environment, cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port, process)
+        yield port, psutil.Process(process.pid)
+    finally:
+        process.terminate()
+        process.wait(STOP_SECONDS)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    ends_at = time.monotonic() + START_SECONDS
+    while time.monotonic() < ends_at and process.poll() is None:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"the server at port {port} did not start")
