@@ -16,6 +16,7 @@ WAKE_UPS = 200
 POLLS = 2_000
 PAUSE_SECONDS = 0.03
 IDLE_SECONDS = 8.0
+REST_SECONDS = 3.0
 WAIT_SECONDS = 20
 
 
@@ -30,7 +31,7 @@ class WakeUps:
 
 @dataclass(frozen=True)
 class IdlePolls:
-    """Costs of each second in which all of them waited, and what the server holds; memory is for one poll."""
+    """What each second costs in which all of them wait, upkeep's share left out, and what the server holds."""
 
     polls: int
     server_cpu_ms: float
@@ -58,21 +59,24 @@ async def wake_ups(endpoint: Endpoint, queue: str, count: int) -> WakeUps:
 
 
 async def idle_polls(endpoint: Endpoint, arena: Arena, queue: str, polls: int) -> IdlePolls:
-    """All wait; then one batch answers them all."""
+    """All wait, and nothing comes."""
     room_for(2 * polls)
     path = f"/v1/queues/{queue}/messages"
+    with arena.meter.measure() as rest:
+        await asyncio.sleep(REST_SECONDS)
     memory = endpoint.process.memory_info().rss
     lines = [await connect(endpoint) for _ in range(polls)]
+    began = time.monotonic()
     waiting = [asyncio.create_task(line.ask(f"{path}:receive", {"waitSeconds": WAIT_SECONDS})) for line in lines]
     await _quiet(endpoint)
     cpu_seconds = endpoint.cpu_seconds()
     with arena.meter.measure() as cost:
-        await asyncio.sleep(IDLE_SECONDS)
-    rest = arena.rest.cpu_seconds / arena.rest.seconds * cost.seconds if arena.rest.seconds else 0.0
+        left = WAIT_SECONDS - (time.monotonic() - began)  # then the first are answered
+        await asyncio.sleep(max(0.5, min(IDLE_SECONDS, left - 1.0)))
     held = IdlePolls(
         polls=polls,
         server_cpu_ms=(endpoint.cpu_seconds() - cpu_seconds) / cost.seconds * 1000,
-        postgres_cpu_ms=(cost.cpu_seconds - rest) / cost.seconds * 1000,
+        postgres_cpu_ms=(cost.cpu_seconds / cost.seconds - rest.cpu_seconds / rest.seconds) * 1000,
         kilobytes_each=(endpoint.process.memory_info().rss - memory) / polls / 1000,
         threads=endpoint.process.num_threads(),
         connections=_connections(arena),
