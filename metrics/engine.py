@@ -28,13 +28,21 @@ class Engine:
     trash_messages: int = 0
     trash_seconds_left: float | None = None
     """Until the first of what is in the trash goes for good; None when it is empty."""
+    archive_age_seconds: float | None = None
+    """How long the archive's horizon stands where it is; None where history waits for none."""
 
 
 def read_engine() -> Engine:
     """One query, however much the tables hold."""
     with connection.cursor() as cursor:
         cursor.execute(_HEALTH, {"tables": list(TABLES)})
-        usage, size, lag, ratios, messages, seconds_left = cursor.fetchone()
+        usage, size, lag, ratios, messages, seconds_left, archive_age = cursor.fetchone()
     return Engine(
-        usage, size, lag, json.loads(ratios) if isinstance(ratios, str) else ratios, int(messages), seconds_left
+        usage,
+        size,
+        lag,
+        json.loads(ratios) if isinstance(ratios, str) else ratios,
+        int(messages),
+        seconds_left,
+        archive_age,
     )

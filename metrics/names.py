@@ -217,6 +217,12 @@ TRASH_SECONDS_LEFT = _gauge(
     (),
 )
 
+ARCHIVE_HORIZON_AGE = _gauge(
+    "archive_horizon_age_seconds",
+    "How long the horizon of the archive, for which history waits, has not moved; 0 where history waits for none.",
+    (),
+)
+
 PUBLISH_DURATION = _histogram(
     "publish_duration_seconds", "What a send to the database took, of this process alone.", ()
 )
@@ -284,7 +290,7 @@ FLEET_TOTALS = (
     FLEET_FIRST_RECEIVES,
 )
 TENANT_METRICS = (*TENANT_TOTALS, TENANT_REFUSED)
-FLEET_METRICS = (*FLEET_TOTALS, TRASH_MESSAGES, TRASH_SECONDS_LEFT)
+FLEET_METRICS = (*FLEET_TOTALS, TRASH_MESSAGES, TRASH_SECONDS_LEFT, ARCHIVE_HORIZON_AGE)
 POSTGRES_METRICS = (
     OLDEST_XMIN_AGE,
     OLDEST_XMIN_TRANSACTIONS,
