@@ -38,6 +38,7 @@ def render_fleet(fleet: Fleet | None, *, up: bool, omitted: int = 0) -> bytes:
     stream_series.add(page, fleet.streams)
     fleet_series.add_postgres(page, fleet.holders, fleet.engine)
     fleet_series.add_trash(page, fleet.engine)
+    fleet_series.add_archive(page, fleet.engine)
     fleet_series.add_exporter(page, fleet, up=True)
     page.add(names.EXPORTER_QUEUES_OMITTED, omitted)
     return page.encoded()

@@ -30,13 +30,15 @@ class Engine:
     trash_messages: int = 0
     trash_seconds_left: float | None = None
     """Until the first of what is in the trash goes for good; None when it is empty."""
+    archive_age_seconds: float | None = None
+    """How long the archive's horizon stands where it is; None where history waits for none."""
 
 
 def read_engine() -> Engine:
     """One query, however much the tables hold."""
     with connection.cursor() as cursor:
         cursor.execute(_HEALTH, {"tables": list(TABLES)})
-        usage, size, lag, epoch, ratios, messages, seconds_left = cursor.fetchone()
+        usage, size, lag, epoch, ratios, messages, seconds_left, archive_age = cursor.fetchone()
     if isinstance(ratios, str):
         ratios = json.loads(ratios)
-    return Engine(usage, size, lag, epoch, ratios, int(messages), seconds_left)
+    return Engine(usage, size, lag, epoch, ratios, int(messages), seconds_left, archive_age)

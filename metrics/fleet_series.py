@@ -71,6 +71,10 @@ def add_trash(page: Page, engine: Engine) -> None:
     page.add(names.TRASH_SECONDS_LEFT, engine.trash_seconds_left or 0.0)
 
 
+def add_archive(page: Page, engine: Engine) -> None:
+    page.add(names.ARCHIVE_HORIZON_AGE, engine.archive_age_seconds or 0.0)
+
+
 def add_exporter(page: Page, fleet: Fleet | None, *, up: bool) -> None:
     """The exporter's own state, which is all that is left when it is not up."""
     page.add(names.EXPORTER_UP, float(up))

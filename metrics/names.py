@@ -220,6 +220,11 @@ TRASH_SECONDS_LEFT = _gauge(
     (),
 )
 
+ARCHIVE_HORIZON_AGE = _gauge(
+    "archive_horizon_age_seconds",
+    "How long the horizon of the archive, for which history waits, has not moved; 0 where history waits for none.",
+    (),
+)
 STREAM_APPENDED = _counter(
     "stream_messages_appended",
     "Positions given to messages of the stream; one that was rolled back counts too.",
@@ -322,7 +327,7 @@ FLEET_TOTALS = (
     FLEET_FIRST_RECEIVES,
 )
 TENANT_METRICS = (*TENANT_TOTALS, TENANT_REFUSED)
-FLEET_METRICS = (*FLEET_TOTALS, TRASH_MESSAGES, TRASH_SECONDS_LEFT)
+FLEET_METRICS = (*FLEET_TOTALS, TRASH_MESSAGES, TRASH_SECONDS_LEFT, ARCHIVE_HORIZON_AGE)
 POSTGRES_METRICS = (
     OLDEST_XMIN_AGE,
     OLDEST_XMIN_TRANSACTIONS,

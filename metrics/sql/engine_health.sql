@@ -24,4 +24,5 @@ select
     select greatest(date_part('epoch', min(r.expires_at) - clock_timestamp()), 0)
     from signalbox.removal r
     where r.trashed > r.restored + r.emptied
-  )
+  ),
+  (select greatest(date_part('epoch', clock_timestamp() - h.moved_at), 0) from signalbox.archive_horizon h where h.holds)

@@ -93,7 +93,7 @@ def test_a_run_leads_from_its_window_to_files_and_buckets(viewer: Browser, run: 
 def test_the_horizon_is_said_and_called_old_when_it_stands(viewer: Browser, clean: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("insert into signalbox.archive_horizon (below, moved_at) values (77, now())")
-        assert "before transaction 77" in viewer.see("/pipeline").text
+        assert "transactions before 77" in viewer.see("/pipeline").text
         cursor.execute("update signalbox.archive_horizon set moved_at = now() - interval '2 days'")
         assert "The horizon has not moved" in viewer.see("/pipeline").text
         cursor.execute("update signalbox.archive_horizon set holds = false")

@@ -155,6 +155,18 @@ def test_tenants_have_what_their_queues_have_together(make_engine: Callable[...,
         assert exposition.value(f"fleet_{name}") == sum(exposition.series(f"tenant_{name}").values())
 
 
+def test_the_age_of_the_archives_horizon_counts_while_history_waits(engine: Engine, scrape: Scrape) -> None:
+    engine.connection.execute(
+        "insert into signalbox.archive_horizon (below, moved_at) values (0, clock_timestamp() - interval '1 hour')"
+    )
+    try:
+        assert scrape().value("archive_horizon_age_seconds") >= 3600
+        engine.connection.execute("update signalbox.archive_horizon set holds = false")
+        assert scrape().value("archive_horizon_age_seconds") == 0
+    finally:
+        engine.connection.execute("delete from signalbox.archive_horizon")
+
+
 def test_what_is_in_the_trash_is_counted_by_removal(engine: Engine, scrape: Scrape) -> None:
     before = scrape().value("trash_messages")
     removal = engine.value("select signalbox.open_removal(36000)")
