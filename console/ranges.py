@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
@@ -54,6 +54,8 @@ class Range:
     step_seconds: int
     mistake: str = ""
     """Why what the address asked for is not what is shown."""
+    archived: bool = True
+    """Whether what is shown is in the archive too, so that it may go back further than the database does."""
 
     @property
     def of_days(self) -> bool:
@@ -76,7 +78,7 @@ class Range:
 
     @property
     def earliest(self) -> str:
-        return (datetime.now(UTC) - ARCHIVED).strftime(_TYPED)
+        return (datetime.now(UTC) - (ARCHIVED if self.archived else KEPT)).strftime(_TYPED)
 
     @property
     def query(self) -> str:
@@ -85,7 +87,12 @@ class Range:
 
     @property
     def choices(self) -> Sequence[tuple[str, bool]]:
-        return [(name, name == self.name) for name in RANGES]
+        names = (
+            RANGES
+            if self.archived
+            else [name for name, (seconds, _) in RANGES.items() if seconds <= KEPT.total_seconds()]
+        )
+        return [(name, name == self.name) for name in names]
 
     @property
     def live_seconds(self) -> int:
@@ -93,9 +100,19 @@ class Range:
         return max(10, self.step_seconds // 4) if self.name else 3_600
 
 
-def of_request(request: HttpRequest) -> Range:
-    """What the address asks for: `range`, or `from` and `to` in UTC. Whatever cannot be shown says so."""
+def of_request(request: HttpRequest, *, archived: bool = True) -> Range:
+    """What the address asks for: `range`, or `from` and `to` in UTC. Whatever cannot be shown says so.
+
+    What is not `archived` is shown as far as the database keeps it.
+    """
     now = datetime.now(UTC)
+    shown = _asked(request, now)
+    if not archived and shown.of_days:
+        shown = _last("14d", now, "This is kept for two weeks: these are the last.")
+    return replace(shown, archived=archived)
+
+
+def _asked(request: HttpRequest, now: datetime) -> Range:
     asked, start, end = (request.GET.get(name, "") for name in ("range", "from", "to"))
     if start or end:
         return _given(start, end, now)

@@ -26,7 +26,7 @@ def show(request: HttpRequest, name: str, group: str) -> HttpResponse:
     """GET /streams/<name>/groups/<group>: how far it is, partition by partition, and its lag over time."""
     found = find(name, group)
     (numbers,) = streams.read_groups([found])
-    shown = ranges.of_request(request)
+    shown = ranges.of_request(request, archived=False)
     context = {
         "title": f"{group} · {name}",
         "stream": found.stream,
