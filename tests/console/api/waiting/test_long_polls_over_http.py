@@ -23,8 +23,12 @@ from tests.console.servers import console_server
 from tests.engine import Engine
 
 MANY = 2000
-#: Of what a server holds for all polls together; a thread or a connection for each would be thousands.
+#: Of what a server holds for all polls together; a thread or a connection for each would be hundreds.
 FEW = 40
+#: Waiting at the same moment, which a slow machine reaches too: polls that were answered with nothing ask again.
+AT_ONCE = 10 * FEW
+#: A lease longer than any test: one that ended would have its message delivered twice.
+LONG_LEASE = 43_200
 
 
 @pytest.fixture
@@ -164,10 +168,10 @@ def test_two_thousand_polls_hold_neither_threads_nor_connections(
 
         async def story() -> list[int]:
             before = backends(observer)
-            polls = [await connect(Caller(server.url, key), engine.queue) for _ in range(MANY)]
+            caller = Caller(server.url, key)
+            polls = [await connect(caller, engine.queue, visibilityTimeoutSeconds=LONG_LEASE) for _ in range(MANY)]
             waiting = [asyncio.create_task(poll.messages()) for poll in polls]
-            # A slow machine answers the first with nothing before the last has come; they ask again.
-            await until(lambda: places_of(engine) >= MANY / 2, "a thousand polls waiting at once, or more")
+            await until(lambda: places_of(engine) >= AT_ONCE, "hundreds of polls waiting at once")
             assert psutil.Process(server.process.pid).num_threads() <= FEW
             assert backends(observer) - before <= FEW
             engine.value(
