@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Path, Router
 
-from console.api import database, deliveries, idempotency, sending, settling
+from console.api import after_waiting, database, deliveries, idempotency, sending, settling
 from console.api.answers import answer, moment, nothing
 from console.api.authentication import ApiKey
 from console.api.deliveries import own_handle, own_handles
@@ -72,12 +72,13 @@ async def send_each(request: Any, queue: Path[str], batch: Batch) -> HttpRespons
 async def receive(request: Any, queue: Path[str], wanted: Receive | None = None) -> HttpResponse:
     """Lease messages that are ready, or the first that come within `waitSeconds`."""
     wanted = wanted or Receive()
-    await reached_queue(request.auth, queue)
+    found = await reached_queue(request.auth, queue)
     wish = (queue, wanted.max_messages, wanted.visibility_timeout_seconds, wanted.consumer or request.auth.actor)
     receiving = receive_waiting(*wish, wanted.wait_seconds)
     if wanted.wait_seconds:
         request.measured.waits()
         messages = await unless_gone(request, receiving, give_back)
+        await after_waiting.check(request, found, messages)
     else:
         messages = await receiving
     return answer(200, {"messages": await deliveries.documents(messages)})
