@@ -71,6 +71,7 @@ INVALID: dict[str, tuple[Any, list[str]]] = {
     "not stored in a body": ({"body": {"a": ["\x00"]}}, ["body"]),
     "half a pair in a body": ({"body": {"a": "\udfff"}}, ["body"]),
     "half a pair in a name": ({"body": {"\udfff": 1}}, ["body"]),
+    "deeper than a consumer may read": ({"body": json.loads("[" * 501 + "]" * 501)}, ["body"]),
     "not stored in attributes": ({"body": 1, "attributes": {"a": "\x00"}}, ["attributes"]),
     "attributes are no list": ({"body": 1, "attributes": []}, ["attributes"]),
     "large attributes": ({"body": 1, "attributes": {"a": "x" * 20_000}}, ["attributes"]),
