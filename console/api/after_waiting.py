@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from console.api.authentication import key_of
-from console.api.known_queues import KnownQueue, queue_not_found, reached_queue
+from console.api.known_queues import KnownQueue, queue_not_found, queue_of_its_own
 from console.api.waiting import give_back
 from signalbox import Message
 
@@ -20,7 +20,7 @@ async def check(request: Any, queue: KnownQueue, messages: Sequence[Message]) ->
         return
     try:
         key = await key_of(request.META.get("HTTP_AUTHORIZATION"))
-        await reached_queue(key, queue.name)
+        await queue_of_its_own(key, queue.name)
         if any(_queue_id(message) != queue.queue_id for message in messages):
             raise queue_not_found(queue.name)
     except BaseException:

@@ -31,12 +31,24 @@ class KnownQueue:
         """A dead-letter queue belongs to a key when it or a queue that it serves does."""
         return any(key.reaches(name, self.tenant) for name in (self.name, *self.sources))
 
+    def holds_others(self, key: Key) -> bool:
+        """Whether it keeps dead letters of queues that the key does not reach."""
+        return not all(key.reaches(name, self.tenant) for name in self.sources)
+
 
 async def reached_queue(key: Key, name: str) -> KnownQueue:
     """The queue of this name. Raises the problem `queue-not-found`, also when the key does not reach it."""
     queue = await known_queue(name)
     if queue is None or not queue.is_reached_by(key):
         raise queue_not_found(name)
+    return queue
+
+
+async def queue_of_its_own(key: Key, name: str) -> KnownQueue:
+    """The same for what is not had in part: `not-reached` is raised where others' dead letters are kept too."""
+    queue = await reached_queue(key, name)
+    if queue.holds_others(key):
+        raise Problem("not-reached", f"{name!r} also keeps dead letters of queues that this key does not reach.")
     return queue
 
 
