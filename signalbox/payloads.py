@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from signalbox.errors import InvalidArgument
 
@@ -24,6 +24,8 @@ def encode(value: object, field: str = "payload") -> str:
     if "\\u0000" in text and _NUL.search(text):
         fault = _fault(value, "$", frozenset()) or "contains the character \\u0000"
         raise InvalidArgument(f"{field} {fault}", field=field)
+    if text.count("[") + text.count("{") > MOST_LEVELS and _is_deeper(value, MOST_LEVELS):
+        raise InvalidArgument(f"{field} is nested too deeply: at most {MOST_LEVELS} levels", field=field)
     return text
 
 
@@ -47,6 +49,18 @@ def encode_attributes(value: Mapping[str, object] | None, field: str = "attribut
     if not isinstance(value, Mapping):
         raise InvalidArgument(f"{field} must be a mapping, not {type(value).__name__}", field=field)
     return encode(dict(value), field)
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Has it more levels of lists and objects than that?"""
+    level = [value]
+    for _ in range(levels):
+        level = [item for one in level if isinstance(one, dict | list | tuple) for item in _inside(one)]
+    return any(isinstance(one, dict | list | tuple) for one in level)
+
+
+def _inside(value: dict[object, object] | list[object] | tuple[object, ...]) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _fault(value: object, path: str, above: frozenset[int]) -> str | None:
@@ -97,6 +111,10 @@ def _text_fault(text: str, path: str) -> str | None:
 #: Most bytes of a state and of a result.
 STATE_BYTES = 16_384
 RESULT_BYTES = 65_536
+
+#: Levels of lists and objects in each other. Python reads some 950, fewer the deeper its own calls are: a message that
+#: its sender could write and its consumer not read would take along all that were received together with it.
+MOST_LEVELS = 500
 
 #: The encoded NUL itself, not the text backslash u0000, in which the backslash is encoded as two.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

@@ -65,8 +65,7 @@ async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpRe
     headers = dict(scope["headers"])
     key = None
     if scope["path"] not in OPEN_TO_ALL:
-        given = headers.get(b"authorization")
-        key = await key_of(None if given is None else given.decode("latin-1"))
+        key = await key_of(_authorization(scope))
     route = _route_of(scope["path"])
     measured.goes_to(route.route)
     request = _request(scope)
@@ -80,6 +79,14 @@ async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpRe
         allowed = response["Allow"]
         raise Problem("method-not-allowed", f"This address takes {allowed}.", headers={"Allow": allowed})
     return response
+
+
+def _authorization(scope: Scope) -> str | None:
+    """Of two, whoever stands before this process may have looked at the other one."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(given) > 1:
+        raise Problem("unreadable-request", "The header Authorization stands more than once.")
+    return given[0].decode("latin-1") if given else None
 
 
 def _route_of(path: str) -> ResolverMatch:

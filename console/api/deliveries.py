@@ -59,10 +59,11 @@ async def ack_and_receive(queue: str, handles: list[str], wanted: AckAndReceive)
     return AckedAndReceived(held, messages)
 
 
-async def outcome_in(queue: KnownQueue, message_name_given: str) -> dict[str, Any]:
+async def outcome_in(key: Key, queue: KnownQueue, message_name_given: str) -> dict[str, Any]:
     """Where a message of this queue stands, or one that died and is kept here. Raises `message-not-found`."""
     outcome = await _outcome(message_name_given)
-    if outcome is None or outcome.queue not in (queue.name, *queue.sources):
+    sources = [name for name in queue.sources if key.reaches(name, queue.tenant)]
+    if outcome is None or outcome.queue not in (queue.name, *sources):
         detail = f"Nothing is known of a message {message_name_given[:80]!r} in the queue {queue.name!r}."
         raise Problem("message-not-found", detail)
     return _outcome_document(outcome)

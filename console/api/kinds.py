@@ -23,7 +23,12 @@ _ALL = (
         "The detail says where reading stopped. JSON has no NaN, no "
         "Infinity and no comments; a name may stand once in an object; text is UTF-8.",
     ),
-    Kind("unreadable-request", 400, "The request cannot be read", "Its address or a header is not text."),
+    Kind(
+        "unreadable-request",
+        400,
+        "The request cannot be read",
+        "Its address or a header is not text, or too much of it.",
+    ),
     Kind(
         "unauthorized",
         401,

@@ -6,6 +6,7 @@ handle has its queue's id, which is never given to another queue: that is compar
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 
@@ -30,6 +31,10 @@ class KnownQueue:
         """A dead-letter queue belongs to a key when it or a queue that it serves does."""
         return any(key.reaches(name, self.tenant) for name in (self.name, *self.sources))
 
+    def holds_others(self, key: Key) -> bool:
+        """Whether it keeps dead letters of queues that the key does not reach."""
+        return not all(key.reaches(name, self.tenant) for name in self.sources)
+
 
 async def reached_queue(key: Key, name: str) -> KnownQueue:
     """The queue of this name. Raises the problem `queue-not-found`, also when the key does not reach it."""
@@ -39,16 +44,18 @@ async def reached_queue(key: Key, name: str) -> KnownQueue:
     return queue
 
 
+async def queue_of_its_own(key: Key, name: str) -> KnownQueue:
+    """The same for what is not had in part: `not-reached` is raised where others' dead letters are kept too."""
+    queue = await reached_queue(key, name)
+    if queue.holds_others(key):
+        raise Problem("not-reached", f"{name!r} also keeps dead letters of queues that this key does not reach.")
+    return queue
+
+
 async def known_queue(name: str) -> KnownQueue | None:
     """The queue of this name, whoever asks."""
     queue = _known.get(name)
-    if queue is None or queue.known_until < time.monotonic():
-        queue = await _look_up(name)
-        if queue is None:
-            _known.pop(name, None)
-        else:
-            _known[name] = queue
-    return queue
+    return queue if queue is not None and time.monotonic() <= queue.known_until else await _asked(name)
 
 
 def forget(name: str) -> None:
@@ -61,19 +68,43 @@ def queue_not_found(name: str) -> Problem:
     return Problem("queue-not-found", f"queue {name[:120]!r} does not exist")
 
 
+async def _asked(name: str) -> KnownQueue | None:
+    """Of thousands who want to know the same at one moment, one asks; who gives up waiting does not stop it.
+
+    That there is none may be news from before whoever joins came, and the queue was made since: those ask themselves.
+    """
+    asking = _asking.get(name)
+    if asking is not None and asking.get_loop() is asyncio.get_running_loop():
+        return await asyncio.shield(asking) or await _look_up(name)
+    asking = _asking[name] = asyncio.create_task(_look_up(name))
+    asking.add_done_callback(lambda done: _answered(name, done))
+    return await asyncio.shield(asking)
+
+
+def _answered(name: str, asking: asyncio.Task[KnownQueue | None]) -> None:
+    if _asking.get(name) is asking:
+        del _asking[name]
+    if not asking.cancelled():
+        asking.exception()  # whoever waited has it; nobody may have waited to the end
+
+
 async def _look_up(name: str) -> KnownQueue | None:
     if "\x00" in name:
         return None
     async with database.pool().connection() as connection:
+        known_until = time.monotonic() + REMEMBER_SECONDS
         cursor = await connection.execute(_LOOK_UP, {"name": name})
         row = await cursor.fetchone()
     if row is None:
+        _known.pop(name, None)
         return None
     queue_id, tenant, sources = row
-    return KnownQueue(queue_id, name, tenant, tuple(sources), time.monotonic() + REMEMBER_SECONDS)
+    _known[name] = KnownQueue(queue_id, name, tenant, tuple(sources), known_until)
+    return _known[name]
 
 
 _known: dict[str, KnownQueue] = {}
+_asking: dict[str, asyncio.Task[KnownQueue | None]] = {}
 
 _LOOK_UP = """
 select q.queue_id, t.name, case when q.is_dead_letter_queue then array(

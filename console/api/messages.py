@@ -7,11 +7,11 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Path, Router
 
-from console.api import database, deliveries, idempotency, sending, settling
+from console.api import after_waiting, database, deliveries, idempotency, sending, settling
 from console.api.answers import answer, moment, nothing
 from console.api.authentication import ApiKey
 from console.api.deliveries import own_handle, own_handles
-from console.api.known_queues import reached_queue
+from console.api.known_queues import queue_of_its_own, reached_queue
 from console.api.leaving import unless_gone
 from console.api.sending_all import send_all
 from console.api.waiting import give_back, receive_waiting
@@ -72,12 +72,13 @@ async def send_each(request: Any, queue: Path[str], batch: Batch) -> HttpRespons
 async def receive(request: Any, queue: Path[str], wanted: Receive | None = None) -> HttpResponse:
     """Lease messages that are ready, or the first that come within `waitSeconds`."""
     wanted = wanted or Receive()
-    await reached_queue(request.auth, queue)
+    found = await queue_of_its_own(request.auth, queue)
     wish = (queue, wanted.max_messages, wanted.visibility_timeout_seconds, wanted.consumer or request.auth.actor)
     receiving = receive_waiting(*wish, wanted.wait_seconds)
     if wanted.wait_seconds:
         request.measured.waits()
         messages = await unless_gone(request, receiving, give_back)
+        await after_waiting.check(request, found, messages)
     else:
         messages = await receiving
     return answer(200, {"messages": await deliveries.documents(messages)})
@@ -148,7 +149,7 @@ async def change_visibility_batch(request: Any, queue: Path[str], wanted: Change
 async def ack_and_receive(request: Any, queue: Path[str], wanted: AckAndReceive) -> HttpResponse:
     """Acknowledge messages and lease the next in one call and one commit: both or neither."""
     settling.check_results(wanted.receipt_handles, wanted.results)
-    handles = own_handles(await reached_queue(request.auth, queue), wanted.receipt_handles)
+    handles = own_handles(await queue_of_its_own(request.auth, queue), wanted.receipt_handles)
     held, messages = await deliveries.ack_and_receive(queue, handles, wanted)
     return answer(200, {"results": settling.acked(handles, held), "messages": await deliveries.documents(messages)})
 
@@ -157,7 +158,7 @@ async def ack_and_receive(request: Any, queue: Path[str], wanted: AckAndReceive)
 async def message_outcome(request: Any, queue: Path[str], message_id: Path[str]) -> HttpResponse:
     """Where one message stands, and how it ended."""
     found = await reached_queue(request.auth, queue)
-    return answer(200, await deliveries.outcome_in(found, message_id))
+    return answer(200, await deliveries.outcome_in(request.auth, found, message_id))
 
 
 @router.get(ANY_MESSAGE, auth=ApiKey("read"), response={200: MessageOutcome})

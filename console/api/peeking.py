@@ -65,11 +65,17 @@ def _page(key: Key, name: str, state: str | None, text: str, limit: int, cursor:
     if cursor is not None and not _CURSORS[state == DEAD].fullmatch(cursor):
         raise Problem.of_field("cursor", "cursor must be the nextCursor of another page of the same list")
     place = Place(after=cursor or "")
-    found, after = _dead(key, queue, text, place, limit) if state == DEAD else _others(queue, state, text, place, limit)
+    found, after = (
+        _dead(key, queue, text, place, limit) if state == DEAD else _others(key, queue, state, text, place, limit)
+    )
     return {"messages": found, "nextCursor": after or None}
 
 
-def _others(queue: Queue, state: str, text: str, place: Place, limit: int) -> tuple[list[dict[str, Any]], str]:
+def _others(
+    key: Key, queue: Queue, state: str, text: str, place: Place, limit: int
+) -> tuple[list[dict[str, Any]], str]:
+    if reach.holds_others(key, queue):  # such as dead letters that were received there
+        raise Problem("not-reached", f"{queue.name!r} also keeps dead letters of queues that this key does not reach.")
     chosen, masking = parse(text), Masking()
     masking.check(chosen, queue.name)
     page = browse.messages(queue.queue_id, State(state), chosen, place, size=limit, with_payloads=False)

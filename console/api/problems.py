@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
+from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
@@ -95,7 +96,7 @@ def problem_of(error: Exception) -> Problem:
         return _of_engine(error)
     if isinstance(error, FilterError):
         return _of_filter(error)
-    if isinstance(error, psycopg.OperationalError | PoolTimeout | PoolClosed | TooManyRequests):
+    if isinstance(error, _AWAY):
         logger.warning("a request of the API found no database: %s", in_brief(error))
         return Problem(
             "database-away",
@@ -105,6 +106,10 @@ def problem_of(error: Exception) -> Problem:
         )
     logger.error("a request of the API failed", exc_info=error)
     return Problem("internal-error", "Something went wrong on this side. It has been logged.")
+
+
+#: What the control plane is told comes through Django, which has its own names for it.
+_AWAY = (psycopg.OperationalError, OperationalError, InterfaceError, PoolTimeout, PoolClosed, TooManyRequests)
 
 
 def _of_engine(error: SignalboxError) -> Problem:

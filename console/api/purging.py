@@ -82,10 +82,10 @@ def document(job: Purge) -> dict[str, Any]:
 
 
 def _seen(key: Key, queue: str, states: list[str] | None) -> Preview:
-    """Raises the problem `not-reached` for dead letters that are, among others, of queues beyond the key's prefix."""
+    """Raises the problem `not-reached` where dead letters are kept, among others, of queues beyond the key's prefix."""
     found = get_queue(queue)
     chosen = list(purge.states_of(found)) if states is None else states
-    if "dead" in chosen and reach.holds_others(key, found):
+    if reach.holds_others(key, found):  # dead, or received there
         detail = f"{queue} also keeps dead letters of queues that this key does not reach: it may not purge them."
         raise Problem("not-reached", detail)
     return purge.preview(queue, chosen)

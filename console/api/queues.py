@@ -12,7 +12,7 @@ from console.api.answers import answer, nothing
 from console.api.authentication import ApiKey
 from console.api.database import in_thread
 from console.api.idempotency import once_in_thread
-from console.api.known_queues import queue_not_found, reached_queue
+from console.api.known_queues import queue_not_found, queue_of_its_own, reached_queue
 from console.api.wire.queues import Changes, NewQueue, QueueDocument, QueueListing, QueuePage, QueueWithNumbers
 
 QUEUE = "/queues/{segment:queue}"
@@ -45,7 +45,7 @@ async def get_queue(request: Any, queue: Path[str]) -> HttpResponse:
 @router.patch(QUEUE, auth=ApiKey("configure"), response={200: QueueDocument})
 async def configure_queue(request: Any, queue: Path[str], changes: Changes) -> HttpResponse:  # type: ignore[valid-type]
     """Change the settings that are named, and leave the others."""
-    await reached_queue(request.auth, queue)
+    await queue_of_its_own(request.auth, queue)
     return answer(200, await in_thread(queue_making.configure, request.auth, queue, changes))
 
 

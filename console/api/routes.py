@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
 from django.urls.converters import StringConverter
@@ -48,6 +49,8 @@ def refuse(_: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, HttpError):
         known = error.__cause__
         return (known if isinstance(known, Problem) else Problem("unreadable-request", str(error))).response()
+    if isinstance(error, SuspiciousOperation):
+        return Problem("unreadable-request", "The address has too many parameters.").response()
     return problem_of(error).response()
 
 

@@ -200,16 +200,29 @@ $$;
 create or replace function signalbox._admit_batch(p_queue_id integer, p_payloads jsonb[], p_deduplication_ids text[], p_body_sha256s bytea[])
 returns void
 language plpgsql
+as $$
+declare
+  v_weight record;
+begin
+  select w.* into v_weight
+  from signalbox._weigh_batch(p_queue_id, p_payloads, p_deduplication_ids, p_body_sha256s) w;
+  if v_weight.messages > 0 then
+    perform signalbox._admit(p_queue_id, v_weight.messages, v_weight.bytes);
+  end if;
+end $$;
+
+create or replace function signalbox._weigh_batch(
+  p_queue_id integer, p_payloads jsonb[], p_deduplication_ids text[], p_body_sha256s bytea[],
+  out messages integer, out bytes bigint
+)
+language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$
-declare
-  v_messages integer;
-  v_bytes bigint;
 begin
   select count(*), sum(octet_length(g.payload::text)) + signalbox._stored_bytes(array_agg(g.body_sha256))
-  into v_messages, v_bytes
+  into messages, bytes
   from (
     select u.payload, u.deduplication_id, u.body_sha256, row_number() over (partition by u.deduplication_id order by u.place) as nth
     from unnest(p_payloads, p_deduplication_ids, p_body_sha256s) with ordinality u(payload, deduplication_id, body_sha256, place)
@@ -225,9 +238,6 @@ begin
       where d.queue_id = p_queue_id and d.deduplication_id = g.deduplication_id and d.expires_at > clock_timestamp()
         and d.sent_at > clock_timestamp() - interval '24 hours'
     );
-  if v_messages > 0 then
-    perform signalbox._admit(p_queue_id, v_messages, v_bytes);
-  end if;
 end $$;
 
 -- What large bodies add to the bytes of a message: they were claimed before it is sent. Index: large_body_pkey.

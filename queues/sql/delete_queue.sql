@@ -75,7 +75,8 @@ language sql volatile as $$
     and (l.pid is null or a.datname = current_database() and a.backend_type not like 'autovacuum%')
 $$;
 
--- Refuses while the queue holds anything, in whatever state and whoever works on it, or keeps the dead letters of another.
+-- Refuses while the queue holds anything, in whatever state and whoever works on it, keeps the dead letters of another, or is
+-- what a stream's subscription feeds. Index of the last: consumer_group_feeds.
 create or replace function signalbox._refuse_queue_in_use(p_queue signalbox.queue) returns void
 language plpgsql
 set enable_seqscan = off
@@ -83,6 +84,7 @@ as $$
 declare
   v_counts jsonb;
   v_source text;
+  v_feed jsonb;
 begin
   if exists (select from signalbox.ready r where r.queue_id = p_queue.queue_id)
     or exists (select from signalbox.scheduled s where s.queue_id = p_queue.queue_id)
@@ -104,6 +106,17 @@ begin
   if v_source is not null then
     perform signalbox._refuse_in_use(
       p_queue.name, format('keeps the dead letters of %s', quote_literal(v_source)), jsonb_build_object('source', v_source)
+    );
+  end if;
+  select jsonb_build_object('group', g.name, 'stream', s.name) into v_feed
+  from signalbox.consumer_group g
+  join signalbox.stream s using (stream_id)
+  where g.queue_id = p_queue.queue_id
+  order by g.group_id
+  limit 1;
+  if v_feed is not null then
+    perform signalbox._refuse_in_use(
+      p_queue.name, format('is fed by the group %s of the stream %s', quote_literal(v_feed ->> 'group'), quote_literal(v_feed ->> 'stream')), v_feed
     );
   end if;
 end $$;

@@ -2,6 +2,7 @@
 -- each payload, in their order: its message id, or the refusal (SQLSTATE, message, detail, field) as send would raise it.
 -- Arguments are those of send_batch, and at most 1000 payloads. It tries all together; refused, it halves what it tries
 -- until it has found what is at fault: one bad message among a thousand costs some twenty attempts, each undone by itself.
+-- What an undone attempt has taken of a quota is given back at once, or it would refuse those that are sent after it.
 -- A queue that does not exist or is closed is an error, as ever. Locks: those of send_batch, which it takes for all of the
 -- payloads, in the same order, before it tries a part of them, so that two of these never wait in a circle.
 create or replace function signalbox.send_each(
@@ -25,6 +26,9 @@ declare
   v_to integer;
   v_size integer := v_count;
   v_locked boolean := false;
+  v_queue record;
+  v_weight record; -- of an attempt, where a quota is kept; what is assigned here outlives an attempt that is undone
+  v_admitted boolean;
 begin
   perform signalbox._check_batch_length(o.name, o.entries, v_count)
   from (values
@@ -42,9 +46,30 @@ begin
   if v_count = 0 then
     perform signalbox.send_batch(send_each.queue, '{}'); -- there must be such a queue
   end if;
+  select q.queue_id, q.guards & 1 > 0 as guarded, q.max_payload_bytes::integer as max_payload_bytes into v_queue
+  from signalbox.queue q
+  where q.name = send_each.queue;
   while v_from <= v_count loop
     v_to := least(v_from + v_size - 1, v_count);
+    v_admitted := false;
     begin
+      if v_queue.guarded then
+        perform signalbox._check_payload(p, v_queue.max_payload_bytes)
+        from unnest(send_each.payloads[v_from:v_to]) p
+        where p is null or octet_length(p::text) > v_queue.max_payload_bytes;
+        if not v_locked then
+          perform signalbox._lock_batch(send_each.queue, send_each.group_ids, send_each.deduplication_ids, v_count);
+        end if;
+        select w.* into v_weight
+        from signalbox._weigh_batch(
+          v_queue.queue_id, send_each.payloads[v_from:v_to], send_each.deduplication_ids[v_from:v_to], send_each.body_sha256s[v_from:v_to]
+        ) w;
+        if v_weight.messages > 0 then
+          perform signalbox._admit(v_queue.queue_id, v_weight.messages, v_weight.bytes);
+          v_admitted := true;
+        end if;
+        perform set_config('signalbox.admitted', v_queue.queue_id::text, true);
+      end if;
       return query
       select s.sent, null::text, null::text, null::text, null::text
       from signalbox.send_batch(
@@ -58,6 +83,9 @@ begin
         send_each.trace_ids[v_from:v_to],
         send_each.body_sha256s[v_from:v_to]
       ) s(sent);
+      if v_queue.guarded then
+        perform set_config('signalbox.admitted', '', true);
+      end if;
       v_from := v_to + 1;
       v_size := v_size * 2;
     exception
@@ -70,6 +98,9 @@ begin
           v_from := v_to + 1;
         else
           v_size := (v_to - v_from + 1) / 2;
+        end if;
+        if v_admitted then
+          perform signalbox._admit(v_queue.queue_id, -v_weight.messages, -v_weight.bytes);
         end if;
         if not v_locked then
           perform signalbox._lock_batch(send_each.queue, send_each.group_ids, send_each.deduplication_ids, v_count);

@@ -13,6 +13,7 @@ from queues.errors import QueueInUse, QueueNotFound
 from queues.models import AuditEvent, Queue
 from tests.engine import Engine
 from tests.races.sessions import finish, start, until
+from tests.streams import make_log
 
 Made = Callable[..., Engine]
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -94,6 +95,16 @@ def test_a_dead_letter_queue_in_use_stays(make_engine: Made) -> None:
     delete(named)
     deleting.delete_queue("graves-to-delete", actor="ann")
     deleting.delete_queue(f"{named.queue}-x-dlq", actor="ann")
+
+
+def test_a_queue_that_a_stream_feeds_stays(engine: Engine) -> None:
+    log = make_log(engine.connection)
+    log.group("feeder", queue=engine.queue)
+    with pytest.raises(QueueInUse, match=f"'feeder' of the stream '{log.name}'"):
+        delete(engine)
+    assert not Queue.objects.get(name=engine.queue).closed
+    assert log.value("select signalbox.drop_group(%s, 'feeder')", log.name)
+    delete(engine)
 
 
 def test_the_verb_alone_wants_the_queue_closed(engine: Engine) -> None:

@@ -81,6 +81,23 @@ def test_as_many_go_as_a_quota_leaves(make_engine: Made) -> None:
     assert engine.counted() == engine.recounted() == (40, 0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("limit", [{"max_backlog_messages": 40}, {"publish_rate_per_second": 40}])
+def test_what_was_tried_in_vain_takes_nothing_of_a_quota(make_engine: Made, limit: dict[str, int]) -> None:
+    engine = make_engine(**limit)
+    first = engine.send("first", deduplication_id="d1")
+    messages: list[tuple[object, SendOptions]] = plain(*range(30))
+    messages[17] = ("other", {"deduplication_id": "d1"})
+    messages[23] = ("too urgent", {"priority": 10})
+
+    answers = send_each(engine, *messages)
+
+    assert isinstance(answers[17], DeduplicationConflict)
+    assert answers[17].first_message_id == first
+    assert isinstance(answers[23], InvalidArgument)
+    assert sum(isinstance(answer, int) for answer in answers) == 28
+    assert engine.counted() == engine.recounted() == (29, 0, 0, 0, 0)
+
+
 def test_an_unknown_queue_is_an_error_even_for_nothing(engine: Engine) -> None:
     for messages in (plain(1), plain()):
         with pytest.raises(QueueNotFound):

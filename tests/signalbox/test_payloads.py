@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalbox.errors import InvalidArgument
-from signalbox.payloads import encode, encode_attributes
+from signalbox.payloads import MOST_LEVELS, encode, encode_attributes
 
 own = []
 own.append(own)
@@ -41,6 +41,23 @@ def test_the_fault_is_named_with_its_path(value, problem):
     assert problem in str(caught.value)
     assert str(caught.value).startswith("payload ")
     assert caught.value.field == "payload"
+
+
+def nested(levels: int) -> object:
+    value: object = 1
+    for level in range(levels):
+        value = {"a": value} if level % 2 else [value, 1]
+    return value
+
+
+def test_nothing_is_sent_that_a_consumer_might_be_too_deep_in_calls_to_read():
+    assert json.loads(encode(nested(MOST_LEVELS))) == nested(MOST_LEVELS)
+    with pytest.raises(InvalidArgument, match="payload is nested too deeply: at most 500 levels"):
+        encode(nested(MOST_LEVELS + 1))
+
+
+def test_what_is_wide_is_not_deep():
+    assert encode([[{}]] * 1000) == f"[{','.join(['[{}]'] * 1000)}]"
 
 
 def test_text_that_only_looks_like_nul_is_kept():

@@ -221,6 +221,13 @@ class Hub:
                 line.look()
 
     async def _ask(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+        """Once more when it was cut off meanwhile, as a restart does: what is asked here may be asked twice."""
+        try:
+            return await self._ask_once(statement, parameters)
+        except psycopg.OperationalError:
+            return await self._ask_once(statement, parameters)
+
+    async def _ask_once(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
         async with self._pool.connection() as connection:
             return await (await connection.execute(statement.encode(), parameters)).fetchall()
 

@@ -11,6 +11,8 @@ from console.api.wire.shape import Document, Question, Shape, whole
 from queues.settings import SETTINGS, Setting
 
 MOST_ON_A_PAGE = 1000
+STORABLE = r"^[^\x00]*$"
+"""Text that PostgreSQL can be asked for."""
 
 
 def _type(setting: Setting) -> Any:
@@ -111,7 +113,7 @@ class QueuePage(Document):
 class QueueListing(Question):
     """Which queues to list."""
 
-    prefix: Annotated[str, Field(max_length=100)] = ""
-    tenant: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    prefix: Annotated[str, Field(max_length=100, pattern=STORABLE)] = ""
+    tenant: Annotated[str, Field(min_length=1, max_length=100, pattern=STORABLE)] | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_ON_A_PAGE)] = 100
     cursor: Annotated[str, Field(max_length=400)] | None = None

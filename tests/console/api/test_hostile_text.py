@@ -36,6 +36,9 @@ def test_a_purge(caller: Caller, engine: Engine, field: str, text: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
+        "/v1/queues?prefix=",
+        "/v1/queues?tenant=",
+        "/v1/queues?cursor=",
         "/v1/queues/Q/messages?filter=",
         "/v1/queues/Q/messages?cursor=",
         "/v1/queues/Q/messages?state=",

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from console.api.kinds import KINDS
-from tests.console.api.callers import Answer, Caller
+from tests.console.api.callers import TIMEOUT_SECONDS, Answer, Caller
 from tests.engine import Engine
 
 JSON = {"content-type": "application/json"}
@@ -71,6 +71,7 @@ INVALID: dict[str, tuple[Any, list[str]]] = {
     "not stored in a body": ({"body": {"a": ["\x00"]}}, ["body"]),
     "half a pair in a body": ({"body": {"a": "\udfff"}}, ["body"]),
     "half a pair in a name": ({"body": {"\udfff": 1}}, ["body"]),
+    "deeper than a consumer may read": ({"body": json.loads("[" * 501 + "]" * 501)}, ["body"]),
     "not stored in attributes": ({"body": 1, "attributes": {"a": "\x00"}}, ["attributes"]),
     "attributes are no list": ({"body": 1, "attributes": []}, ["attributes"]),
     "large attributes": ({"body": 1, "attributes": {"a": "x" * 20_000}}, ["attributes"]),
@@ -164,6 +165,22 @@ def test_a_queue_of_any_name_is_only_not_found(caller: Caller, name: str) -> Non
     path = f"/v1/queues/{name}".replace(" ", "%20").replace("ü", "%C3%BC")
     assert caller.get(path).kind in ("not-found", "queue-not-found")
     assert caller.post(f"{path}/messages", {"body": 1}).kind in ("not-found", "queue-not-found")
+
+
+def test_an_address_with_thousands_of_parameters_is_400(caller: Caller) -> None:
+    assert caller.get(f"/v1/queues?{'a=1&' * 1001}").kind == "unreadable-request"
+
+
+def test_a_request_with_two_keys_has_none(caller: Caller) -> None:
+    connection = http.client.HTTPConnection(urlsplit(caller.url).netloc, timeout=TIMEOUT_SECONDS)
+    connection.putrequest("GET", "/v1/queues")
+    for key in (caller.key, "sbx_another"):
+        connection.putheader("Authorization", f"Bearer {key}")
+    connection.endheaders()
+    refused = connection.getresponse()
+
+    assert (refused.status, json.loads(refused.read())["type"]) == (400, "/problems/unreadable-request")
+    connection.close()
 
 
 def test_a_method_that_is_not_for_an_address_is_405(caller: Caller, messages: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.db import InterfaceError, OperationalError
 from psycopg_pool import PoolTimeout
 
 from console.api import asgi
@@ -17,7 +18,15 @@ from tests.engine import Engine
 from tests.races.sessions import until
 
 
-@pytest.mark.parametrize("error", [psycopg.OperationalError("host 10.0.0.7 is down"), PoolTimeout("10.0.0.7")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        psycopg.OperationalError("host 10.0.0.7 is down"),
+        PoolTimeout("10.0.0.7"),
+        OperationalError("host 10.0.0.7 is down"),
+        InterfaceError("10.0.0.7: connection already closed"),
+    ],
+)
 def test_without_a_database_it_says_when_to_come_back(error: Exception) -> None:
     response = problem_of(error).response()
 

@@ -31,6 +31,7 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "outcome": ("GET", "/messages/msg_1", None),
 }
 SCOPES = dict.fromkeys(CALLS, "receive") | {"send": "send", "send batch": "send", "outcome": "read"}
+A_HANDLE = "1.1.00000000-0000-0000-0000-000000000000"
 OTHERS = ["send", "receive", "read", "peek", "redrive", "purge", "configure"]
 
 
@@ -99,3 +100,24 @@ def test_a_dead_letter_queue_is_reached_through_its_source(make_caller: Callers,
 
     assert len(inside.post("/v1/queues/graves-of-reach/messages:receive", {}).document["messages"]) == 1
     assert outside.post("/v1/queues/graves-of-reach/messages:receive", {}).kind == "queue-not-found"
+
+
+def test_a_dead_letter_queue_that_others_share_is_not_received_from_nor_changed(
+    make_caller: Callers, make_engine: Any
+) -> None:
+    engine, other = (make_engine(dead_letter_queue="graves-that-are-shared") for _ in range(2))
+    engine.die("mine")
+    letter = other.die("another's")
+    theirs = other.value("select message_id from signalbox.dead_letter where dead_letter_id = %s", letter)
+    path = "/v1/queues/graves-that-are-shared"
+    inside, everywhere = make_caller(prefix=engine.queue), make_caller()
+
+    for verb, wish in [("receive", {"waitSeconds": 1}), ("ack-and-receive", {"receiptHandles": [A_HANDLE]})]:
+        assert inside.post(f"{path}/messages:{verb}", wish).kind == "not-reached"
+    assert inside.patch(path, {"paused": True}).kind == "not-reached"
+    assert inside.get(f"{path}/messages/msg_{theirs}").kind == "message-not-found"
+    assert everywhere.get(f"{path}/messages/msg_{theirs}").document["state"] == "dead"
+    assert len(everywhere.post(f"{path}/messages:receive", {"maxMessages": 10}).document["messages"]) == 2
+    assert inside.get(f"{path}/messages?state=leased").kind == "not-reached"
+    assert inside.post(f"{path}:purge-plan", {"states": ["leased"]}).kind == "not-reached"
+    assert len(everywhere.get(f"{path}/messages?state=leased").document["messages"]) == 2

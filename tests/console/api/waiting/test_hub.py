@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from console.api.waiting import hub as hubs
+from console.api.waiting import places
 from signalbox import QueueNotFound, QuotaExceeded
 from tests.console.api.waiting.conftest import Limit
 from tests.console.api.waiting.hubs import LONG, POOL_NAME, TestedHub, announced, start, until, with_hub
@@ -24,6 +25,13 @@ CountPlaces = Callable[[Engine], int]
 def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only announcements wake."""
     monkeypatch.setattr(hubs, "LOOK_SECONDS", 3600.0)
+
+
+async def looked_after(hub: TestedHub, poll: asyncio.Task[Any]) -> None:
+    """The poll has come all the way to waiting: rounds are made for those alone."""
+    await until(
+        lambda: poll.done() or any("receivable_queues" in statement for statement in hub.asked), "the poll looked after"
+    )
 
 
 def test_what_is_there_is_received_at_once(dsn: str, engine: Engine) -> None:
@@ -292,7 +300,7 @@ def test_who_is_served_while_the_database_comes_back_has_waited_for_it(
 ) -> None:
     async def story(hub: TestedHub) -> None:
         poll = start(hub, engine.queue)
-        await until(lambda: hub.client.claims, "the first look")
+        await looked_after(hub, poll)
         connect().execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where application_name = any(%s)",
             [[POOL_NAME, "signalbox listener"]],
@@ -301,3 +309,22 @@ def test_who_is_served_while_the_database_comes_back_has_waited_for_it(
         assert [one.id for one in await poll] == [message_id]
 
     with_hub(dsn, story)
+
+
+def test_a_cut_while_the_tenant_is_looked_up_is_no_harm(
+    dsn: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = f'"turns of {engine.queue}"'
+    engine.connection.execute(f"create sequence {turns}")  # its numbers outlive what asked for them
+    cut = f"case nextval('{turns}') when 1 then pg_terminate_backend(pg_backend_pid()) and pg_sleep(60) is null end"
+    monkeypatch.setattr(places, "_TENANT", places._TENANT.replace("t.max_long_polls > 0", f"coalesce({cut}, false)"))
+
+    async def story(hub: TestedHub) -> None:
+        poll = start(hub, engine.queue)
+        await looked_after(hub, poll)
+        message_id = engine.send("after the cut")
+        assert [one.id for one in await poll] == [message_id]
+
+    with_hub(dsn, story)
+    assert engine.value(f"select last_value from {turns}") == 2
+    engine.connection.execute(f"drop sequence {turns}")

@@ -13,8 +13,10 @@ from typing import Any
 import psutil
 import psycopg
 import pytest
+from django.db import connections
 
 from console.api_keys import keeping
+from console.api_keys.models import ApiKey
 from tests.console.api.callers import Caller
 from tests.console.api.waiting.conftest import Limit
 from tests.console.api.waiting.hubs import until
@@ -23,8 +25,12 @@ from tests.console.servers import console_server
 from tests.engine import Engine
 
 MANY = 2000
-#: Of what a server holds for all polls together; a thread or a connection for each would be thousands.
+#: Of what a server holds for all polls together; a thread or a connection for each would be hundreds.
 FEW = 40
+#: Waiting at the same moment, which a slow machine reaches too: polls that were answered with nothing ask again.
+AT_ONCE = 10 * FEW
+#: A lease longer than any test: one that ended would have its message delivered twice.
+LONG_LEASE = 43_200
 
 
 @pytest.fixture
@@ -98,6 +104,60 @@ def test_a_client_that_goes_away_frees_its_place_and_takes_no_message(
     assert (message["sequence"], message["receiveCount"]) == (message_id, 1)
 
 
+def test_a_key_that_is_revoked_while_it_waits_gets_no_message(
+    make_caller: Callable[..., Caller], limited: Limit, places_of: Callable[..., int]
+) -> None:
+    engine = limited(1)
+    caller = make_caller("receive")
+    path = f"/v1/queues/{engine.queue}/messages:ack"
+
+    async def story() -> None:
+        poll = await connect(caller, engine.queue)
+        poll.ask()
+        await until(lambda: places_of(engine) == 1, "the poll in its place")
+        await asyncio.to_thread(revoke, caller)
+        await until(lambda: caller.post(path, {"receiptHandles": []}).status == 401, "the end of the key")
+        engine.send("not for it")
+        status, document = await poll.answer()
+        assert status == 401 or document == {"messages": []}  # its time was over before anything came
+        poll.close()
+
+    asyncio.run(story())
+    free = "select count(*) from signalbox.ready where queue_id = %s"
+    asyncio.run(until(lambda: engine.value(free, engine.queue_id) == 1, "the message back in its queue"))
+
+
+def test_a_name_that_is_another_tenants_by_then_is_not_found(
+    caller: Caller, limited: Limit, places_of: Callable[..., int], make_engine: Callable[..., Engine]
+) -> None:
+    engine, other = limited(1), make_engine()
+    other.send("not for it")
+
+    async def story() -> None:
+        poll = await connect(caller, engine.queue)
+        poll.ask()
+        await until(lambda: places_of(engine) == 1, "the poll in its place")
+        with engine.connection.transaction():
+            rename = "update signalbox.queue set name = %s where queue_id = %s"
+            engine.connection.execute(rename, [f"{engine.queue}-gone", engine.queue_id])
+            engine.connection.execute(rename, [engine.queue, other.queue_id])
+        status, document = await poll.answer()
+        assert status == 404 or document == {"messages": []}
+        poll.close()
+
+    asyncio.run(story())
+    free = "select count(*) from signalbox.ready where queue_id = %s"
+    asyncio.run(until(lambda: other.value(free, other.queue_id) == 1, "the message back in its queue"))
+
+
+def revoke(caller: Caller) -> None:
+    try:
+        found = ApiKey.objects.get(identifier=caller.key.removeprefix("sbx_").partition(".")[0])
+        keeping.revoke(found.pk, actor="test")
+    finally:
+        connections.close_all()  # of this thread
+
+
 def test_a_server_that_is_told_to_end_answers_who_waits(
     dsn: str, limited: Limit, places_of: Callable[..., int], commits: None
 ) -> None:
@@ -164,10 +224,10 @@ def test_two_thousand_polls_hold_neither_threads_nor_connections(
 
         async def story() -> list[int]:
             before = backends(observer)
-            polls = [await connect(Caller(server.url, key), engine.queue) for _ in range(MANY)]
+            caller = Caller(server.url, key)
+            polls = [await connect(caller, engine.queue, visibilityTimeoutSeconds=LONG_LEASE) for _ in range(MANY)]
             waiting = [asyncio.create_task(poll.messages()) for poll in polls]
-            # A slow machine answers the first with nothing before the last has come; they ask again.
-            await until(lambda: places_of(engine) >= MANY / 2, "a thousand polls waiting at once, or more")
+            await until(lambda: places_of(engine) >= AT_ONCE, "hundreds of polls waiting at once")
             assert psutil.Process(server.process.pid).num_threads() <= FEW
             assert backends(observer) - before <= FEW
             engine.value(
