@@ -247,6 +247,42 @@ def test_a_queue_that_is_closed_holds_its_subscription_and_no_other(log: Log, ma
     assert [row[3] for row in open_.receive(10)] == ["a"]
 
 
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"max_backlog_messages": 10},
+        {"publish_rate_per_second": 10},
+        {"lane_max_in_flight": 1, "lane_max_waiting": 10},
+    ],
+    ids=["backlog", "rate", "lane"],
+)
+def test_a_queue_with_room_for_some_gets_some(log: Log, make_engine: Any, limit: dict[str, float]) -> None:
+    """What waits is more than the queue takes at a time: all of it together would be refused for ever."""
+    engine = make_engine(**limit)
+    log.group("mail", "beginning", queue=engine.queue)
+    for n in range(30):
+        log.append(n, key="k")
+
+    log.value("select signalbox.feed_queues()")
+
+    lag = log.numbers("mail")[1]
+    assert 20 <= lag < 30
+    assert [row[3] for row in engine.receive(1)] == [0], "the first ones come first"
+
+
+def test_messages_before_one_that_is_too_large_are_sent(log: Log, make_engine: Any) -> None:
+    engine = make_engine(max_payload_bytes=1_024)
+    log.group("mail", "beginning", queue=engine.queue)
+    for payload in ("small", "x" * 2_000):
+        log.append(payload, key="k")
+
+    for _ in range(2):
+        log.value("select signalbox.feed_queues()")
+
+    assert [row[3] for row in engine.receive(10)] == ["small"]
+    assert log.numbers("mail")[1] == 1
+
+
 def test_a_group_that_feeds_a_queue_is_not_read_beside_it(log: Log, engine: Engine) -> None:
     log.group("mail", "beginning", queue=engine.queue)
 
