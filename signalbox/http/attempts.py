@@ -65,7 +65,7 @@ class Attempts(Generic[T]):
         if (slug := slug_of(problem)) in self._call.instead:
             self.result = self._call.instead[slug]
             return None
-        error = error_of({"status": response.status_code, "title": response.reason_phrase, **problem}, self._call.names)
+        error = self._error(response, problem)
         if isinstance(error, RateLimited):
             return self._again_after(_retry_after(response, error.retry_after), error)
         if isinstance(error, ServerUnavailable) and response.status_code != _BROKEN:
@@ -81,6 +81,14 @@ class Attempts(Generic[T]):
         if isinstance(error, httpx.TransportError):
             return self._in_doubt(None, lost)
         raise lost
+
+    def _error(self, response: httpx.Response, problem: Mapping[str, Any]) -> Exception:
+        """What the answer stands for; what stands between us and the server may refuse in words of its own."""
+        known = {"title": response.reason_phrase, **problem, "status": response.status_code}
+        try:
+            return error_of(known, self._call.names)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            return error_of({"title": response.reason_phrase, "status": response.status_code}, self._call.names)
 
     def _read(self, response: httpx.Response, document: Any) -> T:
         try:

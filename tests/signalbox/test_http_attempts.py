@@ -143,6 +143,23 @@ class TestSends:
             client_over(script, retry_seconds=30).send("orders", 1)
         assert len(script.requests) == 1
 
+    @pytest.mark.parametrize(
+        "words",
+        [
+            {"status": "error", "message": "no upstream"},
+            {"status": "Failure", "errors": ["no upstream"]},
+            {"errors": {"upstream": "none"}},
+            {"type": "/problems/quota-exceeded", "limit": "many"},
+        ],
+    )
+    def test_a_refusal_in_words_of_a_proxys_is_told_by_its_status(self, client_over, words):
+        client = client_over(Script(httpx.Response(503, json=words)), retry_seconds=0)
+        with pytest.raises(ServerUnavailable):
+            client.send("orders", 1)
+        client = client_over(Script(httpx.Response(400, json=words)), retry_seconds=0)
+        with pytest.raises(SignalboxError):
+            client.send("orders", 1)
+
     def test_an_error_on_the_servers_side_is_not_asked_again(self, client_over):
         script = Script(problem(500, "internal-error"))
         with pytest.raises(ServerUnavailable, match="internal-error"):
