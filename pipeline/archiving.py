@@ -6,8 +6,10 @@ One process at a time: the lock is the session's, and goes with it.
 
 from __future__ import annotations
 
+import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -22,6 +24,8 @@ from pipeline.models import ArchiveFile, Run
 from pipeline.parts import Part, Window, cut
 from queues.connections import dsn
 from signalbox.logs import in_brief
+
+log = logging.getLogger(__name__)
 
 RUN_ROWS = 4_000_000
 """What a kill throws away is less than this, and the horizon moves on after each."""
@@ -52,10 +56,17 @@ def archive(
     run_rows: int = RUN_ROWS,
     part_rows: int = PART_ROWS,
 ) -> Archived:
-    """Bring the archive at `url` up to the oldest transaction that is under way now. Raises `PipelineError`."""
+    """Bring the archive at `url` up to the oldest transaction that is under way now.
+
+    Raises `PipelineError`, or `NoStore` where the address can be none.
+    """
+    Store(url)  # an address that cannot be one is refused before anything waits for it
     done: list[Run] = []
-    with alone("signalbox.archive"):
-        if (begun := Run.objects.filter(kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING).first()) is not None:
+    with alone("signalbox.archive"), _holding_only_what_works(done):
+        begun = Run.objects.filter(kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING).first()
+        if begun is not None and begun.cancel_requested:
+            _give_up(begun)
+        elif begun is not None:
             done.append(_run(_taken_up(begun, url), execute, tell))
         until = horizon.due()[1]
         while (low := horizon.due()[0]) < until:
@@ -71,6 +82,27 @@ def archive(
 def cancel(run_id: int) -> bool:
     """Ask a run to stop between two parts; nothing of it will count. False when it is over."""
     return bool(Run.objects.filter(pk=run_id, state=Run.State.RUNNING).update(cancel_requested=True))
+
+
+@contextmanager
+def _holding_only_what_works(done: Sequence[Run]) -> Iterator[None]:
+    """Where history did not wait for the archive and not a single run succeeds, it does not wait from now on either."""
+    before = horizon.read()
+    try:
+        yield
+    except Exception:
+        if not done and (before is None or not before.holds):
+            horizon.release()
+        raise
+
+
+def _give_up(run: Run) -> None:
+    """A run that was cancelled after its process had died. Its address may be gone, and is no reason to keep it."""
+    _end(run, Cancelled())
+    try:
+        _sweep(Store(run.url), run, _prefix(run))
+    except Exception as error:
+        log.warning("what run %d left behind could not be removed: %s", run.pk, in_brief(error))
 
 
 def _opened(window: Window, url: str, actor: str) -> Run:
@@ -97,7 +129,7 @@ def _taken_up(run: Run, url: str) -> Run:
 
 
 def _run(run: Run, execute: Execute, tell: Tell) -> Run:
-    parts, store, prefix = [Part(**part) for part in run.parts], Store(run.url), f"run-{run.pk:08}-{run.token}"
+    parts, store, prefix = [Part(**part) for part in run.parts], Store(run.url), _prefix(run)
     try:
         written = _written(run, Job(dsn(), run.url, prefix), parts, execute, tell)
         manifest.commit(run, parts, written, store)
@@ -109,6 +141,11 @@ def _run(run: Run, execute: Execute, tell: Tell) -> Run:
         _sweep(store, run, prefix)
     tell(run)
     return run
+
+
+def _prefix(run: Run) -> str:
+    """Of the names of its files."""
+    return f"run-{run.pk:08}-{run.token}"
 
 
 def _written(run: Run, job: Job, parts: Sequence[Part], execute: Execute, tell: Tell) -> list[Written]:

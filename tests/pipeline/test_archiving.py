@@ -12,6 +12,7 @@ import pytest
 from pipeline import archiving, horizon
 from pipeline.errors import CountsDiffer, Elsewhere
 from pipeline.extracting import Job, Written
+from pipeline.files import NoStore
 from pipeline.models import ArchiveFile, Run
 from pipeline.parts import Part
 from tests.engine import Engine
@@ -181,6 +182,49 @@ def test_a_run_that_was_begun_elsewhere_is_not_finished_here(archive: Archive, e
 
     with pytest.raises(Elsewhere, match="/elsewhere"):
         archive.run()
+
+
+@pytest.mark.parametrize("url", ["/elsewhere", "nowhere://elsewhere"])
+def test_a_run_that_was_begun_elsewhere_and_cancelled_stops_nobody(archive: Archive, engine: Engine, url: str) -> None:
+    """Its process has died and its address may be gone: nothing else could ever end it, and history waits."""
+    ids = settle(engine, 3)
+    begun = Run.objects.create(token="t", url=url, low=1, high=2, parts=[], started_by="tests")
+    assert archiving.cancel(begun.pk)
+
+    archive.run()
+
+    begun.refresh_from_db()
+    assert begun.state == Run.State.CANCELLED
+    assert archive.ids("settled", engine) == ids
+
+
+def test_an_address_that_is_none_begins_nothing(archive: Archive, engine: Engine) -> None:
+    settle(engine, 3)
+    archive.connection.execute("delete from signalbox.archive_horizon")
+    archive.url = "nowhere://archive"
+
+    with pytest.raises(NoStore, match="nowhere"):
+        archive.run()
+
+    assert (list(Run.objects.all()), horizon.read()) == ([], None)
+
+
+@pytest.mark.parametrize("held_before", [False, True])
+def test_history_waits_for_an_archive_that_has_worked(archive: Archive, engine: Engine, held_before: bool) -> None:
+    """One that is tried and does not work, for want of Java, say, stops no retention."""
+    settle(engine, 3)
+    if not held_before:
+        assert horizon.release()
+
+    def breaks(job: Job, parts: Sequence[Part]) -> list[Written]:
+        raise OSError(13, "Permission denied")
+
+    with pytest.raises(OSError, match="Permission denied"):
+        archive.run(breaks)
+
+    at = horizon.read()
+    assert at is not None
+    assert at.holds is held_before
 
 
 def test_releasing_the_archive_lets_history_go(archive: Archive) -> None:
