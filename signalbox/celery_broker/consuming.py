@@ -5,8 +5,10 @@ Nothing is ever republished: what is refused or not begun keeps its message, its
 
 from __future__ import annotations
 
+import logging
 import os
 import time
+import traceback
 from queue import Empty
 from typing import Any
 
@@ -20,7 +22,10 @@ from signalbox.celery_broker.presence import Presence
 from signalbox.celery_broker.waking import Watch
 from signalbox.client import Client
 from signalbox.errors import QueueNotFound
+from signalbox.logs import in_brief
 from signalbox.messages import Message as Delivery
+
+logger = logging.getLogger(__name__)
 
 
 class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
@@ -87,7 +92,11 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         deliveries = self._receive(queue, 1)
         if not deliveries:
             return None
-        message = self.Message(envelopes.opened(deliveries[0]), channel=self)
+        try:
+            message = self.Message(envelopes.opened(deliveries[0]), channel=self)
+        except Exception as error:
+            self._fail(deliveries[0].receipt_handle, error)
+            raise
         if no_ack:
             self.leases.ack(message.delivery_tag)
         else:
@@ -157,11 +166,39 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
                 given += 1
                 if queue in self._no_ack:
                     self.leases.ack(delivery.receipt_handle)
-                self.connection._deliver(envelopes.opened(delivery), queue)
+                self._deliver_one(delivery, queue)
         finally:
             if given < len(deliveries):  # nobody knows of these
                 self.leases.give_back(later.receipt_handle for later in deliveries[given:])
         return bool(deliveries)
+
+    def _deliver_one(self, delivery: Delivery, queue: str) -> None:
+        """One that cannot be delivered has failed: given back it would end every consumer, one after the other.
+
+        In a worker that is all; whoever drains the connection is told as well.
+        """
+        try:
+            self.connection._deliver(envelopes.opened(delivery), queue)
+        except (*self.transport.connection_errors, *self.transport.channel_errors):
+            raise
+        except Exception as error:
+            self._fail(delivery.receipt_handle, error)
+            if not self.transport.is_driven:
+                raise
+
+    def _fail(self, handle: str, error: Exception) -> None:
+        name = self.leases.name_of(handle)
+        logger.error("%s could not be delivered: %s", name, in_brief(error))
+        if not self.leases.holds(handle):
+            return  # its consumer has settled it
+        if self.qos.get_if_held(handle) is not None:
+            self.qos.reject(handle)
+        self.leases.fail(
+            handle,
+            error_class=type(error).__name__,
+            error=str(error),
+            details="".join(traceback.format_exception(error)),
+        )
 
     def _receive(self, queue: str, most: int) -> list[Delivery]:
         """Receive, and send along the acknowledgements that wait: one call, one commit."""

@@ -66,6 +66,11 @@ class Transport(virtual.Transport):  # type: ignore[misc]
         """Of this process; None where nobody can listen."""
         return None if self.options.pgbouncer else shared_listener(self.dsn)
 
+    @property
+    def is_driven(self) -> bool:
+        """Is it the event loop of a worker that delivers?"""
+        return self._driver is not None
+
     def establish_connection(self) -> Any:
         """Connect, so that a database that cannot be reached is known at once."""
         with self._verbs._connections.borrow():

@@ -6,6 +6,7 @@ import pytest
 
 from dlq import redrives
 from dlq.selecting import newest_id
+from signalbox import Client
 from tests.celery_broker.conftest import Shop, wait_until
 
 pytestmark = pytest.mark.timeout(600)
@@ -47,3 +48,42 @@ def test_a_task_that_raises_is_buried_with_its_exception(shop: Shop) -> None:
     assert (error_class, error) == ("ValueError", "this is wrong")
     [(details,)] = shop.rows("select details from signalbox.dead_letter where source_queue = %s", shop.queue)
     assert "in fail" in details
+
+
+KNOWN = {"content-type": "application/json", "content-encoding": "utf-8", "properties": {}}
+ILLEGIBLE = [
+    {"body": {"a": 1}, "headers": {}, "properties": {"body_encoding": "base64"}},
+    {**KNOWN, "body": "[[], {}, {}]", "headers": {"task": "shop.work"}},  # a task without an id
+    {**KNOWN, "body": "[[], {}, {}]", "headers": {"task": [1]}},
+]
+
+
+def test_what_no_worker_can_read_is_buried_and_ends_none(shop: Shop) -> None:
+    """Anybody who may send can write these; given back, each would end one worker after the other."""
+    shop.options = {"max_receives": 2, "queue_settings": {"backoff_base_seconds": 0.0}}
+    worker = shop.start_worker()
+    with Client(shop.dsn) as client:
+        for payload in ILLEGIBLE:
+            client.send(shop.queue, payload)
+    shop.send("work", "legible")
+
+    shop.wait_done(1)
+    wait_until(lambda: len(shop.dead()) == len(ILLEGIBLE), shop.logs)
+
+    assert {row[2] for row in shop.dead()} == {"TypeError", "KeyError"}
+    assert {row[4] for row in shop.dead()} == {2}
+    assert worker.process.poll() is None
+
+
+def test_whoever_takes_what_it_cannot_read_is_told_and_holds_nothing(shop: Shop) -> None:
+    shop.options = {"visibility_timeout": 3600.0, "max_receives": 1}
+    with shop.app.connection_for_read() as connection, Client(shop.dsn) as client:
+        channel = connection.default_channel
+        channel.queue_declare(shop.queue)
+        client.send(shop.queue, ILLEGIBLE[0])
+
+        with pytest.raises(TypeError):
+            channel.basic_get(shop.queue)
+
+        wait_until(shop.dead, shop.logs)
+    assert [row[2] for row in shop.dead()] == ["TypeError"]
