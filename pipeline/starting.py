@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 
+import psycopg
 from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from pipeline.models import Run
 from queues import audit
+from signalbox import SignalboxError
 from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
@@ -20,7 +22,10 @@ CONNECT_SECONDS = 1.0  # somebody waits for a page
 
 
 def start(kind: str, *, actor: str) -> bool:
-    """Ask a worker for a run; it does nothing when one is under way. False when no worker can be asked."""
+    """Ask a worker for a run; it does nothing when one is under way. False when no worker can be asked.
+
+    Where the broker is our database it may be there and refuse: before it was migrated, or while the queue is closed.
+    """
     audit.record(actor, f"pipeline.{kind}")
     try:
         with current_app.connection_for_write(connect_timeout=CONNECT_SECONDS) as broker:
@@ -28,7 +33,7 @@ def start(kind: str, *, actor: str) -> bool:
             current_app.send_task(
                 f"pipeline.{kind}", kwargs={"actor": actor}, expires=EXPIRES_SECONDS, retry=False, connection=broker
             )
-    except (OperationalError, OSError) as error:
+    except (OperationalError, OSError, psycopg.Error, SignalboxError) as error:
         log.warning("the pipeline's %s was not announced: %s", kind, in_brief(error))
         return False
     return True

@@ -79,7 +79,7 @@ def start(request: HttpRequest, kind: str) -> HttpResponse:
     if starting.start(kind, actor=request.user.get_username()):
         messages.success(request, f"Asked a worker for {STARTED[kind]}. It is listed here once it has begun.")
     else:
-        messages.error(request, "Nothing was started: Celery's broker cannot be reached.")
+        messages.error(request, "Nothing was started: Celery's broker cannot be reached, or takes no tasks.")
     return redirect("pipeline")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from typing import Any
 
+import psycopg
 import pytest
 from celery import current_app
 from django.db import connection
@@ -13,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from pipeline.models import ArchiveFile, Run
 from queues.models import AuditEvent
+from signalbox import QueueClosed
 from tests.console.browsers import Browser
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -112,6 +114,18 @@ def test_an_admin_starts_a_run_and_the_audit_knows(
     assert asked == [("pipeline.archive", {"actor": admin.name})]
     assert AuditEvent.objects.filter(actor=admin.name, action="pipeline.archive").exists()
     assert "There is no run called" in admin.submit("/pipeline/start/nothing", status=404).text
+
+
+@pytest.mark.parametrize("error", [QueueClosed("closed"), psycopg.errors.InvalidSchemaName("not migrated")])
+def test_a_broker_that_refuses_starts_nothing_and_breaks_no_page(
+    admin: Browser, clean: None, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuses(name: str, **options: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(current_app, "send_task", refuses)
+
+    assert "Nothing was started" in admin.submit("/pipeline/start/archive").text
 
 
 def test_an_admin_cancels_a_run_once(admin: Browser, run: Run) -> None:
