@@ -288,9 +288,21 @@ TRACE_URL_TEMPLATE = env_url_template("TRACE_URL_TEMPLATE", "trace_id")
 # transaction; any other broker that Celery knows does as well.
 CELERY_BROKER_URL = env_text("CELERY_BROKER_URL", broker_url(DATABASE_URL, SIGNALBOX_HOME))
 BROKER_IS_DATABASE = broker_url(DATABASE_URL, SIGNALBOX_HOME) == CELERY_BROKER_URL
-CELERY_BROKER_TRANSPORT_OPTIONS = env_object(
-    "CELERY_BROKER_OPTIONS", {"tenant": "system"} if BROKER_IS_DATABASE else {}
-)
+
+
+def broker_options() -> dict[str, object]:
+    """What the broker needs. Kombu's folders would be two, below wherever a process was started."""
+    if BROKER_IS_DATABASE:
+        return {"tenant": "system"}
+    if not CELERY_BROKER_URL.startswith("filesystem:"):
+        return {}
+    broker = private_directory(SIGNALBOX_HOME / "broker")
+    folder = str(private_directory(broker / "messages"))
+    control = str(private_directory(broker / "control"))
+    return {"data_folder_in": folder, "data_folder_out": folder, "control_folder": control, "polling_interval": 0.2}
+
+
+CELERY_BROKER_TRANSPORT_OPTIONS = env_object("CELERY_BROKER_OPTIONS", broker_options())
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "signalbox"

@@ -180,6 +180,17 @@ def test_the_broker_is_the_database_unless_said_otherwise(tmp_path: Path) -> Non
     assert elsewhere == dict(zip(names, ["redis://cache/1", False, {}], strict=True))
 
 
+def test_a_broker_that_is_a_folder_stays_where_it_was(tmp_path: Path) -> None:
+    """What is put in is what is taken out, by whichever process and wherever it was started."""
+    name = "CELERY_BROKER_TRANSPORT_OPTIONS"
+
+    options = read_settings(tmp_path, name, CELERY_BROKER_URL="filesystem://localhost")[name]
+
+    assert isinstance(options, dict)
+    assert options["data_folder_in"] == options["data_folder_out"] == str(tmp_path / "broker" / "messages")
+    assert (tmp_path / "broker" / "messages").is_dir()
+
+
 def test_every_answer_carries_the_strict_policy() -> None:
     answer = Client().get("/no-such-page")
 
