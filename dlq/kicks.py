@@ -51,7 +51,7 @@ def _publish(noun: str, job_id: int) -> None:
         with current_app.connection_for_write(connect_timeout=CONNECT_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=CONNECT_SECONDS)
             current_app.send_task(f"dlq.{noun}", args=[job_id], expires=EXPIRES_SECONDS, retry=False, connection=broker)
-    except (OperationalError, OSError) as error:
+    except (OperationalError, OSError, psycopg.Error, SignalboxError) as error:
         _give_up(noun, job_id, error)
 
 

@@ -66,8 +66,8 @@ def note_outcomes() -> int:
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def sweep_regularly(sender: Any, **_: Any) -> None:
     """In each worker's main process, which only sends the task and never touches the database."""
+    sender.timer.call_repeatedly(SWEEP_SECONDS, _send_sweep)  # first: the one now may be refused
     _send_sweep()
-    sender.timer.call_repeatedly(SWEEP_SECONDS, _send_sweep)
 
 
 def _send_sweep() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from dlq.finding import database_now
 from dlq.models import Redrive
 from dlq.runner import Ending
 from dlq.selecting import newest_id
+from signalbox import QueueClosed, QuotaExceeded
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 
@@ -102,11 +104,12 @@ def test_every_kind_of_job_has_its_task(graveyard: Graveyard, sent: Sent) -> Non
     assert {f"dlq.{model.NOUN}" for model in tasks.JOB_MODELS} <= set(current_app.tasks)
 
 
+@pytest.mark.parametrize("error", [OperationalError("connection refused"), QuotaExceeded("full")])
 def test_a_broker_out_of_reach_does_not_stop_anybody(
-    graveyard: Graveyard, elsewhere: Sent, monkeypatch: pytest.MonkeyPatch
+    graveyard: Graveyard, elsewhere: Sent, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
-        raise OperationalError("connection refused")
+        raise error
 
     monkeypatch.setattr(current_app._get_current_object(), "send_task", fail)
 
@@ -133,6 +136,20 @@ def test_a_slice_that_ran_out_of_time_asks_for_the_next(
         monkeypatch.setattr(redrives, "run_slice", lambda _, ending=ending: ending)
         tasks.run_redrive(redrive.pk)
         assert sent == ([("dlq.redrive", redrive.pk)] if asks else [])
+
+
+def test_a_worker_whose_first_sweep_is_refused_sweeps_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    later: list[float] = []
+    timer = SimpleNamespace(call_repeatedly=lambda seconds, _: later.append(seconds))
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise QueueClosed("closed")
+
+    monkeypatch.setattr(tasks.sweep, "apply_async", fail)
+    with pytest.raises(QueueClosed):  # the signal logs it
+        tasks.sweep_regularly(SimpleNamespace(timer=timer))
+
+    assert later == [tasks.SWEEP_SECONDS]
 
 
 def test_a_sweep_finds_what_nobody_runs(graveyard: Graveyard, sent: Sent) -> None:
