@@ -84,6 +84,11 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         if mailbox := self._mailboxes.get(queue):
             mailbox.ignore(self.leases)
 
+    def basic_qos(self, prefetch_size: int = 0, prefetch_count: int = 0, apply_global: bool = False) -> None:
+        """From now on so many may be held: there may be room at once."""
+        super().basic_qos(prefetch_size, prefetch_count, apply_global)
+        self.transport.bell.ring()
+
     def basic_get(self, queue: str, no_ack: bool = False, **_: Any) -> Any:
         """One message, or None."""
         if queue in self._mailboxes:

@@ -183,7 +183,7 @@ class Leases:
         if acks := self.take_acks():
             try:
                 self.acked(self._client.ack_batch(acks))
-            except psycopg.Error:
+            except Exception:
                 self.put_back(acks)
                 raise
         while self._failures:
@@ -277,11 +277,11 @@ class Leases:
             for handle, lease in self._held.items():
                 if not lease.lost:
                     by_seconds.setdefault(lease.seconds, []).append(handle)
+            self._shortest = min(by_seconds, default=self._shortest)  # a shorter one may be held before this ends
         for seconds, handles in by_seconds.items():
             for first in range(0, len(handles), BATCH):
                 self._note(self._client.change_visibility_batch(handles[first : first + BATCH], seconds))
         self._extended_at = began
-        self._shortest = min(by_seconds, default=self._shortest)
 
     def _note(self, deadlines: Mapping[str, Any]) -> None:
         lost = []

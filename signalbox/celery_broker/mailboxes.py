@@ -60,9 +60,21 @@ class Mailbox:
     def watch(self, transport: Any, leases: Any) -> None:
         """Somebody consumes it: it is kept, and looked into at news of it."""
         self.ignore(leases)
+        self._watch = self._news(transport)
+        leases.every(self.name, _Keeping(self, transport))
+
+    def watch_anew(self, transport: Any) -> None:
+        """It has another id than before, under which its news comes."""
+        former, self._watch = self._watch, self._news(transport)
+        if former is not None:
+            former.close()
+        else:  # nobody consumes it any longer
+            self._watch.close()
+            self._watch = None
+
+    def _news(self, transport: Any) -> Watch:
         every = MAIL_POLL_SECONDS if transport.options.pgbouncer else transport.options.polling_interval
-        self._watch = Watch(transport.bell, transport.listener, f"mail/{self.mailbox_id}", every)
-        leases.every(self.name, _Keeping(self))
+        return Watch(transport.bell, transport.listener, f"mail/{self.mailbox_id}", every)
 
     def ignore(self, leases: Any) -> None:
         """Nobody does any longer."""
@@ -102,8 +114,9 @@ class Mailbox:
 class _Keeping:
     """Says that the mailbox's owner lives; makes it anew when it was thought dead."""
 
-    def __init__(self, mailbox: Mailbox) -> None:
+    def __init__(self, mailbox: Mailbox, transport: Any) -> None:
         self._mailbox = mailbox
+        self._transport = transport
         self.seconds = mailbox.keep_seconds / 3
         self.due_at = time.monotonic() + self.seconds
 
@@ -115,3 +128,4 @@ class _Keeping:
         self._mailbox.open(client)
         for exchange, kind, routing_key in self._mailbox.bindings:
             client._run(verbs.bind_queue(exchange, kind, routing_key, self._mailbox.name))
+        self._mailbox.watch_anew(self._transport)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,12 @@ from kombu import Connection, Exchange, Queue
 
 import signalbox.celery_broker  # noqa: F401 - a checkout has no entry points
 from signalbox import Client, InvalidArgument
+from signalbox.celery_broker import verbs
 from signalbox.celery_broker.envelopes import packed, unpacked
+from signalbox.celery_broker.leases import Leases
+from signalbox.celery_broker.mailboxes import _Keeping
 from signalbox.celery_broker.names import engine_name
+from signalbox.messages import Message
 from tests.celery_broker.conftest import PROJECT, broker_url, wait_until
 
 pytestmark = pytest.mark.timeout(300)
@@ -152,6 +159,125 @@ def test_a_full_prefetch_waits_for_an_acknowledgement(open_connection: Open, nam
             received[-1].ack()
 
     assert [message.payload["n"] for message in received] == [0, 1, 2]
+
+
+def test_whoever_may_hold_more_is_given_more(open_connection: Open, name: str) -> None:
+    """A worker whose pool grows: nothing else tells whoever drains that there is room."""
+    connection = open_connection(polling_interval=3600, visibility_timeout=3600)
+    received: list[Any] = []
+    with connection.Consumer(Queue(name), callbacks=[lambda _, message: received.append(message)]) as consumer:
+        consumer.qos(prefetch_count=1)
+        for number in range(2):
+            connection.Producer().publish({"n": number}, routing_key=name)
+        while not received:
+            connection.drain_events(timeout=120)
+        with pytest.raises(TimeoutError):
+            connection.drain_events(timeout=0)
+        rung: list[bool] = []
+        connection.transport.bell.also = lambda: rung.append(True)
+        consumer.qos(prefetch_count=2)
+        connection.transport.bell.also = None
+
+        assert rung
+        while len(received) < 2:
+            connection.drain_events(timeout=120)
+        for message in received:
+            message.ack()
+
+
+def test_a_mailbox_that_comes_back_is_listened_to(open_connection: Open, name: str, client: Client) -> None:
+    connection = open_connection(polling_interval=3600)
+    received: list[Any] = []
+    queue = Queue(name, exclusive=True, auto_delete=True)
+    with connection.Consumer(queue, callbacks=[lambda body, _: received.append(body)], no_ack=True):
+        mailbox = connection.default_channel._mailboxes[name]
+        with pytest.raises(TimeoutError):
+            connection.drain_events(timeout=0)
+        assert client._run(verbs.close_mailbox(name))
+        _Keeping(mailbox, connection.transport).run(client)  # as its thread does now and then
+        with pytest.raises(TimeoutError):  # what there may be now is no news
+            connection.drain_events(timeout=1)
+        wait_until(connection.transport.listener.connected.is_set)
+
+        client._run(verbs.put_mail(name, mail({"n": 1})))
+        while not received:
+            connection.drain_events(timeout=120)
+
+    assert received == [{"n": 1}]
+
+
+def mail(body: dict[str, Any]) -> dict[str, Any]:
+    """As kombu's channels know it."""
+    known = {"content-type": "application/json", "content-encoding": "utf-8", "headers": {}}
+    return {**known, "body": json.dumps(body), "properties": {"delivery_info": {}}}
+
+
+def delivery(handle: str, seconds: float) -> Message:
+    """One with a lease of so many seconds."""
+    now = datetime.now(UTC)
+    return Message(
+        id=1,
+        receipt_handle=handle,
+        receive_count=1,
+        payload=None,
+        attributes=None,
+        group_id=None,
+        priority=0,
+        sent_at=now,
+        deadline=now + timedelta(seconds=seconds),
+        lease_seconds=seconds,
+    )
+
+
+class Scripted:
+    """What leases ask of a client, answered by a function of the test's."""
+
+    def __init__(self, answer: Callable[[list[str]], dict[str, Any]]) -> None:
+        self.change_visibility_batch = lambda handles, _: answer(handles)
+        self.ack_batch = answer
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def leases_over(answer: Callable[[list[str]], dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> Leases:
+    """Leases without a thread, so that each step is the test's."""
+    monkeypatch.setattr(Leases, "_start", lambda self: None)
+    leases = Leases("", {})
+    atexit.unregister(leases.close)
+    leases._client = Scripted(answer)  # type: ignore[assignment]
+    return leases
+
+
+def test_a_short_lease_that_comes_while_long_ones_are_extended_is_extended_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def answer(handles: list[str]) -> dict[str, Any]:
+        leases.hold([delivery("short", 3.0)], "q")
+        return dict.fromkeys(handles, "later")
+
+    leases = leases_over(answer, monkeypatch)
+    leases.hold([delivery("long", 3600.0)], "q")
+
+    leases._extend()
+
+    pause = leases._pause()
+    assert pause is not None
+    assert pause <= 1.0
+
+
+def test_an_acknowledgement_that_was_refused_as_a_whole_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(handles: list[str]) -> dict[str, Any]:
+        raise InvalidArgument("not now", field="receipt_handles")
+
+    leases = leases_over(answer, monkeypatch)
+    leases.hold([delivery("one", 60.0)], "q")
+    leases.ack("one")
+
+    with pytest.raises(InvalidArgument):
+        leases.settle()
+
+    assert leases.take_acks() == ["one"]
 
 
 def test_a_task_that_sql_has_sent_is_a_task(open_connection: Open, name: str, client: Client) -> None:
