@@ -33,6 +33,7 @@ def test_a_task_of_a_killed_child_runs_in_another(shop: Shop) -> None:
 
 
 def test_the_tasks_of_a_killed_worker_run_in_another(shop: Shop) -> None:
+    shop.options = {"visibility_timeout": 10.0}
     worker = shop.start_worker("--concurrency=2", "--prefetch-multiplier=4")
     names = [f"task {number}" for number in range(6)]
     for name in names:

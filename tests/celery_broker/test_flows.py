@@ -21,8 +21,9 @@ def test_a_task_that_fails_is_retried_by_itself(shop: Shop) -> None:
 
 
 def test_a_retry_with_a_countdown_longer_than_a_lease_runs_once(shop: Shop) -> None:
+    shop.options = {"visibility_timeout": 5.0}
     shop.start_worker()
-    shop.send("retry", "later", 3.0)
+    shop.send("retry", "later", 7.0)
     shop.wait_done(1)
     shop.wait_settled()
 

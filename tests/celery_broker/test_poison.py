@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 def test_a_poisonous_task_is_buried_redriven_and_runs(shop: Shop, commits: None) -> None:
-    shop.options = {"visibility_timeout": 2.0, "max_receives": 2, "queue_settings": {"backoff_base_seconds": 0.0}}
+    shop.options = {"max_receives": 2, "queue_settings": {"backoff_base_seconds": 0.0}}
     shop.start_worker()
     task_id = shop.send("die", "poison")
     wait_until(shop.dead, shop.logs)

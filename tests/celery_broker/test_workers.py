@@ -25,13 +25,14 @@ def test_two_thousand_tasks_run_once_each(shop: Shop, prefetch: int) -> None:
 
 
 def test_a_task_longer_than_its_lease_runs_once(shop: Shop) -> None:
+    shop.options = {"visibility_timeout": 6.0}
     shop.start_worker()
     shop.send("wait", "long")
     wait_until(shop.begun, shop.logs)
 
     def outlived() -> bool:
         [(over,)] = shop.rows(
-            "select clock_timestamp() > l.leased_at + interval '5 seconds' from signalbox.lease l"
+            "select clock_timestamp() > l.leased_at + interval '9 seconds' from signalbox.lease l"
             " join signalbox.queue q using (queue_id) where q.name = %s",
             shop.queue,
         )
@@ -47,8 +48,9 @@ def test_a_task_longer_than_its_lease_runs_once(shop: Shop) -> None:
 
 
 def test_a_countdown_longer_than_a_lease_runs_once(shop: Shop) -> None:
+    shop.options = {"visibility_timeout": 5.0}
     shop.start_worker()
-    shop.send("work", "later", countdown=3)
+    shop.send("work", "later", countdown=7)
     shop.send("work", "now")
     shop.wait_done(2)
     shop.wait_settled()
