@@ -16,6 +16,8 @@ DONE = 0
 REFUSED = 1
 NOTHING = 3
 UNAVAILABLE = 4
+#: By Ctrl-C, as shells have it.
+INTERRUPTED = 130
 
 #: Does a command with its parsed arguments; how it ended.
 Run = Callable[[Verbs, argparse.Namespace], int]
@@ -45,7 +47,7 @@ def as_json(text: str, field: str) -> Any:
     """The value that this text is in JSON. Raises InvalidArgument."""
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"{field} is not JSON: {error}", field=field) from error
 
 

@@ -12,7 +12,7 @@ import psycopg
 from signalbox import __version__
 from signalbox.addresses import add_address, address_of
 from signalbox.cli import outcomes, queues, receiving, sending
-from signalbox.cli.command import REFUSED, UNAVAILABLE
+from signalbox.cli.command import INTERRUPTED, REFUSED, UNAVAILABLE
 from signalbox.connecting import connect
 from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.logs import in_brief
@@ -42,8 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.exit(REFUSED, f"signalbox: {error}\n")
     except (psycopg.OperationalError, OSError) as error:
         parser.exit(UNAVAILABLE, f"signalbox: {in_brief(error)}\n")
-    except ImportError as error:
-        parser.exit(REFUSED, f"signalbox: {error}\n")
+    except (ImportError, UnicodeError, psycopg.Error) as error:  # of the last, what the server could make nothing of
+        parser.exit(REFUSED, f"signalbox: {str(error).strip() or type(error).__name__}\n")
+    except KeyboardInterrupt:
+        parser.exit(INTERRUPTED)
     parser.exit(status)
 
 

@@ -74,6 +74,6 @@ def _settings(given: list[str]) -> dict[str, object]:
             raise InvalidArgument(f"--set must be NAME=VALUE, not {text!r}", field="settings")
         try:
             settings[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             settings[name] = value
     return settings

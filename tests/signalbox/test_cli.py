@@ -64,6 +64,50 @@ class TestSending:
         assert complaint.startswith("signalbox: payload is not JSON")
         assert "priority" in signalbox("send", queue, 1, "--priority", 99)[2]
 
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("send", "QUEUE", 1, "--priority", 10**20),
+            ("send", "QUEUE", 1, "--delay", "1e300"),
+            ("send", "QUEUE", 1, "--delay", "nan"),
+            ("send", "QUEUE", "[" * 100_000),
+            ("send", "QUEUE", '"\\ud800"'),
+            ("send", "QUEUE", 1, "--group", "\x00"),
+            ("send", "\udcff", 1),
+            ("receive", "QUEUE", "--max", 10**20),
+            ("receive", "QUEUE", "--wait", "nan"),
+            ("receive", "QUEUE", "--visibility-timeout", "-1"),
+            ("ack", "nonsense"),
+            ("ack", "\x00"),
+            ("nack", "\udcff"),
+            ("extend", "nonsense", "inf"),
+            ("outcome", 10**30),
+            ("outcome", -1),
+            ("show", "\x00"),
+            ("queues", "--prefix", "\x00"),
+            ("create", "bad name", "--set", "max_receives=[]"),
+            ("configure", "QUEUE", "--set", "retention_seconds=1e400"),
+        ],
+        ids=lambda arguments: f"{arguments[0]} {arguments[-1]}"[:30].encode("unicode_escape").decode(),
+    )
+    def test_nothing_that_is_said_ends_in_a_stack(self, signalbox, queue, arguments):
+        status, lines, complaint = signalbox(*(queue if argument == "QUEUE" else argument for argument in arguments))
+        assert status in (1, 2, 3, 4)
+        assert "Traceback" not in complaint
+        assert (lines == []) == (status != 3)
+
+    def test_input_that_is_no_text_is_refused(self, queue, dsn):
+        ended = subprocess.run(
+            [sys.executable, "-m", "signalbox", "send", queue, "--lines"],
+            input=b"1\n\xff\xfe\n",
+            capture_output=True,
+            env={**os.environ, "DATABASE_URL": dsn, "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:strict"},
+            check=False,
+        )
+        assert ended.returncode == 1
+        assert ended.stderr.startswith(b"signalbox: ")
+        assert b"Traceback" not in ended.stderr
+
 
 class TestReceiving:
     def test_receive_ack_and_nothing_left(self, signalbox, queue, client):
