@@ -95,9 +95,9 @@ class OwnConnection:
         self._forget()
 
     def _forget(self) -> None:
-        self._owner = os.getpid()
         self._turn = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
+        self._owner = os.getpid()  # last: another thread of a child must not take the parent's for its own
 
     @contextmanager
     def borrow(self) -> Iterator[psycopg.Connection[Any]]:

@@ -164,3 +164,13 @@ def shared_listener(dsn: str) -> Listener:
     """The listener of this process for the database; a forked child gets its own."""
     with _shared_lock:
         return _shared.setdefault((os.getpid(), dsn), Listener(dsn))
+
+
+def _unlock_in_child() -> None:
+    """Whoever held the lock when the process forked is not in the child."""
+    global _shared_lock
+    _shared_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_in_child)

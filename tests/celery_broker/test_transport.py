@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -440,11 +439,9 @@ def test_a_lease_that_was_lost_is_not_acknowledged(
 def test_nothing_is_delivered_twice_for_waiting(open_connection: Open, name: str) -> None:
     """An empty queue is looked into again when its news arrives late, and gives each message once."""
     queue = open_connection(polling_interval=0.01).SimpleQueue(name)
-    began = time.monotonic()
     with pytest.raises(queue.Empty):
         queue.get(timeout=0.05)
     queue.put({"n": 1})
     queue.get(timeout=60).ack()
     with pytest.raises(queue.Empty):
         get(queue)
-    assert time.monotonic() > began

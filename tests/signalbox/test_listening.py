@@ -8,6 +8,7 @@ import threading
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from signalbox import listening
 from signalbox.listening import Listener, shared_listener
 from tests.signalbox.workers import PATIENCE, eventually
 
@@ -105,3 +106,12 @@ def test_a_process_has_one_listener_for_a_database_and_a_fork_its_own(dsn):
     if child == 0:
         os._exit(0 if shared_listener(dsn) is not listener else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_child_that_was_forked_while_somebody_asked_may_ask():
+    with listening._shared_lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if listening._shared_lock.acquire(blocking=False) else 1)
+        _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
