@@ -11,6 +11,7 @@ from console.api import database
 from console.api.answers import message_name, moment
 from console.api.known_queues import KnownQueue, known_queue
 from console.api.problems import Problem
+from console.api.waiting import give_back
 from console.api.wire.settling import AckAndReceive
 from console.api_keys import Key
 from queues import bodies
@@ -21,7 +22,16 @@ logger = logging.getLogger(__name__)
 
 
 async def documents(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The deliveries as they go over the wire, but for those whose large payload cannot be read: these fail at once."""
+    """The deliveries as they go over the wire. If that cannot be done, nobody gets them here, and they go back."""
+    try:
+        return await _readable(messages)
+    except BaseException:
+        give_back(list(messages))
+        raise
+
+
+async def _readable(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """All but those whose large payload cannot be read: these fail at once."""
     found = []
     for message in messages:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -11,7 +12,7 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from psycopg_pool import PoolTimeout
 
-from console.api import asgi
+from console.api import asgi, database, deliveries
 from console.api.problems import problem_of
 from tests.console.api.callers import Caller
 from tests.engine import Engine
@@ -66,6 +67,25 @@ def test_a_key_that_came_in_clear_is_refused_where_tls_is_asked_for(settings: An
 
     asyncio.run(asgi.application({"method": "GET", "scheme": "http", "path": "/v1/queues"}, receive, send))
     assert (events[0]["status"], json.loads(events[1]["body"])["type"]) == (403, "/problems/https-required")
+
+
+def test_what_cannot_be_handed_over_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    class WithoutStoreOrDatabase:
+        async def fetch(self, message: Any) -> Any:
+            raise OSError("no store")
+
+        async def nack(self, *_: Any, **__: Any) -> None:
+            raise psycopg.OperationalError("away")
+
+    returned: list[Any] = []
+    messages: Any = [SimpleNamespace(id=1), SimpleNamespace(id=2)]
+    monkeypatch.setattr(database, "client", WithoutStoreOrDatabase)
+    monkeypatch.setattr(deliveries, "give_back", returned.extend)
+
+    with pytest.raises(psycopg.OperationalError):
+        asyncio.run(deliveries.documents(messages))
+
+    assert returned == messages
 
 
 def test_a_database_that_came_back_is_found_again(
