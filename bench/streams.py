@@ -80,7 +80,7 @@ def _queue(arena: Arena, _: int) -> None:
 
 
 def _full_queue(arena: Arena, messages: int) -> None:
-    arena.prepare(SIGNALBOX, messages)
+    arena.prepare(SIGNALBOX, messages + CLIENTS * BATCH)  # a claim may be short, and none comes back empty
 
 
 def _stream(arena: Arena, _: int) -> None:

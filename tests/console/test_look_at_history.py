@@ -153,7 +153,8 @@ def test_redrives_are_marked_and_listed_with_a_link(viewer: Browser, two_weeks: 
     assert page.link(f"Redrive {mine.pk} by <b>ann began") == f"/redrives/{mine.pk}"
     assert len(page.all("path", class_="mark")) == 7
     assert f"/redrives/{other.pk}" not in page.html
-    assert f"/redrives/{other.pk}" in viewer.see("/history", range="7d").html
+    around = {"from": typed(when - timedelta(hours=1)), "to": typed(when + timedelta(hours=1))}
+    assert f"/redrives/{other.pk}" in viewer.see("/history", **around).html
 
 
 def test_alerts_are_marked_where_they_began(viewer: Browser, two_weeks: Engine) -> None:

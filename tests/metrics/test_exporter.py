@@ -176,7 +176,7 @@ def test_what_is_in_the_trash_is_counted_by_removal(engine: Engine, scrape: Scra
     exposition = scrape()
 
     assert exposition.value("trash_messages") == before + 3
-    assert 0 < exposition.value("trash_seconds_left") <= 36000
+    assert 0 <= exposition.value("trash_seconds_left") <= 36000  # 0 where an older removal is over
 
 
 def test_the_servers_health_is_exported(engine: Engine, scrape: Scrape) -> None:
