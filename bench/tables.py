@@ -14,4 +14,4 @@ def table_line(cells: Iterable[str], widths: Sequence[int], names: int = 1) -> s
 
 def ratio(value: float, reference: float) -> str:
     """How many times the reference it is."""
-    return f"{value / reference:.2f}"
+    return f"{value / reference:.2f}" if reference else "-"  # too little to be measured
