@@ -124,10 +124,8 @@ def _first_limit(evidence: Evidence, flows: list[Flow]) -> tuple[float | None, s
     held = numbers.ready + numbers.waiting + numbers.scheduled + numbers.leased
     surplus = max((flow.in_per_second - flow.out_per_second for flow in flows), default=0.0)
     weighed = numbers.bytes_held or 0
-    age, aging = (
-        numbers.oldest_ready_age_seconds or 0.0,
-        max((flow.aged_seconds / flow.seconds for flow in flows), default=0.0),
-    )
+    age = numbers.oldest_ready_age_seconds or 0.0
+    aging = max((flow.aged_seconds / flow.seconds for flow in flows), default=0.0)
     reached = {
         "max_backlog_messages": _reached_in(queue.max_backlog_messages, held, surplus),
         "max_backlog_bytes": _reached_in(queue.max_backlog_bytes, weighed, surplus * weighed / held if held else 0.0),
