@@ -27,6 +27,7 @@ HOME = Path(tempfile.mkdtemp(prefix="signalbox-tests-"))
 os.environ["SIGNALBOX_HOME"] = str(HOME)
 os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
 os.environ.setdefault("HTTPS_ONLY", "false")  # the test client and the browser speak plain HTTP
+os.environ["METRICS_MAX_SERIES"] = "10000000"  # tests leave thousands of queues, and a new one is to be seen as well
 
 django.setup()
 

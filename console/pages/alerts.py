@@ -34,10 +34,11 @@ def browse(request: HttpRequest) -> HttpResponse:
         alerts = alert_filter.select(alerts, typed(request))
     except FilterError as error:
         mistake = error
+    firing = episodes.firing(among=alerts)  # read first: what ends in between is in both lists, not in none
     page = keyset.by_id(episodes.told(alerts).filter(state=Alert.State.RESOLVED), "alert_id", request)
     context = {
         "title": "Alerts",
-        "firing": alert_lines.lines(episodes.firing(among=alerts)),
+        "firing": alert_lines.lines(firing),
         "over": alert_lines.lines(episodes.merge(page.rows)),
         "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'resolved alert')} shown"),
         "bar": FilterBar(

@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
+from console import keyset
 from metrics.alerts.models import Alert, Silence
 from tests.console.browsers import Browser
 from tests.engine import Engine
@@ -104,6 +105,22 @@ def test_a_resolved_alert_says_when(viewer: Browser, engine: Engine) -> None:
     assert "Nothing fires" in page.text
     assert "2026-11-20 10:30:00 UTC" in page.html
     assert "began to fire" not in viewer.see(f"/queues/{engine.queue}").text
+
+
+def test_what_ends_while_the_page_is_made_is_still_on_it(
+    viewer: Browser, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivered(message(alert(queue=engine.queue)))
+    read = keyset.by_id
+
+    def read_and_end(*given: Any) -> Any:
+        page = read(*given)
+        delivered(message(alert(queue=engine.queue, status="resolved")))
+        return page
+
+    monkeypatch.setattr(keyset, "by_id", read_and_end)
+
+    assert "SignalboxDeadLetters" in viewer.see("/alerts").text
 
 
 def test_the_list_is_filtered(viewer: Browser, engine: Engine) -> None:

@@ -20,7 +20,12 @@ def examples(tmp_path, monkeypatch):
     (folder / "__init__.py").touch()
     (folder / "tasks.py").write_text(module)
     monkeypatch.syspath_prepend(str(tmp_path))
+    _forget()  # other tests may have had a shop of their own
     yield settings_example, enqueueing
+    _forget()
+
+
+def _forget() -> None:
     for name in ("shop.tasks", "shop"):
         sys.modules.pop(name, None)
 
