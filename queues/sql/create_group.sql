@@ -22,7 +22,8 @@ begin
   if create_group.queue is not null then
     select q.queue_id into v_queue_id
     from signalbox.queue q
-    where q.name = create_group.queue and q.tenant_id = v_stream.tenant_id and not q.is_dead_letter_queue;
+    where q.name = create_group.queue and q.tenant_id = v_stream.tenant_id and not q.is_dead_letter_queue
+    for key share; -- it is not deleted meanwhile
     if not found then
       perform signalbox._refuse_unknown_queue(create_group.queue); -- another tenant's is not found
     end if;

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.engine import Engine
 from tests.races.sessions import finish, start, until_waiting
 from tests.streams import Log, make_log
 
@@ -214,3 +215,20 @@ def test_an_offset_commits_with_the_work_or_not_at_all(log: Log, connect: Connec
     assert session.commit(row)
     session.connection.rollback()
     assert log.read() == [row]
+
+
+def test_a_subscription_to_a_queue_that_is_being_deleted_is_refused_as_one_to_none(
+    log: Log, make_engine: Callable[..., Engine], connect: Connect
+) -> None:
+    engine = make_engine()
+    engine.value("select signalbox.configure_queue(%s, '{\"closed\": true}')", engine.queue)
+    deleting, subscribing = connect(autocommit=False), connect()
+    deleting.execute("select signalbox.delete_queue(%s, '{}')", [engine.queue])
+
+    made = start(log.on(subscribing).group, "feeds", queue=engine.queue)
+    until_waiting(log.connection, subscribing)
+    deleting.commit()
+
+    with pytest.raises(psycopg.errors.Error) as caught:
+        finish(made)
+    assert caught.value.sqlstate == "SB404"
