@@ -216,7 +216,8 @@ _ALL = (
         "alert_dead_letters",
         "integer",
         0,
-        "The queue counts as breaching when it has more dead letters than this.",
+        "The queue counts as breaching when it has more dead letters than this;"
+        " a dead-letter queue made for it begins with the same.",
         unit="messages",
         minimum=0,
         maximum=1_000_000_000,

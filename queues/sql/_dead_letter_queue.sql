@@ -1,5 +1,5 @@
 -- The queue that keeps a queue's dead letters: the one its settings name; else, for a dead-letter queue, itself; else
--- '<name>-dlq', made on first need. Never another tenant's: where that has the name, the queue's id is added to it.
+-- '<name>-dlq', made on first need, when it begins with as many letters allowed as the queue has. Never another tenant's: where that has the name, the queue's id is added to it.
 create or replace function signalbox._dead_letter_queue(p_queue_id integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -8,7 +8,8 @@ declare
   v_queue record;
   v_dead_letter_queue_id integer;
 begin
-  select coalesce(q.dead_letter_queue, q.name || '-dlq') as dlq_name, q.tenant_id, q.is_dead_letter_queue, q.dead_letter_queue
+  select coalesce(q.dead_letter_queue, q.name || '-dlq') as dlq_name, q.tenant_id, q.is_dead_letter_queue, q.dead_letter_queue,
+    q.alert_dead_letters
   into v_queue
   from signalbox.queue q
   where q.queue_id = p_queue_id;
@@ -21,10 +22,13 @@ begin
   if found then
     return v_dead_letter_queue_id;
   end if;
-  return coalesce(
+  v_dead_letter_queue_id := coalesce(
     signalbox._make_dead_letter_queue(v_queue.dlq_name, v_queue.tenant_id),
     signalbox._make_dead_letter_queue(left(v_queue.dlq_name, 88) || '-' || p_queue_id, v_queue.tenant_id)
   );
+  update signalbox.queue q set alert_dead_letters = v_queue.alert_dead_letters
+  where q.queue_id = v_dead_letter_queue_id and q.alert_dead_letters < v_queue.alert_dead_letters;
+  return v_dead_letter_queue_id;
 end $$;
 
 -- Make a dead-letter queue, or make one of an ordinary queue of the same tenant; null when another tenant has the name.

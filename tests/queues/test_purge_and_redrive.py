@@ -105,3 +105,15 @@ def test_a_redrive_to_a_closed_or_unknown_queue_moves_nothing(make_engine: Calla
             engine.rows("select * from signalbox.redrive(%s, %s)", [dead_letter_id], target)
         assert refused.value.sqlstate == sqlstate
     assert engine.counted()[3] == 1
+
+
+def test_a_dead_letter_queue_begins_with_what_its_queue_is_allowed(make_engine: Callable[..., Engine]) -> None:
+    engine = make_engine(alert_dead_letters=25)
+    engine.die()
+    holder = f"{engine.queue}-dlq"
+    allowed = "select alert_dead_letters from signalbox.queue where name = %s"
+    assert engine.value(allowed, holder) == 25
+
+    engine.value("select signalbox.configure_queue(%s, '{\"alert_dead_letters\": 3}')", holder)
+    engine.die()
+    assert engine.value(allowed, holder) == 3, "from then on it has a setting of its own"
