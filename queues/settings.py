@@ -217,7 +217,7 @@ _ALL = (
         "integer",
         0,
         "The queue counts as breaching when it has more dead letters than this;"
-        " a dead-letter queue made for it begins with the same.",
+        " the queue NAME-dlq that is made for it on first need begins with the same.",
         unit="messages",
         minimum=0,
         maximum=1_000_000_000,

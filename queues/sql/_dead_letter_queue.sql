@@ -1,5 +1,6 @@
 -- The queue that keeps a queue's dead letters: the one its settings name; else, for a dead-letter queue, itself; else
--- '<name>-dlq', made on first need, when it begins with as many letters allowed as the queue has. Never another tenant's: where that has the name, the queue's id is added to it.
+-- '<name>-dlq', made on first need, when it begins with as many letters allowed as the queue has. Never another tenant's:
+-- where that has the name, the queue's id is added to it.
 create or replace function signalbox._dead_letter_queue(p_queue_id integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
