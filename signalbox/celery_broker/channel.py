@@ -99,6 +99,9 @@ class Channel(ConsumingChannel):
 
     def basic_publish(self, message: dict[str, Any], exchange: str, routing_key: str, **_: Any) -> None:
         """Put a message into the queues that its exchange and routing key lead to."""
+        # Copied: kombu keeps the properties, and gives them again with the unpacked body when it repeats a publish.
+        delivery_info = dict(message["properties"]["delivery_info"])
+        message = {**message, "properties": {**message["properties"], "delivery_info": delivery_info}}
         self._inplace_augment_message(message, exchange, routing_key)
         if not exchange:
             self._put(routing_key, message)
@@ -117,7 +120,7 @@ class Channel(ConsumingChannel):
 
     def _inplace_augment_message(self, message: dict[str, Any], exchange: str, routing_key: str) -> None:
         properties = message["properties"]
-        if "body_encoding" not in properties:  # else it is published again, after a connection was lost
+        if "body_encoding" not in properties:  # else it comes as it was kept
             message["body"], properties["body_encoding"] = envelopes.packed(
                 message["body"], message.get("content-type"), readable=self.options.readable
             )

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import psycopg
+from amqp.exceptions import RecoverableConnectionError
 from kombu.transport import virtual
 from kombu.utils.url import maybe_sanitize_url
 
@@ -34,7 +35,8 @@ class Transport(virtual.Transport):  # type: ignore[misc]
 
     connection_errors = (*virtual.Transport.connection_errors, *LOST)
     channel_errors = (*virtual.Transport.channel_errors, psycopg.Error, SignalboxError)
-    recoverable_connection_errors = LOST
+    # Kombu says the first of a channel whose connection was given up: without it, nobody would connect again.
+    recoverable_connection_errors = (RecoverableConnectionError, *LOST)
     recoverable_channel_errors = ()
 
     implements = virtual.Transport.implements.extend(
