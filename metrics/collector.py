@@ -37,6 +37,8 @@ def render_fleet(fleet: Fleet | None, *, up: bool, omitted: int = 0) -> bytes:
     fleet_series.add_refusals(page, fleet.tenant_refusals)
     stream_series.add(page, fleet.streams)
     fleet_series.add_postgres(page, fleet.holders, fleet.engine)
+    page.add(names.PG_READ_ONLY, float(fleet.read_only))
+    fleet_series.add_maintenance(page, fleet.maintenance)
     fleet_series.add_trash(page, fleet.engine)
     fleet_series.add_archive(page, fleet.engine)
     fleet_series.add_exporter(page, fleet, up=True)

@@ -1,7 +1,7 @@
 """One reading of the whole installation: every queue's numbers, the signs of life of upkeep and consumers, and
 who keeps PostgreSQL from removing dead rows.
 
-Eleven SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
+Thirteen SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from django.db import connection
 
 from metrics.engine import Engine, read_engine
 from metrics.xmin_holders import Holder, read_holders
+from queues import maintenance
 from queues.counters import QueueNumbers, read_numbers, read_tenant_refusals
+from queues.durability import Unsafe, read_database
 from queues.durations import Durations, read_durations
 from queues.leases import Leases, read_leases
+from queues.maintenance.models import Maintenance
 from queues.streams import Streams, read_streams
 
 UPKEEP_STALE_SECONDS = 30.0  # it folds every second and moves the clock ten times as often; restarts are shorter
@@ -53,6 +56,10 @@ class Fleet:
     leases: Mapping[int, Leases] = field(default_factory=dict)
     engine: Engine = field(default_factory=Engine)
     streams: Streams = field(default_factory=Streams)
+    unsafe: Sequence[Unsafe] = ()
+    read_only: bool = False
+    """Nothing can be written: a standby, or a setting."""
+    maintenance: Maintenance | None = None
 
     def durations_of(self, numbers: QueueNumbers) -> Durations:
         return self.durations.get(numbers.queue_id) or Durations()
@@ -67,6 +74,7 @@ def read_fleet() -> Fleet:
     with connection.cursor() as cursor:
         cursor.execute(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS})
         signs = Signs(*cursor.fetchone())
+    database = read_database()
     return Fleet(
         queues=read_numbers(),
         signs=signs,
@@ -76,6 +84,9 @@ def read_fleet() -> Fleet:
         leases=read_leases(),
         engine=read_engine(),
         streams=read_streams(),
+        unsafe=database.unsafe,
+        read_only=database.read_only,
+        maintenance=maintenance.current(),
         read_at=time.time(),
         read_seconds=time.monotonic() - started,
     )

@@ -13,6 +13,7 @@ from metrics.names import Metric
 from metrics.text import Page
 from metrics.totals import Totals, totals
 from metrics.xmin_holders import KINDS, Holder, oldest
+from queues.maintenance.models import Maintenance
 
 _SCOPES: dict[str, tuple[Metric, ...]] = {
     "fleet": names.FLEET_TOTALS,
@@ -69,6 +70,11 @@ def add_postgres(page: Page, holders: Sequence[Holder], engine: Engine) -> None:
 def add_trash(page: Page, engine: Engine) -> None:
     page.add(names.TRASH_MESSAGES, engine.trash_messages)
     page.add(names.TRASH_SECONDS_LEFT, engine.trash_seconds_left or 0.0)
+
+
+def add_maintenance(page: Page, maintenance: Maintenance | None) -> None:
+    page.add(names.MAINTENANCE, float(maintenance is not None))
+    page.add(names.MAINTENANCE_OVERDUE, maintenance.overdue().total_seconds() if maintenance else 0.0)
 
 
 def add_archive(page: Page, engine: Engine) -> None:

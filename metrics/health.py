@@ -13,6 +13,7 @@ from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs
 from metrics.snapshot import State, snapshot
 from queues.counters import QueueNumbers
 
+READ_ONLY = "the database is read-only: nothing is sent, received or changed until it takes writes again"
 # A consumer counts as present for this long after it was last seen, so a message may rightly wait as long.
 CONSUMER_SECONDS = 60.0
 
@@ -52,15 +53,18 @@ def judge(state: State) -> Report:
     """What a state of the fleet means. Without fresh numbers only the database is judged."""
     checks = {"database": _database(state)}
     if state.fleet is not None and checks["database"].ok:
+        checks["writable"] = Check(not state.fleet.read_only, {}, READ_ONLY if state.fleet.read_only else "")
         checks["upkeep"] = _upkeep(state.fleet.signs)
         checks["workers"] = _workers(state.fleet)
+        checks["durability"] = Check(not state.fleet.unsafe, {}, "; ".join(map(str, state.fleet.unsafe)))
     return Report(checks)
 
 
 def _database(state: State) -> Check:
     ok = state.fresh and not state.failing
     numbers = {"numbers_age_seconds": round(state.age_seconds, 1) if state.fleet else None}
-    return Check(ok, numbers, "" if ok else "the database does not answer; the log of this process says why")
+    why = state.cause or "the database does not answer"
+    return Check(ok, numbers, "" if ok else f"{why}; the log of this process says more")
 
 
 def _upkeep(signs: Signs) -> Check:
@@ -72,7 +76,7 @@ def _upkeep(signs: Signs) -> Check:
         "clock_age_seconds": _rounded(signs.clock_age_seconds),
         "last_fold_age_seconds": _rounded(signs.last_fold_age_seconds),
     }
-    return Check(ok, numbers, "" if ok else "no process runs upkeep: start manage.py upkeep")
+    return Check(ok, numbers, "" if ok else "no process runs upkeep, or none can write: start manage.py upkeep")
 
 
 def _workers(fleet: Fleet) -> Check:

@@ -178,6 +178,13 @@ REPLICATION_LAG = _gauge(
     (),
 )
 SHARD_EPOCH = _gauge("shard_epoch", "The server's timeline, one more after each promotion of a standby.", ())
+MAINTENANCE = _gauge("maintenance", "1 while the installation is under maintenance.", ())
+MAINTENANCE_OVERDUE = _gauge(
+    "maintenance_overdue_seconds",
+    "How long maintenance goes on beyond the time that was announced; 0 where none does, or no time was.",
+    (),
+)
+PG_READ_ONLY = _gauge("pg_read_only", "1 while nothing can be written: a standby, or a read-only default.", ())
 
 TENANT_QUEUES = _gauge("tenant_queues", "Queues of the tenant, its dead-letter queues included.", TENANT)
 TENANT_MESSAGES = _gauge(
@@ -327,7 +334,14 @@ FLEET_TOTALS = (
     FLEET_FIRST_RECEIVES,
 )
 TENANT_METRICS = (*TENANT_TOTALS, TENANT_REFUSED)
-FLEET_METRICS = (*FLEET_TOTALS, TRASH_MESSAGES, TRASH_SECONDS_LEFT, ARCHIVE_HORIZON_AGE)
+FLEET_METRICS = (
+    *FLEET_TOTALS,
+    TRASH_MESSAGES,
+    TRASH_SECONDS_LEFT,
+    ARCHIVE_HORIZON_AGE,
+    MAINTENANCE,
+    MAINTENANCE_OVERDUE,
+)
 POSTGRES_METRICS = (
     OLDEST_XMIN_AGE,
     OLDEST_XMIN_TRANSACTIONS,
@@ -337,6 +351,7 @@ POSTGRES_METRICS = (
     DATABASE_BYTES,
     REPLICATION_LAG,
     SHARD_EPOCH,
+    PG_READ_ONLY,
 )
 STREAM_METRICS = (
     EXPORTER_GROUPS_OMITTED,

@@ -19,6 +19,7 @@ from django.db import connections
 from metrics.fleet import Fleet, read_fleet
 from metrics.pages import Pages, render, without_numbers
 from metrics.turns import turn
+from signalbox.unavailable import cause_of
 
 REFRESH_SECONDS = 5.0  # half of the shortest scrape interval in common use
 RECENT_SECONDS = 15.0  # numbers older than that are waited for: a scrape interval in common use
@@ -38,6 +39,8 @@ class State:
     age_seconds: float
     failing: bool
     """The latest attempt to read failed."""
+    cause: str = ""
+    """Why, in words that show nothing of the installation; empty where nobody knows."""
 
     @property
     def fresh(self) -> bool:
@@ -75,6 +78,7 @@ class Snapshot:
         self._fleet: Fleet | None = None
         self._pages: Pages | None = None
         self._failing = False
+        self._cause = ""
         self._background: threading.Thread | None = None
         self._resting = threading.Event()
         self.keeps_fresh = False
@@ -88,7 +92,7 @@ class Snapshot:
         if self._clock() - self._succeeded_at > RECENT_SECONDS:
             done.wait(max(0.0, self._attempted_at + self._wait_seconds - self._clock()))
         with self._lock:
-            return State(self._fleet, self._pages, self._clock() - self._succeeded_at, self._failing)
+            return State(self._fleet, self._pages, self._clock() - self._succeeded_at, self._failing, self._cause)
 
     def rest(self) -> None:
         """No more readings in the background until somebody asks; returns when the last one has ended."""
@@ -124,8 +128,10 @@ class Snapshot:
             pages = render(fleet)
             with self._lock:
                 self._fleet, self._pages = fleet, pages
-                self._succeeded_at, self._failing = self._clock(), False
-        except Exception:  # whatever it is, the exporter must live to say that it has no numbers
+                self._succeeded_at, self._failing, self._cause = self._clock(), False, ""
+        except Exception as error:  # whatever it is, the exporter must live to say that it has no numbers
+            known = cause_of(error)
+            self._cause = known.words if known else ""
             if not self._failing:  # one word for an outage, not one for each attempt
                 log.warning("the queues' numbers cannot be read, trying again when asked", exc_info=True)
             self._failing = True

@@ -1,13 +1,19 @@
-"""What is wrong with the settings and would be noticed only when the first large body comes."""
+"""What is wrong with the settings and would be noticed only when the first large body comes, or the machine crashes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's word for it
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004 - Django's word for it
 from django.core.files.storage import FileSystemStorage, storages
+from django.db import DEFAULT_DB_ALIAS, connection
 
+from queues import search_path
 from queues.bodies import ALIAS, WholeFiles
+from queues.durability import read_unsafe
+from signalbox import pooling
 
 
 @register()
@@ -32,3 +38,28 @@ def large_bodies_have_a_store(**_: Any) -> list[CheckMessage]:
             )
         ]
     return []
+
+
+@register(Tags.database)
+def the_database_keeps_what_it_commits(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Run by `migrate`, and by `check --database default`: where commits may be lost, queues are not installed."""
+    if not databases or DEFAULT_DB_ALIAS not in databases:
+        return []
+    hint = "Turn it on for the role and the database of DATABASE_URL, or set ALLOW_UNSAFE_DATABASE=true to play."
+    if settings.ALLOW_UNSAFE_DATABASE:
+        return [Warning(str(one), hint=hint, id="queues.W002") for one in read_unsafe()]
+    return [Error(str(one), hint=hint, id="queues.E002") for one in read_unsafe()]
+
+
+@register(Tags.database)
+def a_pooler_leads_to_our_tables(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Through a pooler in transaction mode the role's own search path decides."""
+    if not databases or DEFAULT_DB_ALIAS not in databases or not pooling.is_pooled() or search_path.is_ours(connection):
+        return []
+    return [
+        Error(
+            "Connections through the pooler do not find the tables: their search path is without signalbox.",
+            hint="Run `manage.py migrate` with DATABASE_DIRECT_URL, then RECONNECT on the pooler's console.",
+            id="queues.E003",
+        )
+    ]

@@ -8,8 +8,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from queues import audit
-from queues.errors import QueueNotFound, translated
+from queues import audit, renaming
+from queues.errors import translated
 from queues.messages import client
 from queues.models import Queue
 from queues.settings import SETTINGS
@@ -20,7 +20,7 @@ def get_queue(name: str) -> Queue:
     try:
         return Queue.objects.select_related("tenant").get(name=name)
     except Queue.DoesNotExist:
-        raise QueueNotFound(f"queue '{name}' does not exist") from None
+        raise renaming.not_found(name) from None
 
 
 def create_queue(
@@ -38,8 +38,9 @@ def make_queue(
         with connection.cursor() as cursor:
             cursor.execute("select pg_advisory_xact_lock(hashtext('signalbox.make_queue'), hashtext(%s))", [name])
         known = Queue.objects.filter(name=name).exists()
-        client().create_queue(name, settings, tenant=tenant)
-        queue = get_queue(name)
+        queue_id = client().create_queue(name, settings, tenant=tenant)
+        queue = Queue.objects.select_related("tenant").get(queue_id=queue_id)
+        known = known or queue.name != name  # it had this name, and is called otherwise by now
         if not known:
             audit.record(actor, "queue.create", queue, details={"settings": dict(settings or {})})
         return queue, not known
@@ -102,4 +103,4 @@ def _locked(name: str) -> Queue:
     try:
         return Queue.objects.select_for_update(no_key=True).get(name=name)
     except Queue.DoesNotExist:
-        raise QueueNotFound(f"queue '{name}' does not exist") from None
+        raise renaming.not_found(name) from None

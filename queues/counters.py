@@ -212,7 +212,7 @@ def _numbers(
         name=queue.name,
         tenant=queue.tenant.name,
         is_dead_letter_queue=queue.is_dead_letter_queue,
-        paused=queue.paused,
+        paused=queue.paused or queue.is_held,
         closed=queue.closed,
         ready=_depth(totals, "ready"),
         scheduled=_depth(totals, "scheduled"),

@@ -31,12 +31,43 @@ class DatabaseUrlError(ValueError):
     """DATABASE_URL cannot be used."""
 
 
-def database_settings(url: str, home: Path) -> dict[str, Any]:
-    """Django's settings for `url`, or without one for the embedded server in `home` (not started here)."""
+def database_settings(url: str, home: Path, *, pooled: bool = False) -> dict[str, Any]:
+    """Django's settings for `url`, or without one for the embedded server in `home` (not started here).
+
+    `pooled`: at `url` is a pooler in transaction mode.
+    """
     if url:
-        return parse_database_url(url)
+        return through_a_pooler(parse_database_url(url)) if pooled else parse_database_url(url)
+    if pooled:
+        raise DatabaseUrlError("DATABASE_POOLER says that DATABASE_URL leads to a pooler, and there is none")
     settings = parse_database_url(EmbeddedPostgres(home).url())
     return {**settings, "ENGINE": "queues.embedded.backend", "EMBEDDED_HOME": home}
+
+
+def through_a_pooler(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same for a pooler in transaction mode: nothing is asked for that lasts as long as a session.
+
+    The search path is then the role's own (`manage.py migrate` gives it one): a pooler takes no `options`.
+    """
+    options = settings["OPTIONS"]["options"].removesuffix(SEARCH_PATH_OPTION).strip()
+    kept = {name: value for name, value in settings["OPTIONS"].items() if name != "options"}
+    return {
+        **settings,
+        "OPTIONS": {**kept, **({"options": options} if options else {})},
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+    }
+
+
+def direct_database_settings(url: str, pooler: str) -> dict[str, Any] | None:
+    """Django's settings for the way past a pooler; raises DatabaseUrlError when there is a way past nothing."""
+    if not url:
+        return None
+    if pooler == "none":
+        raise DatabaseUrlError("DATABASE_DIRECT_URL is the way past a pooler: set DATABASE_POOLER=transaction, or none")
+    try:
+        return parse_database_url(url) | {"DISABLE_SERVER_SIDE_CURSORS": False}
+    except DatabaseUrlError as error:
+        raise DatabaseUrlError(str(error).replace("DATABASE_URL", "DATABASE_DIRECT_URL")) from None
 
 
 def broker_url(url: str, home: Path) -> str:
@@ -54,8 +85,10 @@ def parse_database_url(url: str) -> dict[str, Any]:
         parameters = NOTICE_SILENCE | parameters
     options = parameters.get("options", "")
     parameters["options"] = f"{options} {SEARCH_PATH_OPTION}".strip()
+    several = "," in parameters.get("host", "") or "," in parameters.get("hostaddr", "")
     named = {django: parameters.pop(libpq, "") for libpq, django in DJANGO_NAMES.items()}
-    return {"ENGINE": "django.db.backends.postgresql", **named, "OPTIONS": parameters}
+    engine = "queues.several_hosts" if several else "django.db.backends.postgresql"
+    return {"ENGINE": engine, **named, "OPTIONS": parameters}
 
 
 def _read(url: str) -> dict[str, Any]:

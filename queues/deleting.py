@@ -37,13 +37,30 @@ def delete_queue(name: str, *, actor: str, reason: str = "", patience_seconds: f
         raise
 
 
+def obstacle(name: str) -> str:
+    """What is in the way of deleting the queue, as a sentence; empty when nothing is. Raises `QueueNotFound`."""
+    queue = Queue.objects.filter(name=name).first()
+    if queue is None:
+        raise QueueNotFound(f"queue '{name}' does not exist")
+    try:
+        with transaction.atomic(), translated():
+            _refuse_in_use(queue)
+    except QueueInUse as error:
+        return str(error)
+    return ""
+
+
+def _refuse_in_use(queue: Queue) -> None:
+    _ask("select signalbox._refuse_queue_in_use(q) from signalbox.queue q where q.queue_id = %s", queue.queue_id)
+
+
 def _close(name: str, actor: str) -> bool:
     """Refuse at once what is plainly in use; else close it. True: it was closed already."""
     with transaction.atomic(), translated():
         queue = Queue.objects.select_for_update(no_key=True).filter(name=name).first()
         if queue is None:
             raise QueueNotFound(f"queue '{name}' does not exist")
-        _ask("select signalbox._refuse_queue_in_use(q) from signalbox.queue q where q.queue_id = %s", queue.queue_id)
+        _refuse_in_use(queue)
         if not queue.closed:
             _set_closed(name, True, actor, "queue.close", "to delete it")
         return queue.closed

@@ -7,27 +7,39 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from signalbox import pooling
+
 DETACH_PATIENCE = "2s"  # the next try comes with the next round
+BRIEF_PATIENCE = "100ms"  # where others wait behind us
 
 
 def detach(connection: psycopg.Connection[Any], parent: sql.Identifier, name: str) -> None:
     """CONCURRENTLY waits for whoever reads the parent without making others wait behind it.
 
     We wait only for a moment, since the other chores wait with us. What was begun stays pending, also when this
-    process dies, and a later call finishes it.
+    process dies, and a later call finishes it. Behind a pooler with no way past it a patience of ours would become
+    somebody else's, since CONCURRENTLY takes no transaction: then it is the plain way, with hardly any patience.
     """
     row = connection.execute(
         "select inhdetachpending from pg_inherits where inhrelid = to_regclass(%s)", [f"signalbox.{name}"]
     ).fetchone()
     if row is None:
         return  # detached already
+    begun = bool(row[0])
+    if not pooling.has_sessions():
+        with connection.transaction():
+            connection.execute(sql.SQL("set local lock_timeout = {}").format(BRIEF_PATIENCE))
+            connection.execute(_detach(parent, name, "finalize" if begun else ""))
+        return
     connection.execute(sql.SQL("set lock_timeout = {}").format(DETACH_PATIENCE))
     try:
-        connection.execute(
-            sql.SQL("alter table {} detach partition {} {}").format(
-                parent, sql.Identifier("signalbox", name), sql.SQL("finalize" if row[0] else "concurrently")
-            )
-        )
+        connection.execute(_detach(parent, name, "finalize" if begun else "concurrently"))
     finally:
         if not connection.broken:
             connection.execute("reset lock_timeout")
+
+
+def _detach(parent: sql.Identifier, name: str, how: str) -> sql.Composed:
+    return sql.SQL("alter table {} detach partition {} {}").format(
+        parent, sql.Identifier("signalbox", name), sql.SQL(how)
+    )

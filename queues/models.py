@@ -51,6 +51,9 @@ def _flag(name: str) -> models.BooleanField[bool, bool]:
     return models.BooleanField(db_default=cast("bool", SETTINGS[name].default))
 
 
+HELD = 8  # of guards: see queues/sql/_guard_queue.sql
+
+
 class Queue(models.Model):
     """A queue and its settings; one field for each entry of `queues.settings.SETTINGS`."""
 
@@ -107,6 +110,11 @@ class Queue(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_held(self) -> bool:
+        """Whether maintenance keeps it from handing out messages, whatever its own `paused` says."""
+        return bool(self.guards & HELD)
 
     @property
     def group_limit(self) -> int:
@@ -474,3 +482,4 @@ class MessageStatus(DataPlaneModel):
 
 
 from queues import stream_models as stream_models  # noqa: E402 - they are made of the base class above
+from queues.maintenance import models as maintenance_models  # noqa: E402, F401 - beside the others

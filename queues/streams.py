@@ -81,7 +81,8 @@ def get_stream(name: str) -> Stream:
 
 def get_group(stream: Stream, name: str) -> ConsumerGroup:
     """The group of this name; raises GroupNotFound."""
-    found = ConsumerGroup.objects.select_related("stream__tenant", "queue").filter(stream=stream, name=name).first()
+    groups = ConsumerGroup.objects.select_related("stream__tenant", "queue__tenant")
+    found = groups.filter(stream=stream, name=name).first()
     if found is None:
         raise GroupNotFound(f"group '{name}' does not exist")
     return found

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -20,9 +22,11 @@ from django.conf import settings
 from psycopg import sql
 
 from queues import bodies
+from queues.audit_pruning import prune
 from queues.body_collection import collect, sweep
 from queues.connections import connect
 from queues.detaching import detach
+from queues.failover import Sentinel
 from queues.floors import FloorKeeper
 from queues.stream_upkeep import StreamChores
 from signalbox.logs import in_brief
@@ -67,19 +71,22 @@ class Upkeep:
     def run(self) -> None:
         """Do each step when it is due, until stopped."""
         chores = threading.Thread(target=self._keep, args=(Chores,), name="upkeep chores")
+        sentinel = Sentinel(self.stopping)
         chores.start()
+        sentinel.start()
         try:
             self._keep(Pulse)
         finally:
             self.stop()
             chores.join()
+            sentinel.join()
 
     def _keep(self, kind: type[Rounds]) -> None:
         while not self.stopping.is_set():
             try:
                 with connect(f"signalbox upkeep {kind.__name__.lower()}") as connection:
                     self._loop(kind(connection))
-            except psycopg.OperationalError as error:
+            except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:
                 log.warning("upkeep lost the database, trying again: %s", in_brief(error))
                 self.stopping.wait(RECONNECT_SECONDS)
 
@@ -128,6 +135,8 @@ class Rounds:
                     raise
                 step.failures += 1
                 log.warning("upkeep step %s: %s", step.name, in_brief(error))
+            except psycopg.errors.ReadOnlySqlTransaction:
+                raise  # a session goes on being read-only when the database no longer is
             except psycopg.Error as error:
                 step.failures += 1
                 log.error("upkeep step %s failed: %s", step.name, in_brief(error))
@@ -155,6 +164,7 @@ class Pulse(Rounds):
         """Queue ids and when each last changed (monotonic seconds)."""
         self._announced = self._value("select pg_current_snapshot()::text")
         self.steps = [
+            Step("notice_promotion", 5.0, self.notice_promotion),
             Step("announce", PULSE_SECONDS, self.announce),
             Step("floors", FLOOR_SECONDS, self.move_floors),
             Step("fold", 1.0, self.fold),
@@ -167,6 +177,11 @@ class Pulse(Rounds):
 
     def close(self) -> None:
         self.floors.resign()
+
+    def notice_promotion(self) -> None:
+        """Is this another server than before? First of all, so that few ids can come from both."""
+        if epoch := self._value("select signalbox.notice_promotion()"):
+            log.warning("this server has taken over as epoch %d: ids go on far behind those of the one before", epoch)
 
     def announce(self) -> None:
         """Wake the receivers of queues that have something new since the last announcement."""
@@ -226,6 +241,7 @@ class Chores(Rounds):
             Step("drop_stream_segments", 60.0, streams.drop),
             Step("record_group_history", 10.0, streams.record),
             Step("clean_streams", 60.0, streams.clean),
+            Step("prune_audit", 3600.0, self.prune_audit),
         ]
 
     def record_history(self) -> None:
@@ -248,6 +264,17 @@ class Chores(Rounds):
         with storage_may_fail():
             done = sweep(self.connection, bodies.store())
             log.info("swept %d large bodies that no message knows", done.orphans)
+
+    def prune_audit(self) -> None:
+        """Move what is older than the retention to files; a hundred thousand rows at a time."""
+        if not settings.AUDIT_RETENTION_DAYS:
+            return
+        before = datetime.now(UTC) - timedelta(days=settings.AUDIT_RETENTION_DAYS)
+        try:
+            for done in prune(self.connection, before, Path(settings.AUDIT_EXPORT_FOLDER), actor="upkeep", batches=10):
+                log.info("pruned the audit up to row %d, which %s has", done.last, done.path)
+        except OSError:
+            log.exception("the folder of the audit's exports cannot be used; nothing was removed")
 
     def drop_segments(self) -> None:
         """Drop the segments of the log that no retention needs, keeping the bodies that live tickets still do."""

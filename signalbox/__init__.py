@@ -11,6 +11,7 @@ from signalbox.errors import (
     BodyMissing,
     DeduplicationConflict,
     GroupNotFound,
+    InMaintenance,
     InvalidArgument,
     MessageNotFound,
     NotSettled,
@@ -29,6 +30,7 @@ from signalbox.queue_info import QueueInfo
 from signalbox.sender import Sender
 from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.streams import Place, StreamMessage
+from signalbox.unavailable import DatabaseUnavailable, Unavailable
 from signalbox.verbs import AsyncVerbs, Verbs
 
 try:
@@ -43,10 +45,12 @@ __all__ = [
     "BodyMissing",
     "BodyStore",
     "Client",
+    "DatabaseUnavailable",
     "DeduplicationConflict",
     "FileBodies",
     "Forbidden",
     "GroupNotFound",
+    "InMaintenance",
     "InvalidArgument",
     "Message",
     "MessageNotFound",
@@ -68,6 +72,7 @@ __all__ = [
     "StreamMessage",
     "StreamNotFound",
     "Unauthorized",
+    "Unavailable",
     "Verbs",
     "WrongIsolation",
     "connect",

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import psycopg
 
+from signalbox import epochs, pooling
 from signalbox.connections import is_alive, is_idle
 
 
@@ -61,8 +62,14 @@ class AsyncPooledConnections:
     def __init__(self, pool: AsyncPool) -> None:
         self._pool = pool
 
-    def borrow(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
-        return self._pool.connection()
+    @asynccontextmanager
+    async def borrow(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        async with self._pool.connection() as connection:
+            try:
+                yield connection
+            except psycopg.errors.ReadOnlySqlTransaction:
+                await connection.close()  # so that the pool makes another
+                raise
 
     async def close(self) -> None:
         """Nothing: the pool is the caller's."""
@@ -76,7 +83,7 @@ class AsyncOwnConnection:
 
     def __init__(self, dsn: str, connect_options: dict[str, Any]) -> None:
         self.dsn: str | None = dsn
-        self._connect_options = connect_options
+        self._connect_options = pooling.prepared(connect_options)
         self._turn = asyncio.Lock()
         self._connection: psycopg.AsyncConnection[Any] | None = None
 
@@ -86,6 +93,9 @@ class AsyncOwnConnection:
             connection = await self._usable()
             try:
                 yield connection
+            except psycopg.errors.ReadOnlySqlTransaction:
+                await connection.close()  # by now another server is the one that is written to, or this one is again
+                raise
             finally:
                 if not is_idle(connection):
                     await connection.close()
@@ -93,9 +103,7 @@ class AsyncOwnConnection:
     async def _usable(self) -> psycopg.AsyncConnection[Any]:
         if self._connection is None or not is_alive(self._connection):
             await self.close()
-            self._connection = await psycopg.AsyncConnection.connect(
-                self.dsn or "", autocommit=True, **self._connect_options
-            )
+            self._connection = await epochs.connect_async(self.dsn or "", autocommit=True, **self._connect_options)
         return self._connection
 
     async def close(self) -> None:

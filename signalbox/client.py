@@ -29,8 +29,8 @@ class Client(StreamVerbs):
     """The verbs of Signalbox.
 
     Given a DSN or a pool, each call is a short transaction of its own. Given a connection, calls join the
-    caller's transaction and never commit it. Further keywords go to `psycopg.connect` with the DSN: behind
-    PgBouncer in transaction mode pass `prepare_threshold=None`.
+    caller's transaction and never commit it. Further keywords go to `psycopg.connect` with the DSN. A DSN of several
+    hosts leads to the one that takes writes (`signalbox.epochs`), or through a pooler (`signalbox.pooling`).
 
     With a body store (`bodies`), payloads too large for the database go there; without one they are refused.
 

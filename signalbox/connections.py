@@ -13,6 +13,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
+from signalbox import epochs, pooling
 from signalbox.errors import InvalidArgument, OpenTransaction
 
 
@@ -73,8 +74,14 @@ class PooledConnections:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def borrow(self) -> AbstractContextManager[psycopg.Connection[Any]]:
-        return self._pool.connection()
+    @contextmanager
+    def borrow(self) -> Iterator[psycopg.Connection[Any]]:
+        with self._pool.connection() as connection:
+            try:
+                yield connection
+            except psycopg.errors.ReadOnlySqlTransaction:
+                connection.close()  # so that the pool makes another
+                raise
 
     def close(self) -> None:
         """Nothing: the pool is the caller's."""
@@ -91,7 +98,7 @@ class OwnConnection:
 
     def __init__(self, dsn: str, connect_options: dict[str, Any]) -> None:
         self.dsn: str | None = dsn
-        self._connect_options = connect_options
+        self._connect_options = pooling.prepared(connect_options)
         self._forget()
 
     def _forget(self) -> None:
@@ -107,6 +114,9 @@ class OwnConnection:
             connection = self._usable()
             try:
                 yield connection
+            except psycopg.errors.ReadOnlySqlTransaction:
+                connection.close()  # by now another server is the one that is written to, or this one is again
+                raise
             finally:
                 if not is_idle(connection):
                     connection.close()
@@ -114,7 +124,7 @@ class OwnConnection:
     def _usable(self) -> psycopg.Connection[Any]:
         if self._connection is None or not is_alive(self._connection):
             self.close()
-            self._connection = psycopg.connect(self.dsn or "", autocommit=True, **self._connect_options)
+            self._connection = epochs.connect(self.dsn or "", autocommit=True, **self._connect_options)
         return self._connection
 
     def close(self) -> None:

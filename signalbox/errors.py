@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import psycopg
 
 from signalbox.messages import Outcome
+from signalbox.unavailable import DatabaseUnavailable, unavailable_of
 
 
 class SignalboxError(Exception):
@@ -97,6 +98,18 @@ class QueueClosed(SignalboxError):
     """The queue is closed and accepts no messages."""
 
 
+class InMaintenance(SignalboxError):
+    """Maintenance of the installation refuses sends; nothing was done.
+
+    `until` is when it was announced to end, in ISO 8601, and `retry_after` in how many seconds; None: nobody said.
+    """
+
+    def __init__(self, message: str = "", until: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.until = until
+        self.retry_after = retry_after
+
+
 class QueueInUse(SignalboxError):
     """The queue cannot be deleted: it holds messages, or something uses it.
 
@@ -141,11 +154,13 @@ class Said:
     column: str | None = None
 
 
-def translate(error: psycopg.Error) -> SignalboxError | psycopg.Error:
-    """The error of this tree that `error` stands for, or `error` itself when it is none of ours."""
+def translate(error: psycopg.Error) -> SignalboxError | DatabaseUnavailable | psycopg.Error:
+    """The error of this tree that `error` stands for, or why the database is unavailable; else `error` itself."""
     build = _BY_SQLSTATE.get(error.sqlstate or "")
+    if build is None:
+        return unavailable_of(error) or error
     diag = error.diag
-    return build(Said(diag.message_primary or "", diag.message_detail, diag.column_name)) if build else error
+    return build(Said(diag.message_primary or "", diag.message_detail, diag.column_name))
 
 
 def refusal_of(sqlstate: str, message: str, detail: str | None = None, column: str | None = None) -> SignalboxError:
@@ -192,6 +207,10 @@ def _quota_exceeded(said: Said) -> QuotaExceeded:
     return QuotaExceeded(said.message, **json.loads(said.detail or "{}"), field=said.column)
 
 
+def _in_maintenance(said: Said) -> InMaintenance:
+    return InMaintenance(said.message, **json.loads(said.detail or "{}"))
+
+
 def _queue_in_use(said: Said) -> QueueInUse:
     found = json.loads(said.detail or "{}")
     return QueueInUse(said.message, messages=found if "ready" in found else None)
@@ -206,6 +225,7 @@ _BY_SQLSTATE: dict[str, Callable[[Said], SignalboxError]] = {
     "SB424": _queue_in_use,
     "SB425": lambda said: WrongIsolation(said.message),
     "SB429": _quota_exceeded,
+    "SB503": _in_maintenance,
     "22P02": _unstorable_payload,  # not JSON, or a lone surrogate
     "22P05": _unstorable_payload,  # \u0000
     "22021": _unstorable_text,  # NUL, or bytes that are not the database's encoding

@@ -3,7 +3,7 @@
 The database announces queues that have something to receive on the channel `signalbox_ready`, after the
 commit that put it there. A wake-up is a hint: it may be late, spurious or, while the connection is down,
 missing. So a waiter always waits with a timeout, and then looks; where LISTEN is impossible (PgBouncer in
-transaction mode) that polling is all there is, and enough.
+transaction mode, with no other way to the database) that polling is all there is, and enough.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 import psycopg
 
+from signalbox import epochs, pooling
 from signalbox.connections import lasting_dsn
 from signalbox.logs import in_brief
 from signalbox.pauses import Backoff
@@ -65,11 +66,11 @@ class Listener:
     """Calls back whoever waits for a queue when the database announces it.
 
     Its thread and connection start with the first waiter and end with the last. `shared_listener` gives
-    the one of this process.
+    the one of this process. Without a DSN nobody is ever called.
     """
 
-    def __init__(self, dsn: str) -> None:
-        self._dsn = lasting_dsn(dsn, "signalbox listener")
+    def __init__(self, dsn: str | None) -> None:
+        self._dsn = None if dsn is None else lasting_dsn(dsn, "signalbox listener")
         self._lock = threading.Lock()
         self._callbacks: dict[str, list[Callable[[], None]]] = {}
         self._thread: threading.Thread | None = None
@@ -110,7 +111,7 @@ class Listener:
     def _start(self) -> None:
         """Start the thread unless one runs; the lock is held."""
         self._deserted.clear()
-        if self._thread is None:
+        if self._thread is None and self._dsn is not None:
             self._thread = threading.Thread(target=self._listen, name="signalbox-listener", daemon=True)
             self._thread.start()
 
@@ -118,7 +119,7 @@ class Listener:
         backoff = Backoff(first=0.5, longest=30.0)
         while not self._ends():
             try:
-                with psycopg.connect(self._dsn, autocommit=True) as connection:
+                with epochs.connect(self._dsn or "", autocommit=True) as connection:
                     connection.execute("listen signalbox_ready")
                     backoff.reset()
                     self.connected.set()
@@ -161,9 +162,12 @@ _shared_lock = threading.Lock()
 
 
 def shared_listener(dsn: str) -> Listener:
-    """The listener of this process for the database; a forked child gets its own."""
+    """The listener of this process for the database; a forked child gets its own.
+
+    Behind a pooler it listens past it, where there is a way, and else not at all.
+    """
     with _shared_lock:
-        return _shared.setdefault((os.getpid(), dsn), Listener(dsn))
+        return _shared.setdefault((os.getpid(), dsn), Listener(pooling.session_dsn(dsn)))
 
 
 def _unlock_in_child() -> None:

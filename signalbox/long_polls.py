@@ -1,7 +1,8 @@
 """Receiving that waits for news, and the place that each waiting connection takes among those its tenant may have.
 
 The place is a session's advisory lock: whoever dies gives it back. A source that has one connection (a DSN, the
-caller's own) takes it there; of a pool, one connection is kept for as long as the wait lasts.
+caller's own) takes it there; of a pool, one connection is kept for as long as the wait lasts. Behind a pooler in
+transaction mode no session lasts, and no place is taken.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import psycopg
 from psycopg.rows import tuple_row
 
-from signalbox import arguments, statements
+from signalbox import arguments, pooling, statements
 from signalbox.async_connections import AsyncConnections
 from signalbox.connections import Connections
 from signalbox.errors import translated
@@ -115,6 +116,9 @@ def _async_waiter(dsn: str | None, queue: str) -> Iterator[_AsyncWaiter]:
 
 @contextmanager
 def _place(connections: Connections, queue: str) -> Iterator[None]:
+    if pooling.is_pooled():
+        yield
+        return
     begin = statements.begin_long_poll(queue)
     with connections.borrow() as connection:
         place = _run(connection, begin)
@@ -134,6 +138,9 @@ def _place(connections: Connections, queue: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def _async_place(connections: AsyncConnections, queue: str) -> AsyncIterator[None]:
+    if pooling.is_pooled():
+        yield
+        return
     begin = statements.begin_long_poll(queue)
     async with connections.borrow() as connection:
         place = await _run_async(connection, begin)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from signalbox.errors import SignalboxError
+from signalbox.unavailable import BY_SLUG, Unavailable
 
 
 class Unauthorized(SignalboxError):
@@ -18,21 +19,24 @@ class Forbidden(SignalboxError):
     """The API key lacks the scope for this."""
 
 
-class ServerUnavailable(ConnectionError):
+class ServerUnavailable(Unavailable, ConnectionError):
     """The server gave no answer that says what was done: what was asked for may or may not have been done.
 
-    Over HTTP it is what `psycopg.OperationalError` is over the database.
+    Over HTTP it is what `DatabaseUnavailable` is over the database. Where the server says what its own database lacks,
+    `cause` has it, and `nothing_done` whether it is certain that nothing was done.
     """
 
-    def __init__(self, message: str = "") -> None:
+    def __init__(self, message: str = "", cause: str = "", *, nothing_done: bool = False) -> None:
         super().__init__(message or inspect.cleandoc(type(self).__doc__ or type(self).__name__))
+        self.cause = cause
+        self.nothing_done = nothing_done or (cause in BY_SLUG and BY_SLUG[cause].nothing_done)
 
 
 class RateLimited(ServerUnavailable):
     """The API key has used up its rate or its connections; nothing was done. `retry_after` is in seconds."""
 
     def __init__(self, message: str = "", retry_after: float | None = None) -> None:
-        super().__init__(message)
+        super().__init__(message, nothing_done=True)
         self.retry_after = retry_after
 
 

@@ -35,7 +35,8 @@ def _oldest_age(numbers: QueueNumbers) -> str | None:
 
 
 def _paused(numbers: QueueNumbers) -> str | None:
-    return f"It is paused. {too_long}" if numbers.paused and (too_long := _waits_too_long(numbers)) else None
+    """Not what maintenance holds: that is one thing to know, and no fault of any queue."""
+    return f"It is paused. {too_long}" if numbers.queue.paused and (too_long := _waits_too_long(numbers)) else None
 
 
 def _waits_too_long(numbers: QueueNumbers) -> str | None:

@@ -1,7 +1,7 @@
 """A notification as a signed POST to a URL of the settings.
 
-Whoever may set the environment chooses where it goes; no page and no message does. Redirects are not followed, since
-the one who answers would choose then; plain HTTP has to be allowed, since the alert can be read on its way.
+Whoever may set the environment chooses where it goes; no page and no message does. `metrics.alerts.outside` is the way
+there; plain HTTP has to be allowed, since the alert can be read on its way.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ import hashlib
 import hmac
 import json
 import time
-import urllib.error
-import urllib.request
-from typing import Any
 
 from django.conf import settings
 
+from metrics.alerts import outside
 from metrics.alerts.models import Notification
 
 TIMEOUT_SECONDS = 10.0
@@ -28,35 +26,20 @@ class NotAcceptedError(Exception):
     """The receiver did not answer with a status from 200 to 299."""
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        return None
-
-
-_opener = urllib.request.build_opener(_NoRedirects)
-
-
 def send(notification: Notification) -> None:
     """POST it. Raises when it does not arrive, or is not accepted."""
     body = json.dumps(notification.news, separators=(",", ":")).encode()
     timestamp = str(int(time.time()))
-    request = urllib.request.Request(  # noqa: S310 - console.settings allows no other scheme than https and http
-        notification.target,
-        data=body,
-        method="POST",
-        headers={
-            "Content-Type": "application/json",
-            "User-Agent": "Signalbox",
-            ID_HEADER: str(notification.pk),
-            TIMESTAMP_HEADER: timestamp,
-            SIGNATURE_HEADER: sign(settings.ALERTS_WEBHOOK_SECRET, timestamp, body),
-        },
-    )
-    try:
-        _opener.open(request, timeout=TIMEOUT_SECONDS).close()
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise NotAcceptedError(f"answered {error.code}") from None
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "Signalbox",
+        ID_HEADER: str(notification.pk),
+        TIMESTAMP_HEADER: timestamp,
+        SIGNATURE_HEADER: sign(settings.ALERTS_WEBHOOK_SECRET, timestamp, body),
+    }
+    status = outside.post(notification.target, body, headers, TIMEOUT_SECONDS)
+    if not 200 <= status < 300:
+        raise NotAcceptedError(f"answered {status}")
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:

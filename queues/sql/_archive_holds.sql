@@ -1,7 +1,8 @@
--- Below which transaction everything is in the archive; null when history need not wait for one.
+-- Below which transaction everything is in the archive; null when history need not wait for one. One that has never worked is waited
+-- for while it tries, and an hour after it was last heard of.
 create or replace function signalbox._archived_below() returns bigint
 language sql stable as $$
-  select h.below from signalbox.archive_horizon h where h.holds
+  select h.below from signalbox.archive_horizon h where h.holds or h.tried_at > now() - interval '1 hour'
 $$;
 
 -- Does the archive still need a day of settled or failed deliveries? Its BRIN index answers for days long past.

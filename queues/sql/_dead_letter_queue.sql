@@ -39,6 +39,13 @@ as $$
 declare
   v_queue_id integer;
 begin
+  select q.queue_id into v_queue_id -- it had this name
+  from signalbox.queue_alias a
+  join signalbox.queue q on q.queue_id = a.queue_id
+  where a.name = p_name and q.tenant_id = p_tenant_id and q.is_dead_letter_queue;
+  if found then
+    return v_queue_id;
+  end if;
   insert into signalbox.queue as q (name, tenant_id, is_dead_letter_queue, retention_seconds)
   values (p_name, p_tenant_id, true, 1209600)
   on conflict (name) do update set is_dead_letter_queue = true

@@ -1,6 +1,6 @@
 -- Triggers that keep what verbs must look at right, whoever writes a queue's or a tenant's row: queue.guards (1: limits on
--- sending, 2: a limit on what is in flight, 4: messages hold deduplication ids), the gauges and counters that those limits
--- need, and what a tenant allows its queues. A queue that no limit concerns has guards 0, and its verbs do nothing more.
+-- sending, 2: a limit on what is in flight, 4: messages hold deduplication ids, 8 and 16: maintenance holds claims, refuses
+-- sends), the gauges and counters that those limits need, and what a tenant allows its queues. A queue that no limit concerns has guards 0, and its verbs do nothing more.
 create or replace function signalbox._guard_queue() returns trigger
 language plpgsql as $$
 declare
@@ -42,7 +42,8 @@ begin
         v_tenant.max_backlog_messages, v_tenant.max_backlog_bytes, v_tenant.max_oldest_age_seconds, v_tenant.publish_rate_per_second
       ) then 1 else 0 end
     + case when new.max_in_flight > 0 or v_tenant.max_in_flight > 0 then 2 else 0 end
-    + case when new.dedup_scope = 'in_flight' then 4 else 0 end;
+    + case when new.dedup_scope = 'in_flight' then 4 else 0 end
+    + signalbox._maintenance_guards(v_tenant.name);
   return new;
 end $$;
 

@@ -1,6 +1,6 @@
--- A dump was restored into a cluster whose transaction ids are behind the dump's: what is stored by transaction id means
--- nothing here. Totals go on from the last fold, depths are put right by counting the rows once, and history that was its
--- own delta is taken out of the folds' sight. Called by fold, under its lock, when the last snapshot lies in the future.
+-- A dump was restored into another cluster, whose transaction ids are others (_is_from_elsewhere): what is stored by
+-- transaction id means nothing here. Totals go on from the last fold, depths are put right by counting the rows once, and history that was its
+-- own delta is taken out of the folds' sight. Called by fold, under its lock, and by restored.
 create or replace function signalbox._rebase_counters() returns void
 language plpgsql
 as $$
@@ -8,6 +8,7 @@ begin
   raise warning 'signalbox: the database was restored from elsewhere; counters are counted anew once';
   lock table signalbox.counter_delta in access exclusive mode;
   truncate signalbox.counter_delta;
+  perform signalbox._note_home('counters');
   perform signalbox._rebase_archive();
   update signalbox.settled s set txid = 0
   where s.txid <> 0 and not exists (select from signalbox.archive_horizon); -- else it is 0 or 1, and as far from any fold

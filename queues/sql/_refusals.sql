@@ -1,8 +1,22 @@
 -- How verbs say no: one function for each kind of refusal, so that each has one SQLSTATE and one wording.
--- The column of the error names the argument or setting at fault. No locks, no tables.
+-- The column of the error names the argument or setting at fault. No locks; of tables only what says another name.
 create or replace function signalbox._refuse_unknown_queue(p_queue text) returns void
 language plpgsql as $$
+declare
+  v_alias record;
 begin
+  select q.name, a.renamed_at into v_alias
+  from signalbox.queue_alias a
+  join signalbox.queue q on q.queue_id = a.queue_id
+  where a.name = p_queue;
+  if found then
+    raise exception using
+      errcode = 'SB404',
+      message = format('queue %s does not exist: it is called %s since %s', quote_literal(p_queue), quote_literal(v_alias.name),
+        to_char(v_alias.renamed_at at time zone 'UTC', 'YYYY-MM-DD')),
+      hint = 'Use the new name.',
+      column = 'queue';
+  end if;
   raise exception using
     errcode = 'SB404',
     message = format('queue %s does not exist', coalesce(quote_literal(left(p_queue, 120)), 'null')),
@@ -31,6 +45,9 @@ end $$;
 create or replace function signalbox._refuse_closed(p_queue text) returns void
 language plpgsql as $$
 begin
+  if exists (select from signalbox.queue q where q.name = p_queue and q.guards & 16 > 0 and not q.closed) then
+    perform signalbox._refuse_in_maintenance();
+  end if;
   perform nextval(r.counter)
   from signalbox.queue q
   join signalbox.refusal r on r.queue_id = q.queue_id and r.reason = 'closed'

@@ -1,6 +1,7 @@
 -- announce(since): wake the receivers of every queue in which messages became claimable since a snapshot; returns the
 -- snapshot to pass next time. Called after the senders have committed, by upkeep: a NOTIFY inside their transactions would
--- serialise every commit of the database. Channel signalbox_ready, payload: queue names separated by commas.
+-- serialise every commit of the database. Channel signalbox_ready, payload: queue names separated by commas,
+-- those that still work after a rename among them.
 create or replace function signalbox.announce(since pg_snapshot) returns pg_snapshot
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -24,9 +25,12 @@ begin
   into v_snapshot, v_queue_ids;
   perform pg_notify('signalbox_ready', string_agg(chunk.name, ','))
   from (
-    select q.name, (row_number() over ()) / 60 as part
-    from signalbox.queue q
-    where q.queue_id = any(v_queue_ids)
+    select n.name, (row_number() over ()) / 60 as part
+    from (
+      select q.name from signalbox.queue q where q.queue_id = any(v_queue_ids)
+      union all
+      select a.name from signalbox.queue_alias a where a.queue_id = any(v_queue_ids) and a.works_until > clock_timestamp()
+    ) n
   ) chunk
   group by chunk.part;
   return v_snapshot;

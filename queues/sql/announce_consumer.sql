@@ -9,7 +9,8 @@ declare
 begin
   select q.queue_id into v_queue_id from signalbox.queue q where q.name = announce_consumer.queue;
   if not found then
-    perform signalbox._refuse_unknown_queue(announce_consumer.queue);
+    perform signalbox.announce_consumer(signalbox._renamed(announce_consumer.queue), announce_consumer.consumer, announce_consumer.details);
+    return;
   end if;
   if announce_consumer.consumer is null or length(announce_consumer.consumer) not between 1 and 200 then
     perform signalbox._refuse('consumer', 'must have from 1 to 200 characters');

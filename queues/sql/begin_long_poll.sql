@@ -15,7 +15,7 @@ begin
   join signalbox.tenant t on t.tenant_id = q.tenant_id
   where q.name = begin_long_poll.queue;
   if not found then
-    perform signalbox._refuse_unknown_queue(begin_long_poll.queue);
+    return signalbox.begin_long_poll(signalbox._renamed(begin_long_poll.queue));
   end if;
   return signalbox._begin_long_poll(v_tenant, '{}');
 end $$;
@@ -29,6 +29,12 @@ declare
   v_key integer;
 begin
   select signalbox._long_poll_key(q.tenant_id) into v_key from signalbox.queue q where q.name = end_long_poll.queue;
+  if not found then
+    select signalbox._long_poll_key(q.tenant_id) into v_key
+    from signalbox.queue_alias a
+    join signalbox.queue q on q.queue_id = a.queue_id
+    where a.name = end_long_poll.queue;
+  end if;
   if not exists (
     select from pg_locks l
     where l.locktype = 'advisory' and l.pid = pg_backend_pid() and l.objsubid = 2

@@ -22,7 +22,8 @@ begin
   if not found then
     select q.queue_id into v_queue_id from signalbox.queue q where q.name = bind_queue.queue;
     if not found then
-      perform signalbox._refuse_unknown_queue(bind_queue.queue);
+      perform signalbox.bind_queue(bind_queue.exchange, bind_queue.kind, bind_queue.routing_key, signalbox._renamed(bind_queue.queue));
+      return;
     end if;
   end if;
   insert into signalbox.binding (exchange, kind, routing_key, pattern, queue_id, mailbox_id)

@@ -1,5 +1,6 @@
 -- clean_up(): rows of the engine's own that nobody reads any longer: folds and totals of ten minutes ago (never a queue's
--- latest), what says which history was recorded, consumers unseen for a day; and BRIN summaries brought up to date.
+-- latest), what says which history was recorded, consumers unseen for a day, what was staged
+-- and never sent; and BRIN summaries brought up to date.
 create or replace function signalbox.clean_up() returns bigint
 language plpgsql
 as $$
@@ -63,7 +64,7 @@ begin
   where w.message_id = any(array[g.message_id]) and w.dead_letter_id = g.dead_letter_id;
   delete from signalbox.consumer c where c.last_seen_at < clock_timestamp() - interval '1 day';
   get diagnostics v_rows = row_count;
-  return v_deleted + v_rows + signalbox.expire_mailboxes();
+  return v_deleted + v_rows + signalbox.expire_mailboxes() + signalbox.forget_writes();
 end $$;
 
 -- empty_deltas(): TRUNCATE the slots of the ring whose deltas were all folded at least a minute ago (so that no reader

@@ -1,6 +1,7 @@
 -- create_queue(name, settings, tenant): make a queue, or find it; returns its id. Idempotent for equal settings: a queue
 -- that exists with other settings is an error that names the first one that differs. A tenant that does not exist is
--- made; null is the tenant 'default' for a new queue, and any for one that exists. Locks nothing but the new rows.
+-- made; null is the tenant 'default' for a new queue, and any for one that exists. A name that a queue had is that queue for as
+-- long as it works (rename_queue), and refused afterwards. Locks nothing but the new rows.
 create or replace function signalbox.create_queue(name text, settings jsonb default '{}', tenant text default null)
 returns integer
 language plpgsql
@@ -24,6 +25,9 @@ begin
   end if;
   perform from signalbox.queue q where q.name = create_queue.name;
   if not found then
+    if exists (select from signalbox.queue_alias a where a.name = create_queue.name) then
+      return signalbox.create_queue(signalbox._renamed(create_queue.name), create_queue.settings, create_queue.tenant);
+    end if;
     insert into signalbox.tenant (name) values (coalesce(create_queue.tenant, 'default')) on conflict do nothing;
     select t.tenant_id into v_tenant_id from signalbox.tenant t where t.name = coalesce(create_queue.tenant, 'default');
     insert into signalbox.queue (name, tenant_id) values (create_queue.name, v_tenant_id) on conflict (name) do nothing returning queue_id into v_queue_id;

@@ -29,6 +29,7 @@ begin
   if signalbox.open_transactions() && coalesce(delete_queue.open_at_closing, signalbox.open_transactions()) then
     perform signalbox._refuse_in_use(v_queue.name, 'may still be sent to by a transaction that is open', '{"transactions": true}');
   end if;
+  perform signalbox._drop_alias(a) from signalbox.queue_alias a where a.queue_id = v_queue.queue_id;
   delete from signalbox.queue q where q.queue_id = v_queue.queue_id;
   delete from signalbox.consumer c where c.queue_id = v_queue.queue_id;
   delete from signalbox.dedup_in_flight k where k.queue_id = v_queue.queue_id;

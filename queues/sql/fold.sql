@@ -23,7 +23,7 @@ begin
     return null;
   end if;
   select * into v_last from signalbox._last_fold();
-  if v_last.xmax > pg_snapshot_xmax(pg_current_snapshot())::text::bigint then
+  if signalbox._is_from_elsewhere('counters', v_last.xmax) then
     perform signalbox._rebase_counters();
     v_own := pg_current_xact_id()::text::bigint;
     select * into v_last from signalbox._last_fold();

@@ -20,7 +20,7 @@ begin
     return null;
   end if;
   select * into v_last from signalbox._last_cluster_fold();
-  if v_last.xmax > pg_snapshot_xmax(pg_current_snapshot())::text::bigint then
+  if signalbox._is_from_elsewhere('clusters', v_last.xmax) then
     perform signalbox._recount_clusters();
     return 0;
   end if;
@@ -114,7 +114,7 @@ language sql stable as $$
   limit 1
 $$;
 
--- A dump was restored into a cluster whose transaction ids are behind the dump's (see _rebase_counters): what is dead is
+-- A dump was restored into another cluster, whose transaction ids are others (see _rebase_counters): what is dead is
 -- counted from the rows once, totals of what happened go on from the last fold. Called by the fold, under its lock.
 create or replace function signalbox._recount_clusters() returns void
 language plpgsql
@@ -123,6 +123,7 @@ begin
   lock table signalbox.cluster_delta in access exclusive mode;
   truncate signalbox.cluster_delta;
   insert into signalbox.cluster_fold (folded_at, snapshot) select clock_timestamp(), signalbox._fold_snapshot();
+  perform signalbox._note_home('clusters');
   update signalbox.failure_cluster c set dead = 0 where c.dead <> 0;
   update signalbox.failure_cluster_queue c set dead = 0 where c.dead <> 0;
   insert into signalbox.failure_cluster as c (fingerprint, reason, error_class, error, first_seen, last_seen, deaths, dead)

@@ -19,7 +19,7 @@ begin
     from signalbox.queue q
     join signalbox.queue_totals() n on n.queue_id = q.queue_id
     cross join lateral (
-      select case when not q.paused then signalbox.oldest_visible_at(q.queue_id) end as at
+      select case when not q.paused and q.guards & 8 = 0 then signalbox.oldest_visible_at(q.queue_id) end as at
     ) oldest
     cross join lateral (
       values

@@ -1,5 +1,6 @@
--- move_archive_horizon(low, high): everything below high is in the archive. Called in the transaction that says where. Returns false,
--- and moves nothing, when the horizon is not at low: another run was there, or the database was restored meanwhile.
+-- move_archive_horizon(low, high): everything below high is in the archive, for which history waits from now on. Called in the
+-- transaction that says where. Returns false, and moves nothing, when the horizon is not at low: another run was there, or the
+-- database was restored meanwhile.
 create or replace function signalbox.move_archive_horizon(low bigint, high bigint) returns boolean
 language plpgsql as $$
 begin
@@ -7,7 +8,7 @@ begin
     perform signalbox._refuse('high', format('is %s: it must not be below low', move_archive_horizon.high));
   end if;
   update signalbox.archive_horizon h
-  set below = move_archive_horizon.high, moved_at = clock_timestamp()
+  set below = move_archive_horizon.high, moved_at = clock_timestamp(), holds = true, tried_at = null
   where h.below = move_archive_horizon.low;
   return found;
 end $$;

@@ -15,10 +15,13 @@ declare
   v_now timestamptz := clock_timestamp(); -- as a value: an index condition, where the volatile function is a filter
 begin
   return query
-  select q.name::text
+  select g.name
   from unnest(receivable_queues.queues) g(name)
-  join signalbox.queue q on q.name = g.name
-  where not q.paused and (
+  join signalbox.queue q on q.queue_id = coalesce(
+    (select n.queue_id from signalbox.queue n where n.name = g.name),
+    (select a.queue_id from signalbox.queue_alias a where a.name = g.name and a.works_until > v_now)
+  )
+  where not q.paused and q.guards & 8 = 0 and (
     exists (
       select
       from signalbox.head h, lateral (select signalbox.floor_time(h.floor) as at) f

@@ -78,7 +78,7 @@ declare
   v_done record;
 begin
   select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds),
-    q.paused, q.is_dead_letter_queue, h.priority, h.floor, q.mode = 'fifo' or q.lane_max_in_flight > 0,
+    q.paused or q.guards & 8 > 0, q.is_dead_letter_queue, h.priority, h.floor, q.mode = 'fifo' or q.lane_max_in_flight > 0,
     q.mode = 'fifo' or q.lane_max_in_flight > 0 or h.priority > 0 or h.floor = '-infinity', q.guards
   into v_queue_id, v_visibility_seconds, v_paused, v_holds_dead_letters, v_priority, v_floor, v_laned, v_look, v_guards
   from signalbox.queue q, lateral (
@@ -95,6 +95,15 @@ begin
     and v_visibility_seconds between 0 and 43200
     and current_setting('transaction_isolation') = 'read committed'
   ) is not true then
+    if v_queue_id is null and exists (select from signalbox.queue_alias a where a.name = receive.queue) then
+      return query
+      select *
+      from signalbox.receive(
+        signalbox._renamed(receive.queue), receive.max_messages, receive.visibility_timeout, receive.consumer, receive.durable,
+        receive.acknowledge
+      );
+      return;
+    end if;
     perform signalbox._refuse_claim(receive.queue, v_queue_id, receive.max_messages, receive.visibility_timeout);
   end if;
   if receive.consumer is not null then

@@ -3,6 +3,6 @@
 create or replace function signalbox.release_archive() returns boolean
 language plpgsql as $$
 begin
-  update signalbox.archive_horizon h set holds = false where h.holds;
+  update signalbox.archive_horizon h set holds = false, tried_at = null where h.holds or h.tried_at is not null;
   return found;
 end $$;

@@ -16,7 +16,10 @@ begin
   with given as materialized (
     select distinct q.queue_id, left(g.consumer, 200) as consumer
     from unnest(see_consumers.queues, see_consumers.consumers) g(queue, consumer)
-    join signalbox.queue q on q.name = g.queue
+    join signalbox.queue q on q.queue_id = coalesce(
+      (select n.queue_id from signalbox.queue n where n.name = g.queue),
+      (select a.queue_id from signalbox.queue_alias a where a.name = g.queue and a.works_until > clock_timestamp())
+    )
     where g.consumer <> ''
     order by 1, 2
   ), free as materialized (

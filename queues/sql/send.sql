@@ -35,13 +35,16 @@ declare
   v_lane_max_waiting bigint;
   v_lane text;
 begin
-  select q.queue_id, q.closed, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes, q.mode,
+  select q.queue_id, q.closed or q.guards & 16 > 0, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes, q.mode,
     signalbox._lane_of(q.mode, q.lane_max_in_flight, send.group_id), q.lane_max_waiting, q.guards
   into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_lane, v_lane_max_waiting, v_guards
   from signalbox.queue q
   where q.name = send.queue;
   if not found then
-    perform signalbox._refuse_unknown_queue(send.queue);
+    return signalbox.send(
+      signalbox._renamed(send.queue), send.payload, send.attributes, send.priority, send.delay_seconds, send.group_id,
+      send.deduplication_id, send.trace_id, send.body_sha256
+    );
   end if;
   if v_closed then
     perform signalbox._refuse_closed(send.queue);

@@ -30,13 +30,19 @@ declare
   v_ids bigint[];
   v_guards smallint;
 begin
-  select q.queue_id, q.closed, q.delay_seconds, q.max_payload_bytes, q.mode,
+  select q.queue_id, q.closed or q.guards & 16 > 0, q.delay_seconds, q.max_payload_bytes, q.mode,
     q.mode = 'fifo' or q.lane_max_in_flight > 0 and send_batch.group_ids is not null, q.lane_max_waiting, q.guards
   into v_queue_id, v_closed, v_delay_seconds, v_max_payload_bytes, v_mode, v_laned, v_lane_max_waiting, v_guards
   from signalbox.queue q
   where q.name = send_batch.queue;
   if not found then
-    perform signalbox._refuse_unknown_queue(send_batch.queue);
+    return query
+    select *
+    from signalbox.send_batch(
+      signalbox._renamed(send_batch.queue), send_batch.payloads, send_batch.attributes, send_batch.priorities,
+      send_batch.delay_seconds, send_batch.group_ids, send_batch.deduplication_ids, send_batch.trace_ids, send_batch.body_sha256s
+    );
+    return;
   end if;
   if v_closed then
     perform signalbox._refuse_closed(send_batch.queue);

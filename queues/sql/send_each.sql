@@ -49,6 +49,15 @@ begin
   select q.queue_id, q.guards & 1 > 0 as guarded, q.max_payload_bytes::integer as max_payload_bytes into v_queue
   from signalbox.queue q
   where q.name = send_each.queue;
+  if not found and v_count > 0 then
+    return query
+    select *
+    from signalbox.send_each(
+      signalbox._renamed(send_each.queue), send_each.payloads, send_each.attributes, send_each.priorities, send_each.delay_seconds,
+      send_each.group_ids, send_each.deduplication_ids, send_each.trace_ids, send_each.body_sha256s
+    );
+    return;
+  end if;
   while v_from <= v_count loop
     v_to := least(v_from + v_size - 1, v_count);
     v_admitted := false;

@@ -10,6 +10,7 @@ declare
   v_step text := coalesce(upkeep.step, c_steps[nextval('signalbox.upkeep_turn') % cardinality(c_steps) + 1]);
 begin
   return v_step || ': ' || coalesce(case v_step
+    when 'notice_promotion' then coalesce('epoch ' || signalbox.notice_promotion(), 'as before')
     when 'fold' then cardinality(signalbox.fold()) || ' queues'
     when 'return_and_promote' then signalbox.return_and_promote(null) || ' messages'
     when 'release_lanes' then signalbox.release_lanes() || ' messages'
@@ -50,7 +51,7 @@ end $$;
 create or replace function signalbox.upkeep_steps() returns text[]
 language sql immutable as $$
   select array[
-    'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'empty_trash', 'record_history',
+    'notice_promotion', 'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'empty_trash', 'record_history',
     'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept',
     'drop_lost_keys', 'weigh', 'log_warnings', 'fold_clusters', 'empty_cluster_deltas', 'forget_clusters',
     'ensure_stream_segments', 'feed_queues', 'record_group_history', 'clean_streams'

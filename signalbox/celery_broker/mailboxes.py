@@ -73,7 +73,7 @@ class Mailbox:
             self._watch = None
 
     def _news(self, transport: Any) -> Watch:
-        every = MAIL_POLL_SECONDS if transport.options.pgbouncer else transport.options.polling_interval
+        every = transport.options.polling_interval if transport.options.listens else MAIL_POLL_SECONDS
         return Watch(transport.bell, transport.listener, f"mail/{self.mailbox_id}", every)
 
     def ignore(self, leases: Any) -> None:

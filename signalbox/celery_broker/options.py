@@ -12,7 +12,7 @@ from typing import Any, Self
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from signalbox import arguments
+from signalbox import arguments, pooling
 from signalbox.connections import lasting_dsn
 from signalbox.errors import InvalidArgument
 
@@ -36,8 +36,8 @@ class Options:
     """Of queues made: whose they are."""
     polling_interval: float = 1.0
     """Seconds between looks into an empty queue; news is announced besides."""
-    pgbouncer: bool = False
-    """Behind PgBouncer in transaction mode: no LISTEN and no prepared statements."""
+    pgbouncer: bool = field(default_factory=pooling.is_pooled)
+    """Behind PgBouncer in transaction mode: no LISTEN and no prepared statements. DATABASE_POOLER says so as well."""
     ack_delay: float = 0.005
     """Seconds for which an acknowledgement may wait for others to go with it while more than one task is held."""
     max_batch: int = 100
@@ -75,6 +75,11 @@ class Options:
             "backoff_base_seconds": 1.0,
             **self.queue_settings,
         }
+
+    @property
+    def listens(self) -> bool:
+        """Can anybody be woken?"""
+        return pooling.has_sessions() if pooling.is_pooled() else not self.pgbouncer
 
     @property
     def connect_options(self) -> dict[str, Any]:

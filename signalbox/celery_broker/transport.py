@@ -66,7 +66,7 @@ class Transport(virtual.Transport):  # type: ignore[misc]
     @property
     def listener(self) -> Listener | None:
         """Of this process; None where nobody can listen."""
-        return None if self.options.pgbouncer else shared_listener(self.dsn)
+        return shared_listener(self.dsn) if self.options.listens else None
 
     @property
     def is_driven(self) -> bool:

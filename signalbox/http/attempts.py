@@ -69,14 +69,17 @@ class Attempts(Generic[T]):
         if isinstance(error, RateLimited):
             return self._again_after(_retry_after(response, error.retry_after), error)
         if isinstance(error, ServerUnavailable) and response.status_code != _BROKEN:
-            return self._in_doubt(_retry_after(response, None), error)
+            again = self._again_after if error.nothing_done else self._in_doubt
+            return again(_retry_after(response, None), error)
         raise error
 
     def failed(self, error: httpx.RequestError) -> float:
         """There is no answer: seconds to wait before asking again."""
-        lost = ServerUnavailable(f"{self._call.method} {self._call.path}: {name_of(error)}: {error}")
+        unasked = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+        words = f"{self._call.method} {self._call.path}: {name_of(error)}: {error}"
+        lost = ServerUnavailable(words, "no-connection" if unasked else "connection-lost", nothing_done=unasked)
         lost.__cause__ = error
-        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+        if unasked:
             return self._again_after(None, lost)
         if isinstance(error, httpx.TransportError):
             return self._in_doubt(None, lost)

@@ -8,6 +8,7 @@ from typing import Any
 from signalbox.errors import (
     BodyMissing,
     DeduplicationConflict,
+    InMaintenance,
     InvalidArgument,
     MessageNotFound,
     PayloadTooLarge,
@@ -91,6 +92,16 @@ def _rate_limited(problem: Mapping[str, Any], _: Mapping[str, str]) -> RateLimit
     return RateLimited(_words(problem), retry_after=problem.get("retryAfter"))
 
 
+def _in_maintenance(problem: Mapping[str, Any], _: Mapping[str, str]) -> InMaintenance:
+    return InMaintenance(_words(problem), problem.get("until"), problem.get("retryAfter"))
+
+
+def _unavailable(problem: Mapping[str, Any], _: Mapping[str, str]) -> ServerUnavailable:
+    error = ServerUnavailable(_words(problem), str(problem.get("cause") or ""))
+    error.retry_after = problem.get("retryAfter")
+    return error
+
+
 def _refused(problem: Mapping[str, Any], _: Mapping[str, str]) -> SignalboxError:
     return SignalboxError(f"{problem.get('status')} {problem.get('title') or ''}: {_words(problem)}")
 
@@ -108,6 +119,7 @@ _BY_SLUG: dict[str, _Build] = {
     "deduplication-conflict": _deduplication_conflict,
     "queue-closed": _plain(QueueClosed),
     "queue-in-use": _plain(QueueInUse),
+    "maintenance": _in_maintenance,
     "wrong-isolation": _plain(WrongIsolation),
     "quota-exceeded": _quota_exceeded,
     "rate-exceeded": _rate_limited,
@@ -125,5 +137,5 @@ _BY_STATUS: dict[int, _Build] = {
     413: _plain(PayloadTooLarge),
     422: _invalid_argument,
     429: _rate_limited,
-    **dict.fromkeys((500, 502, 503, 504), _plain(ServerUnavailable)),
+    **dict.fromkeys((500, 502, 503, 504), _unavailable),
 }

@@ -12,6 +12,7 @@ import psycopg
 
 from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.server_errors import ServerUnavailable
+from signalbox.unavailable import DatabaseUnavailable
 
 #: Classes of SQLSTATE whose messages quote values: data that does not fit, constraints that are violated.
 _QUOTING = ("22", "23")
@@ -47,7 +48,7 @@ def stack_of(error: BaseException) -> list[str]:
 def _own_words(error: BaseException) -> str:
     if isinstance(error, InvalidArgument) and (error.field or "").startswith("payload"):
         return f"{error.field} was refused"  # what is wrong is said by the names in it
-    if isinstance(error, SignalboxError | ServerUnavailable):
+    if isinstance(error, SignalboxError | ServerUnavailable | DatabaseUnavailable):
         return str(error)
     if isinstance(error, psycopg.Error):
         return _of_the_database(error)

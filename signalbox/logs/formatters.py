@@ -31,7 +31,7 @@ class TextFormatter(logging.Formatter):
         if fields := fields_of(record):
             line += " [" + " ".join(f"{name}={_in_one_line(str(value))}" for name, value in fields.items()) + "]"
         for error in _errors(record):
-            line += "".join(f"\n  {place}" for place in stack_of(error)) + f"\n{in_brief(error)}"
+            line += "".join(f"\n  {place}" for place in stack_of(error)) + f"\n{_in_one_line(in_brief(error))}"
         return line
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 
-from signalbox import arguments
+from signalbox import arguments, pooling
 from signalbox.errors import InvalidArgument
 from signalbox.worker import exporting
 from signalbox.worker.handlers import Handler, name_of
@@ -58,8 +58,8 @@ class Options:
     environment: str | None = None
     #: For a server; None: SIGNALBOX_API_KEY.
     api_key: str | None = field(default=None, repr=False)
-    #: As for `psycopg.connect`; None behind PgBouncer in transaction mode.
-    prepare_threshold: int | None = 5
+    #: As for `psycopg.connect`; behind PgBouncer in transaction mode DATABASE_POOLER says that it is None.
+    prepare_threshold: int | None = field(default_factory=pooling.prepare_threshold)
 
     def __post_init__(self) -> None:
         arguments.text("queue", self.queue)

@@ -15,6 +15,8 @@ def paused(evidence: Evidence) -> Suspect:
     if not evidence.waiting:
         return ruled_out(Cause.PAUSED, "it is paused, but nothing is ready that it could hand out")
     held = plural(evidence.waiting, "message")
+    if not numbers.queue.paused:
+        return _held_by_maintenance(held, evidence.waiting)
     seconds = evidence.paused_seconds
     since = f" for {span(seconds)}" if seconds is not None else ""
     return Suspect(
@@ -30,6 +32,18 @@ def paused(evidence: Evidence) -> Suspect:
         ),
         proof=Proof(Page.AUDIT, "who paused it, when and why"),
         advice="Resume it when the reason is gone. What waits keeps its order, and senders may go on meanwhile.",
+    )
+
+
+def _held_by_maintenance(held: str, waiting: int) -> Suspect:
+    return Suspect(
+        Cause.PAUSED,
+        found=True,
+        sentence=f"Maintenance holds every queue: it hands out none of the {held} that wait.",
+        short=f"{held} held back.",
+        figures=(Figure("waiting", waiting, "held back", held),),
+        proof=Proof(Page.AUDIT, "what was done to it before"),
+        advice="It goes on by itself when maintenance ends; the head of every page says who holds it, and why.",
     )
 
 

@@ -1,0 +1,147 @@
+"""Several hosts, of which one is the primary: looking at each, and keeping those from writing that were replaced.
+
+A primary that comes back after its standby was promoted knows nothing of that, and serves whoever finds it first. Its
+epoch says which one it is (signalbox/epochs.py). To fence it is to make its database read-only and to end every session
+there: connections to several hosts then pass it over. It lasts until the server is made a standby of the new primary.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from queues.connections import address
+from signalbox import epochs
+from signalbox.logs import in_brief
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 5.0
+CONNECT_SECONDS = 3
+_READ_ONLY = "select current_setting('transaction_read_only')::boolean"
+_OTHERS = """
+select a.pid from pg_stat_activity a
+where a.datname = current_database() and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
+"""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a host is found to be. `trouble` says why nothing is known of it."""
+
+    place: epochs.Place
+    cluster: int | None = None
+    epoch: int | None = None
+    """None: a standby, or unknown."""
+    read_only: bool = False
+    trouble: str = ""
+
+    @property
+    def name(self) -> str:
+        port = self.place.get("port")
+        return f"{self.place.get('host') or self.place.get('hostaddr')}{f':{port}' if port else ''}"
+
+    @property
+    def role(self) -> str:
+        if self.trouble:
+            return "unreachable"
+        if self.epoch is None:
+            return "standby"
+        return "fenced" if self.read_only else "primary"
+
+
+def look(dsn: str) -> list[Sight]:
+    """At every host of an address of several; nothing for an address of one."""
+    return [_look_at(dsn, place) for place in epochs.places_of(dsn, {})]
+
+
+def replaced(sights: Sequence[Sight]) -> list[Sight]:
+    """Those that still take writes although another of their cluster has a higher epoch."""
+    highest: dict[int | None, int] = {}
+    for sight in sights:
+        highest[sight.cluster] = max(highest.get(sight.cluster, 0), sight.epoch or 0)
+    return [one for one in sights if one.role == "primary" and (one.epoch or 0) < highest[one.cluster]]
+
+
+def fence(dsn: str, sight: Sight) -> int:
+    """Let nobody write there any more; how many sessions were ended. Takes the database's owner."""
+    with _connect(dsn, sight.place) as connection:
+        _let_write(connection, may=False)
+        pids = [row[0] for row in connection.execute(_OTHERS)]
+        return sum(_terminate(connection, pid) for pid in pids)
+
+
+def unfence(dsn: str, sight: Sight) -> None:
+    """Let it be written to again, by sessions that begin now."""
+    with _connect(dsn, sight.place) as connection:
+        _let_write(connection, may=True)
+
+
+class Sentinel:
+    """Looks at the hosts now and then, and fences those that were replaced; in a thread: a host may not answer."""
+
+    def __init__(self, stopping: threading.Event) -> None:
+        self._stopping = stopping
+        self._thread = threading.Thread(target=self._watch, name="upkeep sentinel", daemon=True)
+        self.start, self.join = self._thread.start, self._thread.join
+
+    def _watch(self) -> None:
+        dsn = address()
+        if dsn is None or not epochs.places_of(dsn, {}):
+            return  # one host: nothing to compare
+        while not self._stopping.wait(LOOK_SECONDS):
+            try:
+                fence_replaced(dsn)
+            except Exception as error:
+                log.warning("the hosts could not be looked at: %s", in_brief(error))
+
+
+def fence_replaced(dsn: str) -> list[Sight]:
+    """One look; which hosts were fenced."""
+    fenced = []
+    for sight in replaced(look(dsn)):
+        try:
+            ended = fence(dsn, sight)
+        except psycopg.Error as error:
+            log.error("%s was replaced and still takes writes, and cannot be fenced: %s", sight.name, in_brief(error))
+        else:
+            log.error("%s was replaced and still took writes: fenced, %d sessions ended", sight.name, ended)
+            fenced.append(sight)
+    return fenced
+
+
+def _look_at(dsn: str, place: epochs.Place) -> Sight:
+    try:
+        with _connect(dsn, place) as connection:
+            epoch = epochs.read(connection)
+            row = connection.execute(_READ_ONLY).fetchone()
+    except psycopg.Error as error:
+        return Sight(place, trouble=in_brief(error))
+    return Sight(place, epoch.cluster, epoch.timeline, bool(row and row[0]))
+
+
+def _connect(dsn: str, place: epochs.Place) -> psycopg.Connection[Any]:
+    """To this host, whatever it is."""
+    whatever = {**place, "target_session_attrs": "any", "connect_timeout": CONNECT_SECONDS}
+    return psycopg.connect(dsn, autocommit=True, **{**whatever, "application_name": "signalbox sentinel"})
+
+
+def _let_write(connection: psycopg.Connection[Any], *, may: bool) -> None:
+    connection.execute("set default_transaction_read_only = off")
+    how = "reset default_transaction_read_only" if may else "set default_transaction_read_only = on"
+    connection.execute(sql.SQL("alter database {} {}").format(sql.Identifier(connection.info.dbname), sql.SQL(how)))
+
+
+def _terminate(connection: psycopg.Connection[Any], pid: int) -> bool:
+    try:
+        row = connection.execute("select pg_terminate_backend(%s)", [pid]).fetchone()
+    except psycopg.errors.InsufficientPrivilege as error:
+        log.warning("session %d could not be ended: %s", pid, in_brief(error))
+        return False
+    return bool(row and row[0])

@@ -1,0 +1,137 @@
+"""Which queues somebody reaches: all, those of a tenant, those whose names begin so, or several of these added up.
+
+One idea said three times, so that console, API and jobs cannot differ: of one queue in Python (`holds`), of rows in
+Django's words (`among`), and of rows in SQL (`condition`). Names are compared by their beginning, which the index of
+queue names answers however many queues there are. What is not reached does not exist for whoever asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, LiteralString
+
+from django.db.models import Q
+
+_WILDCARD = re.compile(r"[\\%_]")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The queues of one tenant (None: of any) whose names begin with `prefix`."""
+
+    tenant: str | None = None
+    prefix: str = ""
+
+    def __str__(self) -> str:
+        queues = f"{self.prefix}*" if self.prefix else "all queues"
+        return f"{queues} of {self.tenant}" if self.tenant is not None else queues
+
+    @property
+    def is_everything(self) -> bool:
+        return self.tenant is None and not self.prefix
+
+    def holds(self, queue: str, tenant: str) -> bool:
+        """Whether a queue of this name and tenant lies within."""
+        return self.tenant in (None, tenant) and queue.startswith(self.prefix)
+
+    def covers(self, other: Bounds) -> bool:
+        """Whether all that lies within the other lies within these."""
+        return self.tenant in (None, other.tenant) and other.prefix.startswith(self.prefix)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A queue as far as reaching it goes. `sources` are the queues whose dead letters it keeps, of the same tenant."""
+
+    queue: str
+    tenant: str
+    sources: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.queue
+
+    def is_within(self, reach: Reach) -> bool:
+        """Whether it is reached; a queue that keeps dead letters, where all that it may keep is."""
+        within = [reach.holds(name, self.tenant) for name in (self.queue, *self.sources)]
+        return any(within) and all(within[1:])
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Several bounds added up; none is nothing."""
+
+    bounds: tuple[Bounds, ...] = ()
+
+    @classmethod
+    def of(cls, bounds: Iterable[Bounds]) -> Reach:
+        """Those that say something: what lies within another is left out."""
+        known = list(dict.fromkeys(bounds))
+        return cls(tuple(one for one in known if not any(one != other and other.covers(one) for other in known)))
+
+    def __bool__(self) -> bool:
+        return bool(self.bounds)
+
+    def __str__(self) -> str:
+        return ", ".join(str(one) for one in self.bounds)
+
+    @property
+    def is_everything(self) -> bool:
+        return any(one.is_everything for one in self.bounds)
+
+    @property
+    def whole_tenants(self) -> list[str] | None:
+        """The tenants whose queues these are, where that is all there is to say; None otherwise."""
+        if not self.bounds or any(one.tenant is None or one.prefix for one in self.bounds):
+            return None
+        return [one.tenant for one in self.bounds if one.tenant is not None]
+
+    def holds(self, queue: str, tenant: str) -> bool:
+        """Whether a queue of this name and tenant is reached."""
+        return any(one.holds(queue, tenant) for one in self.bounds)
+
+    def holds_tenant(self, tenant: str) -> bool:
+        """Whether every queue of the tenant is reached, those that are yet to be made included."""
+        return any(one.covers(Bounds(tenant)) for one in self.bounds)
+
+    def touches_tenant(self, tenant: str) -> bool:
+        """Whether the tenant is one of those named, or any is."""
+        return any(one.tenant == tenant or one.is_everything for one in self.bounds)
+
+    def covers(self, other: Reach) -> bool:
+        """Whether all that the other reaches is reached."""
+        return all(any(one.covers(theirs) for one in self.bounds) for theirs in other.bounds)
+
+    def among(self, queue: str = "name", tenant: str = "tenant__name") -> Q:
+        """The rows whose `queue` and `tenant`, as Django names the two columns, are reached."""
+        if self.is_everything:
+            return Q()
+        chosen = Q(pk__in=[])
+        for one in self.bounds:
+            of_tenant = Q() if one.tenant is None else Q(**{tenant: one.tenant})
+            chosen |= of_tenant & (Q(**{f"{queue}__startswith": one.prefix}) if one.prefix else Q())
+        return chosen
+
+    def condition(
+        self, queue: LiteralString = "q.name", tenant: LiteralString = "o.name"
+    ) -> tuple[LiteralString, list[Any]]:
+        """The same in SQL, ready to stand beside an `and`, with its parameters."""
+        if self.is_everything:
+            return "true", []
+        parts: list[LiteralString] = ["false"]
+        params: list[Any] = []
+        for one in self.bounds:
+            said: list[LiteralString] = []
+            if one.tenant is not None:
+                said.append(f"{tenant} = %s")
+                params.append(one.tenant)
+            if one.prefix:
+                said.append(f"{queue} like %s")
+                params.append(_WILDCARD.sub(r"\\\g<0>", one.prefix) + "%")
+            parts.append(f"({' and '.join(said)})")
+        return f"({' or '.join(parts)})", params
+
+
+EVERYTHING = Reach((Bounds(),))
+NOTHING = Reach()

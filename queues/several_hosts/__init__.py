@@ -1,0 +1,1 @@
+"""A database backend of Django's for an address of several hosts: a primary and its standbys."""

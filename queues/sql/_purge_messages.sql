@@ -1,0 +1,52 @@
+-- Messages that wait, by their ids, removed as a purge does, for good; returns those that were. One that a consumer claims at this moment
+-- is left to it. Reads the queue's tickets that are ready, which have no index of messages.
+create or replace function signalbox._purge_messages(p_ids bigint[]) returns bigint[]
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_gone record;
+  v_purged bigint[] := '{}';
+begin
+  for v_gone in
+    with ready_gone as (
+      delete from signalbox.ready r
+      where r.ctid = any(array(
+        select c.ctid
+        from signalbox.ready c
+        where c.queue_id = any(array(
+            select distinct q.queue_id
+            from unnest(p_ids) g(id)
+            cross join lateral signalbox.message_outcome(g.id) o
+            join signalbox.queue q on q.name = o.queue
+          )) and c.message_id = any(p_ids)
+        for update skip locked
+      ))
+      returning r.queue_id, r.message_id, r.receive_count, null::text as lane, 15::smallint as event
+    ), scheduled_gone as (
+      delete from signalbox.scheduled s
+      where s.ctid = any(array(select c.ctid from signalbox.scheduled c where c.message_id = any(p_ids) for update skip locked))
+      returning s.queue_id, s.message_id, s.receive_count, null::text, 16::smallint
+    ), waiting_gone as (
+      delete from signalbox.waiting w
+      where w.ctid = any(array(select c.ctid from signalbox.waiting c where c.message_id = any(p_ids) for update skip locked))
+      returning w.queue_id, w.message_id, w.receive_count, w.lane, 34::smallint
+    ), gone as (
+      select * from ready_gone union all select * from scheduled_gone union all select * from waiting_gone
+    )
+    select g.queue_id, g.event, array_agg(g.message_id order by g.message_id) as ids,
+      array_agg(g.receive_count order by g.message_id) as counts, array_agg(g.lane order by g.message_id) as lanes
+    from gone g
+    group by g.queue_id, g.event
+  loop
+    if v_gone.event = 34 then
+      perform signalbox._settle_waiting(v_gone.queue_id, 'p', v_gone.event, v_gone.ids, v_gone.counts, v_gone.lanes);
+    else
+      perform signalbox._settle(v_gone.queue_id, 'p', v_gone.event, v_gone.ids, v_gone.counts);
+    end if;
+    v_purged := v_purged || v_gone.ids;
+  end loop;
+  return v_purged;
+end $$;

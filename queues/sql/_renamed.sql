@@ -1,0 +1,20 @@
+-- The name that the queue has now which had this one, for verbs that found no queue of this name; what they had to do for the right
+-- name costs them nothing. Notes that the old name is still in use. Refuses a name that no queue had, and, naming the new one, a
+-- name whose grace is over. Index: queue_alias_pkey.
+create or replace function signalbox._renamed(p_queue text) returns text
+language plpgsql
+as $$
+declare
+  v_alias record;
+begin
+  select q.name, a.works_until > clock_timestamp() as works, a.last_used
+  into v_alias
+  from signalbox.queue_alias a
+  join signalbox.queue q on q.queue_id = a.queue_id
+  where a.name = p_queue;
+  if not found or not v_alias.works then
+    perform signalbox._refuse_unknown_queue(p_queue);
+  end if;
+  perform setval(v_alias.last_used, extract(epoch from clock_timestamp())::bigint);
+  return v_alias.name;
+end $$;

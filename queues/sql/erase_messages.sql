@@ -1,0 +1,197 @@
+-- erase_messages(erasure_id, message_ids, queue_ids, live, place): put {"erased": "<erasure_id>"} in the place of what these messages
+-- carried, wherever it is: the log, kept bodies, dead letters, the trash, earlier payloads, errors and stacks of their failures, states
+-- and results. Ids, counters and times stay. Messages under way are held back (live => 'hold'), erased too ('redact'), or removed
+-- for good first, as a purge does ('delete'); with 'count' nothing is done but noted. One in a consumer's hands is left to it ('in_work'), as is what a redrive, a deletion or
+-- an undo has in hand at this moment ('busy'). Returns where each stood and what it is now; what was done is noted, and open until it
+-- was looked at again after all transactions of the first look were over: a death or a copy under way then would bring it back.
+-- At most 1000 a call. Nobody is waited for but what copies a body at this moment, and nobody waits but for that.
+-- Indexes: those of message_outcome, message_pkey and message_kept_pkey once for each queue, dead_letter_message_id_key, trash_message,
+-- rewritten_pkey, failure_message, settled_ids (BRIN); ready_claim of the queue only with 'delete'.
+create or replace function signalbox.erase_messages(
+  erasure_id bigint,
+  message_ids bigint[],
+  queue_ids integer[] default '{}',
+  live text default 'hold',
+  place text default 'log'
+) returns table (message_id bigint, state text, before text, became text)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_ids bigint[];
+  v_states text[];
+  v_live bigint[];
+  v_ended bigint[];
+  v_deleted bigint[] := '{}';
+  v_dead bigint[];
+  v_trashed bigint[];
+  v_free bigint[];
+  v_busy bigint[];
+begin
+  if erase_messages.erasure_id is null then
+    perform signalbox._refuse('erasure_id', 'is null: say for which erasure');
+  end if;
+  if erase_messages.live is null or erase_messages.live not in ('hold', 'redact', 'delete', 'count') then
+    perform signalbox._refuse('live', 'must be hold, redact, delete or count');
+  end if;
+  if coalesce(cardinality(erase_messages.message_ids), 0) not between 1 and 1000 then
+    perform signalbox._refuse('message_ids', 'must have from 1 to 1000 ids');
+  end if;
+
+  -- One statement, hence one moment: each message stands in one place.
+  select array_agg(s.id order by s.id), array_agg(s.state order by s.id),
+    array_agg(s.id) filter (where s.state in ('pending', 'failed')),
+    array_agg(s.id) filter (where s.state not in ('pending', 'failed', 'processing')),
+    array_agg(s.id) filter (where s.state = 'dead' and s.has_letter),
+    array_agg(s.id) filter (where s.state = 'trash')
+  into v_ids, v_states, v_live, v_ended, v_dead, v_trashed
+  from (
+    select g.id, d.message_id is not null as has_letter,
+      case when t.message_id is not null then 'trash' else coalesce(o.status, 'unknown') end as state
+    from (select distinct i from unnest(erase_messages.message_ids) i) g(id)
+    left join lateral (select p.status from signalbox.message_outcome(g.id) p limit 1) o on true
+    left join signalbox.dead_letter d on d.message_id = any(array[g.id])
+    left join signalbox.trash t on t.message_id = any(array[g.id])
+  ) s;
+
+  if erase_messages.live = 'count' then
+    return query
+    with noted as (
+      insert into signalbox.erasure_find as f (erasure_id, message_id, queue_id, place, became, open)
+      select erase_messages.erasure_id, u.id, erase_messages.queue_ids[array_position(erase_messages.message_ids, u.id)],
+        erase_messages.place, 'counted', false
+      from unnest(v_ids) u(id)
+      on conflict do nothing
+      returning f.message_id
+    )
+    select u.id, u.state, case when n.message_id is null then 'counted' end, 'counted'
+    from unnest(v_ids, v_states) u(id, state)
+    left join noted n on n.message_id = u.id;
+    return;
+  end if;
+
+  -- What somebody has in hand goes on as another row in a moment: it is left, and looked at again.
+  v_free := array(
+    select d.message_id from signalbox.dead_letter d where d.message_id = any(v_dead) order by d.dead_letter_id for update skip locked
+  ) || array(
+    select t.message_id from signalbox.trash t where t.message_id = any(v_trashed) order by t.message_id for update skip locked
+  );
+  v_busy := array(select i from unnest(v_dead || v_trashed) i where i <> all(v_free));
+  if erase_messages.live = 'delete' and v_live is not null then
+    v_deleted := signalbox._purge_messages(v_live);
+    v_busy := v_busy || array(select i from unnest(v_live) i where i <> all(v_deleted));
+    v_ended := v_ended || v_deleted;
+  elsif erase_messages.live = 'redact' then
+    v_ended := v_ended || v_live;
+  end if;
+  v_ended := array(select i from unnest(v_ended) i where i <> all(v_busy));
+  if v_ended <> '{}' then
+    perform signalbox._erase_everywhere(erase_messages.erasure_id, v_ended, erase_messages.queue_ids);
+  end if;
+
+  return query
+  with looked as materialized (
+    select u.id, u.state, f.became as before,
+      case
+        when u.id = any(v_deleted) or f.became = 'deleted' then 'deleted'
+        when u.id = any(v_ended) then 'erased'
+        when u.id = any(v_busy) then 'busy'
+        when u.state = 'processing' then 'in_work'
+        else 'held'
+      end as became
+    from unnest(v_ids, v_states) u(id, state)
+    left join signalbox.erasure_find f on f.erasure_id = erase_messages.erasure_id and f.message_id = u.id
+  ), noted as (
+    insert into signalbox.erasure_find as f (erasure_id, message_id, queue_id, place, became)
+    select erase_messages.erasure_id, l.id, erase_messages.queue_ids[array_position(erase_messages.message_ids, l.id)],
+      erase_messages.place, l.became
+    from looked l
+    order by l.id
+    on conflict (erasure_id, message_id) do update set
+      became = excluded.became,
+      open = excluded.became in ('in_work', 'busy') or f.became in ('in_work', 'busy')
+        or f.open and f.looked_in >= pg_snapshot_xmin(pg_current_snapshot()),
+      looked_in = case
+        when f.became in ('in_work', 'busy') or f.looked_in < pg_snapshot_xmin(pg_current_snapshot()) then excluded.looked_in
+        else f.looked_in
+      end
+  )
+  select l.id, l.state, l.before, l.became from looked l order by l.id;
+end $$;
+
+-- All that these messages carried, by their ids. What is the marker already is not written again.
+create or replace function signalbox._erase_everywhere(p_erasure_id bigint, p_ids bigint[], p_queue_ids integer[]) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_marker jsonb := jsonb_build_object('erased', p_erasure_id::text);
+  v_queues integer[] := array(select q.queue_id from signalbox.queue q union select i from unnest(p_queue_ids) i where i is not null);
+  v_first bigint;
+  v_last bigint;
+begin
+  insert into signalbox.erasure_body (erasure_id, sha256)
+  select p_erasure_id, p.sha256 from signalbox.body_pointer p where p.message_id = any(p_ids)
+  union
+  select p_erasure_id, k.body_sha256
+  from unnest(v_queues) q(queue_id)
+  cross join unnest(p_ids) g(id)
+  join signalbox.message_kept k on k.queue_id = q.queue_id and k.message_id = g.id
+  where k.body_sha256 is not null
+  union
+  select p_erasure_id, d.body_sha256 from signalbox.dead_letter d where d.message_id = any(p_ids) and d.body_sha256 is not null
+  union
+  select p_erasure_id, t.body_sha256 from signalbox.trash t where t.message_id = any(p_ids) and t.body_sha256 is not null
+  on conflict do nothing;
+
+  update signalbox.dead_letter d
+  set payload = v_marker, attributes = null, state = null, body_sha256 = null, body_bytes = null, details = null,
+    error = case when d.error is not null then v_marker::text end
+  where d.message_id = any(p_ids) and d.payload <> v_marker;
+  update signalbox.trash t
+  set body_sha256 = null,
+    letter = t.letter || jsonb_build_object(
+      'payload', v_marker, 'attributes', null, 'state', null, 'body_sha256', null, 'body_bytes', null, 'details', null,
+      'error', case when t.letter ->> 'error' is not null then v_marker::text end
+    )
+  where t.message_id = any(p_ids) and t.letter -> 'payload' is distinct from v_marker and t.letter is not null;
+  update signalbox.rewritten w set payload = v_marker where w.message_id = any(p_ids) and w.payload <> v_marker;
+  update signalbox.message m
+  set payload = v_marker, attributes = null, body_sha256 = null, body_bytes = null
+  from unnest(v_queues) q(queue_id)
+  cross join unnest(p_ids) g(id)
+  where m.queue_id = q.queue_id and m.message_id = g.id and (m.payload <> v_marker or m.attributes is not null);
+  update signalbox.message_kept k
+  set payload = v_marker, attributes = null, body_sha256 = null, body_bytes = null
+  from unnest(v_queues) q(queue_id)
+  cross join unnest(p_ids) g(id)
+  where k.queue_id = q.queue_id and k.message_id = g.id and (k.payload <> v_marker or k.attributes is not null);
+  delete from signalbox.body_pointer p where p.message_id = any(p_ids);
+  delete from signalbox.message_state s where s.message_id = any(p_ids);
+  update signalbox.failure f
+  set error = case when f.error is not null then v_marker::text end, details = null
+  where f.message_id = any(p_ids) and (f.error <> v_marker::text or f.details is not null);
+
+  select min(i), max(i) into v_first, v_last from unnest(p_ids) i;
+  update signalbox.settled s
+  set results = array(
+    select case when u.id = any(p_ids) and u.result is not null then v_marker else u.result end
+    from unnest(s.message_ids, s.results) with ordinality u(id, result, place)
+    order by u.place
+  )
+  where s.message_ids[1] <= v_last and s.message_ids[cardinality(s.message_ids)] >= v_first
+    and s.message_ids && p_ids
+    and s.results is not null
+    and exists (
+      select from unnest(s.message_ids, s.results) u(id, result) where u.id = any(p_ids) and u.result <> v_marker
+    );
+end $$;

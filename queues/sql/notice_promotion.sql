@@ -1,0 +1,37 @@
+-- notice_promotion(): is this server another than the one that served this database before: promoted, or restored? Then its
+-- epoch (PostgreSQL's timeline) is new here, and what the former one gave out behind what reached us must not mean something
+-- else: ids go on far behind any that it may have drawn, and what groups of streams have read and not committed cannot be
+-- committed any more. Gauges that did not survive the promotion are made anew. Returns the epoch when it is new, null when it is known or another session is at it.
+-- Called by upkeep when it connects and now and then; one probe of the primary key. Locks the partitions of groups briefly.
+create or replace function signalbox.notice_promotion() returns integer
+language plpgsql
+set lock_timeout = '2s'
+as $$
+declare
+  c_segment_ids constant bigint := 1000000;
+  c_gap constant bigint := 1000000;
+  v_cluster bigint;
+  v_epoch integer := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
+  v_first bigint;
+begin
+  select c.system_identifier into v_cluster from pg_control_system() c;
+  perform from signalbox.promotion p where p.cluster = v_cluster and p.epoch = v_epoch;
+  if found or not pg_try_advisory_xact_lock(hashtext('signalbox.partitions'), 0) then
+    return null; -- whoever makes partitions moves the same sequence
+  end if;
+  -- Two segments on, never near a boundary, so that no id drawn at this moment can be drawn again.
+  v_first := (greatest(coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0) - 1, 0) / c_segment_ids + 2) * c_segment_ids;
+  insert into signalbox.promotion (cluster, epoch, first_message_id) values (v_cluster, v_epoch, v_first + 1) on conflict do nothing;
+  if not found then
+    return null;
+  end if;
+  perform signalbox._mend_gauges();
+  perform signalbox._ensure_segment(v_first + 1);
+  perform setval('signalbox.message_id', greatest(v_first, pg_sequence_last_value('signalbox.message_id'::regclass)));
+  perform setval('signalbox.dead_letter_id', coalesce(pg_sequence_last_value('signalbox.dead_letter_id'::regclass), 0) + c_gap);
+  perform from signalbox.group_partition p order by p.group_id, p.partition for no key update;
+  update signalbox.group_partition p set epoch = p.epoch + c_gap; -- a member may hold one that has not reached us
+  insert into signalbox.audit_event (actor, action, details)
+  values ('upkeep', 'server.promoted', jsonb_build_object('cluster', v_cluster::text, 'epoch', v_epoch, 'first_message_id', v_first + 1));
+  return v_epoch;
+end $$;

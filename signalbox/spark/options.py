@@ -1,0 +1,144 @@
+"""What a read or a write may be told, each option checked before anything is connected: a wrong one is named.
+
+Options come from Spark as text, their names in any case.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from signalbox import pooling
+from signalbox.connecting import is_server
+from signalbox.errors import InvalidArgument
+
+Places = str | dict[int, int]
+"""Of a stream: "earliest", "latest", or a position for each partition that is named."""
+
+CONNECT_SECONDS = 10
+OF_SPARK = frozenset({"path", "checkpointlocation", "querystarttimestamp", "spark.sql.sources.default"})
+"""Options that Spark's own methods add to a reader's or writer's: none of ours."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the messages are: a queue or a stream of a database."""
+
+    queue: str | None
+    stream: str | None
+    url: str | None = field(default=None, repr=False)
+    """A password may be in it: no text has it. None: SIGNALBOX_URL of whichever machine connects."""
+
+    def __str__(self) -> str:
+        return f"queue {self.queue!r}" if self.queue is not None else f"stream {self.stream!r}"
+
+    def dsn(self, application_name: str, **settings: object) -> str:
+        """The connection string, with these settings of the session unless it has its own."""
+        given = self.url or os.environ.get("SIGNALBOX_URL") or pooling.session_dsn(os.environ.get("DATABASE_URL", ""))
+        if not given:
+            raise InvalidArgument(
+                "url is missing: name the database, or set SIGNALBOX_URL where tasks run", field="url"
+            )
+        parameters = _parameters(given)
+        ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        theirs = str(parameters.pop("options", None) or "")
+        parameters["options"] = f"{ours} {theirs}".strip()
+        parameters.setdefault("application_name", application_name)
+        parameters.setdefault("connect_timeout", CONNECT_SECONDS)
+        return make_conninfo("", **parameters)
+
+
+class Options:
+    """The options of one read or write; `finish` refuses what nobody asked for."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = {name.lower(): value for name, value in given.items()}
+        self._known = set(OF_SPARK)
+
+    def text(self, name: str) -> str | None:
+        """The value; None where there is none."""
+        self._known.add(name)
+        return self._given.get(name) or None
+
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        """A whole number of a range."""
+        if (value := self.text(name)) is None:
+            return default
+        if not (value.strip().isdecimal() and low <= int(value) <= high):
+            raise InvalidArgument(
+                f"{name} is {value[:40]!r}: it must be a whole number from {low} to {high}", field=name
+            )
+        return int(value)
+
+    def words(self, name: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+        """Words of a list, separated by commas; all of them where none are given."""
+        if (value := self.text(name)) is None:
+            return choices
+        words = tuple(dict.fromkeys(word.strip() for word in value.split(",")))
+        for word in words:
+            if word not in choices:
+                raise InvalidArgument(f"{name} has {word[:80]!r}: there are {', '.join(choices)}", field=name)
+        return words
+
+    def moment(self, name: str) -> datetime | None:
+        """A time with its zone, as ISO 8601 has it."""
+        if (value := self.text(name)) is None:
+            return None
+        try:
+            at = datetime.fromisoformat(value)
+        except ValueError:
+            at = None
+        if at is None or at.tzinfo is None:
+            raise InvalidArgument(
+                f"{name} is {value[:40]!r}: it must be a time with its zone, as 2026-11-21T08:00:00Z", field=name
+            )
+        return at
+
+    def places(self, name: str, default: str) -> Places:
+        """Where in a stream: earliest, latest, or positions as {"0": 41, "1": 7}."""
+        value = self.text(name) or default
+        if value in ("earliest", "latest"):
+            return value
+        try:
+            read = json.loads(value)
+            places = {int(partition): position for partition, position in read.items()}
+            good = all(type(position) is int and position >= 0 for position in places.values())
+        except (ValueError, AttributeError):
+            good = False
+        if not good:
+            raise InvalidArgument(
+                f'{name} is {value[:80]!r}: it must be earliest, latest, or positions as {{"0": 41, "1": 7}}',
+                field=name,
+            )
+        return places
+
+    def target(self) -> Target:
+        """The queue or the stream that is named."""
+        queue, stream, url = self.text("queue"), self.text("stream"), self.text("url")
+        if (queue is None) == (stream is None):
+            raise InvalidArgument("name a queue or a stream, one of the two: option('queue', ...)", field="queue")
+        if url is not None:
+            _parameters(url)
+        return Target(queue, stream, url)
+
+    def finish(self) -> None:
+        """Refuse options that nothing has asked for: a misspelt one would be passed over in silence."""
+        for name in sorted(set(self._given) - self._known):
+            known = ", ".join(sorted(self._known - OF_SPARK))
+            raise InvalidArgument(f"{name[:80]} is no option here: there are {known}", field=name)
+
+
+def _parameters(url: str) -> dict[str, str | int | None]:
+    """Those of a connection string; its own text, which may have a password, is in no error."""
+    if is_server(url):
+        raise InvalidArgument("url must be a database's (postgresql://...): tasks speak to PostgreSQL", field="url")
+    try:
+        return dict(conninfo_to_dict(url))
+    except psycopg.ProgrammingError:
+        raise InvalidArgument("url is no connection string of PostgreSQL's", field="url") from None

@@ -1,0 +1,99 @@
+"""A look at the messages that are under way in a queue: they are leased to nobody, and stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from signalbox.errors import QueueNotFound
+from signalbox.spark.extracting import Extraction, selected, value
+from signalbox.spark.options import Options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+STATES = ("ready", "scheduled", "waiting", "leased")
+MOST_PARTITIONS = 64
+
+FIND = f"""
+select q.queue_id, coalesce(pg_sequence_last_value('signalbox.message_id'), 0) as last_id,
+  coalesce((select min(m.message_id) from signalbox.message m where m.queue_id = q.queue_id), 0) as first_id
+from signalbox.queue q
+where q.name = {value("queue", "text")}
+"""  # noqa: S608 - put together from literals of this package
+
+
+@dataclass(frozen=True)
+class Ids(InputPartition):
+    """The messages of a range of ids. A message has one id wherever it moves, so no two tasks see the same one."""
+
+    queue_id: int
+    low: int
+    high: int
+    """Exclusive."""
+
+
+class QueueReader(DataSourceReader):
+    """Each task reads one range of ids in one statement: what is in the queue at that moment."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self.target = options.target()
+        options.text("columns")
+        self.schema = schema
+        self.states = options.words("state", STATES)
+        self.group_id = options.text("group_id")
+        self.sent_from = options.moment("sent_from")
+        self.sent_until = options.moment("sent_until")
+        self.most = options.number("max_messages", 0, 1, 2**31 - 1)
+        self.parts = 1 if self.most else options.number("partitions", 1, 1, MOST_PARTITIONS)
+        options.number("partitions", 1, 1, MOST_PARTITIONS)
+        options.finish()
+
+    def partitions(self) -> list[InputPartition]:
+        """Ranges from the oldest message on up to the last id that was drawn by now: what is sent later is not read."""
+        with Extraction(self.target) as extraction:
+            found = extraction.rows(FIND, {"queue": self.target.queue})
+        if not found:
+            raise QueueNotFound(f"{self.target} does not exist")
+        queue_id, last, first = found[0]
+        edges = [first + (last + 1 - first) * part // self.parts for part in range(1, self.parts)]
+        lows, highs = [0, *edges], [*edges, last + 1]  # older ones than the log's are kept beside it
+        return [Ids(queue_id, low, high) for low, high in zip(lows, highs, strict=True)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """One task's share."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        assert isinstance(partition, Ids)  # noqa: S101 - Spark gives back what it was given
+        values = {
+            "queue_id": partition.queue_id,
+            "low": partition.low,
+            "high": partition.high,
+            "states": ",".join(self.states),
+            "group_id": self.group_id,
+            "sent_from": self.sent_from,
+            "sent_until": self.sent_until,
+            "most": self.most or None,
+        }
+        with Extraction(self.target) as extraction:
+            yield from extraction.batches(self._statement(), values, to_arrow_schema(self.schema, timezone="UTC"))
+
+    def _statement(self) -> str:
+        asked = [f"select {selected(self.schema.fieldNames())} from signalbox.live_message m"]  # noqa: S608 - names of ours
+        asked += [f"where m.queue_id = {value('queue_id', 'integer')}"]
+        asked += [f"and m.message_id >= {value('low')} and m.message_id < {value('high')}"]
+        if self.states != STATES:
+            asked += [f"and m.state = any(string_to_array({value('states', 'text')}, ','))"]
+        if self.group_id is not None:
+            asked += [f"and m.group_id = {value('group_id', 'text')}"]
+        if self.sent_from is not None:
+            asked += [f"and m.sent_at >= {value('sent_from', 'timestamptz')}"]
+        if self.sent_until is not None:
+            asked += [f"and m.sent_at < {value('sent_until', 'timestamptz')}"]
+        if self.most:
+            asked += [f"limit {value('most')}"]
+        return "\n".join(asked)

@@ -1,0 +1,278 @@
+"""Reading a stream: each task a range of positions of one partition, as often as it is asked the same.
+
+Nothing is read beyond the horizon, before which every position is settled, so a range once read has the same messages
+ever after, until retention drops them; and then the reader says so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from signalbox.errors import InvalidArgument, SignalboxError
+from signalbox.spark.extracting import Extraction, selected, value
+from signalbox.spark.options import Options, Places, Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+log = logging.getLogger(__name__)
+
+SLICE_POSITIONS = 50_000
+"""Of one statement: a snapshot that is held for longer would keep vacuum from clearing what queues leave behind."""
+TASK_POSITIONS = 1_000_000
+
+BOUNDS = f"""
+select stream_id, partition, first_position, last_position, drawn_position
+from signalbox.stream_bounds({value("stream", "text")})
+"""  # noqa: S608 - put together from literals of this package
+
+
+class MessagesLost(SignalboxError):  # noqa: N818 - it names what happened
+    """Retention has dropped messages of the stream before they were read."""
+
+
+@dataclass(frozen=True)
+class Range(InputPartition):
+    """Positions of one partition, from `low` (inclusive) to `high` (inclusive)."""
+
+    stream_id: int
+    partition: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What can be read of a partition now."""
+
+    first: int
+    last: int
+    drawn: int
+    """The last position that anybody has drawn: beyond it a checkpoint cannot be."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """A stream at one moment."""
+
+    stream_id: int
+    bounds: dict[int, Bounds]
+
+    @classmethod
+    def of(cls, target: Target, extraction: Extraction | None = None) -> Log:
+        """As it is now."""
+        if extraction is None:
+            with Extraction(target) as own:
+                return cls.of(target, own)
+        rows = extraction.rows(BOUNDS, {"stream": target.stream})
+        return cls(rows[0][0], {partition: Bounds(*bounds) for _, partition, *bounds in rows})
+
+    def check(self, name: str, places: Places) -> None:
+        """Refuse partitions that the stream has not."""
+        for partition in places if isinstance(places, dict) else ():
+            if partition not in self.bounds:
+                raise InvalidArgument(f"{name} names partition {partition}: there are {len(self.bounds)}", field=name)
+
+    def firsts(self, places: Places) -> dict[int, int]:
+        """The position from which to read, of each partition; those that are not named are read from the earliest."""
+        if places == "latest":
+            return {partition: bounds.last + 1 for partition, bounds in self.bounds.items()}
+        named = places if isinstance(places, dict) else {}
+        return {partition: named.get(partition, bounds.first) for partition, bounds in self.bounds.items()}
+
+    def lasts(self, places: Places) -> dict[int, int]:
+        """The last position to read, of each partition; no further than anybody may."""
+        named = places if isinstance(places, dict) else {}
+        return {
+            partition: min(named.get(partition, bounds.last), bounds.last) for partition, bounds in self.bounds.items()
+        }
+
+    def ranges(self, firsts: dict[int, int], lasts: dict[int, int]) -> list[InputPartition]:
+        """Tasks that together read all of it."""
+        return [
+            Range(self.stream_id, partition, low, min(low + TASK_POSITIONS - 1, lasts[partition]))
+            for partition, first in sorted(firsts.items())
+            for low in range(first, lasts[partition] + 1, TASK_POSITIONS)
+        ]
+
+
+class Reading:
+    """What both ways of reading share."""
+
+    target: Target
+    fails_on_loss: bool
+    names: list[str]
+    schema: StructType
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """One task's share."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        if not isinstance(partition, Range):
+            return  # nothing to read is one task too
+        schema = to_arrow_schema(self.schema, timezone="UTC")
+        with Extraction(self.target) as extraction:
+            for low in range(partition.low, partition.high + 1, SLICE_POSITIONS):
+                high = min(low + SLICE_POSITIONS - 1, partition.high)
+                yield from extraction.batches(self._statement(), _values(partition, low, high), schema)
+                # First positions move before a segment leaves its table: while they have not, all was there to be read.
+                now = Log.of(self.target, extraction)
+                self.check_loss({partition.partition: low}, {partition.partition: high}, now)
+
+    def check_loss(self, firsts: dict[int, int], lasts: dict[int, int], now: Log) -> None:
+        """Say which of these positions retention has dropped."""
+        for partition, first in firsts.items():
+            lost = min(now.bounds[partition].first, lasts[partition] + 1) - first
+            if lost <= 0:
+                continue
+            said = f"retention has dropped {lost} positions of partition {partition} of {self.target}, unread"
+            if self.fails_on_loss:
+                raise MessagesLost(f"{said}, from {first} on. To go on without them set option('on_loss', 'skip')")
+            log.warning("%s, from %s on", said, first)
+
+    def _statement(self) -> str:
+        return (
+            f"select {selected(self.names)} from signalbox.stream_message m"  # noqa: S608
+            f" where m.stream_id = {value('stream_id', 'integer')} and m.partition = {value('partition', 'smallint')}"
+            f" and m.position >= {value('low')} and m.position <= {value('high')}"
+        )
+
+    def _take(self, options: Options, schema: StructType) -> None:
+        self.target = options.target()
+        options.text("columns")
+        self.schema, self.names = schema, schema.fieldNames()
+        self.fails_on_loss = "fail" in options.words("on_loss", ("fail", "skip"))
+
+
+class StreamReader(Reading, DataSourceReader):
+    """A stream from one place to another."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._take(options, schema)
+        self.begin = options.places("from", "earliest")
+        self.end = options.places("to", "latest")
+        options.finish()
+
+    def partitions(self) -> list[InputPartition]:
+        """The ranges as they are now: what is appended later is not read."""
+        now = Log.of(self.target)
+        now.check("from", self.begin)
+        now.check("to", self.end)
+        firsts, lasts = now.firsts(self.begin), now.lasts(self.end)
+        self.check_loss(firsts, lasts, now)
+        return now.ranges(firsts, lasts)
+
+
+class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A stream as it grows. Spark's offsets are the next position of each partition, and the stream's id."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._connection: Extraction | None = None
+        self._take(options, schema)
+        self.begin = options.places("from", "earliest")
+        self.most = options.number("max_messages_per_batch", 0, 1, 2**31 - 1)
+        self.final: dict[str, Any] | None = None
+        options.finish()
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Where a query without a checkpoint begins."""
+        now = self._now()
+        now.check("from", self.begin)
+        return _offset(now.stream_id, now.firsts(self.begin))
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """At most so many positions a batch, if the options say so."""
+        return ReadMaxRows(self.most) if self.most else ReadAllAvailable()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """How far a batch goes: to the horizon, or as far as the limit lets it, the partitions alike."""
+        end = self.final or self._horizon(start)
+        nexts, ends = _places(start), _places(end)
+        wanted = {partition: max(ends[partition] - next_, 0) for partition, next_ in nexts.items()}
+        if isinstance(limit, ReadMaxRows):
+            wanted = shared(wanted, limit.max_rows)
+        return _offset(end["stream_id"], {partition: nexts[partition] + wanted[partition] for partition in nexts})
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """What comes from now on is for another run."""
+        self.final = self._horizon()
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """How far the stream is, for whoever watches the query."""
+        return self._horizon()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """The tasks of a batch; the same again whenever Spark does it again."""
+        now = self._now()
+        self._check_start(start, now)
+        firsts = _places(start)
+        lasts = {partition: next_ - 1 for partition, next_ in _places(end).items()}
+        self.check_loss(firsts, lasts, now)
+        return now.ranges(firsts, lasts)
+
+    def stop(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _horizon(self, start: dict[str, Any] | None = None) -> dict[str, Any]:
+        now = self._now()
+        if start is not None:
+            self._check_start(start, now)
+        return _offset(now.stream_id, now.firsts("latest"))
+
+    def _now(self) -> Log:
+        """Over one connection: Spark asks a hundred times a second where nothing comes."""
+        if self._connection is not None:
+            try:
+                return Log.of(self.target, self._connection)
+            except self._connection.errors:  # it was lost: the next one tells whether the database is
+                self.stop()
+        self._connection = Extraction(self.target)
+        return Log.of(self.target, self._connection)
+
+    def _check_start(self, start: dict[str, Any], now: Log) -> None:
+        """Refuse to go on from a place that is none of this stream's: what is appended before it would be skipped."""
+        if start["stream_id"] != now.stream_id:
+            raise InvalidArgument(
+                f"{self.target} is another one than that of this query's checkpoint: begin a new checkpoint",
+                field="stream",
+            )
+        for partition, next_ in _places(start).items():
+            if next_ - 1 > now.bounds[partition].drawn:
+                drawn = now.bounds[partition].drawn
+                raise InvalidArgument(
+                    f"partition {partition} of {self.target} has come to position {drawn}, and this query's checkpoint"
+                    f" to {next_ - 1}: the database was restored. Begin a new checkpoint",
+                    field="stream",
+                )
+
+
+def shared(wanted: dict[int, int], most: int) -> dict[int, int]:
+    """How many positions each partition gets of so many: what it wants, or as much as others that want more."""
+    given: dict[int, int] = {}
+    left = most
+    for number, partition in enumerate(sorted(wanted, key=lambda one: (wanted[one], one))):
+        given[partition] = min(wanted[partition], left // (len(wanted) - number))
+        left -= given[partition]
+    return given
+
+
+def _values(partition: Range, low: int, high: int) -> dict[str, int]:
+    return {"stream_id": partition.stream_id, "partition": partition.partition, "low": low, "high": high}
+
+
+def _offset(stream_id: int, nexts: dict[int, int]) -> dict[str, Any]:
+    return {"stream_id": stream_id, "next": {str(partition): nexts[partition] for partition in sorted(nexts)}}
+
+
+def _places(offset: dict[str, Any]) -> dict[int, int]:
+    return {int(partition): position for partition, position in offset["next"].items()}

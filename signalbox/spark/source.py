@@ -1,0 +1,80 @@
+"""What Spark asks for by the name of the format, and which reader or writer answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+
+from signalbox.errors import InvalidArgument
+from signalbox.spark.columns import APPENDED, QUEUE, SENT, STREAM, check_written, schema_of
+from signalbox.spark.options import Options
+from signalbox.spark.reading_queue import QueueReader
+from signalbox.spark.reading_stream import StreamFollower, StreamReader
+from signalbox.spark.writing import BatchWriter, StreamWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+class SignalboxSource(DataSource):
+    """A queue or a stream. Options: docs/spark.md."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format` is given."""
+        return "signalbox"
+
+    def schema(self) -> StructType:
+        """The columns that are read: all, or those of the option `columns`."""
+        options = Options(self.options)
+        columns = QUEUE if options.target().queue is not None else STREAM
+        return schema_of(columns, options.words("columns", tuple(columns)))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A read of what is there now."""
+        options = Options(self.options)
+        self._check_schema(schema)
+        if options.target().queue is not None:
+            return QueueReader(options, schema)
+        return StreamReader(options, schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """A read that goes on with what comes; of a stream only."""
+        options = Options(self.options)
+        if options.target().queue is not None:
+            raise InvalidArgument(
+                "a queue cannot be read as a stream: Spark does not say of every batch that it is done, so its messages"
+                " could not be acknowledged. Append to a stream, read that with option('stream', ...), and let a group"
+                " of it feed the queue for its consumers: docs/spark.md",
+                field="queue",
+            )
+        self._check_schema(schema)
+        return StreamFollower(options, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        """A write that is sent as a whole, or not at all."""
+        return BatchWriter(self._to_write(schema, overwrite), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802 - Spark's name
+        """Batches of a query, each sent once."""
+        return StreamWriter(self._to_write(schema, overwrite), schema)
+
+    def _to_write(self, schema: StructType, overwrite: bool) -> Options:
+        options = Options(self.options)
+        if overwrite:
+            raise InvalidArgument(
+                "what is in a queue or a stream is not replaced: write with mode('append')", field="mode"
+            )
+        if options.target().queue is not None:
+            check_written(schema, SENT, "queue")
+        else:
+            check_written(schema, APPENDED, "stream")
+        return options
+
+    def _check_schema(self, schema: StructType) -> None:
+        if schema != self.schema():
+            raise InvalidArgument(
+                "schema(...) must be left out: the columns are those of the format; choose with option('columns', ...)",
+                field="schema",
+            )
