@@ -23,7 +23,7 @@ def widened(chosen: Filter) -> Filter:
     families = _families(named) if named else {}
     if not families:
         return chosen
-    return parse(" ".join(str(_widened(term, families)) for term in chosen.terms))
+    return parse(" ".join(str(_widened(term, families)) for term in chosen.terms)).within(chosen.reach)
 
 
 def _families(named: Sequence[str]) -> dict[str, list[str]]:

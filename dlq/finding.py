@@ -6,7 +6,8 @@ The rows come in the order of their ids, which is the order they died in, from w
   holds, since no index has the order of both;
 - a filter that looks for a value inside the payload first gathers what the GIN index finds, as long as that is
   little: the planner takes every value for a common one and would rather walk through everything;
-- any other walks along the primary key, or along the index of an error class or a fingerprint.
+- any other walks along the primary key, or along the index of an error class or a fingerprint; for whoever reaches
+  some queues only, along the index of each of those.
 """
 # ruff: noqa: S608 - statements are put together from literals of this package; what people typed is bound
 
@@ -22,6 +23,7 @@ from django.db import connection
 from dlq.cluster_members import widened
 from dlq.filters import Filter, Literal, Predicate, Target, Term
 from dlq.patterns import check_patterns
+from queues.reach import EVERYTHING
 
 LOWEST_ID, HIGHEST_ID = 1 - 2**63, 2**63 - 1
 # Matches of an index without order that are cheap to gather and sort.
@@ -109,6 +111,8 @@ class Search:
     def _walked(self, limit: int, order: Order, when: LiteralString = "true") -> Query:
         """Of queues, each by its own number: only then the planner knows which of them has few."""
         if self.queue_ids is None and not self.fingerprints:
+            if not self.chosen.reach.is_everything:
+                return self._reached(when, limit, order)
             return self._branch(when, [], self.chosen, limit, order)
         anchors: list[LiteralString] = ["d.source_queue_id = %s", "d.queue_id = %s"]
         branches = [
@@ -123,6 +127,18 @@ class Search:
         union = " union ".join(f"({branch.sql})" for branch in branches)
         params = [param for branch in branches for param in branch.params]
         return Query(f"select dead_letter_id from ({union}) one {order.value} limit %s", [*params, limit])
+
+    def _reached(self, when: LiteralString, limit: int, order: Order) -> Query:
+        """Of some queues, each by its own index: it costs nothing how many dead letters others have."""
+        condition, reached = self.chosen.reach.condition()
+        found = self._branch(
+            f"{when} and d.source_queue_id = q.queue_id", [], self.chosen.within(EVERYTHING), limit, order
+        )
+        return Query(
+            "select one.dead_letter_id from signalbox.queue q join signalbox.tenant o on o.tenant_id = q.tenant_id"
+            f" cross join lateral ({found.sql}) one where {condition} {order.value} limit %s",
+            [*found.params, *reached, limit],
+        )
 
     def _gathered(self, limit: int, order: Order) -> Query:
         found = self._predicate(self.chosen)

@@ -66,13 +66,13 @@ def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **ane
 
 def cancel(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
     """Stop for good after the batch under way; the rest stays where it is. False when the job was over."""
-    ended = {"state": Job.State.CANCELLED, "finished_at": DatabaseClock()}
+    ended = {"state": Job.State.CANCELLED, "finished_at": DatabaseClock(), **model.FORGOTTEN}
     return _change(model, job_id, "cancel", actor, reason, Job.UNDECIDED_STATES, **ended)
 
 
 def fail(model: type[Job], job_id: int, error: str) -> bool:
     """Note what stopped the job, for good. False when it was over already."""
-    ended = {"state": Job.State.FAILED, "finished_at": DatabaseClock(), "error": error}
+    ended = {"state": Job.State.FAILED, "finished_at": DatabaseClock(), "error": error, **model.FORGOTTEN}
     return _change(model, job_id, "fail", ENGINE, error, Job.ACTIVE_STATES, **ended)
 
 
@@ -80,6 +80,8 @@ def finish(job: Job) -> None:
     """Note within the last batch, whose transaction holds the row, that nothing is left."""
     job.state = Job.State.DONE
     job.finished_at = job.last_batch_at
+    for name, value in job.FORGOTTEN.items():
+        setattr(job, name, value)
     record(job, "finish", ENGINE)
 
 

@@ -74,6 +74,11 @@ def masked_values(document: Any, rules: Iterable[Steps]) -> set[str]:
     return found - {""}
 
 
+def values_at(document: Any, rule: Steps) -> Iterator[Any]:
+    """Every scalar that lies just where a path leads; of an array there, each element. Raises RecursionError."""
+    return _lying_at(document, frozenset([rule]))
+
+
 def scrub(text: str, values: set[str]) -> str:
     """The text with the mask in the place of every value, in any case; all of it when there are too many."""
     present = [value for value in values if len(value) <= len(text)]
@@ -147,6 +152,19 @@ def _hidden(node: Any, patterns: frozenset[Steps], *, within: bool = False) -> I
         for index, one in enumerate(node):
             yield from _hidden(one, patterns | _after(patterns, str(index)), within=within)
     elif within:
+        yield node
+
+
+def _lying_at(node: Any, patterns: frozenset[Steps]) -> Iterator[Any]:
+    if not patterns:
+        return
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _lying_at(value, _after(patterns, key))
+    elif isinstance(node, list):
+        for index, one in enumerate(node):
+            yield from _lying_at(one, patterns | _after(patterns, str(index)))
+    elif _ends(patterns):
         yield node
 
 

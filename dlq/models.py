@@ -12,11 +12,26 @@ from django.db import models
 from django.db.models.functions import Now
 
 from dlq import cluster_models as cluster_models  # theirs are in a file of their own
+from dlq.erasure_models import Erasing
 from dlq.plan_models import Plan
 from dlq.plan_options import MAX_RATE_PER_SECOND, Options
 from dlq.saved_filters import SavedFilter
+from dlq.staging_models import StagedMessage, Staging
 
-__all__ = ["MAX_RATE_PER_SECOND", "Deletion", "Job", "Plan", "Purge", "Redrive", "SavedFilter", "Selection", "Undo"]
+__all__ = [
+    "MAX_RATE_PER_SECOND",
+    "Deletion",
+    "Erasure",
+    "Job",
+    "Plan",
+    "Purge",
+    "Redrive",
+    "SavedFilter",
+    "Selection",
+    "StagedMessage",
+    "Staging",
+    "Undo",
+]
 
 
 def _approval(table: str) -> list[models.BaseConstraint]:
@@ -68,6 +83,7 @@ class Job(models.Model):
     ACTIVE_STATES: ClassVar = (State.PENDING, State.RUNNING, State.PAUSED)
     RUNNABLE_STATES: ClassVar = (State.PENDING, State.RUNNING)
     UNDECIDED_STATES: ClassVar = (*ACTIVE_STATES, State.AWAITING)
+    FORGOTTEN: ClassVar[dict[str, Any]] = {}  # what it keeps no longer than it runs
 
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.PENDING)
     created_by = models.CharField(max_length=150)
@@ -176,6 +192,13 @@ class Redrive(Selection):
     moved = models.BigIntegerField(db_default=0)
 
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, null=True, related_name="redrives")
+    staging = models.ForeignKey(
+        Staging,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="redrives",
+        help_text="Of what it takes; empty: dead letters.",
+    )
     options = models.JSONField(db_default={}, help_text="The plan's, with what the run said otherwise.")
     skipped_why = models.JSONField(db_default={}, help_text="Of those skipped, how many for which reason.")
     succeeded = models.BigIntegerField(db_default=0)
@@ -363,6 +386,58 @@ class Undo(Job):
             f"{self.undoes_noun}_id": self.undoes_id,
             "restored": self.restored,
             "skipped": self.skipped,
+        }
+
+
+class Erasure(Erasing, Job):
+    """Erases what has a value at a path, place by place."""
+
+    NOUN = "erasure"
+    FORGOTTEN: ClassVar = {"value": ""}
+
+    erasure_id = models.BigAutoField(primary_key=True)
+
+    class Meta:
+        db_table = "erasure"
+        indexes = [_active("erasure"), _awaiting("erasure")]
+        constraints = [
+            *_approval("erasure"),
+            models.CheckConstraint(
+                name="erasure_forgets",
+                condition=models.Q(value="") | ~models.Q(state__in=["done", "cancelled", "failed"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"erasure #{self.erasure_id}"
+
+    @property
+    def handled(self) -> int:
+        return self.looked
+
+    @property
+    def progress(self) -> float | None:
+        if self.state == self.State.DONE or not self.total_estimate:
+            return super().progress
+        return min(0.99, self.looked / self.total_estimate)
+
+    @property
+    def about_queue(self) -> str | None:
+        return self.queue_names[0] if len(self.queue_names) == 1 else None
+
+    def summary(self) -> dict[str, Any]:
+        """The value is not in it: the audit is kept for good."""
+        return {
+            "erasure_id": self.erasure_id,
+            "part": self.part,
+            "path": self.path,
+            "value_digest": self.value_digest,
+            "live": self.live,
+            "only_counts": self.only_counts,
+            "queues": self.queue_names,
+            "tenant": self.tenant_name,
+            "found": self.found,
+            "became": self.became,
         }
 
 

@@ -1,4 +1,4 @@
-"""One batch of a redrive: which letters go, which are left and why, and what is changed on the way."""
+"""One batch of dead letters: which go, which are left and why, and what is changed on the way."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dlq import patching, selecting, verbs
+from dlq import patching, verbs
 from dlq.finding import Query
 from dlq.models import Redrive
 from dlq.patching import DoesNotApply, Patch
 from dlq.plan_options import Options
-from dlq.selecting import Chosen
 from signalbox.tracing import spans
 
 # Payloads travel to us and back: fewer of them at once.
@@ -24,6 +23,9 @@ REASONS = {
     "deduplication": "another message holds its deduplication id",
     "patch": "the patch does not apply",
     "large_body": "its body is in a store and cannot be patched",
+    "too_large": "larger than the destination takes",
+    "large_body_gone": "its large body is in the store no more",
+    "quota": "a limit of the destination would never let it in",
 }
 
 
@@ -33,14 +35,10 @@ class Moved:
 
     number: int
     left: Counter[str]
-
-
-def next_letters(job: Redrive, limit: int) -> Chosen:
-    """Those that are to go first, as long as there are any; then the walk through the selection."""
-    if job.canaries:
-        first, job.canaries = job.canaries[:limit], job.canaries[limit:]
-        return Chosen(first, job.cursor)
-    return selecting.next_ids(job, limit)
+    unsent: Sequence[int] = ()
+    """Those that had no room yet: they are next."""
+    waits_for: str = ""
+    """What keeps them waiting, in words."""
 
 
 def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
@@ -49,7 +47,7 @@ def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
     going = _without_loops(ids, options.most_redrives, left)
     payloads = None
     if going and (patch := patching.read(options.patch_kind, options.patch)):
-        going, payloads = _patched(going, patch, job.target_queue, left)
+        going, payloads = patched(going, Query(_PAYLOADS, [job.target_queue, going]).rows(), patch, left)
     if not going:
         return Moved(0, left)
     with spans.moved(job.target_queue or ", ".join(job.source_queues), _traceparents(going)):
@@ -92,24 +90,29 @@ def _without_loops(ids: Sequence[int], most_redrives: int | None, left: Counter[
     return [one for one in ids if one not in looping]
 
 
-def _patched(
-    ids: Sequence[int], patch: Patch, target_queue: str | None, left: Counter[str]
+def patched(
+    ids: Sequence[int], rows: Sequence[tuple[int, str, bool, int]], patch: Patch, left: Counter[str]
 ) -> tuple[list[int], str | None]:
-    """Those to which the patch applies, and the payloads that it changes, as a JSON object by id."""
-    going, changed = [], []
-    for letter, text, is_large, most_bytes in Query(_PAYLOADS, [target_queue, list(ids)]).rows():
+    """Those to which the patch applies, and the payloads that it changes, as a JSON object by id.
+
+    `rows` are those that are still there: id, payload, whether its body is in a store, the most bytes that it may have.
+    """
+    going: list[int] = []
+    changed: list[str] = []
+    large = failed = 0
+    for letter, text, is_large, most_bytes in rows:
         if is_large:
-            left["large_body"] += 1
+            large += 1
             continue
         try:
             after = patch.change(text, min(most_bytes, patching.INLINE_BYTES))
         except DoesNotApply:
-            left["patch"] += 1
+            failed += 1
             continue
         going.append(letter)
         if after is not None:
             changed.append(f'"{letter}": {after}')
-    left["taken"] += len(ids) - len(going) - left["large_body"] - left["patch"]  # gone since they were chosen
+    left.update(large_body=large, patch=failed, taken=len(ids) - len(rows))  # gone since they were chosen
     return going, "{" + ", ".join(changed) + "}" if changed else None
 
 

@@ -8,10 +8,12 @@ number of those that are open (a slice, the sweep, the page), under the lock of 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
+import psycopg
+from django.db import InternalError
 from django.db.models import F
 
 from dlq import verbs
@@ -50,8 +52,11 @@ def look(job: Redrive, now: datetime, windows: int = MOST_WINDOWS) -> None:
 
 
 def refresh(redrive_id: int, windows: int = MOST_WINDOWS) -> None:
-    """Look for whoever wants to see the job; nothing when somebody has it in hand, or looked a moment ago."""
-    with suppress(OutOfTime), time_limit(COUNT_MILLISECONDS):
+    """Look for whoever wants to see the job; nothing when somebody has it in hand, or looked a moment ago.
+
+    Nothing either in a database that cannot be written: the page shows what was known.
+    """
+    with suppress(OutOfTime), _unless_read_only(), time_limit(COUNT_MILLISECONDS):
         job = Redrive.objects.select_for_update(skip_locked=True).filter(pk=redrive_id).first()
         if job is None or (not job.open_outcomes and not job.watching):
             return
@@ -61,6 +66,15 @@ def refresh(redrive_id: int, windows: int = MOST_WINDOWS) -> None:
         look(job, now, windows)
         job.watching = _is_watched(job, now)
         job.save(update_fields=_FIELDS)
+
+
+@contextmanager
+def _unless_read_only() -> Iterator[None]:
+    try:
+        yield
+    except InternalError as error:
+        if not isinstance(error.__cause__, psycopg.errors.ReadOnlySqlTransaction):
+            raise
 
 
 def refresh_watched(seconds: float) -> int:

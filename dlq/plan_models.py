@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from dlq.plan_options import Options
+from dlq.staging_models import Staging
 
 
 class PlanIsWritten(TypeError):  # noqa: N818 - it names what happened
@@ -15,7 +16,10 @@ class PlanIsWritten(TypeError):  # noqa: N818 - it names what happened
 
 
 class Plan(models.Model):
-    """What a filter selected at a moment, and what running it would mean. Both bounds are dead-letter ids."""
+    """What a filter selected at a moment, and what running it would mean.
+
+    Both bounds are ids: of dead letters, or of what is staged.
+    """
 
     class Kind(models.TextChoices):
         REDRIVE = "redrive"
@@ -32,6 +36,9 @@ class Plan(models.Model):
     radius = models.JSONField(db_default={}, help_text="Whom it touches: see dlq.radius.")
     sample_ids = models.JSONField(db_default=[], help_text="The newest few, by dead-letter id.")
     options = models.JSONField(db_default={}, help_text="See dlq.plan_options.")
+    staging = models.ForeignKey(
+        Staging, on_delete=models.PROTECT, null=True, related_name="plans", help_text="Empty: it selects dead letters."
+    )
     created_by = models.CharField(max_length=150)
     reason = models.CharField(max_length=500, db_default="")
     created_at = models.DateTimeField(db_default=Now())
@@ -64,5 +71,6 @@ class Plan(models.Model):
             "filter": self.filter_text,
             "upper_bound": self.upper_bound,
             "count": self.count,
+            **({"staging_id": self.staging_id} if self.staging_id else {}),
             "options": {name: value for name, value in self.options.items() if value},
         }

@@ -18,7 +18,7 @@ from dlq.cluster_members import widened
 from dlq.counting import BoundedCount, survey
 from dlq.filters import parse
 from dlq.finding import Span, database_now, find
-from dlq.models import Plan, Redrive
+from dlq.models import Plan, Redrive, StagedMessage
 from dlq.plan_options import Options
 from queues import audit, control
 from queues.errors import InvalidArgument, QueueClosed
@@ -116,11 +116,13 @@ def make(
         created_by=actor,
         reason=reason[:500],
     )
-    return _write(plan)
+    return write(plan)
 
 
 def count_now(plan: Plan) -> BoundedCount:
     """How many it selects by now: some are gone, and an undo may have brought back others."""
+    if plan.staging_id is not None:
+        return BoundedCount(StagedMessage.objects.filter(staging_id=plan.staging_id).count(), exact=True)
     span = Span(plan.lower_bound, plan.upper_bound)
     return survey(find(parse(plan.filter_text), plan.as_of, span, frozen=True)).count
 
@@ -157,7 +159,8 @@ def _sample_ids(filter_text: str, as_of: datetime, bound: int) -> list[int]:
     return [row.dead_letter_id for row in page.rows]
 
 
-def _write(plan: Plan) -> Plan:
+def write(plan: Plan) -> Plan:
+    """Save a plan with its row in the audit."""
     with transaction.atomic():
         plan.save(force_insert=True)
         plan.refresh_from_db()

@@ -8,7 +8,7 @@ there is no time for is left out and said to be: a plan starts within a second, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -66,6 +66,16 @@ class Seen:
             self.large_bodies += is_large
 
 
+@dataclass(frozen=True)
+class Looks:
+    """How to look closer at some of them, by their ids."""
+
+    conflicts: Callable[[list[int], str | None], Query]
+    """Counts those whose deduplication id stands in the way, in a target queue."""
+    payloads: Callable[[list[int]], Query]
+    """(payload, whether it is in a store) of those that are not too large to try a patch on."""
+
+
 def survey(search: Search, as_of: datetime) -> Seen:
     """Count what the search finds, and look at it while it passes; at most COUNT_MILLISECONDS."""
     seen = Seen(as_of)
@@ -80,8 +90,9 @@ def survey(search: Search, as_of: datetime) -> Seen:
     return seen
 
 
-def describe(seen: Seen, options: Options, patch: Patch | None) -> dict[str, Any]:
-    """The radius as the plan keeps it."""
+def describe(seen: Seen, options: Options, patch: Patch | None, looks: Looks | None = None) -> dict[str, Any]:
+    """The radius as the plan keeps it; without other `looks`, of dead letters."""
+    looks = looks or LETTERS
     queues = {queue.name: queue for queue in Queue.objects.select_related("tenant").filter(name__in=seen.sources)}
     return {
         "looked_at": sum(seen.sources.values()),
@@ -96,8 +107,8 @@ def describe(seen: Seen, options: Options, patch: Patch | None) -> dict[str, Any
         "redriven": sorted((times, number) for times, number in seen.redriven.items() if times)[:MOST_NAMED],
         "left_out": _left_out(seen.redriven, options.most_redrives),
         "large_bodies": seen.large_bodies,
-        "conflicts": _conflicts(seen.with_keys, options.target_queue),
-        "patch": _tried(patch, seen.letters) if patch else None,
+        "conflicts": _conflicts(seen.with_keys, options.target_queue, looks),
+        "patch": _tried(patch, seen.letters, looks) if patch else None,
         "canaries": _canaries(seen) if options.canary_per_cluster else [],
     }
 
@@ -133,13 +144,13 @@ def _canaries(seen: Seen) -> list[int]:
     return [seen.canaries[one] for one, _ in seen.fingerprints.most_common(MOST_CANARIES)]
 
 
-def _conflicts(letters: list[int], target_queue: str | None) -> int | None:
+def _conflicts(letters: list[int], target_queue: str | None, looks: Looks) -> int | None:
     """How many hold a deduplication id that another message holds now, and so will stay; None: no time to tell."""
     if not letters:
         return 0
     try:
         with time_limit(LIST_MILLISECONDS):
-            return int(Query(_CONFLICTS, [letters, target_queue]).rows()[0][0])
+            return int(looks.conflicts(letters, target_queue).rows()[0][0])
     except OutOfTime:
         return None
 
@@ -162,12 +173,17 @@ join signalbox.dead_letter d on d.dead_letter_id = given.dead_letter_id
 where pg_column_size(d.payload) <= %s
 """
 
+LETTERS = Looks(
+    conflicts=lambda letters, target: Query(_CONFLICTS, [letters, target]),
+    payloads=lambda letters: Query(_PAYLOADS, [letters, MOST_PATCHED_BYTES]),
+)
 
-def _tried(patch: Patch, letters: list[int]) -> dict[str, Any]:
+
+def _tried(patch: Patch, letters: list[int], looks: Looks) -> dict[str, Any]:
     """The patch on some of them: to how many it does not apply, and why."""
     try:
         with time_limit(LIST_MILLISECONDS):
-            rows = Query(_PAYLOADS, [letters, MOST_PATCHED_BYTES]).rows()
+            rows = looks.payloads(letters).rows()
     except OutOfTime:
         return {"looked_at": 0, "not_applied": 0, "why": []}
     why: Counter[str] = Counter()

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import transaction
 
-from dlq import approvals, canary, jobs, moving, outcomes, plans, runner, slowing
+from dlq import approvals, canary, jobs, moving, outcomes, plans, runner, slowing, sources, staging
 from dlq.counting import BoundedCount
 from dlq.models import MAX_RATE_PER_SECOND, Job, Plan, Redrive
 from dlq.plan_options import Options
@@ -24,6 +24,8 @@ from queues.errors import InvalidArgument, SignalboxError
 
 # A commit takes as long for many as for few; what a batch locks is locked for some tens of milliseconds.
 BATCH_MESSAGES = 2_000
+# After a destination has refused more: its limits say for how long, and a batch never waits for as long as its lease.
+QUOTA_SECONDS = 1.0
 
 
 class PlanNotFound(SignalboxError):  # noqa: N818 - as in queues.errors
@@ -68,6 +70,8 @@ def run(plan_id: int, *, actor: str, reason: str = "", kicked: bool = True, **ot
         if (other := plan.redrives.filter(state__in=Job.UNDECIDED_STATES).first()) is not None:
             verb = "waits for approval as" if other.is_awaiting else "is being run by"
             raise InvalidArgument(f"plan {plan_id} {verb} redrive {other.pk}", "plan_id")
+        if plan.staging_id is not None:
+            staging.hold(plan.staging_id)
         options = replace(plan.choices, **otherwise).checked()
         if options.target_queue is not None:
             plans.check_target(options.target_queue)
@@ -85,6 +89,7 @@ def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:
         lower_bound=plan.lower_bound,
         upper_bound=plan.upper_bound,
         cursor=plan.lower_bound,
+        staging=plan.staging,
         total_estimate=count.number,
         total_is_exact=count.exact,
         source_queues=plan.source_queues,
@@ -163,22 +168,23 @@ def _batch(job: Redrive, now: datetime) -> float | None:
 
 
 def _send(job: Redrive, options: Options, now: datetime) -> float | None:
-    pace, most = _pace(job, now), moving.BATCH_PATCHED if options.patch_kind else BATCH_MESSAGES
+    source = sources.of(job)
+    pace, most = _pace(job, now), moving.BATCH_PATCHED if options.patch_kind else min(BATCH_MESSAGES, source.most)
     allowed = min(most, pace.allowed) if pace else most
     if job.step_limit is not None:
         allowed = min(allowed, canary.room(job))
-    moved = 0
+    moved, waits = 0, False
     if allowed:
-        chosen = moving.next_letters(job, allowed)
-        done = moving.move(job, chosen.ids, options) if chosen.ids else moving.Moved(0, Counter())
-        moved, job.cursor = done.number, chosen.cursor
+        done = sources.take(source, job, allowed, options)
+        moved, waits = done.number, bool(done.waits_for)
         _note(job, done)
     if pace:
         pace = pace.without(moved)
         job.tokens, job.burst_tokens, job.refilled_at = pace.tokens, pace.burst_tokens, pace.refilled_at
     if job.cursor >= job.upper_bound and not job.canaries:
         return None
-    return pace.seconds_to_next if pace else 0.0
+    rest = QUOTA_SECONDS if waits else 0.0
+    return max(rest, pace.seconds_to_next) if pace else rest
 
 
 def _note(job: Redrive, done: moving.Moved) -> None:
@@ -188,6 +194,8 @@ def _note(job: Redrive, done: moving.Moved) -> None:
     job.watching = job.watching or done.number > 0
     if job.slowed_rate is None:
         job.note = ""
+    if done.waits_for:
+        job.note = f"Waits for room: {done.waits_for}."[:500]
 
 
 def _stop(job: Redrive, because: str) -> float:

@@ -23,6 +23,7 @@ from django.db import transaction
 
 from dlq import jobs
 from dlq.models import Job
+from signalbox import unavailable
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +114,10 @@ def _batch(work: Work[J], job_id: int, runner: uuid.UUID) -> float | Ending:
             return Ending.OVER if wait_seconds is None else wait_seconds
     except PASSING:
         raise
-    except Exception as error:  # what retrying cannot heal: the job says so
+    except Exception as error:
+        if unavailable.cause_of(error):  # a database that is read-only, say: it will be written again
+            raise
+        # What retrying cannot heal: the job says so.
         log.exception("%s #%s failed", work.model.NOUN, job_id)
         jobs.fail(work.model, job_id, str(error))
         return Ending.STOPPED

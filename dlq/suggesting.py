@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
-from dlq.filters import EACH, FilterError, Literal, Path, Target, Term, complete, parse
+from django.utils import timezone
+
+from dlq.filters import EACH, Filter, FilterError, Literal, Path, Target, Term, complete, parse
 from dlq.filters.readings import is_json_scalar
 from dlq.filters.scanner import Scanner
 from dlq.filters.syntax import render_value
-from dlq.finding import Query
+from dlq.finding import Order, Query, find
 from dlq.masking import MASK, Rules, mask
 from dlq.time_limits import OutOfTime, time_limit
+from queues.reach import EVERYTHING, Reach
 
 MOST = 12  # offered at once
 SAMPLE_ROWS = 500  # for causes
@@ -50,6 +53,8 @@ class Place:
 
     target: Target = Target.DEAD_LETTER
     queue_id: int | None = None
+    reach: Reach = EVERYTHING
+    """Whose names and dead letters are offered from."""
 
 
 def suggest(
@@ -100,17 +105,23 @@ def _nothing(prefix: str, place: Place) -> Query | None:
 
 
 def _queues(prefix: str, place: Place) -> Query:
+    condition, reached = place.reach.condition()
     return Query(
-        "select name, case when is_dead_letter_queue then 'dead-letter queue' else 'queue' end from signalbox.queue"
-        " where starts_with(lower(name), lower(%s)) order by is_dead_letter_queue, name limit %s",
-        [prefix, MOST],
+        "select q.name, case when q.is_dead_letter_queue then 'dead-letter queue' else 'queue' end"
+        " from signalbox.queue q join signalbox.tenant o using (tenant_id)"
+        f" where starts_with(lower(q.name), lower(%s)) and {condition}"
+        " order by q.is_dead_letter_queue, q.name limit %s",
+        [prefix, *reached, MOST],
     )
 
 
 def _tenants(prefix: str, place: Place) -> Query:
+    condition, reached = place.reach.condition()
     return Query(
-        "select name, 'tenant' from signalbox.tenant where starts_with(lower(name), lower(%s)) order by name limit %s",
-        [prefix, MOST],
+        "select o.name, 'tenant' from signalbox.tenant o where starts_with(lower(o.name), lower(%s))"
+        f" and ({'true' if place.reach.is_everything else 'false'} or exists ("
+        f"select from signalbox.queue q where q.tenant_id = o.tenant_id and {condition})) order by o.name limit %s",
+        [prefix, *reached, MOST],
     )
 
 
@@ -130,15 +141,21 @@ def _sampled(column: LiteralString) -> Callable[[str, Place], Query | None]:
     def sampled(prefix: str, place: Place) -> Query | None:
         if place.target is not Target.DEAD_LETTER:
             return None
+        newest = _newest(place, SAMPLE_ROWS)
         return Query(
-            f"select value, count(*) || ' of the newest' from (select d.{column} as value from signalbox.dead_letter d"
-            " order by d.dead_letter_id desc limit %s) newest"
+            f"select value, count(*) || ' of the newest' from (select d.{column} as value"
+            f" from ({newest.sql}) found join signalbox.dead_letter d using (dead_letter_id)) newest"
             " where length(value) < 200 and position(lower(%s) in lower(value)) > 0"
             " group by value order by count(*) desc, value limit %s",
-            [SAMPLE_ROWS, prefix, MOST],
+            [*newest.params, prefix, MOST],
         )
 
     return sampled
+
+
+def _newest(place: Place, most: int) -> Query:
+    """The newest dead letters within reach, by their ids."""
+    return find(Filter().within(place.reach), timezone.now()).ids(most, Order.NEWEST_FIRST)
 
 
 _NAMES: Mapping[str, Callable[[str, Place], Query | None]] = {
@@ -203,14 +220,21 @@ def _leaves(document: Any, path: Path = ()) -> Iterable[tuple[Path, Any]]:
 
 def _documents(key: str, place: Place, masked: Rules) -> list[Any]:
     column: LiteralString = "payload" if key == "payload" else "attributes"
-    newest: LiteralString = (
-        f"select {column} as document from signalbox.dead_letter order by dead_letter_id desc"
-        if place.target is Target.DEAD_LETTER
-        else f"select {column} as document from signalbox.message where queue_id = %s order by message_id desc"
-    )
+    if place.target is Target.DEAD_LETTER:
+        letters = _newest(place, SAMPLE_DOCUMENTS)
+        newest = Query(
+            f"select d.{column} as document from ({letters.sql}) found"
+            " join signalbox.dead_letter d using (dead_letter_id) order by d.dead_letter_id desc",
+            letters.params,
+        )
+    else:
+        newest = Query(
+            f"select {column} as document from signalbox.message where queue_id = %s order by message_id desc limit %s",
+            [place.queue_id, SAMPLE_DOCUMENTS],
+        )
     query = Query(
-        f"select document::text from ({newest} limit %s) newest where pg_column_size(document) <= %s",
-        [*([] if place.target is Target.DEAD_LETTER else [place.queue_id]), SAMPLE_DOCUMENTS, LARGEST_DOCUMENT_BYTES],
+        f"select document::text from ({newest.sql}) newest where pg_column_size(document) <= %s",
+        [*newest.params, LARGEST_DOCUMENT_BYTES],
     )
     hidden = masked.payload if key == "payload" else masked.attributes
     return [mask(json.loads(row[0]), hidden) for row in _in_time(query)]

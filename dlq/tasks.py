@@ -12,14 +12,16 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready
 
-from dlq import approvals, deletions, jobs, outcomes, purge, redrives, undo
+from dlq import approvals, deletions, jobs, outcomes, purge, redrives, staging, undo
+from dlq.erasing import erasures
 from dlq.kicks import kick
-from dlq.models import Deletion, Job, Purge, Redrive, Undo
+from dlq.models import Deletion, Erasure, Job, Purge, Redrive, Undo
 from dlq.runner import Ending
 
 SWEEP_SECONDS = 15.0
 OUTCOMES_SECONDS = 5.0
-JOB_MODELS: tuple[type[Job], ...] = (Redrive, Deletion, Purge, Undo)
+CLEARING_SECONDS = 5.0
+JOB_MODELS: tuple[type[Job], ...] = (Redrive, Deletion, Purge, Undo, Erasure)
 
 
 @shared_task(name="dlq.redrive")  # type: ignore[untyped-decorator]
@@ -46,14 +48,23 @@ def run_undo(undo_id: int) -> None:
     _again(undo.run_slice(undo_id), Undo, undo_id)
 
 
+@shared_task(name="dlq.erasure")  # type: ignore[untyped-decorator]
+def run_erasure(erasure_id: int) -> None:
+    """Erase for up to twenty seconds."""
+    _again(erasures.run_slice(erasure_id), Erasure, erasure_id)
+
+
 @shared_task(name="dlq.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> int:
-    """Kick every job that wants a runner and has none that lives; returns how many. Ends what nobody approved."""
+    """Kick every job that wants a runner and has none that lives; returns how many. Ends what nobody approved, and
+    clears away what was staged and is not needed any more.
+    """
     for awaiting in JOB_MODELS:
         approvals.expire(awaiting)
     stale = [(model.NOUN, job_id) for model in JOB_MODELS for job_id in _stale(model)]
     for noun, job_id in stale:
         kick(noun, job_id)
+    staging.clear(CLEARING_SECONDS)
     return len(stale)
 
 

@@ -35,6 +35,51 @@ def redrive(
     )
 
 
+def replay(
+    staging_id: int | None, ids: Sequence[int], queue: str, redrive_id: int, actor: str, payloads: str | None = None
+) -> list[tuple[int, str | None]]:
+    """Send these of a staging as new messages, some with other `payloads` (a JSON object by id).
+
+    Each that is still there, with why it was kept back, or None. Raises `QuotaExceeded` when not all of them may go.
+    """
+    connection.ensure_connection()
+    with translated():
+        rows: list[tuple[int, str | None]] = connection.connection.execute(
+            _REPLAY, [payloads, staging_id, list(ids), queue, redrive_id, actor]
+        ).fetchall()
+    return rows
+
+
+_REPLAY = """
+with taken as materialized (
+  select s.message_id, coalesce(%s::jsonb -> s.message_id::text, s.payload::jsonb) as payload,
+    s.attributes::jsonb as attributes, s.priority::int as priority,
+    s.group_id, s.deduplication_id, s.trace_id, s.body_sha256, s.fingerprint
+  from signalbox.staged_message s
+  where s.staging_id = %s and s.message_id = any(%s::bigint[])
+  order by s.message_id
+  for update skip locked
+), given as materialized (
+  select array_agg(t.message_id order by t.message_id) as ids, array_agg(t.payload order by t.message_id) as payloads,
+    array_agg(t.attributes order by t.message_id) as attributes,
+    array_agg(t.priority order by t.message_id) as priorities,
+    array_agg(t.group_id order by t.message_id) as group_ids,
+    array_agg(t.deduplication_id order by t.message_id) as deduplication_ids,
+    array_agg(t.trace_id order by t.message_id) as trace_ids,
+    array_agg(t.body_sha256 order by t.message_id) as body_sha256s,
+    array_agg(t.fingerprint order by t.message_id) as fingerprints
+  from taken t
+)
+select r.archived_id, r.kept_because
+from given g
+cross join lateral signalbox._replay(
+  %s::text, g.ids, g.payloads, g.attributes, g.priorities, g.group_ids, g.deduplication_ids, g.trace_ids,
+  g.body_sha256s, g.fingerprints, %s::bigint, %s::text
+) r
+where g.ids is not null
+"""
+
+
 def settle_redriven(redrive_id: int, after: int, most: int) -> Settled:
     """Note what became of some of what a redrive sent; the caller holds the redrive's row."""
     return Settled(
@@ -100,3 +145,37 @@ def _row(statement: Query, params: list[Any]) -> tuple[Any, ...]:
     with translated():
         row: tuple[Any, ...] = connection.connection.execute(statement, params).fetchone()
     return row
+
+
+def erase_messages(
+    erasure_id: int, message_ids: Sequence[int], queue_ids: Sequence[int | None], live: str, place: str
+) -> list[tuple[int, str, str | None, str]]:
+    """Erase what these carried: of each its id, where it stood, what it had become before, and what it is now."""
+    connection.ensure_connection()
+    with translated():
+        rows: list[tuple[int, str, str | None, str]] = connection.connection.execute(
+            "select * from signalbox.erase_messages(%s::bigint, %s::bigint[], %s::int[], %s::text, %s::text)",
+            [erasure_id, list(message_ids), list(queue_ids), live, place],
+        ).fetchall()
+    return rows
+
+
+def erase_body(erasure_id: int, sha256: bytes) -> bool:
+    """Forget a large body that an erasure left; True: the caller removes the object before it commits."""
+    return bool(_number("select signalbox.erase_body(%s::bigint, %s::bytea)::int", [erasure_id, sha256]))
+
+
+def erase_stream_messages(erasure_id: int, stream_id: int, partitions: Sequence[int], positions: Sequence[int]) -> int:
+    """Erase what these messages of a stream carried; returns how many there were."""
+    return _number(
+        "select signalbox.erase_stream_messages(%s::bigint, %s::int, %s::smallint[], %s::bigint[])",
+        [erasure_id, stream_id, list(partitions), list(positions)],
+    )
+
+
+def erase_causes(erasure_id: int, fingerprints: Sequence[str], needles: Sequence[str]) -> int:
+    """Erase the samples that these causes keep; returns how many there were."""
+    return _number(
+        "select signalbox.erase_causes(%s::bigint, %s::text[], %s::text[])",
+        [erasure_id, list(fingerprints), list(needles)],
+    )

@@ -12,7 +12,7 @@ from dlq.clusters.care import (
     split,
 )
 from dlq.clusters.listing import Narrowing, Sort, list_clusters
-from dlq.clusters.reading import Cluster, Source, read_cluster, read_clusters
+from dlq.clusters.reading import Cluster, Source, reached_ids, read_cluster, read_clusters
 from dlq.clusters.states import STATES, State
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "describe",
     "list_clusters",
     "merge",
+    "reached_ids",
     "read_cluster",
     "read_clusters",
     "set_state",

@@ -13,11 +13,12 @@ from enum import StrEnum
 from typing import Any, LiteralString
 
 from dlq.browse.pages import Page, Place, page_of
-from dlq.clusters.reading import Cluster, read_clusters
+from dlq.clusters.reading import Cluster, reached_ids, read_clusters
 from dlq.clusters.states import STATE_SQL, State
 from dlq.filters import Filter, Literal, Term
 from dlq.finding import Query
 from dlq.time_limits import OutOfTime, time_limit
+from queues.reach import EVERYTHING, Reach
 
 PAGE_CLUSTERS = 25
 LIST_CLUSTERS_MILLISECONDS = 2_000
@@ -40,6 +41,8 @@ class Narrowing:
     fingerprints: tuple[str, ...] = ()
     state: State | None = None
     unasked: tuple[Term, ...] = field(default=())
+    reached: tuple[int, ...] | None = None
+    """The queues of which anything may be told; None is all."""
 
     @classmethod
     def of(cls, chosen: Filter, state: State | None = None) -> Narrowing:
@@ -52,6 +55,9 @@ class Narrowing:
         if holders:  # what a dead-letter queue holds is not counted by it
             asked = [term for term in asked if term.key not in ("queue", "tenant")]
             queue_ids = None
+        reached = reached_ids(chosen.reach)
+        if reached is not None:
+            queue_ids = reached if queue_ids is None else tuple(set(queue_ids) & set(reached))
         return cls(
             queue_ids,
             values.get("class", ()),
@@ -59,12 +65,14 @@ class Narrowing:
             values.get("fp", ()),
             state,
             tuple(term for term in chosen.terms if term not in asked),
+            reached,
         )
 
     @classmethod
-    def of_holder(cls, name: str) -> Narrowing:
-        """What died in the queues that send their dead to this one."""
-        return cls(tuple(row[0] for row in Query(_SENDERS, [name, name]).rows()))
+    def of_holder(cls, name: str, reach: Reach = EVERYTHING) -> Narrowing:
+        """What died in the queues that send their dead to this one, as far as they are reached."""
+        senders, reached = tuple(row[0] for row in Query(_SENDERS, [name, name]).rows()), reached_ids(reach)
+        return cls(senders if reached is None else tuple(set(senders) & set(reached)), reached=reached)
 
 
 _SENDERS: LiteralString = """
@@ -83,7 +91,7 @@ def list_clusters(
     try:
         with time_limit(LIST_CLUSTERS_MILLISECONDS):
             rows = _keys(narrowing, sort, place, size + 1).rows()
-            clusters = read_clusters([row[0] for row in rows], narrowing.queue_ids)
+            clusters = read_clusters([row[0] for row in rows], narrowing.queue_ids, narrowing.reached)
     except OutOfTime:
         return None
     cursors = {row[0]: _cursor(sort, row) for row in rows}

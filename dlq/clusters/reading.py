@@ -7,12 +7,14 @@ Numbers are exact: what upkeep has folded, and the deltas that it has not, in th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from dlq.cluster_models import ClusterCare
 from dlq.clusters.states import State, state_of
 from dlq.finding import Query
+from queues.reach import EVERYTHING, Reach
 
 SPARK_POINTS = 60
 BUCKET = timedelta(minutes=10)
@@ -57,6 +59,8 @@ class Cluster:
     course: Sequence[tuple[datetime, int]]
     """Deaths of the last day, ten minutes each, the oldest first."""
     care: ClusterCare | None
+    is_shared: bool = False
+    """Messages of this cause died in queues, too, of which the reader is to be told nothing."""
 
     @property
     def state(self) -> State:
@@ -90,19 +94,49 @@ class Cluster:
         return self.error_class or unnamed.get(self.reason or "", "Failed without a class")
 
 
-def read_cluster(fingerprint: str) -> Cluster | None:
-    """The cluster of this fingerprint, if anything is known of it."""
-    return next(iter(read_clusters([fingerprint])), None)
+def read_cluster(fingerprint: str, reach: Reach = EVERYTHING) -> Cluster | None:
+    """The cluster of this fingerprint, if anything is known of it: of what is reached, and nothing of others'."""
+    reached = reached_ids(reach)
+    found = next(iter(read_clusters([fingerprint], reached, reached)), None)
+    return found if found is None or reached is None or found.sources else None
 
 
-def read_clusters(fingerprints: Sequence[str], queue_ids: Sequence[int] | None = None) -> list[Cluster]:
-    """These clusters in this order; those that nothing is known of are left out. Four queries."""
+def reached_ids(reach: Reach) -> tuple[int, ...] | None:
+    """The queues within reach by their ids; None for all. One query."""
+    if reach.is_everything:
+        return None
+    condition, params = reach.condition()
+    return tuple(
+        row[0]
+        for row in Query(
+            f"select q.queue_id from signalbox.queue q join signalbox.tenant o using (tenant_id) where {condition}",
+            params,
+        ).rows()
+    )
+
+
+def read_clusters(
+    fingerprints: Sequence[str], queue_ids: Sequence[int] | None = None, reached: Sequence[int] | None = None
+) -> list[Cluster]:
+    """These clusters in this order; those that nothing is known of are left out. Four queries.
+
+    Sources are named among those that are `reached`; what else may tell of others is left out.
+    """
     heads = list(fingerprints)
     facts = {row[0]: row[1:] for row in Query(_FACTS, [heads, heads]).rows()}
-    sources = _sources(heads, queue_ids)
+    sources = _sources(heads, queue_ids, reached)
     courses = read_courses(heads, queue_ids, BUCKET, timedelta(days=1))
     cares = ClusterCare.objects.in_bulk(heads)
-    return [_cluster(one, facts[one], sources, courses[one], cares.get(one)) for one in heads if one in facts]
+    found = [_cluster(one, facts[one], sources, courses[one], cares.get(one)) for one in heads if one in facts]
+    return [_without_others(one) if one.is_shared else one for one in found]
+
+
+def _without_others(cluster: Cluster) -> Cluster:
+    """Less what may have come from a queue that is not reached: an example, a redrive, what people wrote."""
+    care = copy(cluster.care)
+    if care is not None:
+        care.note = care.runbook_url = ""
+    return replace(cluster, error=None, again_redrive_id=None, care=care)
 
 
 def read_courses(
@@ -123,28 +157,40 @@ def _moments(step: timedelta, reach: timedelta) -> list[datetime]:
     return [last - step * back for back in reversed(range(reach // step))]
 
 
-def _sources(heads: list[str], queue_ids: Sequence[int] | None) -> dict[str, list[tuple[Source, int, int, int]]]:
-    """For each cluster its sources; beside each how many there are, and the dead and the deaths that are asked for."""
+@dataclass(frozen=True)
+class _Sources:
+    """The sources of one cluster that are named, how many there are, and the numbers of those that are asked for."""
+
+    named: Sequence[Source] = ()
+    count: int = 0
+    dead: int = 0
+    deaths: int = 0
+    others: int = 0
+
+
+def _sources(heads: list[str], queue_ids: Sequence[int] | None, reached: Sequence[int] | None) -> dict[str, _Sources]:
+    """For each cluster its sources among those that are reached."""
     scope = list(queue_ids) if queue_ids is not None else None
-    found: dict[str, list[tuple[Source, int, int, int]]] = {}
-    for head, queue, tenant, dead, deaths, count, all_dead, all_deaths in Query(
-        _SOURCES, [heads, heads, scope, scope, scope, scope, MOST_SOURCES]
+    told = list(reached) if reached is not None else None
+    found: dict[str, _Sources] = {}
+    for head, queue, tenant, dead, deaths, count, others, all_dead, all_deaths, is_told in Query(
+        _SOURCES, [heads, heads, scope, scope, scope, scope, told, told, MOST_SOURCES]
     ).rows():
-        one = (Source(queue, tenant, int(dead), int(deaths)), count, int(all_dead or 0), int(all_deaths or 0))
-        found.setdefault(head, []).append(one)
+        known = found.get(head, _Sources())
+        named = [*known.named, Source(queue, tenant, int(dead), int(deaths))] if is_told else known.named
+        found[head] = _Sources(named, count, int(all_dead or 0), int(all_deaths or 0), others)
     return found
 
 
 def _cluster(
     fingerprint: str,
     facts: tuple[object, ...],
-    sources: dict[str, list[tuple[Source, int, int, int]]],
+    sources: dict[str, _Sources],
     course: list[tuple[datetime, int]],
     care: ClusterCare | None,
 ) -> Cluster:
     members, reason, error_class, error, frame, first_seen, last_seen, again_at, again_redrive_id = facts
-    of = sources.get(fingerprint, [])
-    _, count, dead, deaths = of[0] if of else (None, 0, 0, 0)
+    of = sources.get(fingerprint, _Sources())
     return Cluster(
         fingerprint,
         members,  # type: ignore[arg-type]
@@ -154,14 +200,15 @@ def _cluster(
         frame,  # type: ignore[arg-type]
         first_seen,  # type: ignore[arg-type]
         last_seen,  # type: ignore[arg-type]
-        dead,
-        deaths,
+        of.dead,
+        of.deaths,
         again_at,  # type: ignore[arg-type]
         again_redrive_id,  # type: ignore[arg-type]
-        [source for source, _, _, _ in of],
-        count,
+        of.named,
+        of.count,
         course,
         care,
+        of.others > 0,
     )
 
 
@@ -204,15 +251,16 @@ having max(r.last_seen) is not null
 _SOURCES = (
     _PARTS
     + """
-select s.head, s.name, s.tenant, s.dead, s.deaths, s.sources, s.all_dead, s.all_deaths
+select s.head, s.name, s.tenant, s.dead, s.deaths, s.sources, s.others, s.all_dead, s.all_deaths, s.told
 from (
-  select r.head, coalesce(q.name, '') as name, coalesce(t.name, '') as tenant, r.dead, r.deaths,
-    count(*) over of_head as sources,
+  select r.head, coalesce(q.name, '') as name, coalesce(t.name, '') as tenant, r.dead, r.deaths, r.told,
+    count(*) filter (where r.told) over of_head as sources, count(*) filter (where not r.told) over of_head as others,
     sum(r.dead) filter (where %s::integer[] is null or r.queue_id = any(%s::integer[])) over of_head as all_dead,
     sum(r.deaths) filter (where %s::integer[] is null or r.queue_id = any(%s::integer[])) over of_head as all_deaths,
-    row_number() over (partition by r.head order by r.dead desc, r.deaths desc, q.name) as place
+    row_number() over (partition by r.head order by r.told desc, r.dead desc, r.deaths desc, q.name) as place
   from (
-    select c.head, c.queue_id, sum(c.dead) as dead, sum(c.deaths) as deaths
+    select c.head, c.queue_id, sum(c.dead) as dead, sum(c.deaths) as deaths,
+      %s::integer[] is null or c.queue_id = any(%s::integer[]) as told
     from (
       select p.head, c.queue_id, c.dead, c.deaths
       from part p

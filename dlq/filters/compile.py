@@ -17,6 +17,7 @@ from dlq.filters.keys import KEYS, STATES, Kind
 from dlq.filters.predicates import Predicate, either, every, negation
 from dlq.filters.syntax import Term
 from dlq.filters.targets import Target
+from queues.reach import Reach
 
 
 def compile_terms(terms: Sequence[Term], target: Target, now: datetime) -> Predicate:
@@ -27,6 +28,19 @@ def compile_terms(terms: Sequence[Term], target: Target, now: datetime) -> Predi
     if now.tzinfo is None:
         raise ValueError("now needs a time zone")
     return every([_term(term, target, now) for term in terms])
+
+
+def reached(reach: Reach, target: Target) -> Predicate:
+    """Of rows within reach: dead letters by where they died, messages by their queue."""
+    condition, params = reach.condition()
+    column: LiteralString = "d.source_queue_id" if target is Target.DEAD_LETTER else "m.queue_id"
+    return Predicate(column + _REACHED_QUEUE_IDS.replace("{}", condition), params)
+
+
+_REACHED_QUEUE_IDS: LiteralString = (
+    " = any(array(select q.queue_id from signalbox.queue q join signalbox.tenant o on o.tenant_id = q.tenant_id"
+    " where {}))"
+)
 
 
 def admits(term: Term, target: Target) -> bool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dlq.filters.compile import admits, compile_terms
+from dlq.filters.compile import admits, compile_terms, reached
 from dlq.filters.grammar import parse_terms
 from dlq.filters.keys import KEYS
-from dlq.filters.predicates import Predicate
+from dlq.filters.predicates import Predicate, every
 from dlq.filters.scanner import MAX_CHARACTERS
 from dlq.filters.syntax import Comparison, Literal, Path, Pattern, Present, Range, Term, Value, quote, render_value
 from dlq.filters.targets import Target
+from queues.reach import EVERYTHING, Reach
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Filter:
     """Terms that must all match; `str()` gives canonical text, which parses to an equal filter."""
 
     terms: tuple[Term, ...] = ()
+    reach: Reach = EVERYTHING
+    """Whose rows are looked at: no part of the text. A job is held to it by terms (`dlq.reaching.held_to`)."""
 
     def __str__(self) -> str:
         return " ".join(str(term) for term in self.terms)
@@ -33,7 +36,12 @@ class Filter:
 
         Raises `FilterError` for a key that the target cannot answer.
         """
-        return compile_terms(self.terms, Target(target), now)
+        terms = compile_terms(self.terms, Target(target), now)
+        return every([terms, reached(self.reach, Target(target))]) if not self.reach.is_everything else terms
+
+    def within(self, reach: Reach) -> Filter:
+        """The same, looking at what lies within reach alone."""
+        return replace(self, reach=reach)
 
     def admits(self, target: Target | str) -> bool:
         """Whether the `state:` terms, if any, leave rows of `target` to look at."""
@@ -52,11 +60,11 @@ class Filter:
     def without(self, key: str, path: Path = ()) -> Filter:
         """This filter less every term of the key; an empty path stands for any."""
         gone = self._of(key, path)
-        return _filter_of(term for term in self.terms if term not in gone)
+        return self._of_terms(term for term in self.terms if term not in gone)
 
     def without_term(self, term: Term) -> Filter:
         """This filter less one term: where the cross of a chip leads."""
-        return _filter_of(other for other in self.terms if other != term)
+        return self._of_terms(other for other in self.terms if other != term)
 
     def with_term(self, key: str, *values: Operand, path: Path = (), negated: bool = False) -> Filter:
         """This filter and one more term, unless it is there already; of several values one must match.
@@ -70,7 +78,11 @@ class Filter:
         [term, *more] = parse_terms(f"{minus}{Term(key, (), path).name}:{written}")
         if more:
             raise more[0].error("One term is added at a time.", "a single term")
-        return self if term in self.terms else _filter_of([*self.terms, term])
+        return self if term in self.terms else self._of_terms([*self.terms, term])
+
+    def _of_terms(self, terms: Iterable[Term]) -> Filter:
+        """Read anew, so that bounds hold and positions are those in the text of the new filter."""
+        return parse(" ".join(str(term) for term in terms)).within(self.reach)
 
     def _of(self, key: str, path: Path) -> list[Term]:
         return [term for term in self.terms if term.key == key and (not path or term.path == path)]
@@ -86,11 +98,6 @@ def parse(text: str) -> Filter:
         message = f"Written out in full the filter is {len(str(read)):,} characters long."
         raise read.terms[-1].error(message, f"at most {MAX_CHARACTERS:,}")
     return read
-
-
-def _filter_of(terms: Iterable[Term]) -> Filter:
-    """Read anew, so that bounds hold and positions are those in the text of the new filter."""
-    return parse(" ".join(str(term) for term in terms))
 
 
 def _written(key: str, value: Operand) -> str:

@@ -1,0 +1,42 @@
+"""Reading what may hold the value: the document of a row, or its large body from the store."""
+
+from __future__ import annotations
+
+from dlq.erasing.target import Target, Unreadable
+from dlq.erasing.walks import Row
+from queues.bodies import store
+from signalbox.errors import BodyMissing
+
+
+class Documents:
+    """For one batch: a body that several rows point to is read once. `unreadable` counts what could not be read."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.unreadable = 0
+        self._bodies: dict[bytes, bool] = {}
+
+    def hold(self, row: Row) -> bool:
+        """Whether the row has the value."""
+        if row.plain:
+            return row.text is not None and self.target.quoted_in(row.text)
+        if row.sha256 is not None:
+            return self._body_holds(row.sha256)
+        return row.text is not None and self._holds(row.text)
+
+    def _body_holds(self, sha256: bytes) -> bool:
+        if sha256 not in self._bodies:
+            try:
+                with store().open(sha256.hex()) as body:
+                    self._bodies[sha256] = self._holds(body.read())
+            except BodyMissing:
+                self.unreadable += 1
+                self._bodies[sha256] = False
+        return self._bodies[sha256]
+
+    def _holds(self, document: str | bytes) -> bool:
+        try:
+            return self.target.holds(document)
+        except Unreadable:
+            self.unreadable += 1
+            return False

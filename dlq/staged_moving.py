@@ -1,0 +1,114 @@
+"""One batch of what was staged: it is sent as new messages and leaves the staging in the same transaction.
+
+What a destination's limits refuse waits; order is kept, so whatever is behind it waits too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from dlq import patching, verbs
+from dlq.finding import Query
+from dlq.models import Redrive, StagedMessage
+from dlq.moving import Moved, patched
+from dlq.plan_options import Options
+from dlq.selecting import Chosen
+from queues.errors import QuotaExceeded
+from signalbox.tracing import spans
+
+BATCH_MESSAGES = 1_000
+# Large ones go in smaller batches: they are in the memory of one backend at once.
+BATCH_BYTES = 16 * 1024 * 1024
+
+
+def next_ids(job: Redrive, limit: int) -> Chosen:
+    """The next of the job's set, in the order in which they were sent first."""
+    rows = Query(_NEXT, [job.staging_id, job.cursor, job.upper_bound, limit, BATCH_BYTES]).rows()
+    if not rows:
+        return Chosen([], job.upper_bound)
+    ids = [row[0] for row in rows]
+    return Chosen(ids, ids[-1])
+
+
+_NEXT = """
+select n.message_id
+from (
+  select s.message_id,
+    sum(octet_length(s.payload)) over (order by s.message_id) - octet_length(s.payload) as bytes_before
+  from signalbox.staged_message s
+  where s.staging_id = %s and s.message_id > %s and s.message_id <= %s
+  order by s.message_id
+  limit %s
+) n
+where n.bytes_before < %s
+order by n.message_id
+"""
+
+
+def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
+    """Send these, but for those that are to stay, up to the first for which there is no room."""
+    left: Counter[str] = Counter()
+    going, payloads = list(ids), None
+    if patch := patching.read(options.patch_kind, options.patch):
+        rows = Query(_PAYLOADS, [job.target_queue, job.staging_id, going]).rows()
+        going, payloads = patched(going, rows, patch, left)
+    if not going:
+        return Moved(0, +left)
+    with spans.moved(job.target_queue or "", _traceparents(job, going)):
+        sent, kept, refusal = _send(job, going, payloads)
+    if refusal and refusal.retry_after is None and not sent and not kept:
+        left["quota"] += 1  # the first of them alone would never go
+        return Moved(0, +left, going[1:])
+    answered = set(sent) | set(kept)
+    left.update(kept.values())
+    unsent = [one for one in going if one > max(answered, default=0)] if refusal else []
+    left["taken"] += len(going) - len(answered) - len(unsent)
+    StagedMessage.objects.filter(staging_id=job.staging_id or 0, message_id__in=sent).delete()
+    return Moved(len(sent), +left, unsent, str(refusal) if unsent else "")
+
+
+def _send(
+    job: Redrive, ids: Sequence[int], payloads: str | None
+) -> tuple[list[int], dict[int, str], QuotaExceeded | None]:
+    """What went, what stays and why, and the refusal for which the others wait. Refused, it tries with half of them."""
+    refusal: QuotaExceeded | None = None
+    while True:
+        try:
+            with transaction.atomic():
+                rows = verbs.replay(
+                    job.staging_id, ids, job.target_queue or "", job.redrive_id, job.created_by, payloads
+                )
+            sent = [archived for archived, because in rows if because is None]
+            return sent, {archived: because for archived, because in rows if because is not None}, refusal
+        except QuotaExceeded as refused:
+            refusal = refused
+            if len(ids) == 1:
+                return [], {}, refusal
+            ids = ids[: len(ids) // 2]
+
+
+_PAYLOADS = """
+select s.message_id, s.payload, s.body_sha256 is not null, coalesce(q.max_payload_bytes, 262144)
+from signalbox.staged_message s
+left join signalbox.queue q on q.name = %s
+where s.staging_id = %s and s.message_id = any(%s::bigint[])
+order by s.message_id
+"""
+
+
+def _traceparents(job: Redrive, ids: Sequence[int]) -> list[str]:
+    """The spans that sent some of these first; nobody asks where there are no spans."""
+    if not spans.installed():
+        return []
+    return [row[0] for row in Query(_TRACEPARENTS, [job.staging_id, list(ids)]).rows()]
+
+
+_TRACEPARENTS = """
+select s.attributes::jsonb ->> 'traceparent'
+from signalbox.staged_message s
+where s.staging_id = %s and s.message_id = any(%s::bigint[]) and s.attributes::jsonb ->> 'traceparent' is not null
+limit 128
+"""
