@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from bench.archive.measuring import MILLIONS, measure_pipeline
 from bench.celery_brokers.comparison import measure_brokers
 from bench.comparison import Arena, compare
 from bench.exporter import measure_exporter
@@ -22,7 +23,7 @@ from bench.scenarios import SCENARIOS
 from bench.senders import measure_senders
 from bench.server import ScratchServer
 from bench.streams import measure_streams
-from bench.workers import MESSAGES, measure_workers
+from bench.workers import LEAST_MESSAGES, MESSAGES, measure_workers
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def main() -> None:
             sections[title] = measure_held_snapshot(server, arena, options.snapshot, say)
         workers = {}
         if options.worker:
-            workers = measure_workers(arena, max(1000, int(MESSAGES * options.scale)), options.rounds, say)
+            workers = measure_workers(arena, max(LEAST_MESSAGES, int(MESSAGES * options.scale)), options.rounds, say)
         senders = measure_senders(arena, options.scale, options.rounds, say) if options.sender else {}
         peers = measure_peers(arena, options.scale, options.rounds, say) if options.peers else None
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
@@ -58,6 +59,10 @@ def main() -> None:
         http = measure_http(server, arena, options.scale, options.rounds, say) if options.http else None
         brokers = measure_brokers(arena, options.scale, options.rounds, say) if options.celery else {}
         streams = measure_streams(arena, options.scale, options.rounds, say) if options.streams else []
+        pipeline = None
+        if options.pipeline is not None:
+            millions = options.pipeline or MILLIONS
+            pipeline = measure_pipeline(server, arena, millions, options.scale, options.rounds, say)
         report = Report(
             sections=sections,
             server_version=server_version(connection.info.server_version),
@@ -73,6 +78,7 @@ def main() -> None:
             http=http,
             brokers=brokers,
             streams=streams,
+            pipeline=pipeline,
         )
     print(report.text())
     if options.json:
@@ -98,6 +104,13 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--exporter", action="store_true", help="also time scrapes and readings at up to 10,000 queues")
     parser.add_argument("--http", action="store_true", help="also ask over HTTP, beside a bare endpoint, and wait")
     parser.add_argument("--streams", action="store_true", help="also append to a stream and read it in a group")
+    parser.add_argument(
+        "--pipeline",
+        type=float,
+        nargs="*",
+        metavar="MILLIONS",
+        help="also archive so many million settled messages (1 4 16) beside plain tools, and beside a live queue",
+    )
     parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
     parser.add_argument(
         "--celery", action="store_true", help="also run Celery over this and kombu's pgmq and sqla, fetched from PyPI"

@@ -21,7 +21,9 @@ LETTERS = 5_000_000
 CLUSTERS = 500
 CHUNK = 250_000
 QUEUES = 20
-ROUNDS = 40
+ROUNDS, LEAST_ROUNDS = 40, 3
+LETTERS_A_ROUND = 5_000
+"""Fewer than 200,000 are for trying whether it runs."""
 DEEP = 0.9
 """Which part of all messages lies before the deep page."""
 
@@ -61,7 +63,8 @@ def measure_graves(
     _lay(connection, letters, say)
     _settle(connection, say)
     say(f"dead letters: pages over {letters:,}")
-    return [_timed(name, letters, page) for name, page in _pages(server, letters).items()]
+    rounds = max(LEAST_ROUNDS, min(ROUNDS, letters // LETTERS_A_ROUND))
+    return [_timed(name, letters, page, rounds) for name, page in _pages(server, letters).items()]
 
 
 def graves_lines(times: list[PageTime]) -> list[str]:
@@ -147,10 +150,10 @@ def _pages(server: ScratchServer, letters: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _timed(name: str, letters: int, page: Callable[[], Any]) -> PageTime:
+def _timed(name: str, letters: int, page: Callable[[], Any], rounds: int) -> PageTime:
     page()  # the connection, its plans and its caches
     times = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         started = time.perf_counter()
         page()
         times.append((time.perf_counter() - started) * 1000)

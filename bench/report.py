@@ -6,6 +6,7 @@ import platform
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from bench.archive.results import PipelineResults, pipeline_lines, pipeline_measurements
 from bench.celery_brokers.comparison import BrokerResults, broker_lines, broker_measurements
 from bench.comparison import Results, Sample
 from bench.exporter import ExporterTime, exporter_lines
@@ -44,6 +45,7 @@ class Report:
     http: HttpResults | None
     brokers: BrokerResults
     streams: list[StreamSample]
+    pipeline: PipelineResults | None
 
     def text(self) -> str:
         lines = [self._circumstances(), self._rest()]
@@ -73,6 +75,8 @@ class Report:
             yield from ("", *http_lines(self.http))
         if self.streams:
             yield from ("", *stream_lines(self.streams))
+        if self.pipeline:
+            yield from ("", *pipeline_lines(self.pipeline))
 
     def json(self) -> str:
         document = {
@@ -90,6 +94,7 @@ class Report:
             "http": http_measurements(self.http) if self.http else None,
             "celery": list(broker_measurements(self.brokers)),
             "streams": list(stream_measurements(self.streams)),
+            "pipeline": pipeline_measurements(self.pipeline) if self.pipeline else None,
         }
         return json.dumps(document, indent=2)
 

@@ -15,6 +15,7 @@ from bench.comparison import Arena
 from bench.scenarios import SIGNALBOX
 
 MESSAGES = 10_000
+LEAST_MESSAGES = 1_000
 WARM_UP_MESSAGES = 1_000
 LOOK_SECONDS = 0.02
 PATIENCE_SECONDS = 600.0
@@ -63,16 +64,16 @@ def measure_workers(arena: Arena, messages: int, rounds: int, progress: Callable
         for place in range(len(HABITS)):
             habit = HABITS[(number + place) % len(HABITS)]
             progress(f"round {number + 1} of {rounds}: worker, {habit.name}")
-            with _working(arena, habit) as process:
+            with _working(arena, habit, messages) as process:
                 results[habit].append(_measure(arena, process, messages))
     return results
 
 
 @contextmanager
-def _working(arena: Arena, habit: Habit) -> Iterator[subprocess.Popen[bytes]]:
+def _working(arena: Arena, habit: Habit, messages: int) -> Iterator[subprocess.Popen[bytes]]:
     """A worker that has run before, with everything loaded and prepared, whose queue is paused."""
     _configure(arena, paused=False)
-    arena.prepare(SIGNALBOX, WARM_UP_MESSAGES)
+    arena.prepare(SIGNALBOX, min(messages, WARM_UP_MESSAGES))
     command = [sys.executable, "-m", "signalbox.worker", "bench", "bench.handlers:nothing", "--poll-interval=0.05"]
     process = subprocess.Popen(
         [*command, "--log-level=ERROR", *habit.options], env={**os.environ, "DATABASE_URL": arena.url}

@@ -6,3 +6,8 @@ from django.apps import AppConfig
 class PipelineConfig(AppConfig):
     name = "pipeline"
     verbose_name = "Data pipeline"
+
+    def ready(self) -> None:
+        from pipeline.erasing import outside
+
+        outside.register()

@@ -25,4 +25,8 @@ class Overtaken(PipelineError):  # noqa: N818 - it names what happened
 
 
 class Cancelled(PipelineError):  # noqa: N818 - it names what happened
-    """The run was cancelled; the archive is as it was before it."""
+    """The run was cancelled; nothing of it counts."""
+
+
+class TooMuch(PipelineError):  # noqa: N818 - it names what happened
+    """More is chosen than is staged at once."""

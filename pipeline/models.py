@@ -8,6 +8,10 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from pipeline.analysis import analysis_models as analysis_models
+from pipeline.erasing import erasing_models as erasing_models
+from pipeline.on_spark.servers import Server as Server
+
 
 class Run(models.Model):
     """One piece of work. Of the archive: a window of transactions, fixed before anything is read; whoever takes the run
@@ -17,6 +21,8 @@ class Run(models.Model):
     class Kind(models.TextChoices):
         ARCHIVE = "archive"
         ROLLUP = "rollup"
+        REPLAY = "replay"
+        ANALYSE = "analyse", "Analysis"
 
     class State(models.TextChoices):
         RUNNING = "running"
@@ -33,7 +39,7 @@ class Run(models.Model):
     url = models.TextField(help_text="Where the archive is.")
     low = models.BigIntegerField(null=True, help_text="The first transaction of its window.")
     high = models.BigIntegerField(null=True, help_text="The first transaction after its window.")
-    parts: models.JSONField[Any, Any] = models.JSONField(help_text="See pipeline.parts.")
+    parts: models.JSONField[Any, Any] = models.JSONField(help_text="See pipeline.archive.parts.")
     parts_done = models.IntegerField(db_default=0)
     rows = models.BigIntegerField(db_default=0, help_text="Written so far, or, when committed, in all.")
     bytes = models.BigIntegerField(db_default=0)

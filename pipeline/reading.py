@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pipeline.files import Store
-from pipeline.kinds import KINDS, as_columns
+from pipeline.archive.files import Store
+from pipeline.archive.kinds import KINDS, as_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import psycopg
 from celery import current_app
@@ -21,17 +22,21 @@ EXPIRES_SECONDS = 600
 CONNECT_SECONDS = 1.0  # somebody waits for a page
 
 
-def start(kind: str, *, actor: str) -> bool:
+def start(kind: str, *, actor: str, reason: str = "", **given: Any) -> bool:
     """Ask a worker for a run; it does nothing when one is under way. False when no worker can be asked.
 
     Where the broker is our database it may be there and refuse: before it was migrated, or while the queue is closed.
     """
-    audit.record(actor, f"pipeline.{kind}")
+    audit.record(actor, f"pipeline.{kind}", reason=reason, details=given)
     try:
         with current_app.connection_for_write(connect_timeout=CONNECT_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=CONNECT_SECONDS)
             current_app.send_task(
-                f"pipeline.{kind}", kwargs={"actor": actor}, expires=EXPIRES_SECONDS, retry=False, connection=broker
+                f"pipeline.{kind}",
+                kwargs={"actor": actor, **given},
+                expires=EXPIRES_SECONDS,
+                retry=False,
+                connection=broker,
             )
     except (OperationalError, OSError, psycopg.Error, SignalboxError) as error:
         log.warning("the pipeline's %s was not announced: %s", kind, in_brief(error))
@@ -40,9 +45,9 @@ def start(kind: str, *, actor: str) -> bool:
 
 
 def cancel(run_id: int, *, actor: str, reason: str = "") -> bool:
-    """Ask a run of the archive to stop between two rounds of parts; nothing of it will count. False when it is over."""
+    """Ask a run to stop: what is under way is interrupted, and nothing of it counts. False when it is over."""
     with transaction.atomic():
-        running = Run.objects.filter(pk=run_id, kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING, cancel_requested=False)
+        running = Run.objects.filter(pk=run_id, state=Run.State.RUNNING, cancel_requested=False)
         if not running.update(cancel_requested=True):
             return False
         audit.record(actor, "pipeline.cancel", reason=reason, details={"run_id": run_id})

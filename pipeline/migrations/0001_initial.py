@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 ("url", models.TextField(help_text="Where the archive is.")),
                 ("low", models.BigIntegerField(help_text="The first transaction of its window.")),
                 ("high", models.BigIntegerField(help_text="The first transaction after its window.")),
-                ("parts", models.JSONField(help_text="See pipeline.parts.")),
+                ("parts", models.JSONField(help_text="See pipeline.archive.parts.")),
                 ("parts_done", models.IntegerField(db_default=0)),
                 ("rows", models.BigIntegerField(db_default=0, help_text="Written so far, or, when committed, in all.")),
                 ("bytes", models.BigIntegerField(db_default=0)),

@@ -1,4 +1,4 @@
-"""manage.py pipeline archive | rollup | runs | release: the data pipeline from a terminal.
+"""manage.py pipeline archive | rollup | analyse | replay | runs | serve | pack | release: the pipeline from a terminal.
 
 Ends with 0 when what was asked is done, and with 1 when it was refused or failed; standard error says why.
 """
@@ -10,21 +10,34 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from pipeline import archiving, horizon, rolling
+from dlq.filters import FilterError
+from pipeline.analysis import analysing
+from pipeline.archive import archiving, horizon
+from pipeline.archive.files import NoStore
+from pipeline.erasing import in_archive
 from pipeline.errors import PipelineError
-from pipeline.files import NoStore
 from pipeline.models import Run
-from pipeline.spark import NoJava, OnSpark
+from pipeline.on_spark import packing, servers, serving, sessions
+from pipeline.on_spark.server import Place
+from pipeline.on_spark.spark import NoJava, OnSpark
+from pipeline.replay import replay_arguments, replaying
+from pipeline.replay.replay_choice import by_spark
+from pipeline.rollups import rolling
+from pipeline.standing_back import end_with_input, stand_back
 from queues import audit
+from queues.errors import SignalboxError
 
 ACTOR = "manage.py"
 BAR_WIDTH = 30
 LISTED = 20
+ON_SERVER = "in the Spark server that this machine keeps, and starts when there is none; it ends with process PID"
 
 
 class Command(BaseCommand):
@@ -35,16 +48,45 @@ class Command(BaseCommand):
         archive = _verb(verbs, "archive", "write what has happened since the last run, up to now")
         archive.add_argument("--to", metavar="URL", help="a folder or an object store (ARCHIVE_URL)")
         rollup = _verb(verbs, "rollup", "reckon hours and days of what was archived since the last time")
-        for parser in (archive, rollup):
+        analyse = _verb(verbs, "analyse", "see what failed, and what sets the failures of a cause apart")
+        analyse.add_argument("--since", type=date.fromisoformat, metavar="DAY", help="from this day on, as 2026-01-31")
+        analyse.add_argument(
+            "--days",
+            type=int,
+            choices=range(1, analysing.MOST_DAYS + 1),
+            default=analysing.USUAL_DAYS,
+            metavar="N",
+            help=f"the last days of the archive ({analysing.USUAL_DAYS})",
+        )
+        replay = _verb(verbs, "replay", "stage what a filter chooses from the archive, and plan to send it again")
+        replay_arguments.add(replay)
+        for parser in (archive, rollup, analyse, replay):
             parser.add_argument("--by", default=ACTOR, metavar="NAME", help=f"whose run it is ({ACTOR})")
+            parser.add_argument("--on-server", type=int, nargs="?", const=0, metavar="PID", help=ON_SERVER)
         runs = _verb(verbs, "runs", "the last runs, and the horizon")
         runs.add_argument("--last", type=int, default=LISTED, metavar="N", help=f"so many ({LISTED})")
+        serve = _verb(verbs, "serve", "keep a Spark server for jobs of this machine until it has been idle for long")
+        serve.add_argument("--owner", type=int, default=0, metavar="PID", help="it ends with this process")
+        pack = _verb(verbs, "pack", "write what tasks on a cluster need as a zip file, for spark-submit --py-files")
+        pack.add_argument("file", type=Path, metavar="FILE")
+        erase = _verb(verbs, "erase", "do an erasure's part of the archive: manage.py erase asks for it")
+        erase.add_argument("erasure_id", type=int)
         _verb(verbs, "release", "let history be dropped without waiting for the archive, until the next run")
 
+    def run_from_argv(self, argv: list[str]) -> None:
+        """A process of its own stands back behind others, and so does all that it starts."""
+        if settings.PIPELINE_PRIORITY == "idle":
+            stand_back()
+        super().run_from_argv(argv)
+
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["with_input"]:
+            end_with_input()
         try:
             document, lines = getattr(self, f"_{options['verb']}")(options)
-        except (PipelineError, NoJava, NoStore) as error:
+        except FilterError as error:
+            raise CommandError(replay_arguments.underlined(options["filter"], error)) from error
+        except (PipelineError, NoJava, NoStore, SignalboxError) as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps(document, indent=2))
@@ -53,7 +95,7 @@ class Command(BaseCommand):
 
     def _archive(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         url = options["to"] or settings.ARCHIVE_URL
-        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS) as spark:
+        with OnSpark(settings.SPARK_MASTER, sessions.light(settings.SPARK_OPTIONS), options["on_server"]) as spark:
             tell = self._tell if sys.stderr.isatty() else lambda run: None
             done = archiving.archive(url, actor=options["by"], execute=spark.write_parts, tell=tell)
         document = {
@@ -67,10 +109,27 @@ class Command(BaseCommand):
         return document, [f"{done.rows:,} rows in {done.files:,} files, {done.bytes:,} bytes, to {url}"]
 
     def _rollup(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS) as spark:
+        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS, options["on_server"]) as spark:
             done = rolling.roll_up(spark, actor=options["by"])
         words = f"{done.buckets:,} buckets of {done.days:,} days, from {done.archive_runs:,} runs of the archive"
         return asdict(done), [words]
+
+    def _replay(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+        wanted = replay_arguments.wanted(options)
+        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS, options["on_server"]) as spark:
+            plan, run = replaying.stage(by_spark(spark), wanted, actor=options["by"])
+        return replay_arguments.told(plan, run)
+
+    def _analyse(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS, options["on_server"]) as spark:
+            done = analysing.analyse(spark, actor=options["by"], days=options["days"], since=options["since"])
+        if done.run is None:
+            return {"run": None, "is_new": False}, ["There is nothing to analyse: manage.py pipeline archive"]
+        counted = {name: done.run.outcome[name] for name in ("failures", "templates", "comparisons", "findings")}
+        document = {"run": done.run.pk, "is_new": done.is_new, "days": done.run.outcome["days"], **counted}
+        words = ", ".join(f"{count:,} {name}" for name, count in counted.items())
+        first, last = document["days"][0], document["days"][-1]
+        return document, [f"{words}, from {first} to {last}" + ("" if done.is_new else "; nothing is new since")]
 
     def _tell(self, run: Run) -> None:
         done = run.parts_done / max(1, len(run.parts))
@@ -94,6 +153,28 @@ class Command(BaseCommand):
                 f"horizon: below transaction {at.below}, since {at.moved_at:%Y-%m-%d %H:%M:%S} UTC; history {waits} it"
             )
         return document, lines
+
+    def _serve(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+        ended = serving.serve(
+            Place(settings.SIGNALBOX_HOME),
+            lambda: serving.Java(settings.SPARK_MASTER, settings.SPARK_OPTIONS, settings.SPARK_CLASSES),
+            settings.SPARK_SERVER_IDLE_SECONDS,
+            options["owner"],
+            servers.recorder(),
+        )
+        return {"ended": ended}, [f"The server ended: {ended}."]
+
+    def _pack(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+        path = packing.pack(options["file"])
+        return {"file": str(path), "bytes": path.stat().st_size}, [f"{path}: {path.stat().st_size:,} bytes"]
+
+    def _erase(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+        row = in_archive.erase(options["erasure_id"])
+        if row is None:
+            return {"done": False}, ["There is nothing to do for it: it is over, was stopped, or is not that far yet."]
+        document = {"done": row.finished_at is not None, "files_rewritten": row.files_rewritten, "note": row.note}
+        words = f"{row.files_looked:,} files looked into, {row.files_rewritten:,} written anew. {row.note}".rstrip()
+        return document | {"rows_erased": row.rows_erased}, [words]
 
     def _release(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         released = horizon.release()
@@ -134,4 +215,5 @@ def _line(run: Run) -> str:
 def _verb(verbs: Any, name: str, words: str) -> ArgumentParser:
     parser: ArgumentParser = verbs.add_parser(name, help=words)
     parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--with-input", action="store_true", help="end when standard input does")
     return parser

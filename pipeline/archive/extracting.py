@@ -10,20 +10,19 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.files import Store
-from pipeline.kinds import FLUSH_BYTES, KINDS, Kind, as_columns
-from pipeline.parts import Part
+from pipeline.archive.files import Store
+from pipeline.archive.kinds import FLUSH_BYTES, KINDS, Kind
+from pipeline.archive.parts import Part
+from pipeline.archive.querying import batches
 
-STATEMENT_MILLISECONDS = 3_600_000
-"""A part takes seconds. One that hangs must not hold back what vacuum may clear away for longer than this."""
-BATCH_BYTES = 16 * 1024 * 1024
+REPEATED = ("queue", "tenant", "outcome", "consumer", "group_id", "reason", "error_class", "error", "fingerprint")
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,9 @@ def write_part(job: Job, part: Part) -> list[Written]:
     started, kind, store = time.monotonic(), KINDS[part.kind], Store(job.url)
     days: dict[str, _File] = {}
     with ExitStack() as open_files:
-        for batch in _batches(job, kind, part):
-            for day, rows in _by_day(batch, kind.at):
-                if day not in days:
+        for batch in batches(job.dsn, kind, part):
+            for on, rows in _by_day(batch, kind.at):
+                if (day := on.isoformat()) not in days:
                     path = f"{kind.name}/day={day}/{job.prefix}-{part.number:05}.parquet"
                     days[day] = open_files.enter_context(_file_of(store, path, kind))
                 days[day].add(rows)
@@ -114,41 +113,26 @@ class _File:
         return Written(kind, part, day, self.path, self.rows, size, self.first_at, self.last_at, seconds)
 
 
+def writer_options(kind: Kind) -> dict[str, Any]:
+    """Dictionaries for words that come again; looking for them in ids, times and bodies costs time and room."""
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": [name for name in REPEATED if name in kind.schema.names],
+    }
+
+
 @contextmanager
 def _file_of(store: Store, path: str, kind: Kind) -> Iterator[_File]:
-    with store.writing(path) as stream, pq.ParquetWriter(stream, kind.schema, compression="zstd") as writer:
+    with store.writing(path) as stream, pq.ParquetWriter(stream, kind.schema, **writer_options(kind)) as writer:
         file = _File(writer, path, kind.at)
         yield file
         file.flush()
 
 
-def _by_day(batch: pa.RecordBatch, at: str) -> Iterator[tuple[str, pa.RecordBatch]]:
+def _by_day(batch: pa.RecordBatch, at: str) -> Iterator[tuple[date, pa.RecordBatch]]:
     """The batch by days in UTC; nearly always there is one."""
-    days = pc.strftime(batch.column(at), format="%Y-%m-%d")
+    days = batch.column(at).cast(pa.date32())
     names = pc.unique(days).to_pylist()
     for name in names:
         yield name, batch if len(names) == 1 else batch.filter(pc.equal(days, name))
-
-
-def _batches(job: Job, kind: Kind, part: Part) -> Iterator[pa.RecordBatch]:
-    import adbc_driver_postgresql
-    import adbc_driver_postgresql.dbapi as postgresql
-
-    hint = {adbc_driver_postgresql.StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(BATCH_BYTES)}
-    with postgresql.connect(job.dsn, autocommit=True) as connection, connection.cursor(adbc_stmt_kwargs=hint) as cursor:
-        for name, value in _session(part).items():
-            cursor.execute("select set_config($1, $2, false)", (name, str(value)))
-            cursor.fetchall()
-        cursor.execute(kind.statement)
-        for batch in cursor.fetch_record_batch():
-            yield as_columns(batch, kind.schema)
-
-
-def _session(part: Part) -> dict[str, int | str]:
-    return {
-        "application_name": f"signalbox archive {part.kind}",
-        "statement_timeout": STATEMENT_MILLISECONDS,
-        "default_transaction_read_only": "on",
-        "pipeline.low": part.low,
-        "pipeline.high": part.high,
-    }

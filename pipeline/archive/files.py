@@ -7,11 +7,13 @@ complete.
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 import pyarrow.fs
@@ -19,6 +21,8 @@ import pyarrow.parquet as pq
 
 BEGUN = ".begun-"
 """In the name of a file of which only a part may be there."""
+
+SECRET = re.compile("key|secret|token|password|credential|signature|^sig$|^sas", re.IGNORECASE)
 
 
 class NoStore(ValueError):  # noqa: N818 - it names what happened
@@ -35,9 +39,9 @@ class Store:
     @contextmanager
     def writing(self, path: str) -> Iterator[Any]:
         """A stream whose content is at `path` once the block has ended well, in the place of what was there."""
-        whole = self._whole(path)
+        whole = self.whole(path)
         if not self.is_folder:
-            with self.system.open_output_stream(whole) as stream:
+            with self._removed_after_an_error(path), self.system.open_output_stream(whole) as stream:
                 yield stream
             return
         target = Path(whole)
@@ -49,32 +53,53 @@ class Store:
                 stream.flush()
                 os.fsync(stream.fileno())
             begun.replace(target)
+            self._keep_name(target)
         finally:
             begun.unlink(missing_ok=True)
 
+    def _keep_name(self, target: Path) -> None:
+        """A new name, and that of a new folder, outlives a loss of power once the folder that has it is on the disk."""
+        for folder in target.parents:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            if not folder.is_relative_to(self.root):
+                return
+
+    @contextmanager
+    def _removed_after_an_error(self, path: str) -> Iterator[None]:
+        """An object is there when its stream is closed, also by an error; after a kill it is not."""
+        try:
+            yield
+        except BaseException:
+            self.remove(path)
+            raise
+
     def rows_of(self, path: str) -> int:
         """How many rows the file says that it has; an error when it is not there or not whole."""
-        with self.system.open_input_file(self._whole(path)) as stream:
+        with self.system.open_input_file(self.whole(path)) as stream:
             return int(pq.read_metadata(stream).num_rows)
 
     def bytes_of(self, path: str) -> int:
-        return int(self.system.get_file_info(self._whole(path)).size)
+        return int(self.system.get_file_info(self.whole(path)).size)
 
     def read(self, path: str, **options: Any) -> pa.Table:
-        with self.system.open_input_file(self._whole(path)) as stream:
+        with self.system.open_input_file(self.whole(path)) as stream:
             return pq.read_table(stream, **options)
 
     def batches(self, path: str, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The file's rows, so many at a time; of the columns those that it has."""
-        with self.system.open_input_file(self._whole(path)) as stream:
+        with self.system.open_input_file(self.whole(path)) as stream:
             file = pq.ParquetFile(stream)
             there = [name for name in columns if name in file.schema_arrow.names]
             yield from file.iter_batches(batch_size=rows, columns=there)
 
     def remove(self, path: str) -> None:
         """It may be gone already."""
-        if self.system.get_file_info(self._whole(path)).type != pyarrow.fs.FileType.NotFound:
-            self.system.delete_file(self._whole(path))
+        if self.system.get_file_info(self.whole(path)).type != pyarrow.fs.FileType.NotFound:
+            self.system.delete_file(self.whole(path))
 
     def paths(self) -> list[str]:
         """All that is there, whoever put it there."""
@@ -82,18 +107,28 @@ class Store:
         found = self.system.get_file_info(chosen)
         return sorted(info.path[len(self.root) :].lstrip("/") for info in found if info.is_file)
 
-    def _whole(self, path: str) -> str:
+    def whole(self, path: str) -> str:
+        """As the system names it."""
         return f"{self.root}/{path}"
 
 
 def _opened(url: str) -> tuple[Any, str]:
     if "://" not in url:
         url = Path(url).absolute().as_uri()
+    _refuse_secrets(url)
     try:
         system, root = pyarrow.fs.FileSystem.from_uri(url)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         system, root = _by_fsspec(url)
     return system, root.rstrip("/")
+
+
+def _refuse_secrets(url: str) -> None:
+    """An address is in the manifest, on pages and in logs. A container before an @, as abfs:// has it, is no secret."""
+    parts = urlsplit(url)
+    asked = [name for name, _ in parse_qsl(parts.query) if SECRET.search(name)]
+    if parts.password is not None or asked or (parts.username and parts.scheme in ("s3", "s3a", "gs", "gcs")):
+        raise NoStore(f"{parts.scheme}:// with credentials in it: they belong in the environment, not in the address")
 
 
 def _by_fsspec(url: str) -> tuple[Any, str]:

@@ -7,11 +7,12 @@ schema, whatever is in it. A new column may be null: older files answer null for
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
 
 import pyarrow as pa
 
-SQL = Path(__file__).parent / "sql"
+SQL = files(__package__) / "sql"
+"""In a folder, or in the zip file that a cluster was given."""
 
 TIME = pa.timestamp("us", tz="UTC")
 FLUSH_BYTES = 64 * 1024 * 1024

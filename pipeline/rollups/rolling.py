@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from pipeline import reading
+from pipeline import tables
 from pipeline.alone import alone
-from pipeline.kinds import KINDS
+from pipeline.archive.kinds import KINDS
+from pipeline.errors import Cancelled, PipelineError
 from pipeline.marts import rollups
 from pipeline.models import ArchiveFile, Rollup, Run, Sent
+from pipeline.on_spark.cancelling import heed, heeding
 from signalbox.logs import in_brief
 
 if TYPE_CHECKING:
@@ -55,9 +57,13 @@ def roll_up(session: Callable[[], SparkSession], *, actor: str) -> RolledUp:
             return RolledUp(0, 0, 0)
         run = Run.objects.create(kind=Run.Kind.ROLLUP, token="", url=fresh[-1].url, parts=[], started_by=actor)
         try:
-            return _take_in(session(), run, fresh)
+            spark = session()
+            with heeding(Run.Kind.ROLLUP, spark):
+                return _take_in(spark, run, fresh)
         except Exception as error:
-            Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, error=in_brief(error), finished_at=Now())
+            state = Run.State.CANCELLED if isinstance(error, Cancelled) else Run.State.FAILED
+            told = str(error) if isinstance(error, PipelineError) else in_brief(error)
+            Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(state=state, error=told, finished_at=Now())
             raise
 
 
@@ -71,9 +77,12 @@ def _take_in(spark: SparkSession, run: Run, fresh: Sequence[Run]) -> RolledUp:
     days = list(ArchiveFile.objects.filter(run__in=fresh).order_by("day").values_list("day", flat=True).distinct())
     buckets = 0
     for first in range(0, len(days), DAYS_AT_ONCE):
+        heed(Run.Kind.ROLLUP)
         buckets += _replace(days[first : first + DAYS_AT_ONCE], _of_days(spark, days[first : first + DAYS_AT_ONCE]))
     found = {one.pk: _sent_in(spark, one) for one in fresh}
     with transaction.atomic():
+        if Run.objects.select_for_update().get(pk=run.pk).cancel_requested:
+            raise Cancelled  # from here on it is too late to ask
         Sent.objects.filter(run__in=fresh).delete()  # they may have been taken in before, by a run that was killed
         rows = (Sent(run_id=pk, **row) for pk, noted in found.items() for row in noted)
         Sent.objects.bulk_create(rows, batch_size=WRITTEN_AT_ONCE)
@@ -90,15 +99,7 @@ def _of_days(spark: SparkSession, days: Sequence[date]) -> list[dict[str, Any]]:
 
 
 def _table(spark: SparkSession, kind: str, files: Any) -> DataFrame:
-    """Files of several archives, where its address has changed, are one table."""
-    by_url: dict[str, list[str]] = {}
-    for file in files:
-        by_url.setdefault(file.run.url, []).append(file.path)
-    empty = reading.table(spark, ".", kind, [], COLUMNS[kind])
-    tables = [reading.table(spark, url, kind, paths, COLUMNS[kind]) for url, paths in by_url.items()]
-    for table in tables[1:]:
-        tables[0] = tables[0].unionByName(table)
-    return tables[0] if tables else empty
+    return tables.of_files(spark, kind, files, COLUMNS[kind])
 
 
 def rows_of(table: DataFrame) -> list[dict[str, Any]]:

@@ -9,12 +9,12 @@ from datetime import date
 from django.db import transaction
 from django.db.models.functions import Now
 
-from pipeline import horizon
+from pipeline.archive import horizon
+from pipeline.archive.extracting import Written
+from pipeline.archive.files import Store
+from pipeline.archive.parts import Part
 from pipeline.errors import CountsDiffer, Overtaken
-from pipeline.extracting import Written
-from pipeline.files import Store
 from pipeline.models import ArchiveFile, Run
-from pipeline.parts import Part
 
 
 def commit(run: Run, parts: Sequence[Part], written: Sequence[Written], store: Store) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from pipeline.parts import Counts
+from pipeline.archive.parts import Counts
 
 COUNTS = (Path(__file__).parent / "sql" / "counts.sql").read_text()
 COUNT_MILLISECONDS = 600_000

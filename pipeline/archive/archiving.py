@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db.models.functions import Now
 
-from pipeline import horizon, manifest
 from pipeline.alone import alone
+from pipeline.archive import horizon, manifest
+from pipeline.archive.extracting import Job, Written
+from pipeline.archive.files import Store
+from pipeline.archive.parts import Part, Window, cut
 from pipeline.errors import Cancelled, Elsewhere, PipelineError
-from pipeline.extracting import Job, Written
-from pipeline.files import Store
 from pipeline.models import ArchiveFile, Run
-from pipeline.parts import Part, Window, cut
-from queues.connections import dsn
+from queues.connections import session_dsn
 from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
@@ -31,8 +30,8 @@ RUN_ROWS = 4_000_000
 """What a kill throws away is less than this, and the horizon moves on after each."""
 PART_ROWS = 250_000
 
-Execute = Callable[[Job, Sequence[Part]], Sequence[Written]]
-"""Writes parts, at once where there is room: `pipeline.spark`."""
+Execute = Callable[[Job, Sequence[Part]], Iterable[Written]]
+"""Writes parts, at once where there is room, and says so of each file when its part is done (`on_spark.at_once`)."""
 Tell = Callable[[Run], object]
 
 
@@ -122,6 +121,7 @@ def _taken_up(run: Run, url: str) -> Run:
     """A run whose process died: its window stands, and so does its address."""
     if run.url != url:
         raise Elsewhere(f"run {run.pk} was begun to {run.url}: finish it there first, or cancel it")
+    horizon.due()  # history waits again, if it had given up on a first run
     run.attempts, run.started_at, run.parts_done, run.rows = run.attempts + 1, Now(), 0, 0
     run.save()
     run.refresh_from_db()
@@ -131,7 +131,7 @@ def _taken_up(run: Run, url: str) -> Run:
 def _run(run: Run, execute: Execute, tell: Tell) -> Run:
     parts, store, prefix = [Part(**part) for part in run.parts], Store(run.url), _prefix(run)
     try:
-        written = _written(run, Job(dsn(), run.url, prefix), parts, execute, tell)
+        written = _written(run, Job(session_dsn(), run.url, prefix), parts, execute, tell)
         manifest.commit(run, parts, written, store)
     except Exception as error:
         _end(run, error)
@@ -149,19 +149,34 @@ def _prefix(run: Run) -> str:
 
 
 def _written(run: Run, job: Job, parts: Sequence[Part], execute: Execute, tell: Tell) -> list[Written]:
-    """In rounds of as many parts as may read at a time: between them it says how far it is, and may be stopped."""
+    """After each part that is done the row says how far it is, and the run may be stopped."""
     written: list[Written] = []
-    room = settings.PIPELINE_CONNECTIONS
-    for first in range(0, len(parts), room):
-        _heed(run)
-        tell(run)
-        written += execute(job, parts[first : first + room])
-        run.parts_done, run.rows = min(first + room, len(parts)), sum(file.rows for file in written)
-        run.bytes = sum(file.bytes for file in written)
-        run.seen_at = Now()
-        run.save(update_fields=["parts_done", "rows", "bytes", "seen_at"])
+    done: set[int] = set()
+    _heed(run)
+    tell(run)
+    with closing(_iterator(execute(job, parts))) as files:
+        for file in files:
+            written.append(file)
+            if file.part not in done:
+                done.add(file.part)
+                _note(run, len(done), written)
+                tell(run)
+                _heed(run)
+    _note(run, len(done), written)
     _heed(run)
     return written
+
+
+def _iterator(files: Iterable[Written]) -> Generator[Written]:
+    """One that can be closed: what was not begun is not begun then."""
+    yield from files
+
+
+def _note(run: Run, parts_done: int, written: Sequence[Written]) -> None:
+    run.parts_done, run.rows = parts_done, sum(file.rows for file in written)
+    run.bytes, run.seen_at = sum(file.bytes for file in written), Now()
+    run.save(update_fields=["parts_done", "rows", "bytes", "seen_at"])
+    horizon.due()  # history goes on waiting for a first run
 
 
 def _heed(run: Run) -> None:

@@ -1,4 +1,5 @@
--- One row for each settled message of a window, with the body that was delivered: the log's, or the one kept beside it.
+-- The settled messages of a window whose ids lie outside the stretch, each body looked up by its key: what was sent long before the others, and
+-- everything where messages do not end roughly in the order in which they were sent.
 select
   s.txid,
   s.queue_id,
@@ -36,3 +37,4 @@ left join lateral (
   limit 1
 ) b on true
 where s.txid >= (select current_setting('pipeline.low')::bigint) and s.txid < (select current_setting('pipeline.high')::bigint)
+  and u.message_id not between (select current_setting('pipeline.first')::bigint) and (select current_setting('pipeline.last')::bigint)

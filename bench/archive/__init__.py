@@ -1,0 +1,1 @@
+"""The data pipeline beside plain tools that do the same once."""

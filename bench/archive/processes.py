@@ -1,0 +1,76 @@
+"""Commands whose memory is watched: of the process and all that it starts, shared pages counted once."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import psutil
+
+LOOK_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Ended:
+    printed: str
+    seconds: float
+    """From its start to its end."""
+    cpu_seconds: float
+    peak_mb: float
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> Ended:
+    """Wait for it; an error when it fails."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    tree, over = _Tree(process.pid), threading.Event()
+    watcher = threading.Thread(target=tree.watch, args=(over,))
+    watcher.start()
+    try:
+        out, error = process.communicate()
+        seconds = time.monotonic() - began
+    finally:
+        over.set()
+        watcher.join()
+    if process.returncode:
+        raise RuntimeError(error)
+    return Ended(out, seconds, sum(tree.cpu_seconds.values()), tree.peak_bytes / 2**20)
+
+
+class _Tree:
+    """A process and all that it starts, looked at again and again: a Java, say, is never waited for by anybody."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.peak_bytes = 0
+        self.cpu_seconds: dict[int, float] = {}
+
+    def watch(self, over: threading.Event) -> None:
+        while not over.is_set():
+            self.peak_bytes = max(self.peak_bytes, sum(map(self._look_at, self._all())))
+            over.wait(LOOK_SECONDS)
+
+    def _all(self) -> list[psutil.Process]:
+        try:
+            return [root := psutil.Process(self.pid), *root.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def _look_at(self, process: psutil.Process) -> int:
+        """Its memory; and its time so far, which stands when it has ended."""
+        try:
+            with process.oneshot():
+                self.cpu_seconds[process.pid] = sum(process.cpu_times()[:2])
+                return int(process.memory_full_info().pss)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return 0

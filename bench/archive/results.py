@@ -1,0 +1,98 @@
+"""What the pipeline's bench found, as lines for people and measurements for programs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from bench.tables import ratio, table_line
+
+TITLE = "The pipeline: settled messages with their bodies to Parquet, and rollups of them"
+HEADINGS = ("", "", "rows", "seconds", "rows/s", "x", "after start", "x", "CPU s", "peak MB")
+WIDTHS = (10, 26, 12, 9, 11, 6, 12, 6, 9, 9)
+REFERENCE = {"archive": "ADBC + pyarrow", "rollup": "DuckDB"}
+SIGNALBOX = "Signalbox"
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One command, from its start to its end, with all the processes that it started."""
+
+    work: str
+    way: str
+    rows: int
+    seconds: float
+    cpu_seconds: float
+    """Of the command and its processes, and of the server."""
+    peak_mb: float
+
+
+@dataclass(frozen=True)
+class Live:
+    """The queue's own work, beside archive runs or alone."""
+
+    beside: bool
+    messages_per_second: float
+    archived_rows: int
+
+
+@dataclass(frozen=True)
+class PipelineResults:
+    moved: list[Moved]
+    live: list[Live]
+
+
+def pipeline_lines(results: PipelineResults) -> Iterator[str]:
+    """Medians; x is the ratio to the plain way. The second pair leaves out the start of a Spark session."""
+    yield TITLE
+    yield table_line(HEADINGS, WIDTHS, names=2)
+    start = _median(results, "start", None, 0)
+    for work, rows in dict.fromkeys((one.work, one.rows) for one in results.moved if one.work != "start"):
+        ways = dict.fromkeys(one.way for one in results.moved if (one.work, one.rows) == (work, rows))
+        plain = _median(results, work, REFERENCE[work], rows)
+        for way in ways:
+            yield table_line(_cells(results, work, way, rows, start, plain), WIDTHS, names=2)
+        if REFERENCE["rollup"] not in ways and work == "rollup":
+            yield "           DuckDB is not installed here"
+    cpu = statistics.median(one.cpu_seconds for one in _of(results, "start", 0))
+    yield f"a Spark session starts and ends in {start:.1f} s, with {cpu:.1f} s of CPU"
+    yield from _live_lines(results.live)
+
+
+def _cells(results: PipelineResults, work: str, way: str, rows: int, start: float, plain: float) -> tuple[str, ...]:
+    seconds = _median(results, work, way, rows)
+    after = max(0.01, seconds - start * (way == SIGNALBOX))
+    same = [one for one in _of(results, work, rows) if one.way == way]
+    return (
+        work,
+        way,
+        f"{rows:,}",
+        f"{seconds:.1f}",
+        f"{rows / seconds:,.0f}",
+        ratio(plain, seconds),
+        f"{rows / after:,.0f}",
+        ratio(plain, after),
+        f"{statistics.median(one.cpu_seconds for one in same):,.1f}",
+        f"{statistics.median(one.peak_mb for one in same):,.0f}",
+    )
+
+
+def _median(results: PipelineResults, work: str, way: str | None, rows: int) -> float:
+    found = [one.seconds for one in _of(results, work, rows) if way in (None, one.way)]
+    return statistics.median(found) if found else 0.0
+
+
+def _of(results: PipelineResults, work: str, rows: int) -> list[Moved]:
+    return [one for one in results.moved if (one.work, one.rows) == (work, rows)]
+
+
+def _live_lines(live: list[Live]) -> Iterator[str]:
+    speeds = {beside: [one.messages_per_second for one in live if one.beside is beside] for beside in (False, True)}
+    alone, beside = (statistics.median(found) if found else 0.0 for found in speeds.values())
+    yield f"the live queue: {alone:,.0f} messages/s alone, {beside:,.0f} beside archive runs ({ratio(beside, alone)})"
+
+
+def pipeline_measurements(results: PipelineResults) -> dict[str, object]:
+    """Every round."""
+    return {"moved": [asdict(one) for one in results.moved], "live": [asdict(one) for one in results.live]}

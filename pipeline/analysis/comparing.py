@@ -1,0 +1,108 @@
+"""What messages that died of a cause say more often than those that succeeded in the same queue. Pure.
+
+A thing is called out only if the numbers prove it: its share among the failures is at least 1.5 times that among the
+successes, and had cause and thing nothing to do with one another, so many of them together would be rarer than `ALPHA`
+for everything that was compared in the run taken together (Bonferroni, over queues with causes and over candidates).
+Rarity is bounded, not estimated: Chvátal's bound on the tail that Fisher's exact test sums up, exp(-n KL).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pipeline.analysis.features import ALL, HAS, UNREAD, Feature
+
+MISSING = "missing"
+ALPHA = 0.01
+"""How likely a whole run calls out anything at all where there is nothing."""
+LEAST_SUPPORT = 5
+LEAST_SHARE = 0.1
+LEAST_LIFT = 1.5
+MOST_FOUND = 20
+"""Of each queue and cause, the strongest."""
+
+WHOLE, NOT_READ = ("[]", ALL, ""), ("[]", UNREAD, "")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A feature that stands out. `surprise` is -ln of the bound on its chance."""
+
+    feature: Feature
+    failures_with: int
+    successes_with: int
+    surprise: float
+
+
+@dataclass
+class Compared:
+    """The messages of one cause beside the successes of its queue, and what stands out among them."""
+
+    cause: str
+    failures: int
+    failures_unread: int
+    successes: int
+    successes_unread: int
+    standing: list[Standing] = field(default_factory=list)
+
+
+Counted = Mapping[Feature, int]
+"""How many messages say each thing; `WHOLE` is said by all that were looked at."""
+
+
+def compare(causes: Mapping[str, Counted], successes: Counted, tests: int) -> Iterator[Compared]:
+    """Each cause of a queue against its successes. `tests` is how many things of this queue are compared: whoever
+    calls chooses them without looking at who died, else chance would have more chances than are counted."""
+    all_s = successes.get(WHOLE, 0)
+    for cause, said in causes.items():
+        all_f = said.get(WHOLE, 0)
+        found = Compared(cause, all_f, said.get(NOT_READ, 0), all_s, successes.get(NOT_READ, 0))
+        if all_f >= LEAST_SUPPORT and all_s >= LEAST_SUPPORT:
+            standing = _standing(_pairs(said, successes), all_f, all_s)
+            sure = (one for one in standing if is_certain(one.surprise, tests, 1))
+            found.standing = sorted(sure, key=lambda one: (-one.surprise, one.feature))[:MOST_FOUND]
+        yield found
+
+
+def is_certain(found: float, tests: int, groups: int) -> bool:
+    """Whether a surprise is rare enough when so many queues with causes were compared in the run."""
+    return found > math.log(max(1, tests) * max(1, groups) / ALPHA)
+
+
+def surprise(f_with: int, f_all: int, s_with: int, s_all: int) -> float:
+    """-ln of a bound on the chance of so many, or more, of those that say it among the failures; 0 if it is no excess.
+
+    Drawing the failures from all messages, or those that say it, is the same chance: the better bound counts.
+    """
+    saying, everyone = f_with + s_with, f_all + s_all
+    if f_with * everyone <= saying * f_all:
+        return 0.0
+    return max(
+        f_all * _divergence(f_with / f_all, saying / everyone), saying * _divergence(f_with / saying, f_all / everyone)
+    )
+
+
+def _pairs(said: Counted, successes: Counted) -> Iterator[tuple[Feature, int, int]]:
+    """Each thing with how many failures and successes say it; of what is usually there also how many lack it."""
+    for feature, count in said.items():
+        if feature not in (WHOLE, NOT_READ):
+            yield feature, count, successes.get(feature, 0)
+    for (path, kind, value), count in successes.items():
+        if kind == HAS:
+            lacking = said.get(WHOLE, 0) - said.get((path, kind, value), 0)
+            yield (path, MISSING, ""), lacking, successes[WHOLE] - count
+
+
+def _standing(pairs: Iterable[tuple[Feature, int, int]], all_f: int, all_s: int) -> Iterator[Standing]:
+    for feature, with_f, with_s in pairs:
+        enough = with_f >= LEAST_SUPPORT and with_f >= LEAST_SHARE * all_f
+        if enough and with_f * all_s >= LEAST_LIFT * with_s * all_f:
+            yield Standing(feature, with_f, with_s, surprise(with_f, all_f, with_s, all_s))
+
+
+def _divergence(share: float, expected: float) -> float:
+    """Kullback and Leibler's, of two coins, of which the first falls more often."""
+    rest = (1 - share) * math.log((1 - share) / (1 - expected)) if share < 1 else 0.0
+    return share * math.log(share / expected) + rest

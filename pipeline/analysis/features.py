@@ -1,0 +1,154 @@
+"""What a message says: each path of its payload and attributes, and the values there, so that messages can be compared.
+
+Pure, and runs in Spark's workers. Everything is bounded: depth, elements of a list, how long a key or a value may be.
+What a masking rule hides is not looked at, neither what it is nor whether it is there; the walk is `dlq.masking`'s.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+READ_CHARACTERS = 65_536
+"""A longer payload is not looked at, and counted as such."""
+MOST_FEATURES = 1_000
+"""Of one message; one that says more is not looked at either: half of it would look as if the rest were missing."""
+DEEPEST = 8
+MOST_ELEMENTS = 20
+KEY_CHARACTERS, VALUE_CHARACTERS = 100, 80
+
+HAS, TYPE, VALUE, RANGE = "has", "type", "value", "range"
+ALL, UNREAD = "all", "unread"
+"""Said by every message that was looked at, and by every one that was not: so totals are counted with the rest."""
+
+Steps = tuple[str, ...]
+Hidden = tuple[frozenset[Steps], frozenset[Steps]]
+"""Masking rules of a payload, and of attributes."""
+Feature = tuple[str, str, str]
+"""A path as JSON (part first, null for any element of a list), what is said of it, and the value as JSON or words."""
+
+NOTHING_HIDDEN: Hidden = (frozenset(), frozenset())
+FEATURES = pa.list_(pa.struct([("path", pa.string()), ("kind", pa.string()), ("value", pa.string())]))
+
+
+def of_message(payload: str | None, attributes: str | None, hidden: Hidden = NOTHING_HIDDEN) -> list[Feature]:
+    """What there is to say of a message, each thing once; only that it is unread where it is too large."""
+    found: dict[Feature, None] = {("[]", ALL, ""): None}
+    try:
+        for part, text, rules in (("payload", payload, hidden[0]), ("attributes", attributes, hidden[1])):
+            if (text is None and part == "payload") or len(text or "") > READ_CHARACTERS:
+                return [("[]", UNREAD, "")]
+            # Attributes may quote what is masked of the payload: they are not looked at where anything is.
+            if text is not None and not (part == "attributes" and hidden[0]):
+                found |= dict.fromkeys(_walked((part,), json.loads(text), rules))
+            if len(found) > MOST_FEATURES:
+                return [("[]", UNREAD, "")]
+    except (ValueError, RecursionError):
+        return [("[]", UNREAD, "")]
+    return list(found)
+
+
+def column(payloads: Iterable[str | None], attributes: Iterable[str | None], hidden: Iterable[Hidden]) -> pa.ListArray:
+    """The same for a batch of messages, in Arrow's columns."""
+    ends, paths, kinds, values = [0], [], [], []
+    for payload, extra, rules in zip(payloads, attributes, hidden, strict=True):
+        for path, kind, value in of_message(payload, extra, rules):
+            paths.append(path)
+            kinds.append(kind)
+            values.append(value)
+        ends.append(len(paths))
+    fields = [pa.array(one, pa.string()) for one in (paths, kinds, values)]
+    return pa.ListArray.from_arrays(
+        pa.array(ends, pa.int32()), pa.StructArray.from_arrays(fields, ["path", "kind", "value"]), type=FEATURES
+    )
+
+
+def _walked(path: tuple[str | None, ...], node: Any, rules: frozenset[Steps]) -> Iterator[Feature]:
+    if _ends(rules) or len(path) > DEEPEST + 1:
+        return
+    name = json.dumps(path, ensure_ascii=False, separators=(",", ":"))
+    kind = _type_of(node)
+    if len(path) > 1:
+        yield name, HAS, ""
+    yield name, TYPE, kind
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if len(key) <= KEY_CHARACTERS:
+                yield from _walked((*path, key), value, _after(rules, key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node[:MOST_ELEMENTS]):
+            yield from _walked((*path, None), value, rules | _after(rules, str(index)))
+    else:
+        yield from _of_scalar(name, node)
+
+
+def _of_scalar(name: str, value: Any) -> Iterator[Feature]:
+    if value is None:
+        return  # its type says it
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= VALUE_CHARACTERS:
+        yield name, VALUE, text
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        yield name, RANGE, _decade(value)
+
+
+def _decade(value: float) -> str:
+    """A number by its power of ten, so that amounts of which no two are equal have something in common."""
+    size = abs(value)
+    if size < 1:
+        return "0" if size == 0 else "between -1 and 0" if value < 0 else "between 0 and 1"
+    digits = len(str(int(size)))
+    if digits > 18:
+        return "beyond a quintillion" if value > 0 else "below minus a quintillion"
+    low, high = 10 ** (digits - 1), 10**digits
+    return f"{low:,} up to {high:,}" if value > 0 else f"-{low:,} down to -{high:,}"
+
+
+def _type_of(node: Any) -> str:
+    if isinstance(node, dict | list | str):
+        empty = "" if node else "empty "
+        return empty + {dict: "object", list: "list", str: "text"}[type(node)]
+    if node is None:
+        return "null"
+    return "true or false" if isinstance(node, bool) else "number"
+
+
+def _ends(rules: frozenset[Steps]) -> bool:
+    return any(not rule or rule == ("**",) for rule in rules)
+
+
+def _after(rules: frozenset[Steps], key: str) -> frozenset[Steps]:
+    return frozenset(rest for rule in rules for rest in _behind(rule, key))
+
+
+def _behind(rule: Steps, key: str) -> Iterator[Steps]:
+    if rule[:1] == ("**",):
+        yield rule
+        yield from _behind(rule[1:], key)
+    elif rule and (rule[0] == "*" or rule[0].casefold() == key.casefold()):
+        yield rule[1:]
+
+
+def hidden_of(rules: Mapping[int, Hidden], queue_ids: Iterable[int]) -> list[Hidden]:
+    return [rules.get(queue_id, NOTHING_HIDDEN) for queue_id in queue_ids]
+
+
+def is_hidden(path: Iterable[str | None], hidden: Hidden) -> bool:
+    """Whether a rule hides what is at this path, in any of the elements of its lists."""
+    part, *steps = path
+    rules = hidden[0] if part == "payload" else hidden[1]
+    if part == "attributes" and hidden[0]:
+        return True
+    for step in steps:
+        if _ends(rules):
+            return True
+        if step is not None:
+            rules = _after(rules, step)
+        else:
+            indexes = {rule[0] for rule in rules if rule and rule[0].isdigit()} | {"0"}
+            rules |= frozenset(rest for index in indexes for rest in _after(rules, index))
+    return _ends(rules)

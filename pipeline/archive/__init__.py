@@ -1,0 +1,1 @@
+"""The archive: what ended leaves the database for Parquet files, each row once, whatever is killed."""

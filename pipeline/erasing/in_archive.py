@@ -1,0 +1,207 @@
+"""From file to file of the manifest: looked into, written anew where it has to be, and exchanged in one transaction.
+
+Whatever is killed: a file that was begun or is not in the manifest any more is noted in `Discarded` before, and removed
+by the next attempt; the manifest names a file that is there and whole at any moment; the row says which file is next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+import pyarrow as pa
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from dlq.erasing import elsewhere
+from dlq.erasing.target import SHORTEST_QUOTED, Target, Unreadable
+from pipeline.alone import alone
+from pipeline.analysis.analysis_models import Finding, Template
+from pipeline.archive.files import Store
+from pipeline.erasing.erasing_models import ArchiveErasure, Discarded, ErasedMessage
+from pipeline.erasing.rewriting import Found, Sought, look, rewrite
+from pipeline.errors import Cancelled, CountsDiffer, Overtaken, PipelineError
+from pipeline.models import ArchiveFile, Run
+from signalbox.logs import in_brief
+
+ROUNDS: dict[int, Sequence[str]] = {1: ("settled", "dead_letters"), 2: ("failures",)}
+READERS = (Run.Kind.ROLLUP, Run.Kind.REPLAY, Run.Kind.ANALYSE)
+UNHEARD_OF = timedelta(minutes=10)
+"""A run that said nothing for so long reads no file any more."""
+_OURS = re.compile(r"-erased-\d+(?=\.parquet$)")
+
+Tell = Callable[[ArchiveErasure], object]
+
+
+def erase(erasure_id: int, tell: Tell = lambda row: None) -> ArchiveErasure | None:
+    """Go on with an erasure's part of the archive up to its end, or to what has to be waited for.
+
+    None when there is nothing to do: it is over, or not that far yet. Raises `Busy` when another process is at it.
+    """
+    with alone("signalbox.erase"):
+        asked = elsewhere.asked(erasure_id)
+        if asked is None:
+            return None
+        row = begin(erasure_id)
+        try:
+            _go_on(row, asked, tell)
+        except Exception as error:
+            told = str(error) if isinstance(error, PipelineError) else in_brief(error)
+            ArchiveErasure.objects.filter(pk=row.pk).update(note=f"It is tried again, after: {told}")
+            raise
+        tell(row)
+    return row
+
+
+def _go_on(row: ArchiveErasure, asked: elsewhere.Asked, tell: Tell) -> None:
+    if _waits(row, _archiving(row)):
+        return
+    for number, kinds in ROUNDS.items():
+        if row.round == number:
+            _round(row, asked, kinds, tell)
+            row.round, row.after_file_id = number + 1, 0
+            row.save()
+    if not _waits(row, remove_discarded(row.erasure_id)):
+        row.findings_erased += erase_findings(row.erasure_id, asked.target)
+        row.finished_at = timezone.now()
+        row.save()
+
+
+def begin(erasure_id: int) -> ArchiveErasure:
+    """Its row; the bound is fixed with it."""
+    newest = ArchiveFile.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    row, _ = ArchiveErasure.objects.get_or_create(erasure_id=erasure_id, defaults={"through_file_id": newest})
+    row.refresh_from_db()
+    return row
+
+
+def remove_discarded(erasure_id: int) -> str:
+    """Remove what is no part of the archive, unless somebody may read it: then who, as a sentence."""
+    for one in Discarded.objects.filter(erasure_id=erasure_id, removed_at=None).order_by("pk"):
+        reader = (
+            Run.objects.filter(
+                kind__in=READERS,
+                state=Run.State.RUNNING,
+                opened_at__lte=one.discarded_at,
+                seen_at__gte=timezone.now() - UNHEARD_OF,
+            )
+            .order_by("pk")
+            .first()
+        )
+        if reader is not None:
+            return f"Waits for {reader}, which may read files that were exchanged."
+        Store(one.url).remove(one.path)
+        Discarded.objects.filter(pk=one.pk).update(removed_at=Now())
+    return ""
+
+
+def erase_findings(erasure_id: int, target: Target) -> int:
+    """What the failure analysis found in payloads and errors, where it quotes the value; how many went."""
+    if len(target.text) < SHORTEST_QUOTED:
+        return 0
+    found = [one.pk for one in Finding.objects.iterator() if target.quoted_in(one.value)]
+    quoting = [one.pk for one in Template.objects.iterator() if one.error and target.quoted_in(one.error)]
+    for pk in found:
+        Finding.objects.filter(pk=pk).delete()
+    Template.objects.filter(pk__in=quoting).update(error=f'{{"erased": "{erasure_id}"}}')
+    return len(found) + len(quoting)
+
+
+def _archiving(row: ArchiveErasure) -> str:
+    """A run of the archive that began before the database was done may be about to bring it back."""
+    under_way = Run.objects.filter(kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING, opened_at__lte=row.begun_at).first()
+    if under_way is not None:
+        return f"Waits for {under_way}, which began before: it ends, or the next takes it up, or it is cancelled."
+    newest = ArchiveFile.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    if row.files_looked == 0 and newest > row.through_file_id:
+        ArchiveErasure.objects.filter(pk=row.pk).update(through_file_id=newest)
+        row.through_file_id = newest
+    return ""
+
+
+def _waits(row: ArchiveErasure, words: str) -> bool:
+    row.note = words
+    row.save(update_fields=["note"])
+    return bool(words)
+
+
+def _round(row: ArchiveErasure, asked: elsewhere.Asked, kinds: Sequence[str], tell: Tell) -> None:
+    sought = _sought(row.erasure_id, asked)
+    while (file := _next(row, kinds)) is not None:
+        if elsewhere.asked(row.erasure_id) is None:
+            raise Cancelled("The erasure was stopped.")
+        _file(row, file, sought)
+        tell(row)
+
+
+def _next(row: ArchiveErasure, kinds: Sequence[str]) -> ArchiveFile | None:
+    files = ArchiveFile.objects.filter(kind__in=kinds, pk__gt=row.after_file_id, pk__lte=row.through_file_id)
+    return files.select_related("run").order_by("pk").first()
+
+
+def _sought(erasure_id: int, asked: elsewhere.Asked) -> Sought:
+    """Ids of the database and of the round before; a million of them are eight megabytes."""
+
+    def holds(document: str) -> bool | None:
+        try:
+            return asked.target.holds(document)
+        except Unreadable:
+            return None
+
+    here = ErasedMessage.objects.filter(erasure_id=erasure_id).values_list("message_id", flat=True).iterator()
+    queue_ids = asked.queue_ids
+    return Sought(
+        part=asked.target.part,
+        needles=asked.target.needles,
+        holds=holds,
+        message_ids=pa.array([*asked.message_ids(), *here], pa.int64()),
+        body_hashes=pa.array(asked.body_hashes(), pa.binary()),
+        queue_ids=None if queue_ids is None else pa.array(queue_ids, pa.int32()),
+        since=asked.since,
+        until=asked.until,
+    )
+
+
+def _file(row: ArchiveErasure, file: ArchiveFile, sought: Sought) -> None:
+    store = Store(file.run.url)
+    found = look(store, file.path, sought)
+    row.files_looked += 1
+    row.rows_looked += found.looked
+    row.unreadable += found.unreadable
+    row.after_file_id = file.pk
+    if not found.count:
+        row.save()
+        return
+    new = new_path(file.path, row.erasure_id)
+    begun = Discarded.objects.create(erasure_id=row.erasure_id, url=file.run.url, path=new)
+    written = rewrite(store, file.kind, file.path, new, found, f'{{"erased": "{row.erasure_id}"}}')
+    if not written == store.rows_of(new) == file.rows:
+        raise CountsDiffer(f"{new} has {store.rows_of(new):,} rows, and {file.path} has {file.rows:,}")
+    _exchange(row, file, new, store.bytes_of(new), begun, found)
+
+
+def new_path(path: str, erasure_id: int) -> str:
+    """Always the same, so that an attempt after a kill writes over what the one before began."""
+    plain = _OURS.sub("", path)
+    return f"{plain.removesuffix('.parquet')}-erased-{erasure_id}.parquet"
+
+
+def _exchange(row: ArchiveErasure, file: ArchiveFile, new: str, size: int, begun: Discarded, found: Found) -> None:
+    """The commit point."""
+    with transaction.atomic():
+        held = ArchiveFile.objects.filter(pk=file.pk, path=file.path)
+        if not held.update(path=new, bytes=size):
+            raise Overtaken
+        Run.objects.filter(pk=file.run_id).update(bytes=F("bytes") + size - file.bytes)
+        Discarded.objects.filter(erasure_id=row.erasure_id, url=file.run.url, path=new).delete()
+        Discarded.objects.create(erasure_id=row.erasure_id, url=file.run.url, path=file.path)
+        ErasedMessage.objects.bulk_create(
+            (ErasedMessage(erasure_id=row.erasure_id, message_id=one) for one in sorted(found.message_ids)),
+            ignore_conflicts=True,
+        )
+        row.files_rewritten += 1
+        row.rows_erased += found.count
+        row.save()

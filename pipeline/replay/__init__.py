@@ -1,0 +1,1 @@
+"""Replay: what a filter chooses from the archive is staged, and sent again by a plan."""

@@ -1,0 +1,98 @@
+"""What `manage.py pipeline replay` is told and what it answers."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from dlq.filters import FilterError
+from dlq.filters.readings import MisreadError, moment
+from dlq.plan_options import Options
+from pipeline.models import Run
+from pipeline.replay.choosing import KINDS
+from pipeline.replay.replaying import Wanted
+from queues.errors import InvalidArgument
+
+
+def add(parser: ArgumentParser) -> None:
+    """The arguments of the verb."""
+    parser.add_argument("filter", metavar="FILTER", help="which messages; an empty one chooses all (docs/filters.md)")
+    parser.add_argument("--target", required=True, metavar="QUEUE", help="the queue that they are to be sent to")
+    parser.add_argument(
+        "--kind", action="append", choices=[*KINDS], help="settled messages, dead letters; may be given twice (settled)"
+    )
+    parser.add_argument(
+        "--since", metavar="TIME", help="of what ended from then on, in UTC: 2026-01-31 or 2026-01-31T10:30"
+    )
+    parser.add_argument("--until", metavar="TIME", help="and before then")
+    parser.add_argument("--rate", type=int, metavar="N", help="messages a second (no limit)")
+    parser.add_argument("--canary", type=int, default=0, metavar="N", help="so many go first (none)")
+    parser.add_argument("--reason", default="", help="kept in the audit")
+
+
+def wanted(options: dict[str, Any]) -> Wanted:
+    """Raises `InvalidArgument` with the field."""
+    since, until = (_moment(options[name], name) for name in ("since", "until"))
+    chosen = Options(target_queue=options["target"], rate_per_second=options["rate"], canary_messages=options["canary"])
+    kinds = list(dict.fromkeys(options["kind"] or ["settled"]))
+    return Wanted(options["filter"], chosen, kinds, since, until, options["reason"])
+
+
+def of(wanted: Wanted) -> list[str]:
+    """The arguments that say this, the filter last."""
+    chosen = wanted.options
+    given = {
+        "target": chosen.target_queue,
+        "since": wanted.since and f"{wanted.since:%Y-%m-%dT%H:%M:%S.%fZ}",
+        "until": wanted.until and f"{wanted.until:%Y-%m-%dT%H:%M:%S.%fZ}",
+        "rate": chosen.rate_per_second,
+        "canary": chosen.canary_messages,
+        "reason": wanted.reason,
+    }
+    named = [f"--{name}={value}" for name, value in given.items() if value]
+    return [*named, *(f"--kind={kind}" for kind in wanted.kinds), "--", wanted.filter_text]
+
+
+def told(plan: Any, run: Run) -> tuple[dict[str, Any], Sequence[str]]:
+    """(for programs, for people)."""
+    bodiless = run.outcome.get("bodiless", 0)
+    document = {
+        "plan": plan.pk,
+        "run": run.pk,
+        "rows": plan.count,
+        "bytes": plan.radius["bytes"],
+        "without_body": bodiless,
+        "large_bodies_gone": plan.radius["large_bodies_gone"],
+        "filter": plan.filter_text,
+        "target": plan.choices.target_queue,
+        "sources": plan.radius["sources"],
+    }
+    size = f"{plan.radius['bytes']:,} bytes staged"
+    lines = [
+        f"plan {plan.pk}: {plan.count:,} messages to {plan.choices.target_queue}, {size}",
+        *(f"  {number:,} from {name}" for name, number in plan.radius["sources"]),
+    ]
+    if bodiless:
+        lines.append(f"  {bodiless:,} more are left out: the archive has no body of theirs")
+    if plan.radius["large_bodies_gone"]:
+        lines.append(f"  {plan.radius['large_bodies_gone']:,} cannot go: their large body is in the store no more")
+    if plan.count:
+        lines.append(f"nothing is sent yet: manage.py redrive run {plan.pk}")
+    return document, lines
+
+
+def underlined(text: str, error: FilterError) -> str:
+    """The filter with its mistake marked."""
+    marks = " " * error.position + "^" * max(1, error.length)
+    return f"filter: {error}\n  {text}\n  {marks}"
+
+
+def _moment(text: str | None, field: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return moment(text).start
+    except MisreadError as error:
+        raise InvalidArgument(f"{field} must be {error}", field) from None

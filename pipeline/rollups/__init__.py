@@ -1,0 +1,1 @@
+"""Weeks and months: hours and days made of the archive, for charts."""
