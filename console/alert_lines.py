@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,6 +18,7 @@ from metrics.alerts import episodes, silences
 from metrics.alerts.episodes import Episode
 from metrics.alerts.models import Alert, Silence
 from queues.models import Queue
+from queues.reach import Reach
 
 ABOUT_DEAD_LETTERS = ("SignalboxDeadLetters", "SignalboxDeadLetterInflow")
 SOURCES = {Alert.Source.PROMETHEUS.value: "Prometheus", Alert.Source.CONSOLE.value: "the console"}
@@ -61,6 +63,12 @@ def lines(found: Iterable[Episode]) -> list[Line]:
     known = dict(Queue.objects.filter(name__in=names).values_list("name", "is_dead_letter_queue")) if names else {}
     active = silences.active() if any(episode.is_firing for episode in found) else []
     return sorted((_line(episode, known, active) for episode in found), key=lambda line: line.silence is not None)
+
+
+def alerts_within(reach: Reach) -> QuerySet[Alert]:
+    """Alerts about queues within reach; those that name no queue are about all of them."""
+    found = Alert.objects.filter(reach.among("queue_name", "tenant_name"))
+    return found if reach.is_everything else found.exclude(queue_name="")
 
 
 def of_queues(*names: str) -> Sequence[Line]:

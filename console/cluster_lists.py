@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from console import keyset, masked
 from console.keyset import Pager
+from console.roles import reach
 from console.wording import plural
 from dlq.browse import Page
 from dlq.clusters import STATES, Cluster, Narrowing, Sort, State, list_clusters
@@ -70,7 +71,7 @@ def read_few(request: HttpRequest, chosen: Filter) -> ClusterList:
 
 def read_of_holder(request: HttpRequest, name: str) -> ClusterList:
     """The worst of what died in the queues that send their dead to this one."""
-    narrowing = Narrowing.of_holder(name)
+    narrowing = Narrowing.of_holder(name, reach(request.user, "see_metadata"))
     page = list_clusters(narrowing, size=FEW_CLUSTERS)
     return _shown(request, Filter().with_term("queue", name), narrowing, Sort.WORST, page)
 

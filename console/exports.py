@@ -12,8 +12,10 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 
+from console import reached_audit
 from dlq.exporting import Bound, Document, Export, Format, Row, Source
 from queues.models import AuditEvent
+from queues.reach import Reach
 
 AUDIT_COLUMNS = ("audit_event_id", "at", "actor", "action", "queue", "reason", "details")
 BATCH_ROWS = 500
@@ -58,15 +60,15 @@ def answer(request: HttpRequest, source: Source, form: Format, name: str) -> Str
     )
 
 
-def audit_events(events: QuerySet[AuditEvent], filter_text: str) -> Source:
+def audit_events(events: QuerySet[AuditEvent], filter_text: str, reach: Reach) -> Source:
     """The audit, the newest first: only ever added to, and so a walk down its ids misses nothing."""
-    return Source("audit", filter_text, AUDIT_COLUMNS, _event_batches(events))
+    return Source("audit", filter_text, AUDIT_COLUMNS, _event_batches(events, reach))
 
 
-def _event_batches(events: QuerySet[AuditEvent]) -> Iterator[Sequence[Row]]:
+def _event_batches(events: QuerySet[AuditEvent], reach: Reach) -> Iterator[Sequence[Row]]:
     below: dict[str, Any] = {}
     while batch := list(events.filter(**below).order_by("-audit_event_id")[:BATCH_ROWS]):
-        yield [_event(event) for event in batch]
+        yield [_event(event) for event in reached_audit.told(batch, reach)]
         below = {"audit_event_id__lt": batch[-1].audit_event_id}
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from console import conditions, roles
+from console.conditions import Conditions
+from console.roles import User
 from console.verdicts import Health, Verdict, judge
 from queues.counters import QueueNumbers, read_numbers
+from queues.reach import Place, Reach
 
 FRESH_SECONDS = 1.0
 
@@ -32,6 +36,20 @@ class Fleet:
 
     standings: Sequence[Standing]
     dead_letter_queues: Sequence[QueueNumbers]
+    conditions: Conditions = field(default_factory=Conditions)
+
+    def within(self, reach: Reach) -> Fleet:
+        """What of it is reached: its totals are of that alone."""
+        if reach.is_everything:
+            return self
+        standings = [one for one in self.standings if reach.holds(one.numbers.name, one.numbers.tenant)]
+        sources = _sources(self.standings)
+        kept = [
+            one
+            for one in self.dead_letter_queues
+            if Place(one.name, one.tenant, tuple(sources.get((one.tenant, one.name), ()))).is_within(reach)
+        ]
+        return Fleet(standings, kept, self.conditions)
 
     @cached_property
     def breaching(self) -> int:
@@ -80,13 +98,18 @@ _latest: tuple[float, Fleet] | None = None
 
 
 def snapshot() -> Fleet:
-    """The fleet as of at most FRESH_SECONDS ago. Two queries when it is older, none otherwise."""
+    """The fleet as of at most FRESH_SECONDS ago. Three queries when it is older, none otherwise."""
     global _latest
     with _lock:
         now = time.monotonic()
         if _latest is None or now - _latest[0] > FRESH_SECONDS:
             _latest = (now, _read())
         return _latest[1]
+
+
+def seen_by(user: User) -> Fleet:
+    """The fleet as this person may see it; several grants are walked through once for each page."""
+    return snapshot().within(roles.reach(user, "see_metadata"))
 
 
 def forget() -> None:
@@ -96,8 +119,19 @@ def forget() -> None:
         _latest = None
 
 
+def _sources(standings: Sequence[Standing]) -> Mapping[tuple[str, str], list[str]]:
+    """The queues whose dead letters each dead-letter queue keeps, by tenant and name."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for standing in standings:
+        one = standing.numbers
+        holder = one.queue.dead_letter_queue or f"{one.name}-dlq"
+        for name in (holder, f"{holder[:88]}-{one.queue_id}"):
+            found.setdefault((one.tenant, name), []).append(one.name)
+    return found
+
+
 def _read() -> Fleet:
     numbers = read_numbers()
     standings = [Standing(one, judge(one)) for one in numbers if not one.is_dead_letter_queue]
     standings.sort(key=lambda standing: standing.verdict.order)
-    return Fleet(standings, [one for one in numbers if one.is_dead_letter_queue])
+    return Fleet(standings, [one for one in numbers if one.is_dead_letter_queue], conditions.read())

@@ -282,11 +282,37 @@ class PurgeForm(forms.Form):
         choices.choices = [(state, state) for state in states]  # type: ignore[attr-defined]
 
 
-class PersonForm(forms.Form):
-    """What a person may do, and whether they may log in."""
+class RetireForm(forms.Form):
+    """A queue about to be deleted, whose name is typed."""
 
-    role = forms.ChoiceField(choices=[(role, role) for role in ROLES])
+    typed_name = forms.CharField(label="Name of the queue", max_length=100)
+    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
+
+    def __init__(self, data: Any = None, *, name: str) -> None:
+        super().__init__(data)
+        self._name = name
+
+    def clean_typed_name(self) -> str:
+        typed: str = self.cleaned_data["typed_name"]
+        if typed != self._name:
+            raise forms.ValidationError("This is not the name of the queue.")
+        return typed
+
+
+NO_ROLE = "none: what is granted"
+
+
+class PersonForm(forms.Form):
+    """What a person may do everywhere, and whether they may log in."""
+
+    role = forms.ChoiceField(choices=[("", NO_ROLE), *((role, role) for role in ROLES)], required=False)
     active = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any] | None:
+        """Nobody is shut out by a request that says nothing: a browser sends the field, if only empty."""
+        if "role" not in self.data:
+            self.add_error("role", "Choose a role, or none.")
+        return super().clean()
 
 
 class NewPersonForm(forms.Form):
@@ -298,7 +324,9 @@ class NewPersonForm(forms.Form):
         max_length=150,
         error_messages={"invalid": "Letters, digits and @ . + - _ only."},
     )
-    role = forms.ChoiceField(choices=[(role, role) for role in ROLES])
+    role = forms.ChoiceField(
+        label="Role for all queues", choices=[*((role, role) for role in ROLES), ("", NO_ROLE)], required=False
+    )
     password = forms.CharField(
         max_length=128,
         strip=False,

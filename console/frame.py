@@ -9,9 +9,12 @@ from functools import cached_property
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from console import fleet, preferences, roles, wording
+from console.alert_lines import alerts_within
+from console.conditions import Notice
+from console.fleet import Fleet
 from dlq import approvals
 from metrics.alerts import episodes, silences, watchdog
 from metrics.alerts.episodes import Episode
@@ -29,6 +32,11 @@ class Entry:
     count: str = ""
     count_label: str = ""  # the count in words, for those who hear it
     badge: str = ""  # "bad" is an alarm, "plain" wants notice, empty is a quiet number
+
+    @property
+    def is_cut_to_reach(self) -> bool:
+        """Whether the page is there for people who see some queues only."""
+        return getattr(resolve(self.url).func, "is_cut_to_reach", False)
 
 
 class Frame:
@@ -61,7 +69,7 @@ class Frame:
 
     @cached_property
     def denied(self) -> roles.Denials:
-        return roles.Denials(self.request.user)
+        return roles.Denials(self.request)
 
     @cached_property
     def role(self) -> str:
@@ -69,25 +77,44 @@ class Frame:
 
     @cached_property
     def sees_metadata(self) -> bool:
-        return self.request.user.is_authenticated and roles.may(self.request.user, "see_metadata")
+        return self.request.user.is_authenticated and bool(roles.reach(self.request.user, "see_metadata"))
+
+    @cached_property
+    def fleet(self) -> Fleet:
+        """What of all queues this person sees."""
+        return fleet.seen_by(self.request.user)
+
+    @cached_property
+    def notices(self) -> Sequence[Notice]:
+        """What everybody should know, at the head of each page."""
+        if not self.request.user.is_authenticated:
+            return ()
+        match = self.request.resolver_match
+        at_home = match is not None and match.url_name == "overview"
+        return tuple(fleet.snapshot().conditions.notices(at_home=at_home))
 
     @cached_property
     def breaching(self) -> int:
-        return fleet.snapshot().breaching if self.sees_metadata else 0
+        return self.fleet.breaching if self.sees_metadata else 0
 
     @cached_property
     def entries(self) -> list[Entry]:
-        return list(self._entries()) if self.sees_metadata else []
+        if not self.sees_metadata:
+            return []
+        scoped = roles.is_scoped(self.request.user)
+        return [entry for entry in self._entries() if not scoped or entry.is_cut_to_reach]
 
     @cached_property
     def job_counts(self) -> tuple[int, int]:
         """(redrives under way, jobs that wait for a second person)."""
-        return approvals.counts()
+        return (0, 0) if roles.is_scoped(self.request.user) else approvals.counts()
 
     @cached_property
     def alerts(self) -> Sequence[Episode]:
         """What fires now and is not silenced."""
-        return silences.loud(episodes.firing()) if self.sees_metadata else ()
+        if not self.sees_metadata:
+            return ()
+        return silences.loud(episodes.firing(among=alerts_within(roles.reach(self.request.user, "see_metadata"))))
 
     @cached_property
     def watchdog_missed_since(self) -> datetime | None:
@@ -101,7 +128,7 @@ class Frame:
         return self.job_counts[1]
 
     def _entries(self) -> Iterator[Entry]:
-        now = fleet.snapshot()
+        now = self.fleet
         breaching = wording.plural(now.breaching, "queue") + " breaching"
         yield self._entry("Overview", "overview", ("queue", "old"), now.breaching, breaching, "bad")
         dead = wording.plural(now.dead, "dead letter")
@@ -125,8 +152,11 @@ class Frame:
         yield self._entry("Tenants", "tenants", ("tenants", "tenant"), 0, "", "")
         yield self._entry("Audit", "audit", ("audit",), 0, "", "")
         if not self.denied["administer"]:
+            on = self.fleet.conditions.maintenance is not None
+            yield self._entry("Maintenance", "maintenance", ("maintenance",), int(on), "it is on", "plain")
             yield self._entry("Masking", "masking", ("masking",), 0, "", "")
-            yield self._entry("People", "people", ("people", "person", "api"), 0, "", "")
+            yield self._entry("Erasures", "erasures", ("erasures", "erasure"), 0, "", "")
+            yield self._entry("People", "people", ("people", "person", "api", "grants"), 0, "", "")
 
     def _entry(self, label: str, name: str, nouns: tuple[str, ...], count: int, words: str, badge: str) -> Entry:
         match = self.request.resolver_match

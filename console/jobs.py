@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from dlq.models import Job
+from django.http import HttpRequest
+
+from console.roles import reach
+from dlq.browse import Page
+from dlq.models import Job, Plan
+from dlq.reaching import AnyJob, JobReach, seen_among
 
 # A worker takes a new job at once; one that still waits after this has no worker.
 WORKER_EXPECTED_WITHIN_SECONDS = 15.0
@@ -23,6 +29,21 @@ class Progress:
     @property
     def percent(self) -> int | None:
         return None if self.share is None else int(self.share * 100)
+
+
+def is_seen(request: HttpRequest, job: Job | Plan) -> bool:
+    """Whether all that the job touches is within what the person sees."""
+    return JobReach(reach(request.user, "see_metadata")).sees(job)
+
+
+def seen_of(request: HttpRequest, jobs: Iterable[AnyJob]) -> list[AnyJob]:
+    """Those of some jobs that the person sees."""
+    return seen_among(reach(request.user, "see_metadata"), jobs)
+
+
+def seen(request: HttpRequest, page: Page[AnyJob]) -> Page[AnyJob]:
+    """A page of jobs, less those that the person does not see: it may be short, and yet have successors."""
+    return replace(page, rows=seen_of(request, page.rows))
 
 
 def progress_of(job: Job, rate_per_second: int | None = None) -> Progress:

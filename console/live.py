@@ -26,7 +26,9 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from console import roles
-from queues.connections import dsn
+from queues.connections import listening_dsn
+from queues.models import Queue
+from signalbox import epochs
 from signalbox.logs import in_brief
 
 CHANNEL = "signalbox_stat"
@@ -45,27 +47,38 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
     user = await request.auser()
     if not user.is_authenticated:
         return HttpResponse(status=204)
-    if reason := await sync_to_async(roles.denial)(user, "see_metadata"):
-        raise PermissionDenied(reason)
+    queue_ids = await sync_to_async(_reached)(user)
     if not isinstance(request, ASGIRequest):
         return HttpResponse(status=204)  # a synchronous server would give a whole thread to each stream
     _end_streams_with_the_server()
     if not hub.has_room(user.pk):
         return HttpResponse("Too many open pages.", status=429, headers={"Retry-After": "30"})
     return StreamingHttpResponse(
-        _events(user.pk),
+        _events(user.pk, queue_ids),
         content_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _events(user_id: int) -> AsyncIterator[str]:
+def _reached(user: roles.User) -> frozenset[str] | None:
+    """The queues that the person is told of, by id; None for all. Of new ones with the next stream."""
+    reach = roles.reach(user, "see_metadata")
+    if not reach:
+        raise PermissionDenied(roles.denial(user, "see_metadata"))
+    if reach.is_everything:
+        return None
+    names = Queue.objects.filter(reach.among()).values_list("queue_id", flat=True)
+    return frozenset(str(queue_id) for queue_id in names)
+
+
+async def _events(user_id: int, reached: frozenset[str] | None) -> AsyncIterator[str]:
     """The stream of one page: hints as they come, heartbeats in between, an end after LIFETIME_SECONDS."""
     ends_at = time.monotonic() + LIFETIME_SECONDS
     async with hub.subscription(user_id) as subscription:
         yield "retry: 3000\n\n"
         while time.monotonic() < ends_at and not hub.is_closed:
-            queue_ids = await subscription.changed(HEARTBEAT_SECONDS)
+            changed = await subscription.changed(HEARTBEAT_SECONDS)
+            queue_ids = changed if reached is None else changed & reached
             yield f"event: stat\ndata: {','.join(sorted(queue_ids))}\n\n" if queue_ids else ": still here\n\n"
 
 
@@ -161,11 +174,12 @@ class Hub:
                 subscription.tell(queue_ids)
 
     async def _listen(self) -> None:
-        """Listen until cancelled; a lost connection is opened again."""
+        """Listen until cancelled; a lost connection is opened again. Where nobody can, pages ask by themselves."""
         while True:
             try:
-                where = await sync_to_async(dsn)()
-                async with await psycopg.AsyncConnection.connect(where, autocommit=True) as listening:
+                if (where := await sync_to_async(listening_dsn)()) is None:
+                    return
+                async with await epochs.connect_async(where, autocommit=True) as listening:
                     await listening.execute(f"listen {CHANNEL}")
                     self._hears = True
                     async for notification in listening.notifies():

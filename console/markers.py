@@ -12,19 +12,21 @@ from django.urls import reverse
 from console.charts import Mark
 from console.wording import number
 from dlq.models import Redrive
+from dlq.reaching import seen_among
 from metrics.alerts.episodes import WATCHDOGS
 from metrics.alerts.models import Alert
+from queues.reach import EVERYTHING, Reach
 
 MOST_MARKS = 12
 
 
-def gather(names: Sequence[str] | None, start: datetime, end: datetime) -> list[Mark]:
+def gather(names: Sequence[str] | None, start: datetime, end: datetime, reach: Reach = EVERYTHING) -> list[Mark]:
     """What happened to these queues (None: to any), the oldest first, numbered; the newest MOST_MARKS of each kind."""
-    marks = sorted([*_redrives(names, start, end), *_alerts(names, start, end)], key=lambda mark: mark.at)
+    marks = sorted([*_redrives(names, start, end, reach), *_alerts(names, start, end)], key=lambda mark: mark.at)
     return [replace(mark, number=place) for place, mark in enumerate(marks, 1)]
 
 
-def _redrives(names: Sequence[str] | None, start: datetime, end: datetime) -> list[Mark]:
+def _redrives(names: Sequence[str] | None, start: datetime, end: datetime, reach: Reach) -> list[Mark]:
     found = Redrive.objects.filter(started_at__gte=start, started_at__lte=end)
     if names is not None:
         found = found.filter(Q(target_queue__in=names) | Q(source_queues__has_any_keys=list(names)))
@@ -36,7 +38,7 @@ def _redrives(names: Sequence[str] | None, start: datetime, end: datetime) -> li
             tone="redrive",
             url=reverse("redrive", args=[job.redrive_id]),
         )
-        for job in found.order_by("-started_at")[:MOST_MARKS]
+        for job in seen_among(reach, found.order_by("-started_at")[:MOST_MARKS])
         if job.started_at
     ]
 

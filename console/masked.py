@@ -126,7 +126,7 @@ def large_body(rules: Rules, content: bytes) -> bytes:
 
 
 def may_reveal(request: HttpRequest) -> bool:
-    return roles.may(request.user, "reveal")
+    return roles.may_here(request, "reveal")
 
 
 def _letter(rules: Rules, row: DeadLetterRow) -> DeadLetterRow:

@@ -159,11 +159,13 @@ def _redriven_event(redriven: Redriven) -> Event:
     job = redriven.redrive_id
     number = f"redrive #{job} " if job else ""
     by = f"by {redriven.actor}, " if redriven.actor else ""
+    archived = -redriven.dead_letter_id if redriven.dead_letter_id < 0 else None
     return Event(
         redriven.redriven_at,
         "redriven",
-        "Redriven",
-        f"{number}{by}to {redriven.queue.name}",
+        "Replayed" if archived else "Redriven",
+        f"{number}{by}to {redriven.queue.name}"
+        + (f": message {archived} of the archive, sent again" if archived else ""),
         url_name="redrive" if job else "",
         url_argument=job,
     )

@@ -19,6 +19,7 @@ from queues.models import (
     DeadLetter,
     Failure,
     Lease,
+    Queue,
     ReadyTicket,
     Redriven,
     Rewritten,
@@ -26,6 +27,7 @@ from queues.models import (
     Trashed,
     WaitingTicket,
 )
+from queues.reach import EVERYTHING, Reach
 from signalbox.messages import Body as LargeBody
 
 MOST_FAILURES = 100
@@ -127,15 +129,16 @@ class Story:
         return self.settlements[-1].attempts or 0 if self.settlements else 0
 
 
-def tell(queue: QueueNumbers, message_id: int) -> Story:
-    """Gather the story; fourteen indexed queries at most, whatever the size of the queue."""
-    dead_letter = DeadLetter.objects.select_related("queue").filter(message_id=message_id).first()
-    body = body_of(queue.queue_id, message_id)
+def tell(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -> Story:
+    """Gather the story; fifteen indexed queries at most, whatever the size of the queue.
+
+    A message that was never in this queue has none here, and what it was in others is told as far as these are `held`.
+    """
     story = Story(
         queue=queue,
         message_id=message_id,
-        body=body,
-        dead_letter=dead_letter,
+        body=None,
+        dead_letter=DeadLetter.objects.select_related("queue").filter(message_id=message_id).first(),
         lease=Lease.objects.filter(message_id=message_id).first(),
         scheduled=ScheduledTicket.objects.filter(message_id=message_id).first(),
         waiting=WaitingTicket.objects.filter(message_id=message_id).first(),
@@ -145,14 +148,16 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
         settlements=[],
         rewritten=list(Rewritten.objects.filter(message_id=message_id).order_by("rewritten_at")[:MOST_FAILURES]),
     )
-    if story.waiting:
-        story.holders = holders_of(story.waiting.queue_id, story.waiting.lane)
     if not (story.dead_letter or story.lease or story.scheduled or story.waiting):
         story.trashed = Trashed.objects.filter(message_id=message_id).first()
+    told = _cut(story, held)
+    story.body = body_of(queue.queue_id, message_id, told)
+    if story.waiting:
+        story.holders = holders_of(story.waiting.queue_id, story.waiting.lane)
     try:
         with time_limit(SEARCH_MILLISECONDS):
             queue_ids = [queue.queue_id, *(one.queue_id for one in story.redriven)]
-            story.settlements = _settlements(queue_ids, message_id, body.sent_at if body else None)
+            story.settlements = _settlements(queue_ids, message_id, story.body.sent_at if story.body else None)
             if not (story.dead_letter or story.lease or story.scheduled or story.waiting or story.elsewhere):
                 story.ready = ReadyTicket.objects.filter(queue_id=queue.queue_id, message_id=message_id).first()
             if story.ready:
@@ -160,6 +165,34 @@ def tell(queue: QueueNumbers, message_id: int) -> Story:
     except OutOfTime:
         story.unsearched = story.ready is None
     return story
+
+
+def _cut(story: Story, held: Reach) -> list[int] | None:
+    """Leave out what the message was in queues that are not held, or in all where it was not in this one.
+
+    Returns the queues of which may be told, None for all.
+    """
+    places = [story.dead_letter, story.lease, story.scheduled, story.waiting, story.trashed]
+    marks: list[Any] = [*(one for one in places if one), *story.failures, *story.redriven]
+    known = {_queue_id(one) for one in marks}
+    here = story.queue.queue_id in known | {one.queue_id for one in marks}
+    if here and held.is_everything:
+        return None
+    told = set(Queue.objects.filter(held.among(), pk__in=known).values_list("pk", flat=True)) if here else set()
+    for name in ("dead_letter", "lease", "scheduled", "waiting", "trashed"):
+        if (mark := getattr(story, name)) and _queue_id(mark) not in told:
+            setattr(story, name, None)
+    story.failures = [one for one in story.failures if one.queue_id in told]
+    story.redriven = [one for one in story.redriven if one.queue_id in told]
+    if not known <= told:
+        story.rewritten = []
+    return sorted(told)
+
+
+def _queue_id(mark: Any) -> int:
+    """The queue that the message was in; of what is dead, the one that it died in."""
+    letter = getattr(mark, "letter", None)
+    return int(letter["source_queue_id"] if letter else getattr(mark, "source_id", mark.queue_id))
 
 
 _BODY = """
@@ -176,19 +209,24 @@ union all
 select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
   encode(d.body_sha256, 'hex'), d.body_bytes, null
 from signalbox.dead_letter d where d.message_id = %(message_id)s
+  and (%(told)s::integer[] is null or d.source_queue_id = any(%(told)s))
 union all
 select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
   encode(d.body_sha256, 'hex'), d.body_bytes, d.state::text
 from signalbox.trash t, jsonb_populate_record(null::signalbox.dead_letter, t.letter) d
 where t.message_id = %(message_id)s and t.letter is not null
+  and (%(told)s::integer[] is null or d.source_queue_id = any(%(told)s))
 limit 1
 """
 
 
-def body_of(queue_id: int, message_id: int) -> Body | None:
-    """The message in the log, the copy that outlived its segment, or the one in its dead letter."""
+def body_of(queue_id: int, message_id: int, told: Sequence[int] | None = None) -> Body | None:
+    """The message in the log, the copy that outlived its segment, or the one in its dead letter.
+
+    A dead letter is looked at if it died in one of the queues that are `told`; None is any.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_BODY, {"queue_id": queue_id, "message_id": message_id})
+        cursor.execute(_BODY, {"queue_id": queue_id, "message_id": message_id, "told": told})
         row = cursor.fetchone()
     if row is None:
         return None

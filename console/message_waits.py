@@ -127,6 +127,9 @@ def _ready(story: Story, now: datetime) -> Iterator[Wait]:
 
 def _paused(story: Story, now: datetime) -> Iterator[Wait]:
     queue = story.queue.queue
+    if queue.is_held:
+        sentence = "It is not delivered because maintenance holds every queue."
+        yield Wait("paused", sentence, _of(story, "queue_audit"), "the queue's audit")
     if not queue.paused:
         return
     by = f" by {queue.paused_by}" if queue.paused_by else ""

@@ -6,6 +6,7 @@ from django.db import models
 
 from console.api.idempotent_requests import IdempotentRequest as IdempotentRequest
 from console.api_keys.models import ApiKey as ApiKey
+from console.grants.models import Grant as Grant
 from console.roles import PERMISSIONS
 
 

@@ -1,20 +1,25 @@
 """Who may do what: nine permissions, bundled into three roles, denied unless given.
 
-Roles are Django groups, made again after every migration. Views name the permission they need with
-`requires`, and templates ask the same question: a denied action stays visible, disabled, with the reason.
+A role for all queues is a Django group, made again after every migration; a role for some queues is a grant
+(`console.grants`), and several add up. Views name the permission they need with `requires`, and templates ask the same
+question: a denied action stays visible, disabled, with the reason. A page that does not say how it is cut to some
+queues is for those alone whose role is for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol
 
 from django.apps import AppConfig
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
+
+from queues.errors import InvalidArgument
+from queues.reach import EVERYTHING, NOTHING, Reach
 
 # Codename -> what it allows, as a sentence says it after "may".
 PERMISSIONS = {
@@ -33,38 +38,99 @@ ROLES = {
     "operator": ("see_metadata", "see_payloads", "redrive", "silence"),
     "admin": tuple(PERMISSIONS),
 }
+CHANGING = {"redrive", "silence", "purge", "approve", "configure", "administer"}
+"""What nobody but administrators does under maintenance."""
+SHOWING = {"see_payloads", "reveal"}
+"""What a list of several queues does only where it may for all that it lists."""
+MOST_SAID = 3
 
+User = AbstractBaseUser | AnonymousUser
 View = Callable[..., HttpResponseBase]
 
 
-def may(user: AbstractBaseUser | AnonymousUser, permission: str) -> bool:
-    """Whether `user` has `permission`, by a role or by being a superuser."""
-    return user.has_perm(f"console.{permission}")  # type: ignore[union-attr]
+class Thing(Protocol):
+    """What a request is about, as far as rights go: a queue, a stream, a job."""
+
+    def is_within(self, reach: Reach) -> bool:
+        """Whether all of it is reached."""
 
 
-def role_of(user: AbstractBaseUser | AnonymousUser) -> str:
-    """The name of the largest role that the user's permissions fill, or "no role"."""
+def may(user: User, permission: str, thing: Thing | None = None) -> bool:
+    """Whether `user` has `permission` for this; without anything named, for all queues."""
+    if user.has_perm(f"console.{permission}"):  # type: ignore[union-attr]
+        return True
+    return thing is not None and thing.is_within(reach(user, permission))
+
+
+def reach(user: User, permission: str) -> Reach:
+    """The queues for which `user` has `permission`. One query for each person, and none for who may everything."""
+    if user.has_perm(f"console.{permission}"):  # type: ignore[union-attr]
+        return EVERYTHING
+    return Reach.of(one.bounds for one in _grants(user) if permission in ROLES.get(one.role, ()))
+
+
+def is_scoped(user: User) -> bool:
+    """Whether the person sees some queues only."""
+    return not may(user, "see_metadata")
+
+
+def role_of(user: User) -> str:
+    """The name of the largest role that the user's permissions fill, and what is granted; or "no role"."""
     held = {permission for permission in PERMISSIONS if may(user, permission)}
     filled = [role for role, permissions in ROLES.items() if held.issuperset(permissions)]
-    return filled[-1] if filled else "no role"
+    said = [*filled[-1:], *(str(one) for one in (_grants(user) if len(filled) < len(ROLES) else ()))]
+    more = [f"{len(said) - MOST_SAID} more"] if len(said) > MOST_SAID else []
+    return ", ".join([*said[:MOST_SAID], *more]) or "no role"
 
 
-def denial(user: AbstractBaseUser | AnonymousUser, permission: str) -> str:
-    """Why `user` may not, and which role may; empty when the user may."""
-    if may(user, permission):
+def denial(user: User, permission: str, thing: Thing | None = None) -> str:
+    """Why `user` may not, and which role may; empty when the user may. Without a thing: for all queues."""
+    if may(user, permission, thing):
         return ""
     able = next(role for role, permissions in ROLES.items() if permission in permissions)
-    return f"Your role, {role_of(user)}, may not {PERMISSIONS[permission]}. The role {able} may."
+    if thing is None and reach(user, permission):
+        return (
+            f"Your role, {role_of(user)}, may {PERMISSIONS[permission]} for some queues only, and this is about all"
+            f" of them. The role {able} for all queues may."
+        )
+    where = f" in {thing}" if thing else ""
+    return f"Your role, {role_of(user)}, may not {PERMISSIONS[permission]}{where}. The role {able} may."
 
 
-def check(user: AbstractBaseUser | AnonymousUser, permission: str) -> None:
+def check(user: User, permission: str, thing: Thing | None = None) -> None:
     """Raise PermissionDenied, saying why, unless `user` has `permission`."""
-    if reason := denial(user, permission):
+    if reason := denial(user, permission, thing):
         raise PermissionDenied(reason)
 
 
-def requires(permission: str) -> Callable[[View], View]:
-    """Let a view run only for people with `permission`; others log in, or are told which role may."""
+def _grants(user: User) -> Sequence[Any]:
+    """The person's grants, asked for once in a request."""
+    if not user.is_authenticated or not getattr(user, "is_active", False):
+        return ()
+    known: Sequence[Any] | None = getattr(user, "_signalbox_grants", None)
+    if known is None:
+        known = list(user.grants.order_by("grant_id"))  # type: ignore[attr-defined]
+        user._signalbox_grants = known  # type: ignore[attr-defined]
+    return known
+
+
+class Subject(Protocol):
+    """How what an address is about is found."""
+
+    def find(self, **named: Any) -> Thing | None:
+        """What the address names; None when there is no such thing."""
+
+    def missing(self, **named: Any) -> str:
+        """What is said when there is none: the same whether it is another's or never was."""
+
+
+def requires(permission: str, *, of: Subject | None = None, in_part: bool = False) -> Callable[[View], View]:
+    """Let a view run only for people with `permission`; others log in, or are told which role may.
+
+    `of` says which queues the address is about: whoever may not see those gets 404, and whoever sees them and lacks
+    the permission there 403. `in_part` is for views that show or do what the person reaches and nothing else. Without
+    either a role for all queues is needed.
+    """
     if permission not in PERMISSIONS:
         raise ValueError(f"unknown permission {permission!r}")
 
@@ -73,25 +139,85 @@ def requires(permission: str) -> Callable[[View], View]:
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path())
-            check(request.user, permission)
+            if of is not None:
+                _enter(request, permission, of, kwargs)
+            elif not (in_part and reach(request.user, permission)):
+                check(request.user, permission)
+            request.in_part = in_part  # type: ignore[attr-defined]
             return view(request, *args, **kwargs)
 
         guarded.permission = permission  # type: ignore[attr-defined]
+        guarded.is_cut_to_reach = of is not None or in_part  # type: ignore[attr-defined]
         return guarded
 
     return guard
 
 
-class Denials:
-    """Why one person may not do something, for templates: `denied.redrive` is empty when they may."""
+def _enter(request: HttpRequest, permission: str, subject: Subject, named: dict[str, Any]) -> None:
+    """Note what the request is about, and stop whoever may not see them, or may not do this there."""
+    user = request.user
+    if all(may(user, one) for one in PERMISSIONS) or not _grants(user):
+        return check(user, permission)
+    return enter(request, permission, subject.find(**named), subject.missing(**named))
 
-    def __init__(self, user: AbstractBaseUser | AnonymousUser) -> None:
-        self.user = user
+
+def enter(request: HttpRequest, permission: str, thing: Thing | None, missing: str) -> None:
+    """The request is about `thing`, or about nothing that there is: stop who may not see it, or may not do this."""
+    user = request.user
+    if thing is None and not may(user, permission):
+        if is_scoped(user) or reach(user, permission):
+            raise Http404(missing)
+    elif is_scoped(user) and not may(user, "see_metadata", thing):
+        raise Http404(missing)
+    check(user, permission, thing)
+    request.thing = thing  # type: ignore[attr-defined]
+
+
+# ---- within a request
+
+
+def may_here(request: HttpRequest, permission: str) -> bool:
+    """Whether the person may, for what the request is about."""
+    return not denial_here(request, permission)
+
+
+def denial_here(request: HttpRequest, permission: str) -> str:
+    """Why the person may not, for what the request is about; of several queues, what its list may offer."""
+    held = getattr(request, "denied_by_maintenance", None)
+    if held and permission in CHANGING and (reason := held()):
+        return str(reason)
+    thing = getattr(request, "thing", None)
+    if thing is None and getattr(request, "in_part", False):
+        held = reach(request.user, permission)
+        needed = reach(request.user, "see_metadata") if permission in SHOWING else NOTHING
+        if held and held.covers(needed):
+            return ""
+    return denial(request.user, permission, thing)
+
+
+def check_here(request: HttpRequest, permission: str) -> None:
+    """Raise PermissionDenied, saying why, unless the person may, for what the request is about."""
+    if reason := denial_here(request, permission):
+        raise PermissionDenied(reason)
+
+
+def check_new(request: HttpRequest, name: str, tenant: str) -> None:
+    """Refuse to make a queue or a stream outside of what the person may configure. Raises `InvalidArgument`."""
+    held = reach(request.user, "configure")
+    if not held.holds(name, tenant):
+        raise InvalidArgument(f"name is {name}, of the tenant {tenant}: your role may make {held} alone", "name")
+
+
+class Denials:
+    """Why one person may not do something here, for templates: `denied.redrive` is empty when they may."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
 
     def __getitem__(self, permission: str) -> str:
         if permission not in PERMISSIONS:
             raise KeyError(permission)
-        return denial(self.user, permission)
+        return denial_here(self.request, permission)
 
 
 def create_groups(app_config: AppConfig, using: str, **_: Any) -> None:

@@ -11,7 +11,7 @@ from console.charts import Chart, Mark, Series
 from console.ranges import DAY_SECONDS, Range
 from console.time_axis import TimeAxis
 from pipeline.marts.rollups import RANK_ERROR
-from pipeline.past import Stretch, stretches
+from pipeline.rollups.past import Stretch, stretches
 
 TONES = (("p50", "ready"), ("p95", "leased"), ("p99", "dead"))
 

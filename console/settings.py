@@ -6,13 +6,19 @@ A value that cannot be understood stops the process at once and names its variab
 import json
 import os
 import secrets
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from queues.database_url import DatabaseUrlError, broker_url, database_settings
+from console.sign_on import configuring
+from pipeline import schedules
+from queues.database_url import DatabaseUrlError, broker_url, database_settings, direct_database_settings
 
+T = TypeVar("T")
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -62,6 +68,31 @@ def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     if text not in choices:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {text!r}")
     return text
+
+
+def env_schedule(name: str) -> schedules.Schedule:
+    """Seconds, five fields of a crontab, or, when it is empty, never."""
+    text = env_text(name, "")
+    try:
+        return schedules.parsed(text)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must be {error}, not {text!r}") from error
+
+
+def env_parsed(name: str, parse: Callable[[list[str]], T]) -> T:
+    """A list with commas between that `parse` takes apart."""
+    try:
+        return parse(env_list(name, ""))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must be {error}") from error
+
+
+def env_issuer(name: str) -> str:
+    text = env_text(name, "")
+    try:
+        return configuring.issuer(text) if text else ""
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must be {error}, not {text!r}") from error
 
 
 def env_url_template(name: str, place: str) -> str:
@@ -128,6 +159,8 @@ def secret_key() -> str:
 # Where things live
 SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(BASE_DIR / ".signalbox"))).expanduser().absolute()
 DATABASE_URL = env_text("DATABASE_URL", "")
+DATABASE_POOLER = env_choice("DATABASE_POOLER", "none", ("none", "transaction"))
+DATABASE_DIRECT_URL = env_text("DATABASE_DIRECT_URL", "")
 ENVIRONMENT = env_text("ENVIRONMENT", "")
 PORT = env_number("PORT", 8000, low=1, high=65535)
 
@@ -171,6 +204,46 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# Guessing: so many wrong passwords for one name from one address, and nobody looks at another one for so long. The
+# address is the one that uvicorn says (FORWARDED_ALLOW_IPS): it alone knows which proxies to believe.
+LOGIN_ATTEMPTS = env_number("LOGIN_ATTEMPTS", 10, low=1, high=1_000)
+LOGIN_LOCK_MINUTES = env_number("LOGIN_LOCK_MINUTES", 15, low=1, high=1_440)
+AXES_FAILURE_LIMIT, AXES_COOLOFF_TIME = LOGIN_ATTEMPTS, timedelta(minutes=LOGIN_LOCK_MINUTES)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_CLIENT_IP_CALLABLE = "console.attempts.client_address"
+AXES_RESET_ON_SUCCESS = AXES_DISABLE_ACCESS_LOG = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = AXES_ENABLE_ADMIN = AXES_VERBOSE = False
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+# Purges, configuration and who may do what take a password that was given within so many minutes; 0: none.
+CONFIRM_PASSWORD_MINUTES = env_number("CONFIRM_PASSWORD_MINUTES", 30, low=0, high=1_440)
+# Whether people may, or must, give a code beside their password.
+SECOND_FACTOR = env_choice("SECOND_FACTOR", "off", ("off", "optional", "required"))
+# How allauth reckons codes of apps; the one before and the one after do too, since people type slowly.
+MFA_ADAPTER = "console.second_factor.sealing.SealingAdapter"
+MFA_TOTP_ISSUER, MFA_TOTP_TOLERANCE, MFA_SUPPORTED_TYPES = "Signalbox", 1, ["totp", "recovery_codes"]
+# Keys of before, with which secrets of second factors are still opened, and sessions still checked.
+SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS", "")
+# Sign-on by OpenID Connect: off without an issuer. Whoever has no value of the claim that stands for a role is refused.
+OIDC_ISSUER = env_issuer("OIDC_ISSUER")
+OIDC_NAME = env_text("OIDC_NAME", urlsplit(OIDC_ISSUER).hostname or "")[:40]
+OIDC_CLIENT_ID = env_text("OIDC_CLIENT_ID", "")
+OIDC_CLIENT_SECRET = env_text("OIDC_CLIENT_SECRET", "")
+OIDC_SCOPES = env_list("OIDC_SCOPES", "openid,profile")
+OIDC_CLAIM = env_text("OIDC_CLAIM", "groups")
+OIDC_ROLES = env_parsed("OIDC_ROLES", configuring.roles)
+OIDC_TENANTS = env_parsed("OIDC_TENANTS", configuring.tenants)
+OIDC_SESSION_HOURS = env_number("OIDC_SESSION_HOURS", 8, low=1, high=720)
+for needed in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"):
+    if OIDC_ISSUER and not globals()[needed]:
+        raise ImproperlyConfigured(f"{needed} must be set: OIDC_ISSUER is, and the provider knows us by it")
+if OIDC_ISSUER and not (OIDC_ROLES or OIDC_TENANTS):
+    raise ImproperlyConfigured("OIDC_ROLES or OIDC_TENANTS must be set: without them OIDC_ISSUER lets nobody in")
+if OIDC_ISSUER and "openid" not in OIDC_SCOPES:
+    raise ImproperlyConfigured("OIDC_SCOPES must have openid in it")
+SOCIALACCOUNT_ADAPTER = "console.sign_on.adapter.SignOnAdapter"
+ACCOUNT_RATE_LIMITS = {"sign_on": "30/m/key"}  # by address: each makes a session, which costs a stranger nothing
+SESSION_HOURS = env_number("SESSION_HOURS", 24, low=1, high=720)
+SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = LOGIN_URL
@@ -183,6 +256,12 @@ INSTALLED_APPS = [
     "dlq",
     "queues",
     "django_htmx",
+    "axes",
+    "allauth",
+    "allauth.account",  # the others ask for it; it has no page here
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -193,6 +272,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "console.static_files.StaticFilesMiddleware",
+    "console.no_store.NoStoreMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -201,6 +281,12 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "console.second_step.RequiredFactorMiddleware",
+    "console.maintenance.MaintenanceMiddleware",
+    "console.confirming.RecentPasswordMiddleware",
+    "console.renamed.RenamedMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "console.urls"
 ASGI_APPLICATION = "console.asgi.application"
@@ -221,9 +307,15 @@ TEMPLATES = [
 
 # The database
 try:
-    DATABASES = {"default": database_settings(DATABASE_URL, SIGNALBOX_HOME)}
+    DATABASES = {
+        "default": database_settings(DATABASE_URL, SIGNALBOX_HOME, pooled=DATABASE_POOLER == "transaction"),
+    }
+    # Past the pooler, for what needs a session; None: there is no such way, or no pooler.
+    DIRECT_DATABASE = direct_database_settings(DATABASE_DIRECT_URL, DATABASE_POOLER)
 except DatabaseUrlError as error:
     raise ImproperlyConfigured(str(error)) from error
+# Whether `migrate` goes on where PostgreSQL may lose what it has committed.
+ALLOW_UNSAFE_DATABASE = env_flag("ALLOW_UNSAFE_DATABASE", default=False)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Time and language
@@ -257,10 +349,20 @@ STORAGES = {
 EXPORT_MAX_ROWS = env_number("EXPORT_MAX_ROWS", 100_000, low=1, high=10_000_000)
 EXPORT_MAX_BYTES = env_number("EXPORT_MAX_BYTES", 200_000_000, low=1_000, high=100_000_000_000)
 
+# The audit: for how long its rows stay in the database, and where they go then. 0 keeps them for ever.
+AUDIT_RETENTION_DAYS = env_number("AUDIT_RETENTION_DAYS", 0, low=0, high=36_500)
+AUDIT_EXPORT_FOLDER = env_text("AUDIT_EXPORT_FOLDER", str(SIGNALBOX_HOME / "audit"))
+
 # The data pipeline: where the archive is, which Spark does the work, how many of its tasks read the database at once.
 ARCHIVE_URL = env_text("ARCHIVE_URL", str(SIGNALBOX_HOME / "archive"))
 SPARK_MASTER = env_text("SPARK_MASTER", "local[*]")
 SPARK_OPTIONS = env_object("SPARK_OPTIONS", {"spark.driver.memory": "1g"})
+SPARK_CLASSES = Path(env_text("SPARK_CLASSES", str(SIGNALBOX_HOME / "spark"))).expanduser().absolute()
+SPARK_SERVER_IDLE_SECONDS = env_number("SPARK_SERVER_IDLE_SECONDS", 600, low=0, high=86_400)
+REPLAY_MAX_MESSAGES = env_number("REPLAY_MAX_MESSAGES", 1_000_000, low=1, high=100_000_000)
+REPLAY_MAX_BYTES = env_number("REPLAY_MAX_BYTES", 2_000_000_000, low=1, high=10_000_000_000_000)
+REPLAY_KEEP_HOURS = env_number("REPLAY_KEEP_HOURS", 24, low=1, high=720)
+PIPELINE_PRIORITY = env_choice("PIPELINE_PRIORITY", "idle", ("idle", "normal"))
 PIPELINE_CONNECTIONS = env_number("PIPELINE_CONNECTIONS", 2, low=1, high=16)
 
 # Logs go to standard error; the process manager keeps them.
@@ -270,11 +372,16 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "signalbox.logs.formatter_of", "name": LOG_FORMAT}},
-    "filters": {"without_query": {"()": "console.access_logs.WithoutQuery"}},
+    "filters": {
+        "without_query": {"()": "console.access_logs.WithoutQuery"},
+        "outages_in_brief": {"()": "console.outages.InBrief"},
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": ["stderr"], "level": LOG_LEVEL, "propagate": False},
+        "django.request": {"filters": ["outages_in_brief"]},
+        "axes": {"level": "WARNING"},  # it would tell of every login
         "psycopg.pool": {"level": "WARNING"},  # it would tell of every connection that is borrowed
         "uvicorn": {"handlers": ["stderr"], "propagate": False},
         "uvicorn.access": {"handlers": ["stderr"], "filters": ["without_query"], "propagate": False},
@@ -314,6 +421,13 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(SIGNALBOX_HOME / "beat-schedule")
 CELERY_TIMEZONE = TIME_ZONE
+CELERY_BEAT_SCHEDULE = schedules.beat(
+    {
+        "archive": env_schedule("ARCHIVE_SCHEDULE"),
+        "rollup": env_schedule("ROLLUP_SCHEDULE"),
+        "analyse": env_schedule("ANALYSE_SCHEDULE"),
+    }
+)
 
 # What is removed stays in the trash so long; above a number of messages a name is typed, or a second person decides.
 TRASH_HOURS = env_number("TRASH_HOURS", 24, low=0, high=8_760)
@@ -338,6 +452,7 @@ ALERTS_EVERY_SECONDS = env_number("ALERTS_EVERY_SECONDS", 15, low=1, high=3_600)
 ALERTS_MAIL_TO = env_list("ALERTS_MAIL_TO", "")
 ALERTS_MAIL_FROM = env_text("ALERTS_MAIL_FROM", "signalbox@localhost")
 ALERTS_WEBHOOK_HTTP = env_flag("ALERTS_WEBHOOK_HTTP", default=False)
+ALERTS_WEBHOOK_PRIVATE = env_flag("ALERTS_WEBHOOK_PRIVATE", default=False)
 ALERTS_WEBHOOKS = env_addresses("ALERTS_WEBHOOKS", ("https", "http") if ALERTS_WEBHOOK_HTTP else ("https",))
 ALERTS_WEBHOOK_SECRET = env_text("ALERTS_WEBHOOK_SECRET", "")
 if ALERTS_WEBHOOKS and len(ALERTS_WEBHOOK_SECRET) < 16:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
 from django import forms
 
 from console.forms import PlainFloatField, ReasonForm
-from queues.models import Queue
 
 NAME = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
 
@@ -82,11 +82,10 @@ class GroupForm(PointForm):
         help_text="Send what it reads to this queue: there each message has a lease, retries and dead letters.",
     )
 
-    def __init__(self, *args: Any, tenant_id: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, queues: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["point"].label = "Begin at"
-        names = Queue.objects.filter(tenant_id=tenant_id, is_dead_letter_queue=False).order_by("name")
-        choices = [("", "none: members read it"), *((name, name) for name in names.values_list("name", flat=True))]
+        choices = [("", "none: members read it"), *((name, name) for name in queues)]
         self.fields["queue"].choices = choices  # type: ignore[attr-defined]
 
 

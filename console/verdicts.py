@@ -122,6 +122,8 @@ def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) ->
 
 def _paused(numbers: QueueNumbers) -> str:
     queue = numbers.queue
+    if not queue.paused:
+        return "Held by maintenance."
     words = "Paused"
     if queue.paused_by:
         words += f" by {queue.paused_by}"

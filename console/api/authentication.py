@@ -7,9 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from console.api.problems import Problem
+from console.api import database
+from console.api.problems import Problem, problem_of
 from console.api_keys import Key, LimitExceeded, Unauthorized, admitted, authenticate
+from console.conditions import until_when
+from queues import maintenance
+from queues.errors import InMaintenance
 
+CHANGING = {"redrive", "purge", "configure"}
+SAFE_METHODS = {"GET", "HEAD"}
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="signalbox"'}
 
 
@@ -63,4 +69,14 @@ class ApiKey:
         key: Key = request.key
         if not key.may(self.scope):
             raise Problem("scope-lacking", f"The key {key.name} lacks the scope {self.scope}.", scope=self.scope)
+        if self.scope in CHANGING and request.method not in SAFE_METHODS:
+            await _refuse_in_maintenance()
         return key
+
+
+async def _refuse_in_maintenance() -> None:
+    """What only administrators do under maintenance no key does; one query, of requests that come now and then."""
+    row = await database.in_thread(maintenance.current)
+    if row is not None:
+        words = f"Maintenance by {row.started_by}, {until_when(row)}: {row.reason} Nothing was changed."
+        raise problem_of(InMaintenance(words, row.until.isoformat() if row.until else None))

@@ -18,14 +18,24 @@ from psycopg_pool import AsyncConnectionPool
 
 from queues import bodies
 from queues.connections import dsn
-from signalbox import AsyncClient
+from signalbox import AsyncClient, epochs, pooling
 from signalbox.connections import is_alive
 
 BORROW_SECONDS = 10.0  # for a connection to come free; whoever waits longer is told to come back
+# Pauses between attempts double: those of a long outage would last for minutes beyond it. Who comes next begins anew.
+RECONNECT_SECONDS = 5.0
 THREADS = 4  # for calls of the control plane: each has a connection of Django's while it works
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Connection(psycopg.AsyncConnection[Any]):
+    """Made to the right one of several hosts."""
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", **options: Any) -> psycopg.AsyncConnection[Any]:  # type: ignore[override]
+        return await epochs.connect_async(conninfo, **options)
 
 
 class Pool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
@@ -46,7 +56,9 @@ def pool() -> Pool:
         min_size=1,
         max_size=settings.API_DATABASE_CONNECTIONS,
         timeout=BORROW_SECONDS,
-        kwargs={"autocommit": True, "application_name": "signalbox api"},
+        reconnect_timeout=RECONNECT_SECONDS,
+        connection_class=Connection,
+        kwargs=pooling.prepared({"autocommit": True, "application_name": "signalbox api"}),
         check=_check,
     )
 

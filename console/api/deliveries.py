@@ -73,7 +73,7 @@ async def outcome_in(key: Key, queue: KnownQueue, message_name_given: str) -> di
     """Where a message of this queue stands, or one that died and is kept here. Raises `message-not-found`."""
     outcome = await _outcome(message_name_given)
     sources = [name for name in queue.sources if key.reaches(name, queue.tenant)]
-    if outcome is None or outcome.queue not in (queue.name, *sources):
+    if outcome is None or outcome.queue not in (queue.name, queue.called, *sources):
         detail = f"Nothing is known of a message {message_name_given[:80]!r} in the queue {queue.name!r}."
         raise Problem("message-not-found", detail)
     return _outcome_document(outcome)

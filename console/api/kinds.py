@@ -157,6 +157,13 @@ _ALL = (
     Kind("internal-error", 500, "An error on this side", "It has been logged, and is for the operators."),
     Kind("body-unavailable", 503, "A large payload cannot be read", "The store of large bodies does not have it now."),
     Kind(
+        "maintenance",
+        503,
+        "The installation is under maintenance",
+        "Nothing was done. The detail says who and why, `until` when it was announced to end; try again after "
+        "Retry-After.",
+    ),
+    Kind(
         "database-away",
         503,
         "The database is away",

@@ -1,5 +1,6 @@
 """Which queue a name in an address is, and whether a key reaches it; else it does not exist for that key.
 
+A name that the queue had, and that still works, is worth what it was: keys reach by it what they reached.
 Remembered for a second in each process, so that sending and receiving ask nothing more of the database. A receipt
 handle has its queue's id, which is never given to another queue: that is compared with no doubt at all.
 """
@@ -26,6 +27,8 @@ class KnownQueue:
     tenant: str
     sources: tuple[str, ...]
     known_until: float = field(compare=False)
+    called: str = field(default="", compare=False)
+    """Its name by now, where `name` is one that it had."""
 
     def is_reached_by(self, key: Key) -> bool:
         """A dead-letter queue belongs to a key when it or a queue that it serves does."""
@@ -98,8 +101,8 @@ async def _look_up(name: str) -> KnownQueue | None:
     if row is None:
         _known.pop(name, None)
         return None
-    queue_id, tenant, sources = row
-    _known[name] = KnownQueue(queue_id, name, tenant, tuple(sources), known_until)
+    queue_id, tenant, sources, called = row
+    _known[name] = KnownQueue(queue_id, name, tenant, tuple(sources), known_until, called)
     return _known[name]
 
 
@@ -112,8 +115,11 @@ select q.queue_id, t.name, case when q.is_dead_letter_queue then array(
     from signalbox.queue s
     where s.tenant_id = q.tenant_id and s.queue_id <> q.queue_id
       and (s.dead_letter_queue = q.name or s.dead_letter_queue is null and s.name || '-dlq' = q.name)
-  ) else '{}' end
+  ) else '{}' end, q.name
 from signalbox.queue q
 join signalbox.tenant t using (tenant_id)
-where q.name = %(name)s
+where q.queue_id = coalesce(
+  (select n.queue_id from signalbox.queue n where n.name = %(name)s),
+  (select a.queue_id from signalbox.queue_alias a where a.name = %(name)s and a.works_until > clock_timestamp())
+)
 """

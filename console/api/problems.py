@@ -11,11 +11,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import psycopg
-from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
-from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
+from console import outages
 from console.api.kinds import KINDS
 from console.api.wire.names import in_wire_words, wire_field
 from dlq.filters import FilterError
@@ -23,6 +21,7 @@ from signalbox import (
     BodyCorrupt,
     BodyMissing,
     DeduplicationConflict,
+    InMaintenance,
     InvalidArgument,
     MessageNotFound,
     PayloadTooLarge,
@@ -35,7 +34,7 @@ from signalbox import (
 from signalbox.logs import in_brief
 
 CONTENT_TYPE = "application/problem+json"
-DATABASE_RETRY_SECONDS = 2
+MAINTENANCE_RETRY_SECONDS = 60
 
 logger = logging.getLogger(__name__)
 
@@ -96,20 +95,25 @@ def problem_of(error: Exception) -> Problem:
         return _of_engine(error)
     if isinstance(error, FilterError):
         return _of_filter(error)
-    if isinstance(error, _AWAY):
-        logger.warning("a request of the API found no database: %s", in_brief(error))
-        return Problem(
-            "database-away",
-            "The database cannot be reached at the moment. What was asked for may or may not have been done.",
-            headers={"Retry-After": str(DATABASE_RETRY_SECONDS)},
-            retryAfter=DATABASE_RETRY_SECONDS,
-        )
+    if (outage := outages.of(error)) is not None:
+        stack = error if outage.is_ours else None
+        logger.warning("a request of the API found the database away: %s", in_brief(error), exc_info=stack)
+        return _of_outage(outage)
     logger.error("a request of the API failed", exc_info=error)
     return Problem("internal-error", "Something went wrong on this side. It has been logged.")
 
 
-#: What the control plane is told comes through Django, which has its own names for it.
-_AWAY = (psycopg.OperationalError, OperationalError, InterfaceError, PoolTimeout, PoolClosed, TooManyRequests)
+def _of_outage(outage: outages.Outage) -> Problem:
+    """`cause` says which trouble it is; after some of them it is certain that nothing was done."""
+    done = "Nothing was done." if outage.nothing_done else "What was asked for may or may not have been done."
+    return Problem(
+        "database-away",
+        f"{outage.title}. {done}",
+        headers={"Retry-After": str(outage.retry_seconds)},
+        retryAfter=outage.retry_seconds,
+        cause=outage.slug,
+        nothingDone=outage.nothing_done,
+    )
 
 
 def _of_engine(error: SignalboxError) -> Problem:
@@ -128,6 +132,8 @@ def _of_engine(error: SignalboxError) -> Problem:
             return Problem("queue-in-use", detail, **({"messages": error.messages} if error.messages else {}))
         case QuotaExceeded():
             return _of_quota(error, detail)
+        case InMaintenance():
+            return _of_maintenance(error, detail)
     if type(error) in _PLAIN:
         return Problem(_PLAIN[type(error)], detail)
     logger.error("a request of the API was refused in a way that is not for it", exc_info=error)
@@ -147,6 +153,12 @@ def _of_filter(error: FilterError) -> Problem:
     """`position` and `length` count characters of the filter as it was sent."""
     members = {"position": error.position, "length": error.length, "expected": error.expected}
     return Problem("invalid-argument", str(error), errors=[("filter", str(error))], **members)
+
+
+def _of_maintenance(error: InMaintenance, detail: str) -> Problem:
+    """`until` is when it was announced to end; nobody knows better when to come back."""
+    seconds = math.ceil(error.retry_after) if error.retry_after is not None else MAINTENANCE_RETRY_SECONDS
+    return Problem("maintenance", detail, headers={"Retry-After": str(seconds)}, until=error.until, retryAfter=seconds)
 
 
 def _of_quota(error: QuotaExceeded, detail: str) -> Problem:

@@ -13,6 +13,7 @@ from console.api_keys import Key
 from dlq import purge, trash
 from dlq.models import Job, Purge
 from dlq.purge import Bounds, Preview
+from dlq.reaching import JobReach
 from dlq.thresholds import threshold
 from queues.control import get_queue
 
@@ -93,6 +94,6 @@ def _seen(key: Key, queue: str, states: list[str] | None) -> Preview:
 
 def _find(key: Key, purge_id: int) -> Purge:
     job = Purge.objects.filter(pk=purge_id).first()
-    if job is None or not reach.Reach(key).has([job.queue_name]):
+    if job is None or not JobReach(key.reach).has([job.queue_name]):
         raise Problem("job-not-found", f"There is no purge {NAME}{purge_id}.")
     return job

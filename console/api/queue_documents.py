@@ -25,7 +25,7 @@ def document(queue: Queue) -> dict[str, Any]:
         "queueId": f"q_{queue.queue_id}",
         "name": queue.name,
         "tenant": queue.tenant.name,
-        "state": "paused" if queue.paused else "closed" if queue.closed else "active",
+        "state": "paused" if queue.paused or queue.is_held else "closed" if queue.closed else "active",
         "isDeadLetterQueue": queue.is_dead_letter_queue,
         "createdAt": moment(queue.created_at),
         **settings,

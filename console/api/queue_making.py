@@ -13,6 +13,7 @@ from dlq import queue_use
 from queues import control, deleting
 from queues.errors import InvalidArgument
 from queues.models import Queue
+from queues.renaming import name_now
 
 
 def create(key: Key, wanted: Any) -> tuple[int, dict[str, Any]]:
@@ -22,8 +23,9 @@ def create(key: Key, wanted: Any) -> tuple[int, dict[str, Any]]:
     _check_reach(key, wanted.name, tenant or "default")
     _check_dead_letter_queue(key, settings)
     with transaction.atomic():
-        there = Queue.objects.select_related("tenant").filter(name=wanted.name).first()
-        if there is not None and not key.reaches(there.name, there.tenant.name):
+        queues = Queue.objects.select_related("tenant")
+        there = queues.filter(name=wanted.name).first() or queues.filter(name=name_now(wanted.name)).first()
+        if there is not None and not key.reaches(wanted.name, there.tenant.name):
             raise Problem("queue-exists", f"The name {wanted.name!r} is taken.", errors=[("name", "name is taken")])
         try:
             queue, made = control.make_queue(

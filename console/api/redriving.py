@@ -8,12 +8,12 @@ from typing import Any
 from console.api import reach
 from console.api.answers import moment
 from console.api.problems import Problem
-from console.api.reach import Reach
 from console.api.wire.redrives import NewRedrive
 from console.api_keys import Key
 from dlq import outcomes, plans, redrives
 from dlq.models import Job, Redrive
 from dlq.plan_options import Options
+from dlq.reaching import JobReach
 from queues.control import get_queue
 
 NAME = "redrive_"
@@ -45,7 +45,7 @@ def start(key: Key, queue: str, wanted: NewRedrive) -> dict[str, Any]:
 def find(key: Key, redrive_id: int) -> Redrive:
     """The redrive, if it exists for the key. Raises the problem `job-not-found`."""
     job = Redrive.objects.filter(pk=redrive_id).first()
-    if job is None or not Reach(key).sees(job):
+    if job is None or not JobReach(key.reach).sees(job):
         raise Problem("job-not-found", f"There is no redrive {NAME}{redrive_id}.")
     return job
 
@@ -81,7 +81,7 @@ def set_rate(key: Key, redrive_id: int, rate: int | None) -> dict[str, Any]:
 def browse(key: Key, queue: str | None, state: str | None, limit: int, after: int | None) -> dict[str, Any]:
     """A page, the newest first. It is short, and has a successor, where the key reaches few of many."""
     page: list[Redrive] = []
-    within = Reach(key)
+    within = JobReach(key.reach)
     last = None
     for number, job in enumerate(_newest_first(state, after)):
         if len(page) == limit or number == LOOKED_THROUGH:

@@ -56,8 +56,8 @@ def create(
         identifier=token.identifier,
         secret_hash=token.secret_hash,
         scopes=read_scopes(scopes),
-        tenant_name=_checked_tenant(tenant),
-        queue_prefix=_checked_prefix(prefix),
+        tenant_name=checked_tenant(tenant),
+        queue_prefix=checked_prefix(prefix),
         rate_per_second=_checked_number("rate", rate, MAX_RATE_PER_SECOND),
         max_connections=_checked_connections(connections),
         expires_at=timezone.now() + _checked_life(expires_in) if expires_in is not None else None,
@@ -117,13 +117,15 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _checked_tenant(tenant: str | None) -> str | None:
+def checked_tenant(tenant: str | None) -> str | None:
+    """The tenant, or None for any. Raises `InvalidArgument`."""
     if tenant and (len(tenant) > 100 or not tenant.isprintable()):
         raise InvalidArgument("tenant must have at most 100 printable characters", "tenant")
     return tenant or None
 
 
-def _checked_prefix(prefix: str) -> str:
+def checked_prefix(prefix: str) -> str:
+    """How queue names begin. Raises `InvalidArgument`."""
     if not _PREFIX.fullmatch(prefix):
         raise InvalidArgument(
             f"prefix is {prefix[:120]!r}: it must be the beginning of queue names: letters, digits, dot, dash, _",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+
+from queues.reach import Bounds, Reach
 
 # Scope -> what it allows, as a sentence says it after "may".
 SCOPES = {
@@ -39,7 +42,12 @@ class Key:
 
     def reaches(self, queue_name: str, tenant: str) -> bool:
         """Whether a queue of this name and tenant exists for the key."""
-        return self.tenant in (None, tenant) and queue_name.startswith(self.prefix)
+        return self.reach.holds(queue_name, tenant)
+
+    @cached_property
+    def reach(self) -> Reach:
+        """The queues that exist for the key."""
+        return Reach((Bounds(self.tenant, self.prefix),))
 
     @property
     def is_limited(self) -> bool:

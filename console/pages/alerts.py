@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from console import alert_filter, alert_lines, keyset, runbook_text, runbooks
 from console.filterbar import FilterBar, Suggestion, typed
 from console.htmx import render_page
-from console.roles import requires
+from console.roles import reach, requires
 from console.wording import plural
 from dlq.filters import FilterError
 from metrics.alerts import episodes, receiving
@@ -26,10 +26,10 @@ from queues.errors import InvalidArgument
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /alerts: what fires, worst first, then what is over, the newest first."""
-    alerts, mistake = Alert.objects.all(), None
+    alerts, mistake = alert_lines.alerts_within(reach(request.user, "see_metadata")), None
     try:
         alerts = alert_filter.select(alerts, typed(request))
     except FilterError as error:
@@ -55,7 +55,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def runbook(request: HttpRequest, name: str) -> HttpResponse:
     """GET /runbooks/<name>: what to do about an alert of ours."""
     text = runbooks.text_of(name)

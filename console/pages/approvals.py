@@ -9,34 +9,39 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
+from console import jobs
 from console.api_keys.makers import is_behind
 from console.htmx import render_page
 from console.roles import denial, requires
+from console.subjects import AWAITING
 from dlq import approvals
 from dlq.models import Job
+from dlq.reaching import JobThing
 from queues.errors import InvalidArgument
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /approvals: every job that waits for a second person, and why this reader may not decide."""
     me = request.user.get_username()
-    missing = denial(request.user, "approve")
-    waiting = [(job, approvals.effects(job), missing or _objection(job, me)) for job in approvals.waiting()]
+    waiting = [
+        (job, approvals.effects(job), denial(request.user, "approve", JobThing(job)) or _objection(job, me))
+        for job in jobs.seen_of(request, approvals.waiting())
+    ]
     context = {"title": "Approvals", "waiting": waiting}
     return render_page(request, "approvals/browse.html", "approvals/_list.html", context)
 
 
 @require_POST
-@requires("approve")
+@requires("approve", of=AWAITING)
 def approve(request: HttpRequest, noun: str, job_id: int) -> HttpResponse:
     """POST /approvals/<noun>/<id>/approve: it runs as it was asked for."""
     return _decide(request, noun, job_id, approvals.approve, "approved")
 
 
 @require_POST
-@requires("approve")
+@requires("approve", of=AWAITING)
 def refuse(request: HttpRequest, noun: str, job_id: int) -> HttpResponse:
     """POST /approvals/<noun>/<id>/refuse: it never runs; a reason is for whoever asked."""
     return _decide(request, noun, job_id, approvals.refuse, "refused")

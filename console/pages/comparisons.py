@@ -47,17 +47,18 @@ class Side:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def show(request: HttpRequest) -> HttpResponse:
     """GET /dead-letters/compare?id=&id= or ?id=&with=success: by message id."""
     asked = [int(one) for one in request.GET.getlist("id") if one.isascii() and one.isdigit() and len(one) < 19][:3]
     with_success = request.GET.get("with") == "success"
-    letters = {one.message_id: one for one in DeadLetter.objects.filter(message_id__in=asked)}
+    reached = roles.reach(request.user, "see_metadata").among("source__name", "source__tenant__name")
+    letters = {one.message_id: one for one in DeadLetter.objects.filter(reached, message_id__in=asked)}
     found = [letters[one] for one in dict.fromkeys(asked) if one in letters]
     sides, notice = _sides(found, with_success)
     masking = Masking()
     sides = [_concealed(one, masking.of(one.queue)) for one in sides]
-    see = roles.may(request.user, "see_payloads")
+    see = roles.may_here(request, "see_payloads")
     context = {
         "title": "Compare",
         "frame": Frame(request),

@@ -10,7 +10,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from console import cluster_lists, fleet, keyset, masked, roles, wording
-from console.filterbar import FilterBar, Suggestion, readable_filter, saved, typed
+from console.filterbar import FilterBar, Suggestion, no_filter, readable_filter, saved, typed
 from console.htmx import render_page
 from console.roles import requires
 from dlq import browse
@@ -21,18 +21,18 @@ from dlq.saved_filters import SavedFilter
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def show(request: HttpRequest) -> HttpResponse:
     """GET /dead-letters: the worst clusters of what the filter selects, and the list, newest first."""
     chosen, mistake = read_filter(request)
-    place, see = keyset.place(request), roles.may(request.user, "see_payloads")
+    place, see = keyset.place(request), roles.may_here(request, "see_payloads")
     try:
         page = browse.dead_letters(chosen, place, with_payloads=see)
     except FilterError as error:  # only its run showed that it takes too long
-        chosen, mistake = Filter(), error
+        chosen, mistake = no_filter(request), error
         page = browse.dead_letters(chosen, place, with_payloads=see)
     page = masked.letter_page(page)
-    count = _count(chosen)
+    count = _count(request, chosen)
     shown = f"{wording.number(len(page.rows))} shown of {count}"
     context = {
         "title": "Dead letters",
@@ -52,10 +52,10 @@ def show(request: HttpRequest) -> HttpResponse:
 def read_filter(request: HttpRequest) -> tuple[Filter, FilterError | None]:
     """The filter in the address, or the one that selects all beside the mistake."""
     try:
-        chosen = readable_filter(typed(request), request.user)
+        chosen = readable_filter(typed(request), request)
         chosen.compile(Target.DEAD_LETTER, datetime.now(UTC))
     except FilterError as error:
-        return Filter(), error
+        return no_filter(request), error
     return chosen, None
 
 
@@ -77,8 +77,8 @@ def filter_bar(request: HttpRequest, mistake: FilterError | None) -> FilterBar:
     )
 
 
-def _count(chosen: Filter) -> BoundedCount:
+def _count(request: HttpRequest, chosen: Filter) -> BoundedCount:
     """How many the filter selects; without one the counters know."""
     if not chosen:
-        return BoundedCount(fleet.snapshot().dead, exact=True)
+        return BoundedCount(fleet.seen_by(request.user).dead, exact=True)
     return count_rows(find(chosen, datetime.now(UTC)).ids(FEW + 1, Order.ANY))

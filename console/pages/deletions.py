@@ -9,12 +9,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from console import causes, jobs, masked, roles
-from console.filterbar import readable_filter
 from console.forms import DeletionForm
 from console.frame import Frame
+from console.held_filters import held_filter
 from console.htmx import render_page
 from console.pages.selections import chosen_text
 from console.roles import requires
+from console.subjects import DELETION
 from dlq import deletions, plans, trash
 from dlq.filters import FilterError, parse
 from dlq.models import Deletion
@@ -23,7 +24,7 @@ from queues.errors import SignalboxError
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("purge")
+@requires("purge", in_part=True)
 def new(request: HttpRequest) -> HttpResponse:
     """GET /deletions/new?q= or ?id=: the review, frozen now. POST: the deletion of what the review showed."""
     form = DeletionForm(request.POST) if request.method == "POST" else None
@@ -31,7 +32,7 @@ def new(request: HttpRequest) -> HttpResponse:
         options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
         confirmed = form.cleaned_data["confirmation"] == form.WORD
         try:
-            readable_filter(form.cleaned_data["filter_text"], request.user)
+            options["filter_text"] = _held(request, form.cleaned_data["filter_text"])
             job = deletions.create(actor=request.user.get_username(), confirmed=confirmed, **options)
         except (SignalboxError, FilterError) as error:
             field = getattr(error, "field", None)
@@ -47,8 +48,8 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
     mistake, preview = None, None
     text = (form["filter_text"].value() or "") if form else chosen_text(request)
     try:
-        readable_filter(text, request.user)
-        see = roles.may(request.user, "see_payloads")
+        text = _held(request, text)
+        see = roles.may_here(request, "see_payloads")
         preview = masked.preview(plans.preview(text, with_payloads=see)) if text else None
     except FilterError as error:
         mistake = error
@@ -67,8 +68,13 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
     return render(request, "deletions/review.html", context, status=422 if mistake or (form and form.errors) else 200)
 
 
+def _held(request: HttpRequest, text: str) -> str:
+    """An empty filter stays empty, and is refused as everybody's is."""
+    return held_filter(request, text, "purge") if text.strip() else text
+
+
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=DELETION)
 def show(request: HttpRequest, deletion_id: int) -> HttpResponse:
     """GET /deletions/<id>: how far it is."""
     job = _find(deletion_id)
@@ -82,7 +88,7 @@ def show(request: HttpRequest, deletion_id: int) -> HttpResponse:
 
 
 @require_POST
-@requires("purge")
+@requires("purge", of=DELETION)
 def cancel(request: HttpRequest, deletion_id: int) -> HttpResponse:
     """POST /deletions/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
     _find(deletion_id)

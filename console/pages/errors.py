@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template import loader
 
-from console import preferences
+from console import outages, preferences
+from console.outages import Outage
+
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 
 class _Doorframe:
@@ -56,8 +62,17 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     )
 
 
+def in_maintenance(request: HttpRequest, words: str) -> HttpResponse:
+    """503: somebody holds the installation still."""
+    return _show(
+        request, 503, "Under maintenance", [words, "Nothing was changed: send it again when maintenance has ended."]
+    )
+
+
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: a fault of ours, or the database is away."""
+    """500: a fault of ours; 503: the database is away, as the error that is being handled says."""
+    if (outage := outages.of(sys.exc_info()[1])) is not None:
+        return _away(request, outage)
     return _show(
         request,
         500,
@@ -67,3 +82,20 @@ def server_error(request: HttpRequest) -> HttpResponse:
             "The server's log says what happened. /healthz says whether the database answers.",
         ],
     )
+
+
+def _away(request: HttpRequest, outage: Outage) -> HttpResponse:
+    """503. A page that looks by itself whether the database is back; for htmx, what an open page says meanwhile."""
+    asked = request.method in SAFE_METHODS
+    context = {
+        "title": outage.title,
+        "status": 503,
+        "outage": outage,
+        "asked": asked,
+        "frame": _Doorframe(request),
+    }
+    page = "errors/_outage.html" if request.headers.get("HX-Request") else "errors/outage.html"
+    answer = HttpResponse(loader.render_to_string(page, context), status=503)
+    answer["Retry-After"] = str(outage.retry_seconds)
+    answer["Cache-Control"] = "no-store"
+    return answer

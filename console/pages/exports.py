@@ -8,10 +8,11 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
-from console import exports, queue_head, roles
+from console import exports, queue_head, reached_audit, roles
 from console.filterbar import readable_filter, typed
 from console.pages import audit
 from console.roles import requires
+from console.subjects import QUEUE
 from dlq import export_rows
 from dlq.browse import State
 from dlq.exporting import Format
@@ -20,27 +21,27 @@ from queues.models import AuditEvent
 
 
 @require_GET
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def dead_letters(request: HttpRequest) -> HttpResponseBase:
     """GET /exports/dead-letters?q=&format=: every dead letter that the filter selects; a mistake leads to the list."""
     try:
-        chosen = readable_filter(typed(request), request.user)
-        source = export_rows.dead_letters(chosen, see_payloads=roles.may(request.user, "see_payloads"))
+        chosen = readable_filter(typed(request), request)
+        source = export_rows.dead_letters(chosen, see_payloads=roles.may_here(request, "see_payloads"))
     except FilterError:
         return redirect(f"{reverse('dead_letters')}?{urlencode({'q': typed(request)})}")
     return exports.answer(request, source, _form(request), "dead-letters")
 
 
 @require_GET
-@requires("see_metadata")
+@requires("see_metadata", of=QUEUE)
 def messages(request: HttpRequest, name: str) -> HttpResponseBase:
     """GET /exports/messages/<queue>?state=&q=&format=: the messages of one state that the filter selects."""
     head = queue_head.find(name)
     asked = request.GET.get("state", "")
     state = State(asked) if asked in set(State) else State.READY
     try:
-        chosen = readable_filter(typed(request), request.user, name)
-        see = roles.may(request.user, "see_payloads")
+        chosen = readable_filter(typed(request), request, name)
+        see = roles.may_here(request, "see_payloads")
         source = export_rows.messages(head.queue, chosen, state, see_payloads=see)
     except FilterError:
         query = urlencode({"state": state.value, "q": typed(request)})
@@ -49,13 +50,14 @@ def messages(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 @require_GET
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def audit_events(request: HttpRequest) -> HttpResponseBase:
     """GET /exports/audit?q=&format=: every action that the filter selects."""
-    events, mistake = audit.select(AuditEvent.objects.all(), typed(request))
+    reach = roles.reach(request.user, "see_metadata")
+    events, mistake = audit.select(reached_audit.within(AuditEvent.objects.all(), reach), typed(request))
     if mistake:
         return redirect(f"{reverse('audit')}?{urlencode({'q': typed(request)})}")
-    return exports.answer(request, exports.audit_events(events, typed(request)), _form(request), "audit")
+    return exports.answer(request, exports.audit_events(events, typed(request), reach), _form(request), "audit")
 
 
 def _form(request: HttpRequest) -> Format:

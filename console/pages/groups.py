@@ -7,12 +7,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console import group_charts, ranges
+from console import feeding, group_charts, ranges
 from console.frame import Frame
 from console.htmx import render_page
 from console.pages.streams import find as find_stream
 from console.roles import requires
 from console.stream_forms import DropGroupForm, GroupForm, RewindForm
+from console.subjects import STREAM
 from console.wording import plural
 from queues import streams
 from queues.errors import GroupNotFound, SignalboxError
@@ -21,7 +22,7 @@ from signalbox.streams import Moved
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=STREAM)
 def show(request: HttpRequest, name: str, group: str) -> HttpResponse:
     """GET /streams/<name>/groups/<group>: how far it is, partition by partition, and its lag over time."""
     found = find(name, group)
@@ -31,6 +32,8 @@ def show(request: HttpRequest, name: str, group: str) -> HttpResponse:
         "title": f"{group} · {name}",
         "stream": found.stream,
         "group": found,
+        "fed": feeding.named(request, found.queue),
+        "denied": feeding.denial(request, found),
         "numbers": numbers,
         "partitions": streams.read_partitions(found),
         "members": found.members.order_by("-lease_until", "member")[:100],
@@ -41,15 +44,16 @@ def show(request: HttpRequest, name: str, group: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("configure")
+@requires("configure", of=STREAM)
 def new(request: HttpRequest, name: str) -> HttpResponse:
     """GET, POST /streams/<name>/new-group: make a group that reads from a point of history on."""
     stream = find_stream(name)
-    form = GroupForm(request.POST if request.method == "POST" else None, tenant_id=stream.tenant_id)
+    form = GroupForm(request.POST if request.method == "POST" else None, queues=feeding.offered(request, stream))
     if request.method == "POST" and form.is_valid():
         given = dict(form.cleaned_data)
         given["queue"] = given["queue"] or None
         try:
+            feeding.check_name(request, given["queue"])
             made = streams.create_group(name, given.pop("name"), actor=request.user.get_username(), **given)
         except SignalboxError as error:
             _blame(form, error)
@@ -61,10 +65,11 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("configure")
+@requires("configure", of=STREAM)
 def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
     """GET /streams/<name>/groups/<group>/rewind?point=: what would be read again. POST: the rewind."""
     found = find(name, group)
+    feeding.check(request, found)
     form = RewindForm(request.POST if request.method == "POST" else request.GET or None)
     preview: list[Moved] = []
     if form.is_bound:
@@ -114,10 +119,11 @@ def _rewound(request: HttpRequest, found: ConsumerGroup, form: RewindForm, where
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("configure")
+@requires("configure", of=STREAM)
 def drop(request: HttpRequest, name: str, group: str) -> HttpResponse:
     """GET /streams/<name>/groups/<group>/drop: what is forgotten. POST: forget it."""
     found = find(name, group)
+    feeding.check(request, found)
     form = DropGroupForm(request.POST if request.method == "POST" else None, name=group)
     if request.method == "POST" and form.is_valid():
         reason = form.cleaned_data["reason"]

@@ -11,8 +11,9 @@ from console import history_charts, markers, queue_head, ranges, rollup_charts
 from console.history_charts import Past
 from console.htmx import render_page
 from console.ranges import Range
-from console.roles import requires
+from console.roles import reach, requires
 from console.rollup_charts import Days
+from console.subjects import QUEUE, TENANT
 from queues.history_series import ALL_QUEUES, of_tenant
 from queues.models import Queue, Tenant
 
@@ -20,12 +21,12 @@ FRAGMENT = "history/_charts.html"
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=QUEUE)
 def of_queue(request: HttpRequest, name: str) -> HttpResponse:
     """GET /queues/<name>/history: one queue; of one that keeps dead letters, what it has of them."""
     head = queue_head.find(name)
     numbers, shown = head.numbers, ranges.of_request(request)
-    past = _past(numbers.queue_id, shown, [name, head.dead_letter_queue])
+    past = _past(request, numbers.queue_id, shown, [name, head.dead_letter_queue])
     if isinstance(past, Days):
         drawn = rollup_charts.of_work(past)
     elif numbers.is_dead_letter_queue:
@@ -37,7 +38,7 @@ def of_queue(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=TENANT)
 def of_tenant_queues(request: HttpRequest, tenant_id: int) -> HttpResponse:
     """GET /tenants/<id>/history: the queues of one tenant together."""
     tenant = Tenant.objects.filter(pk=tenant_id).first()
@@ -45,7 +46,7 @@ def of_tenant_queues(request: HttpRequest, tenant_id: int) -> HttpResponse:
         raise Http404("There is no such tenant.")
     names = list(Queue.objects.filter(tenant=tenant).values_list("name", flat=True))
     shown = ranges.of_request(request)
-    past = _past(of_tenant(tenant_id), shown, names)
+    past = _past(request, of_tenant(tenant_id), shown, names)
     context = _context(shown, past, _of_work(past)) | {
         "title": f"Tenant {tenant.name}: history",
         "tenant": tenant,
@@ -58,14 +59,15 @@ def of_tenant_queues(request: HttpRequest, tenant_id: int) -> HttpResponse:
 def of_all(request: HttpRequest) -> HttpResponse:
     """GET /history: all queues together."""
     shown = ranges.of_request(request)
-    past = _past(ALL_QUEUES, shown, None)
+    past = _past(request, ALL_QUEUES, shown, None)
     context = _context(shown, past, _of_work(past)) | {"title": "History"}
     return render_page(request, "history/show.html", FRAGMENT, context)
 
 
-def _past(queue_id: int, shown: Range, names: Sequence[str] | None) -> Past | Days:
+def _past(request: HttpRequest, queue_id: int, shown: Range, names: Sequence[str] | None) -> Past | Days:
     read = rollup_charts.read if shown.of_days else history_charts.read
-    return read(queue_id, shown, markers.gather(names, shown.start, shown.end))
+    seen = reach(request.user, "see_metadata")
+    return read(queue_id, shown, markers.gather(names, shown.start, shown.end, seen))
 
 
 def _of_work(past: Past | Days) -> Sequence[history_charts.Chart]:

@@ -14,6 +14,7 @@ from console.forms import LaneLimitForm
 from console.htmx import render_page
 from console.keyset import Pager
 from console.roles import requires
+from console.subjects import QUEUE
 from console.wording import plural
 from dlq.browse import PAGE_ROWS
 from queues import control
@@ -24,7 +25,7 @@ MOST_GROUP_CHARACTERS = 200
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=QUEUE)
 def browse(request: HttpRequest, name: str) -> HttpResponse:
     """GET /queues/<name>/lanes: its lanes by group, or the one that is asked for."""
     head = queue_head.find(name)
@@ -47,7 +48,7 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@requires("configure")
+@requires("configure", of=QUEUE)
 def limit(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/lanes/limit: a limit of its own for one group; an empty one is taken back."""
     queue_head.find(name)

@@ -10,11 +10,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console import masked, message_life, message_story, payloads, queue_head
+from console import masked, message_life, message_story, payloads, queue_head, roles
 from console.forms import ReasonForm
 from console.htmx import render_page
 from console.masking_form import MaskingForm
 from console.roles import requires
+from console.subjects import QUEUE
 from dlq import masking_rules
 from dlq.masking import MASK
 from dlq.models import MaskingRule
@@ -52,7 +53,7 @@ def remove(request: HttpRequest, rule_id: int) -> HttpResponse:
 
 
 @require_POST
-@requires("reveal")
+@requires("reveal", of=QUEUE)
 def reveal(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     """POST /queues/<name>/messages/<id>/reveal: the message without the mask, in this answer only."""
     form = ReasonForm(request.POST)
@@ -60,7 +61,7 @@ def reveal(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
         messages.error(request, "Nothing was revealed: say why.")
         return redirect("message", name, message_id)
     head = queue_head.find(name)
-    story = message_story.tell(head.numbers, message_id)
+    story = message_story.tell(head.numbers, message_id, roles.reach(request.user, "reveal"))
     if not story.known:
         raise Http404(f"Message {message_id} is not known in {name}: it never was, or its retention is over.")
     fields = masked.hidden_fields(masked.rules_of(story), story.body)

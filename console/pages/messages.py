@@ -20,6 +20,7 @@ from console.frame import Frame
 from console.htmx import render_page
 from console.queue_head import QueueHead
 from console.roles import requires
+from console.subjects import QUEUE
 from console.wording import number
 from dlq import browse as lists
 from dlq.browse import MessageRow, Page, State
@@ -40,7 +41,7 @@ LABELS = {
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=QUEUE)
 def browse(request: HttpRequest, name: str) -> HttpResponse:
     """GET /queues/<name>/messages: the messages of one state that the filter selects, a page at a time."""
     head = queue_head.find(name)
@@ -48,7 +49,7 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
     state = State(asked) if asked in set(State) else State.READY
     mistake = None
     try:
-        page = _page(request, head, state, readable_filter(typed(request), request.user, name))
+        page = _page(request, head, state, readable_filter(typed(request), request, name))
     except FilterError as error:
         mistake = error
         page = _page(request, head, state, Filter())
@@ -69,7 +70,7 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, head: QueueHead, state: State, chosen: Filter) -> Page[MessageRow]:
-    see = roles.may(request.user, "see_payloads")
+    see = roles.may_here(request, "see_payloads")
     page = lists.messages(head.numbers.queue_id, state, chosen, keyset.place(request), with_payloads=see)
     return masked.message_page(head.name, page)
 
@@ -123,11 +124,12 @@ def _suggestions(target: Target) -> list[Suggestion]:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=QUEUE)
 def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     """GET /queues/<name>/messages/<id>: where it stands, what happened, what it holds."""
     head = queue_head.find(name)
-    story = message_story.tell(head.numbers, message_id)
+    told = "see_payloads" if roles.may_here(request, "see_payloads") else "see_metadata"
+    story = message_story.tell(head.numbers, message_id, roles.reach(request.user, told))
     if not story.known:
         raise Http404(f"Message {message_id} is not known in {name}: it never was, or its retention is over.")
     rules = masked.rules_of(story)
@@ -153,7 +155,7 @@ def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def find(request: HttpRequest, message_id: int) -> HttpResponse:
     """GET /messages/<id>: the page of a message whose queue one does not know, as in a log line."""
     for model, column in (
@@ -165,15 +167,20 @@ def find(request: HttpRequest, message_id: int) -> HttpResponse:
         (Trashed, "queue__name"),
     ):
         name = model.objects.filter(message_id=message_id).values_list(column, flat=True).first()
-        if name:
+        if name and _is_seen(request, name):
             return redirect("message", name, message_id)
-    if name := message_story.queue_of(message_id):
+    if (name := message_story.queue_of(message_id)) and _is_seen(request, name):
         return redirect("message", name, message_id)
     raise Http404(f"Message {message_id} is not known: it never was, or its retention is over.")
 
 
+def _is_seen(request: HttpRequest, name: str) -> bool:
+    """Whether the queue's name is no news to the person."""
+    return not roles.is_scoped(request.user) or roles.may(request.user, "see_metadata", QUEUE.find(name=name))
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("redrive")
+@requires("redrive", of=QUEUE)
 def send(request: HttpRequest, name: str) -> HttpResponse:
     """GET, POST /queues/<name>/send: one message by hand."""
     head = queue_head.find(name)

@@ -15,7 +15,7 @@ from console.filterbar import FilterBar, Suggestion, typed
 from console.fleet import Standing
 from console.htmx import render_page
 from console.keyset import Pager
-from console.roles import requires
+from console.roles import is_scoped, requires
 from console.verdicts import Verdict
 from console.wording import plural
 from dlq.filters import FilterError
@@ -38,10 +38,10 @@ class Row:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def show(request: HttpRequest) -> HttpResponse:
     """GET /: totals, and the queues that the filter selects, worst first, PAGE_QUEUES to a page."""
-    now = fleet.snapshot()
+    now = fleet.seen_by(request.user)
     text, mistake = typed(request), None
     standings: Sequence[Standing] = now.standings
     try:
@@ -57,7 +57,7 @@ def show(request: HttpRequest) -> HttpResponse:
         {
             "title": "Overview",
             "fleet": now,
-            "old_snapshot": old_snapshots.warning(holders),
+            "old_snapshot": None if is_scoped(request.user) else old_snapshots.warning(holders),
             "rows": _rows(standings[start : start + PAGE_QUEUES], holders),
             "selected": len(standings),
             "pager": _pager(request, start, len(standings)),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, User
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
@@ -26,12 +29,13 @@ def browse(request: HttpRequest) -> HttpResponse:
     form = NewPersonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         person = _create(request, form)
-        messages.success(request, f"{person.get_username()} may log in now, as {form.cleaned_data['role']}.")
+        messages.success(request, f"{person.get_username()} may log in now, {_as(form.cleaned_data['role'])}.")
         return redirect("people")
-    everybody = get_user_model().objects.prefetch_related("groups").order_by("-is_active", "username")[:MOST_PEOPLE]
+    elsewhere = SocialAccount.objects.filter(user_id=OuterRef("pk"), provider=settings.OIDC_ISSUER)
+    everybody = get_user_model().objects.annotate(signs_on=Exists(elsewhere)).prefetch_related("groups", "grants")
     context = {
         "title": "People",
-        "people": [(person, _role(person)) for person in everybody],
+        "people": [(one, _role(one)) for one in everybody.order_by("-is_active", "username")[:MOST_PEOPLE]],
         "roles": list(roles.ROLES),
         "form": form,
     }
@@ -43,7 +47,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 def _create(request: HttpRequest, form: NewPersonForm) -> User:
     given = form.cleaned_data
     person = get_user_model().objects.create_user(given["username"], password=given["password"])
-    person.groups.set([Group.objects.get(name=given["role"])])
+    _put_into(person, given["role"])
     details = {"person": person.get_username(), "role": given["role"]}
     audit.record(request.user.get_username(), "person.create", details=details)
     return person
@@ -73,13 +77,22 @@ def change(request: HttpRequest, person_id: int) -> HttpResponse:
 def _change(request: HttpRequest, person: User, form: PersonForm) -> None:
     role, active = form.cleaned_data["role"], form.cleaned_data["active"]
     before = {"role": _role(person), "active": person.is_active}
-    person.groups.set([Group.objects.get(name=role)])
+    _put_into(person, role)
     person.is_active = active
     person.save(update_fields=["is_active"])
     after = {"role": role, "active": active}
     changes = {name: {"before": before[name], "after": after[name]} for name in after if before[name] != after[name]}
     details = {"person": person.get_username(), "changes": changes}
     audit.record(request.user.get_username(), "person.change", details=details)
+
+
+def _put_into(person: User, role: str) -> None:
+    """Give a role for all queues, or none: then the person has what is granted."""
+    person.groups.set(Group.objects.filter(name=role) if role else [])
+
+
+def _as(role: str) -> str:
+    return f"as {role}" if role else "and sees nothing until a role is granted"
 
 
 def _role(person: User) -> str:

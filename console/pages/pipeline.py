@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import Count, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -17,13 +18,16 @@ from console import keyset
 from console.htmx import render_page
 from console.roles import requires
 from console.wording import plural
-from pipeline import horizon, starting
-from pipeline.horizon import Horizon
-from pipeline.models import Run
+from pipeline import starting
+from pipeline.archive import horizon
+from pipeline.archive.horizon import Horizon
+from pipeline.models import ArchiveFile, Run
+from pipeline.on_spark import servers
+from pipeline.on_spark.servers import Server
 
 OLD_SECONDS = 86_400
 """From this age on the archive's horizon is called old; the alert means the same."""
-STARTED = {"archive": "an archive run", "rollup": "a rollup"}
+STARTED = {"archive": "an archive run", "rollup": "a rollup", "analyse": "a failure analysis"}
 
 
 @dataclass(frozen=True)
@@ -37,17 +41,42 @@ class HorizonShown:
         return self.at.holds and (datetime.now(UTC) - self.at.moved_at).total_seconds() > OLD_SECONDS
 
 
+@dataclass(frozen=True)
+class ServerShown:
+    """The Spark server that was heard of last, and how it is."""
+
+    at: Server
+    now: datetime
+
+    @property
+    def state(self) -> str:
+        if self.at.ended_at is not None:
+            return "stopped"
+        if self.at.is_lost(self.now):
+            return "lost"
+        return "working" if self.at.busy else "idle"
+
+    @property
+    def is_up(self) -> bool:
+        return self.state in ("working", "idle")
+
+    @property
+    def stops_at(self) -> datetime:
+        return self.at.used_at + timedelta(seconds=self.at.idle_seconds)
+
+
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /pipeline: the horizon, and the runs, newest first."""
     page = keyset.by_id(_runs(), "run_id", request)
-    at = horizon.read()
+    at, server = horizon.read(), servers.latest()
     context = {
         "title": "Pipeline",
         "page": page,
         "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'run')} shown"),
         "horizon": HorizonShown(at) if at else None,
+        "server": ServerShown(server, datetime.now(UTC)) if server else None,
         "archive_url": settings.ARCHIVE_URL,
         "runs_now": [run for run in page.rows if run.state == Run.State.RUNNING],
     }
@@ -86,17 +115,19 @@ def start(request: HttpRequest, kind: str) -> HttpResponse:
 @require_POST
 @requires("configure")
 def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
-    """POST /pipeline/<id>/cancel: it stops after the parts under way, and nothing of it counts."""
+    """POST /pipeline/<id>/cancel: what is under way is interrupted, and nothing of it counts."""
     _find(run_id)
     if starting.cancel(run_id, actor=request.user.get_username()):
-        messages.success(request, f"Run {run_id} stops after the parts under way. What it wrote is cleared away.")
+        messages.success(request, f"Run {run_id} is stopping; nothing of it counts.")
     else:
         messages.warning(request, f"Nothing was changed: run {run_id} was over already, or is about to stop.")
     return redirect("pipeline_run", run_id)
 
 
 def _runs() -> QuerySet[Run]:
-    return Run.objects.annotate(number_of_files=Count("files"))
+    """Files are counted for the rows of a page, where a join would first count those of all runs."""
+    files = ArchiveFile.objects.filter(run=OuterRef("pk")).order_by().values("run").annotate(of_run=Count("*"))
+    return Run.objects.annotate(number_of_files=Coalesce(Subquery(files.values("of_run")), 0))
 
 
 def _find(run_id: int) -> Run:
@@ -108,6 +139,6 @@ def _find(run_id: int) -> Run:
 
 def _days(run: Run) -> Sequence[str]:
     """The days whose buckets it is in: those that a rollup reckoned, or those of its own files."""
-    if run.kind == Run.Kind.ROLLUP:
+    if run.kind in (Run.Kind.ROLLUP, Run.Kind.ANALYSE):
         return list(run.outcome.get("days", []))
     return [f"{day}" for day in run.files.order_by("day").values_list("day", flat=True).distinct()]

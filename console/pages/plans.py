@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console import keyset, masked, roles
+from console import jobs, keyset, masked, roles
 from console.filterbar import readable_filter
 from console.frame import Frame
+from console.held_filters import held_filter
 from console.htmx import render_page
 from console.pages.selections import chosen_text
 from console.plan_forms import PlanForm, RunForm
 from console.roles import requires
+from console.subjects import PLAN
 from console.wording import plural
 from dlq import patching, plans, radius, redrives
 from dlq.filters import FilterError
 from dlq.finding import Query
 from dlq.masking_rules import Masking
 from dlq.models import Plan
-from queues.errors import SignalboxError
+from queues.errors import QueueNotFound, SignalboxError
 from queues.models import Queue
 
 MOST_QUEUES_OFFERED = 1_000
@@ -31,7 +34,7 @@ PACES = (10, 50, 500)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("redrive")
+@requires("redrive", in_part=True)
 def new(request: HttpRequest) -> HttpResponse:
     """GET /redrives/new?q= or ?id=: what to choose. POST: the plan is written, and shown."""
     form, mistake = PlanForm(request.POST or None, initial=_initial(request)), None
@@ -50,7 +53,7 @@ def new(request: HttpRequest) -> HttpResponse:
         "frame": Frame(request),
         "form": form,
         "mistake": mistake,
-        "queues": _destinations(),
+        "queues": _destinations(request),
     }
     return render(request, "redrives/new.html", context, status=422 if mistake or form.errors else 200)
 
@@ -62,7 +65,7 @@ def _initial(request: HttpRequest) -> dict[str, object]:
 
 def _mistake(request: HttpRequest, text: str) -> FilterError | None:
     try:
-        readable_filter(text, request.user)
+        readable_filter(text, request)
     except FilterError as error:
         return error
     return None
@@ -70,23 +73,32 @@ def _mistake(request: HttpRequest, text: str) -> FilterError | None:
 
 def _make(request: HttpRequest, form: PlanForm) -> Plan:
     text = form.cleaned_data["filter_text"]
-    readable_filter(text, request.user)
+    text = held_filter(request, text, "redrive")
     options = form.options()
+    _check_target(request, options.target_queue)
     if not masked.may_reveal(request):
         Masking().check_patch(options.patch)
     return plans.make(text, actor=request.user.get_username(), reason=form.cleaned_data["reason"], options=options)
 
 
-def _destinations() -> list[str]:
-    names = Queue.objects.filter(is_dead_letter_queue=False, closed=False).order_by("name")
+def _check_target(request: HttpRequest, name: str | None) -> None:
+    """Refuse a destination where the person may not send: in the words for one that is not there."""
+    reach = roles.reach(request.user, "redrive")
+    if name and not reach.is_everything and not Queue.objects.filter(reach.among(), name=name).exists():
+        raise QueueNotFound(f"queue '{name}' does not exist")
+
+
+def _destinations(request: HttpRequest) -> list[str]:
+    reached = Queue.objects.filter(roles.reach(request.user, "redrive").among())
+    names = reached.filter(is_dead_letter_queue=False, closed=False).order_by("name")
     return list(names.values_list("name", flat=True)[:MOST_QUEUES_OFFERED])
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /redrives/plans: all plans, newest first."""
-    page = keyset.by_id(Plan.objects.prefetch_related("redrives"), "plan_id", request)
+    page = jobs.seen(request, keyset.by_id(Plan.objects.prefetch_related("redrives"), "plan_id", request))
     context = {
         "title": "Plans",
         "page": page,
@@ -96,14 +108,14 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=PLAN)
 def show(request: HttpRequest, plan_id: int) -> HttpResponse:
     """GET /redrives/plans/<id>: what it would touch, and the button that runs it."""
     return _show(request, _find(plan_id), None)
 
 
 @require_POST
-@requires("redrive")
+@requires("redrive", of=PLAN)
 def run(request: HttpRequest, plan_id: int) -> HttpResponse:
     """POST /redrives/plans/<id>/run: the redrive of what the plan shows."""
     plan, form = _find(plan_id), RunForm(request.POST)
@@ -130,7 +142,7 @@ def _show(request: HttpRequest, plan: Plan, form: RunForm | None) -> HttpRespons
         "options": plan.choices,
         "warnings": [*_warnings(plan), *(warning for one in destinations for warning in one.warnings)],
         "destinations": destinations,
-        "samples": _samples(plan, with_payloads=roles.may(request.user, "see_payloads")),
+        "samples": _samples(plan, with_payloads=roles.may_here(request, "see_payloads")),
         "runs": plan.redrives.order_by("-redrive_id")[:10],
         "form": form or RunForm(initial={"rate_per_second": rate}),
         "paces": [(pace, plan.count / pace) for pace in sorted({*PACES, rate or PACES[0]}) if plan.count],
@@ -150,7 +162,10 @@ def _warnings(plan: Plan) -> list[str]:
         most = plan.choices.most_redrives
         found.append(f"{touched['left_out']:,} are left out: they were redriven more than {most} times.")
     if touched["conflicts"]:
-        found.append(f"{touched['conflicts']:,} stay dead: another message holds their deduplication id now.")
+        stay = "are passed over" if plan.staging_id else "stay dead"
+        found.append(f"{touched['conflicts']:,} {stay}: another message holds their deduplication id now.")
+    if touched.get("large_bodies_gone"):
+        found.append(f"{touched['large_bodies_gone']:,} are passed over: their large body is in the store no more.")
     if touched["groups"]["count"]:
         found.append(
             f"{touched['groups']['messages']:,} belong to {plural(touched['groups']['count'], 'FIFO group')}: "
@@ -185,13 +200,29 @@ order by d.dead_letter_id desc
 """
 
 
+_STAGED = """
+select s.message_id, s.message_id, coalesce(s.queue, ''), s.ended_at, left(s.payload, 2048),
+  case when s.body_sha256 is null and octet_length(s.payload) <= 65536 then s.payload end
+from signalbox.staged_message s
+where s.staging_id = %s and s.message_id = any(%s::bigint[])
+order by s.message_id desc
+"""
+
+
+def _sample_rows(plan: Plan) -> list[tuple[Any, ...]]:
+    if plan.staging_id is not None:
+        return Query(_STAGED, [plan.staging_id, plan.sample_ids]).rows()
+    return Query(_SAMPLES, [plan.sample_ids]).rows()
+
+
 def _samples(plan: Plan, *, with_payloads: bool) -> list[Sample]:
-    rows = Query(_SAMPLES, [plan.sample_ids]).rows()
+    rows = _sample_rows(plan)
     if not with_payloads:
         return [Sample(message_id, source, died_at, None) for _, message_id, source, died_at, _, _ in rows]
     options, masking = plan.choices, Masking()
     patch = patching.read(options.patch_kind, options.patch)
-    rules = {row[0]: masking.of(row[2]) for row in rows}
+    # A queue that was archived may be gone, and with it what says whose it was.
+    rules = {row[0]: masking.everywhere() if plan.staging_id else masking.of(row[2]) for row in rows}
     whole = {row[0]: row[5] for row in rows if row[5]}
     changed = radius.differences(patch, whole) if patch else {}
     return [
@@ -207,7 +238,7 @@ def _samples(plan: Plan, *, with_payloads: bool) -> list[Sample]:
 
 
 def _find(plan_id: int) -> Plan:
-    plan = Plan.objects.filter(plan_id=plan_id, kind=Plan.Kind.REDRIVE).first()
+    plan = Plan.objects.select_related("staging").filter(plan_id=plan_id, kind=Plan.Kind.REDRIVE).first()
     if plan is None:
         raise Http404(f"There is no plan {plan_id}.")
     return plan

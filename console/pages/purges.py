@@ -14,6 +14,7 @@ from console.frame import Frame
 from console.htmx import render_page
 from console.queue_head import QueueHead
 from console.roles import requires
+from console.subjects import PURGE, QUEUE
 from dlq import purge, trash
 from dlq.models import Purge
 from dlq.purge import Bounds
@@ -30,7 +31,7 @@ WORDS = {
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("purge")
+@requires("purge", of=QUEUE)
 def new(request: HttpRequest, name: str) -> HttpResponse:
     """GET /queues/<name>/purge: what a purge would remove, as of now. POST: the purge of just that."""
     head = queue_head.find(name)
@@ -70,7 +71,7 @@ def _start(request: HttpRequest, head: QueueHead, form: PurgeForm) -> Purge:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=PURGE)
 def show(request: HttpRequest, purge_id: int) -> HttpResponse:
     """GET /purges/<id>: how far it is."""
     job = _find(purge_id)
@@ -79,7 +80,7 @@ def show(request: HttpRequest, purge_id: int) -> HttpResponse:
 
 
 @require_POST
-@requires("purge")
+@requires("purge", of=PURGE)
 def cancel(request: HttpRequest, purge_id: int) -> HttpResponse:
     """POST /purges/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
     _find(purge_id)

@@ -16,6 +16,7 @@ from console.forms import ReasonForm
 from console.htmx import render_page
 from console.queue_head import QueueHead
 from console.roles import requires
+from console.subjects import QUEUE
 from queues import control
 from queues.history import HistoryPoint, sparklines
 from queues.models import Failure
@@ -26,7 +27,7 @@ LATEST_FAILURES = 8
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=QUEUE)
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """GET /queues/<name>: how it stands and why; then how it got there, or what its dead letters died of."""
     head = queue_head.find(name)
@@ -128,7 +129,7 @@ def _merged(group: Sequence[HistoryPoint]) -> HistoryPoint:
 
 
 @require_POST
-@requires("configure")
+@requires("configure", of=QUEUE)
 def pause(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/pause: stop handing out messages; what is in flight stays with its consumers."""
     queue_head.find(name)
@@ -143,7 +144,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@requires("configure")
+@requires("configure", of=QUEUE)
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/resume: hand out messages again."""
     queue_head.find(name)

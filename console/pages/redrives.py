@@ -14,6 +14,7 @@ from console import jobs, keyset
 from console.forms import RateForm
 from console.htmx import render_page
 from console.roles import requires
+from console.subjects import REDRIVE
 from console.wording import plural
 from dlq import moving, outcomes, redrives
 from dlq.filters import parse
@@ -34,26 +35,26 @@ OUTCOMES = {
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /redrives: all of them, newest first, and the latest deletions and purges."""
-    page = keyset.by_id(Redrive.objects.all(), "redrive_id", request)
+    page = jobs.seen(request, keyset.by_id(Redrive.objects.all(), "redrive_id", request))
     removals = [
-        *Deletion.objects.order_by("-deletion_id")[:LATEST_REMOVALS],
-        *Purge.objects.order_by("-purge_id")[:LATEST_REMOVALS],
+        *jobs.seen_of(request, Deletion.objects.order_by("-deletion_id")[:LATEST_REMOVALS]),
+        *jobs.seen_of(request, Purge.objects.order_by("-purge_id")[:LATEST_REMOVALS]),
     ]
     context = {
         "title": "Redrives",
         "page": page,
         "pager": keyset.pager(request, page, f"{plural(len(page.rows), 'redrive')} shown"),
-        "plans": Plan.objects.prefetch_related("redrives").order_by("-plan_id")[:LATEST_PLANS],
+        "plans": jobs.seen_of(request, Plan.objects.prefetch_related("redrives").order_by("-plan_id")[:LATEST_PLANS]),
         "removals": sorted(removals, key=lambda job: job.created_at, reverse=True)[:LATEST_REMOVALS],
     }
     return render_page(request, "redrives/browse.html", "redrives/_list.html", context)
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=REDRIVE)
 def show(request: HttpRequest, redrive_id: int) -> HttpResponse:
     """GET /redrives/<id>: how far it is, and what it moved last."""
     _find(redrive_id)
@@ -100,7 +101,7 @@ def _sent(redrive_id: int, letter: str | None) -> QuerySet[Redriven]:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=REDRIVE)
 def messages_of(request: HttpRequest, redrive_id: int) -> HttpResponse:
     """GET /redrives/<id>/messages?outcome=: the messages of one outcome, newest first."""
     job, slug = _find(redrive_id), request.GET.get("outcome", "open")
@@ -119,7 +120,9 @@ def messages_of(request: HttpRequest, redrive_id: int) -> HttpResponse:
 
 
 def _again(job: Redrive) -> str:
-    """The filter of those that died again: what the redrive selected, redriven before."""
+    """The filter of those that died again: what the redrive selected, or where it sent to, redriven before."""
+    if job.staging_id is not None:
+        return str(parse("").with_term("queue", job.target_queue).with_term("redrives", ">0"))
     return str(parse(job.filter_text).without("redrives").without("age").with_term("redrives", ">0"))
 
 
@@ -131,21 +134,21 @@ def _find(redrive_id: int) -> Redrive:
 
 
 @require_POST
-@requires("redrive")
+@requires("redrive", of=REDRIVE)
 def pause(request: HttpRequest, redrive_id: int) -> HttpResponse:
     """POST /redrives/<id>/pause: it stops after the batch under way."""
     return _change(request, redrive_id, redrives.pause, "paused", "was not running")
 
 
 @require_POST
-@requires("redrive")
+@requires("redrive", of=REDRIVE)
 def resume(request: HttpRequest, redrive_id: int) -> HttpResponse:
     """POST /redrives/<id>/resume: it goes on where it stopped."""
     return _change(request, redrive_id, redrives.resume, "resumed", "was not paused")
 
 
 @require_POST
-@requires("redrive")
+@requires("redrive", of=REDRIVE)
 def cancel(request: HttpRequest, redrive_id: int) -> HttpResponse:
     """POST /redrives/<id>/cancel: it stops for good; the rest stays dead."""
     return _change(request, redrive_id, redrives.cancel, "cancelled", "was over already")
@@ -161,7 +164,7 @@ def _change(request: HttpRequest, redrive_id: int, verb: Callable[..., bool], do
 
 
 @require_POST
-@requires("redrive")
+@requires("redrive", of=REDRIVE)
 def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
     """POST /redrives/<id>/rate: another pace from the next batch on."""
     job = _find(redrive_id)

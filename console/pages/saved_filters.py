@@ -20,7 +20,7 @@ from queues.errors import InvalidArgument
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /saved-filters: one's own, and what others share."""
     person = request.user.get_username()
@@ -36,7 +36,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def save(request: HttpRequest) -> HttpResponse:
     """POST /saved-filters/new: keep a filter, then go back to its list with that filter in force."""
     given = request.POST
@@ -57,7 +57,7 @@ def save(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def change(request: HttpRequest, saved_filter_id: int) -> HttpResponse:
     """POST /saved-filters/<id>: another name, or other readers."""
     given = request.POST
@@ -75,7 +75,7 @@ def change(request: HttpRequest, saved_filter_id: int) -> HttpResponse:
 
 
 @require_POST
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def delete(request: HttpRequest, saved_filter_id: int) -> HttpResponse:
     """POST /saved-filters/<id>/delete: forget it."""
     try:

@@ -10,11 +10,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console import keyset, stream_messages
+from console import feeding, keyset, roles, stream_messages
 from console.frame import Frame
 from console.htmx import render_page
 from console.roles import requires
 from console.stream_forms import StreamForm
+from console.subjects import STREAM
 from queues import streams
 from queues.errors import SignalboxError, StreamNotFound
 from queues.stream_models import Stream
@@ -39,11 +40,16 @@ class StreamRow:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /streams: all of them, the one whose group is furthest behind first."""
     known = streams.read_streams()
-    rows = [StreamRow(stream, appended, _of(stream, known.groups)) for stream, appended in known.appended]
+    reach = roles.reach(request.user, "see_metadata")
+    rows = [
+        StreamRow(stream, appended, _of(stream, known.groups))
+        for stream, appended in known.appended
+        if reach.holds(stream.name, stream.tenant.name)
+    ]
     rows.sort(key=lambda row: (-row.lag_seconds, -row.lag_messages, row.stream.name))
     context = {"title": "Streams", "rows": rows}
     return render_page(request, "streams/browse.html", "streams/_list.html", context)
@@ -55,7 +61,7 @@ def _of(stream: Stream, groups: Sequence[GroupNumbers]) -> list[GroupNumbers]:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("configure")
+@requires("configure", in_part=True)
 def new(request: HttpRequest) -> HttpResponse:
     """GET, POST /new-stream: make one."""
     form = StreamForm(request.POST if request.method == "POST" else None)
@@ -63,6 +69,7 @@ def new(request: HttpRequest) -> HttpResponse:
         given = dict(form.cleaned_data)
         name, tenant = given.pop("name"), given.pop("tenant") or None
         try:
+            roles.check_new(request, name, tenant or "default")
             made = streams.create_stream(name, given, tenant=tenant, actor=request.user.get_username())
         except SignalboxError as error:
             field = getattr(error, "field", None)
@@ -75,17 +82,18 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=STREAM)
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """GET /streams/<name>: its groups and how far each is."""
     stream = find(name)
-    groups = streams.read_groups(list(stream.groups.select_related("stream__tenant", "queue")))
-    context = {"title": name, "stream": stream, "tab": "groups", "groups": _of(stream, groups)}
+    groups = streams.read_groups(list(stream.groups.select_related("stream__tenant", "queue__tenant")))
+    fed = {feeding.named(request, one.group.queue) for one in groups}
+    context = {"title": name, "stream": stream, "tab": "groups", "groups": _of(stream, groups), "fed": fed}
     return render_page(request, "streams/show.html", "streams/_groups.html", context)
 
 
 @require_safe
-@requires("see_payloads")
+@requires("see_payloads", of=STREAM)
 def messages(request: HttpRequest, name: str) -> HttpResponse:
     """GET /streams/<name>/messages?partition=: what one partition keeps, the newest first, a page at a time."""
     stream = find(name)

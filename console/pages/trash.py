@@ -7,39 +7,43 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console import jobs
+from console import jobs, roles
 from console.forms import ReasonForm
 from console.frame import Frame
 from console.htmx import render_page
 from console.roles import requires
+from console.subjects import UNDO
 from dlq import trash, undo
 from dlq.models import Undo
+from dlq.reaching import JobThing
 from queues.errors import InvalidArgument
 
 LATEST = 10
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /trash: what is in it, by job, the next to go first; and the latest undos."""
     context = {
         "title": "Trash",
-        "heaps": trash.heaps(),
+        "heaps": [heap for heap in trash.heaps() if jobs.is_seen(request, heap.job)],
         "hours": trash.hours(),
-        "undos": Undo.objects.order_by("-undo_id")[:LATEST],
+        "undos": jobs.seen_of(request, Undo.objects.order_by("-undo_id")[:LATEST]),
     }
     return render_page(request, "trash/browse.html", "trash/_list.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("purge")
+@requires("purge", in_part=True)
 def new(request: HttpRequest) -> HttpResponse:
     """GET /undos/new?noun=&id=: what would come back. POST: the undo."""
     given = request.POST if request.method == "POST" else request.GET
     noun, number = given.get("noun", ""), given.get("id", "")
     if noun not in trash.REMOVERS or not (number.isascii() and number.isdigit() and len(number) < 19):
         raise Http404("Say which purge or deletion to undo.")
+    removed = trash.REMOVERS[noun]._default_manager.filter(pk=int(number)).first()
+    roles.enter(request, "purge", JobThing(removed) if removed else None, f"There is no {noun} {number}.")
     form = ReasonForm(request.POST) if request.method == "POST" else None
     try:
         if form is not None and form.is_valid():
@@ -63,7 +67,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@requires("see_metadata")
+@requires("see_metadata", of=UNDO)
 def show(request: HttpRequest, undo_id: int) -> HttpResponse:
     """GET /undos/<id>: how far it is."""
     job = _find(undo_id)
@@ -72,7 +76,7 @@ def show(request: HttpRequest, undo_id: int) -> HttpResponse:
 
 
 @require_POST
-@requires("purge")
+@requires("purge", of=UNDO)
 def cancel(request: HttpRequest, undo_id: int) -> HttpResponse:
     """POST /undos/<id>/cancel: it stops after the batch under way."""
     _find(undo_id)

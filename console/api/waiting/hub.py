@@ -18,7 +18,7 @@ from console.api.waiting.line import AWAY, Line
 from console.api.waiting.places import Places
 from console.api.waiting.presence import Presence
 from console.api.waiting.waiter import Kind, Waiter, waiter_of
-from signalbox import AsyncClient, Message, QuotaExceeded, SignalboxError, arguments
+from signalbox import AsyncClient, Message, QuotaExceeded, SignalboxError, arguments, epochs, pooling
 from signalbox.async_connections import AsyncPool
 from signalbox.connections import lasting_dsn
 from signalbox.listening import shared_listener
@@ -231,9 +231,11 @@ class Hub:
         async with self._pool.connection() as connection:
             return await (await connection.execute(statement.encode(), parameters)).fetchall()
 
-    async def _connect(self) -> psycopg.AsyncConnection[Any]:
-        dsn = lasting_dsn(self._dsn or "", "signalbox long polls")
-        return await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+    async def _connect(self) -> psycopg.AsyncConnection[Any] | None:
+        dsn = pooling.session_dsn(self._dsn or "")
+        if dsn is None:
+            return None
+        return await epochs.connect_async(lasting_dsn(dsn, "signalbox long polls"), autocommit=True)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._loop.create_task(work)

@@ -2,6 +2,7 @@
 
 A place is a session's advisory lock: if the process dies, or loses its connection, the database gives them all back.
 The connection is there only while a tenant with a limit has polls here. Places are numbered for each tenant from 1.
+Where no session lasts (behind a pooler), each process counts its own.
 """
 
 from __future__ import annotations
@@ -30,17 +31,24 @@ join signalbox.tenant t using (tenant_id)
 where q.name = %s
 """
 
-Connect = Callable[[], Awaitable[psycopg.AsyncConnection[Any]]]
+# A place as long as the statement runs: refused where this process has too many, whatever others have.
+_FLEETING = """
+select p.place, signalbox.end_long_poll_of(%s::int, p.place)
+from signalbox.begin_long_poll_of(%s::int, %s::int[]) p(place)
+"""
+
+Connect = Callable[[], Awaitable[psycopg.AsyncConnection[Any] | None]]
+"""None where no connection has a session of its own."""
 Ask = Callable[[str, list[Any]], Awaitable[list[tuple[Any, ...]]]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """A place that a poll has; `connection` is where."""
+    """A place that a poll has; `connection` is where, None is in this process alone."""
 
     tenant_id: int
     number: int
-    connection: psycopg.AsyncConnection[Any]
+    connection: psycopg.AsyncConnection[Any] | None
 
 
 class Places:
@@ -93,14 +101,23 @@ class Places:
             connection = await self._usable()
             held = self._held.setdefault(tenant_id, [])
             with translated():
-                cursor = await connection.execute(
-                    "select signalbox.begin_long_poll_of(%s::int, %s::int[])", [tenant_id, held]
-                )
-                row = await cursor.fetchone()
-            if row is None or row[0] is None:
+                number = await self._free_place(connection, tenant_id, held)
+            if number is None:
                 return None
-            insort(held, row[0])
-            return Place(tenant_id, row[0], connection)
+            insort(held, number)
+            return Place(tenant_id, number, connection)
+
+    async def _free_place(
+        self, connection: psycopg.AsyncConnection[Any] | None, tenant_id: int, held: list[int]
+    ) -> int | None:
+        if connection is None:
+            rows = await self._ask(_FLEETING, [tenant_id, tenant_id, held])
+        else:
+            cursor = await connection.execute(
+                "select signalbox.begin_long_poll_of(%s::int, %s::int[])", [tenant_id, held]
+            )
+            rows = await cursor.fetchall()
+        return rows[0][0] if rows else None
 
     async def _limited_tenant(self, queue: str) -> int | None:
         """Whose places are needed; of many who want to know the same, one asks."""
@@ -129,6 +146,9 @@ class Places:
         async with self._turn:
             if place.connection is not self._connection:
                 return  # it was lost, and the place with it
+            if place.connection is None:
+                self._held[place.tenant_id].remove(place.number)
+                return
             try:
                 await place.connection.execute(
                     "select signalbox.end_long_poll_of(%s::int, %s::int)", [place.tenant_id, place.number]
@@ -143,10 +163,13 @@ class Places:
         if not taking.cancelled() and taking.exception() is None:
             self.give_back(taking.result())
 
-    async def _usable(self) -> psycopg.AsyncConnection[Any]:
+    async def _usable(self) -> psycopg.AsyncConnection[Any] | None:
         if self._connection is None or not is_alive(self._connection):
+            connection = await self._connect()
+            if connection is None:
+                return None
             await self._disconnect()
-            self._connection = await self._connect()
+            self._connection = connection
         return self._connection
 
     def _linger_on(self) -> None:

@@ -1,13 +1,20 @@
-"""manage.py audit: whether the record of what people did is what was written."""
+"""manage.py audit: whether the record of what people did is what was written, and its oldest rows in files."""
 
 import json
 import re
 from argparse import ArgumentParser, ArgumentTypeError
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
 from queues.audit import Verdict, verify
+from queues.audit_pruning import count_due, prune
+from queues.connections import connect
+from queues.errors import SignalboxError
 
 
 def _noted(text: str) -> tuple[int, str]:
@@ -30,9 +37,43 @@ class Command(BaseCommand):
             help="what an earlier verify printed: finds also a chain that was written anew",
         )
         look.add_argument("--json", action="store_true", help="for programs")
+        look.add_argument(
+            "--export",
+            metavar="FILE",
+            type=Path,
+            nargs="+",
+            default=[],
+            help="rows that were pruned: they must be whole, and reach up to where the audit begins",
+        )
+        cut = verbs.add_parser("prune", help="write the oldest rows to files, and remove them; says what, until --yes")
+        cut.add_argument("--days", type=int, help="rows that are older go (AUDIT_RETENTION_DAYS)")
+        cut.add_argument("--to", type=Path, metavar="FOLDER", help="where the files go (AUDIT_EXPORT_FOLDER)")
+        cut.add_argument("--yes", action="store_true", help="do it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        verdict = verify(options["expect"])
+        try:
+            getattr(self, f"_{options['verb']}")(options)
+        except (SignalboxError, OSError) as error:
+            raise CommandError(str(error)) from error
+
+    def _prune(self, options: dict[str, Any]) -> None:
+        days = settings.AUDIT_RETENTION_DAYS if options["days"] is None else options["days"]
+        if days < 1:
+            raise CommandError("Rows are kept for ever: say --days, or set AUDIT_RETENTION_DAYS")
+        before = timezone.now() - timedelta(days=days)
+        folder = options["to"] or Path(settings.AUDIT_EXPORT_FOLDER)
+        with connect("signalbox audit prune") as connection:
+            if not options["yes"]:
+                rows = count_due(connection, before)
+                self.stdout.write(f"{rows} rows are older than {days} days. With --yes they go to files in {folder}.")
+                return
+            for done in prune(connection, before, folder, actor="manage.py"):
+                through = done.through.isoformat(timespec="seconds")
+                self.stdout.write(f"Rows {done.first} to {done.last}, up to {through}, are in {done.path}.")
+            self.stdout.write("Nothing older is left.")
+
+    def _verify(self, options: dict[str, Any]) -> None:
+        verdict = verify(options["expect"], options["export"])
         self.stdout.write(json.dumps(_document(verdict), indent=2) if options["json"] else _sentence(verdict))
         if not verdict.intact:
             raise SystemExit(1)
@@ -42,7 +83,8 @@ def _document(verdict: Verdict) -> dict[str, Any]:
     bad = {"row": verdict.position, "audit_event_id": verdict.event_id, "complaint": verdict.complaint}
     return {
         "intact": verdict.intact,
-        "rows": verdict.events,
+        "rows": verdict.last,
+        "pruned_through": verdict.pruned,
         "hash": verdict.hash,
         "first_bad": None if verdict.intact else bad,
     }
@@ -50,8 +92,9 @@ def _document(verdict: Verdict) -> dict[str, Any]:
 
 def _sentence(verdict: Verdict) -> str:
     if verdict.intact:
-        note = f" Note {verdict.events}:{verdict.hash} elsewhere." if verdict.events else ""
-        return f"The audit is intact up to row {verdict.events}.{note}"
+        note = f" Note {verdict.last}:{verdict.hash} elsewhere." if verdict.events else ""
+        since = f"from row {verdict.pruned + 1} " if verdict.pruned else ""
+        return f"The audit is intact {since}up to row {verdict.last}.{note}"
     row = "a row outside the chain" if verdict.position is None else f"row {verdict.position}"
     name = f" (audit_event_id {verdict.event_id})" if verdict.event_id is not None else ""
     return f"The audit is broken: the first bad row is {row}{name}: {verdict.complaint}."

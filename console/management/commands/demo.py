@@ -17,6 +17,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from console.demo import history, monitoring, past, scenery
 from console.demo.monitoring import Monitoring
 from console.demo.supervisor import Part, Supervisor
+from pipeline.on_spark.sessions import has_java
 
 HOST = "127.0.0.1"
 READY_SECONDS = 180.0  # on a machine that does much else
@@ -100,11 +101,12 @@ def _where(watching: Monitoring | None) -> str:
 
 def _parts() -> list[Part]:
     python = sys.executable
+    jobs = [python, "-m", "celery", "-A", "console", "worker"]
     console = [python, "-m", "uvicorn", "console.asgi:application", "--host", HOST, "--port", str(settings.PORT)]
     return [
         Part("console", [*console, "--log-level", "warning", "--timeout-graceful-shutdown", "2"]),
         Part("upkeep", [python, "manage.py", "upkeep"]),
-        Part("jobs", [python, "-m", "celery", "-A", "console", "worker", "--pool", "threads", "--concurrency", "2"]),
+        Part("jobs", [*jobs, "--pool", "threads", "--concurrency", "2", "--beat"]),
         Part("alerts", [python, "manage.py", "alerts", "evaluate"]),
         Part("workers", [python, "-m", "console.demo.workers"]),
         Part("producers", [python, "-m", "console.demo.producers"]),
@@ -115,7 +117,19 @@ def _parts() -> list[Part]:
 def _environment() -> dict[str, str]:
     mails = {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "ALERTS_MAIL_TO": "demo@localhost"}
     ours = {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
-    return mails | {name: value for name, value in os.environ.items() if value} | ours
+    return mails | _pipeline() | {name: value for name, value in os.environ.items() if value} | ours
+
+
+def _pipeline() -> dict[str, str]:
+    """Where there is a Java: some runs to look at, and between them no Java that stays."""
+    if not has_java():
+        return {}
+    return {
+        "ARCHIVE_SCHEDULE": "*/5 * * * *",
+        "ROLLUP_SCHEDULE": "1-59/5 * * * *",
+        "SPARK_SERVER_IDLE_SECONDS": "90",
+        "SPARK_OPTIONS": '{"spark.driver.memory": "512m", "spark.sql.shuffle.partitions": "2"}',
+    }
 
 
 def _require_free_port(port: int) -> None:

@@ -1,4 +1,4 @@
-"""manage.py queues list | create | show: the queues from a terminal."""
+"""manage.py queues list | create | show | export | apply | rename | drain | delete | restored, from a terminal."""
 
 import json
 from argparse import ArgumentParser
@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from console import configuration, renaming, restoring, retiring
 from queues.control import create_queue, get_queue
 from queues.counters import QueueNumbers, read_numbers
 from queues.errors import SignalboxError
@@ -13,7 +14,7 @@ from queues.settings import SETTINGS
 
 
 class Command(BaseCommand):
-    help = "List queues with their numbers, make one, or show one with its settings."
+    help = "List queues with their numbers, make one, show one with its settings, or keep all as a file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
@@ -27,12 +28,34 @@ class Command(BaseCommand):
         show = verbs.add_parser("show", help="one queue: numbers and settings")
         show.add_argument("name")
         show.add_argument("--json", action="store_true")
+        configuration.add_arguments(verbs)
+        renaming.add_arguments(verbs)
+        retiring.add_arguments(verbs)
+        restoring.add_arguments(verbs)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             getattr(self, f"_{options['verb']}")(options)
         except SignalboxError as error:
             raise CommandError(str(error)) from error
+
+    def _export(self, options: dict[str, Any]) -> None:
+        configuration.export(self.stdout, options)
+
+    def _apply(self, options: dict[str, Any]) -> None:
+        configuration.apply(self.stdout, options)
+
+    def _rename(self, options: dict[str, Any]) -> None:
+        renaming.rename(self.stdout, options)
+
+    def _restored(self, options: dict[str, Any]) -> None:
+        restoring.restored(self.stdout, options)
+
+    def _drain(self, options: dict[str, Any]) -> None:
+        retiring.drain(self.stdout, options)
+
+    def _delete(self, options: dict[str, Any]) -> None:
+        retiring.delete(self.stdout, options)
 
     def _list(self, options: dict[str, Any]) -> None:
         numbers = read_numbers()

@@ -1,10 +1,13 @@
 """manage.py upkeep: the engine's housekeeping, until interrupted."""
 
 import signal
+from contextlib import suppress
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import Error
 
+from queues.durability import read_unsafe
 from queues.upkeep import Upkeep
 
 
@@ -15,5 +18,8 @@ class Command(BaseCommand):
         upkeep = Upkeep()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: upkeep.stop())
+        with suppress(Error):  # a database that is away is waited for
+            for one in read_unsafe():
+                self.stderr.write(f"Messages can be lost here: {one}.")
         self.stdout.write("Upkeep is running; Ctrl-C stops it.")
         upkeep.run()

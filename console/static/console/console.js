@@ -1,6 +1,7 @@
 // The console's entry: each module keeps one habit of the page. Without any of them every page still works.
 
 import "./times.js";
+import "./outage.js";
 import "./live.js";
 import "./suggestions.js";
 import "./filter.js";

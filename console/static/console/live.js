@@ -9,6 +9,7 @@ const EVERY_WITH_HINTS = 10_000; // ages grow without any change, and a hint may
 const EVERY_WITHOUT_HINTS = 3_000;
 const UNHEARD_FOR = 1_000; // what changed before the hints began would wait for the next look
 const LOST_AFTER_ERRORS = 3;
+const AGAIN_AFTER = 3_000; // when there was no answer
 const PAUSED_KEY = "signalbox-updates-paused";
 
 const root = document.documentElement;
@@ -19,6 +20,7 @@ const region = () => document.querySelector("[data-live-queues]");
 let source = null;
 let errors = 0;
 let refreshed = Date.now();
+let failed = 0; // when there was no answer, until there is one
 let wanted = false;
 let timer = null;
 let paused = sessionStorage.getItem(PAUSED_KEY) === "yes";
@@ -40,7 +42,7 @@ function heldBecause() {
 
 function tell() {
   const held = !paused && heldBecause();
-  const state = paused ? "paused" : held ? "held" : source ? "on" : "lost";
+  const state = paused ? "paused" : held ? "held" : failed ? "away" : source ? "on" : "lost";
   const age = Math.floor((Date.now() - refreshed) / 1000);
   const since = age < 2 ? "now" : age < 90 ? `${age} s ago` : `${Math.floor(age / 60)} m ago`;
   const text = {
@@ -48,6 +50,7 @@ function tell() {
     held: `held while ${held}`,
     paused: `paused · ${since}`,
     lost: `asking every 3 s · ${since}`,
+    away: `no answer · ${since}`,
   }[state];
   if (root.dataset.live !== state) root.dataset.live = state;
   if (status.textContent !== text) status.textContent = text;
@@ -65,13 +68,29 @@ function refresh() {
 function want() {
   wanted = true;
   const every = Number(region().dataset.liveEvery || 1) * 1000;
-  timer ??= setTimeout(refresh, Math.max(DEBOUNCE, every - (Date.now() - refreshed)));
+  const now = Date.now();
+  timer ??= setTimeout(refresh, Math.max(DEBOUNCE, every - (now - refreshed), AGAIN_AFTER - (now - failed)));
 }
 
 function onTick() {
   tell();
   const age = Date.now() - refreshed;
   if (wanted || age > (source ? EVERY_WITH_HINTS : EVERY_WITHOUT_HINTS)) want();
+}
+
+// ---- no answer: it is asked again until there is one, and then everything is as before
+
+function noAnswer() {
+  failed = Date.now();
+  wanted = true;
+  tell();
+}
+
+function answered() {
+  if (!failed) return;
+  failed = 0;
+  errors = 0;
+  connect();
 }
 
 // ---- hints
@@ -142,7 +161,10 @@ if (region() && status) {
   button.addEventListener("click", () => setPaused(!paused));
   document.addEventListener("htmx:beforeSwap", keepFolds);
   document.addEventListener("htmx:afterSwap", restoreFolds);
+  document.addEventListener("htmx:responseError", (event) => event.detail.xhr.status > 500 && noAnswer());
+  document.addEventListener("htmx:sendError", noAnswer);
   document.addEventListener("htmx:afterSettle", () => {
+    answered();
     refreshed = Date.now();
     showBreaches();
     tell();

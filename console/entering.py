@@ -1,0 +1,55 @@
+"""The one way in: whoever proved who they are, by password or elsewhere, gives a code if they have an app."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth import login as begin_session
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+
+from console import confirming, second_factor, second_step
+
+PASSWORDS = "django.contrib.auth.backends.ModelBackend"
+
+
+def enter(
+    request: HttpRequest, person: AbstractBaseUser, destination: str, *, elsewhere: float | None = None
+) -> HttpResponse:
+    """In, or to the page that asks for a code.
+
+    `elsewhere` is when the person logged in at a provider, 0 when that did not say; None for who came with a password.
+    """
+    if second_factor.has_one(person):
+        second_step.wait(request, person, elsewhere)
+        return redirect(f"{reverse('login_code')}?{urlencode({'next': destination})}")
+    begin(request, person, elsewhere=elsewhere)
+    return HttpResponseRedirect(destination)
+
+
+def begin(
+    request: HttpRequest, person: AbstractBaseUser, *, elsewhere: float | None = None, by_code: bool = False
+) -> None:
+    """A session. One that a provider began ends at a time that no activity moves: then that is asked again."""
+    begin_session(request, person, backend=PASSWORDS)
+    if by_code:
+        request.session[second_step.PASSED] = True
+    if elsewhere is None:
+        request.session.set_expiry(None)
+        return
+    request.session[confirming.SIGNED_ON_AT] = timezone.now().timestamp()
+    hours = min(settings.OIDC_SESSION_HOURS, settings.SESSION_HOURS)
+    request.session.set_expiry(timezone.now() + timedelta(hours=hours))
+    if not by_code:  # a provider lets in who logged in there days ago: that is no fresh proof
+        request.session[confirming.CHECKED_AT] = min(elsewhere, timezone.now().timestamp())
+
+
+def destination(request: HttpRequest) -> str:
+    """Where the person wanted to go, if that is a page of ours."""
+    wanted = request.POST.get("next", "")
+    return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()) else "/"

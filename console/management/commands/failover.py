@@ -1,0 +1,89 @@
+"""manage.py failover show | fence HOST | unfence HOST: the hosts of DATABASE_URL, a primary and its standbys."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+import psycopg
+from django.core.management.base import BaseCommand, CommandError
+
+from queues import audit, failover
+from queues.connections import NoSession, session_dsn
+from queues.failover import Sight
+
+_LINE = "{:<32} {:<12} {:>6}  {}"
+
+
+class Command(BaseCommand):
+    help = "Says what each host of DATABASE_URL is, and keeps one from writing that was replaced."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        verbs.add_parser("show", help="primary, standby or fenced, and of which epoch").add_argument(
+            "--json", action="store_true"
+        )
+        fence = verbs.add_parser("fence", help="make a host's database read-only and end its sessions")
+        fence.add_argument("host", help="as `show` names it")
+        fence.add_argument("--reason", default="")
+        fence.add_argument("--current", action="store_true", help="although it is the primary of the highest epoch")
+        verbs.add_parser("unfence", help="let a host be written to again").add_argument("host")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._dsn = session_dsn()
+        except NoSession as error:
+            raise CommandError(str(error)) from error
+        self._sights = failover.look(self._dsn)
+        if not self._sights:
+            raise CommandError("DATABASE_URL names one host: there is nothing to fail over to.")
+        try:
+            getattr(self, f"_{options['verb']}")(options)
+        except psycopg.Error as error:
+            raise CommandError(str(error)) from error
+
+    def _show(self, options: dict[str, Any]) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps([_as_json(sight) for sight in self._sights], indent=2))
+            return
+        self.stdout.write(_LINE.format("host", "is", "epoch", ""))
+        stale = failover.replaced(self._sights)
+        for sight in self._sights:
+            note = sight.trouble or ("was replaced, and takes writes: fence it" if sight in stale else "")
+            self.stdout.write(_LINE.format(sight.name, sight.role, sight.epoch or "-", note))
+
+    def _fence(self, options: dict[str, Any]) -> None:
+        sight = self._named(options["host"])
+        if sight.role == "primary" and sight not in failover.replaced(self._sights) and not options["current"]:
+            raise CommandError(
+                f"{sight.name} is the primary: fencing it stops every queue. Promote another first, or say --current."
+            )
+        if sight.role == "standby":
+            raise CommandError(f"{sight.name} is a standby, and takes no writes.")
+        if sight in failover.replaced(self._sights):  # elsewhere somebody can be told
+            audit.record("manage.py", "server.fence", reason=options["reason"], details=_as_json(sight))
+        ended = failover.fence(self._dsn, sight)
+        self.stdout.write(f"{sight.name} takes no writes any more; {ended} sessions were ended.")
+
+    def _unfence(self, options: dict[str, Any]) -> None:
+        sight = self._named(options["host"])
+        if sight.role == "standby":
+            raise CommandError(f"{sight.name} is a standby, and takes no writes.")
+        if any((other.epoch or 0) > (sight.epoch or 0) for other in self._sights if other.cluster == sight.cluster):
+            raise CommandError(f"{sight.name} was replaced: make it a standby of the new primary instead.")
+        failover.unfence(self._dsn, sight)
+        self.stdout.write(f"{sight.name} may be written to again.")
+
+    def _named(self, host: str) -> Sight:
+        for sight in self._sights:
+            if host in (sight.name, sight.place.get("host")):
+                if sight.trouble:
+                    raise CommandError(f"{sight.name} cannot be reached: {sight.trouble}")
+                return sight
+        raise CommandError(f"There is no host {host}: there are {', '.join(one.name for one in self._sights)}.")
+
+
+def _as_json(sight: Sight) -> dict[str, Any]:
+    known = {"host": sight.name, "is": sight.role, "epoch": sight.epoch, "cluster": str(sight.cluster or "")}
+    return {**known, **({"trouble": sight.trouble} if sight.trouble else {})}

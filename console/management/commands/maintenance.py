@@ -1,0 +1,87 @@
+"""manage.py maintenance on | off | status: hold the whole installation still, from a terminal."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from console.conditions import until_when
+from console.wording import plural
+from dlq.filters.readings import MisreadError, duration
+from queues import maintenance
+from queues.errors import InvalidArgument
+from queues.maintenance.models import Maintenance
+
+ACTOR = "manage.py"
+
+
+class Command(BaseCommand):
+    help = "Hold the installation still: nobody but administrators changes anything, and no messages are handed out."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        on = verbs.add_parser("on", help="begin it, or change what is said of it")
+        on.add_argument("--reason", required=True, help="everybody reads it on every page")
+        on.add_argument("--until", metavar="TIME", help="announced for so long, as 30m or 2h (default: nobody says)")
+        on.add_argument("--hand-out", action="store_true", help="go on handing out messages")
+        on.add_argument("--refuse-sends", action="store_true", help="refuse sends as well")
+        on.add_argument("--dry-run", action="store_true", help="say what it would hold, and change nothing")
+        off = verbs.add_parser("off", help="end it: every queue goes on as it was")
+        off.add_argument("--reason", default="", help="kept in the audit")
+        verbs.add_parser("status", help="whether it is on").add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            getattr(self, f"_{options['verb']}")(options)
+        except InvalidArgument as error:
+            raise CommandError(str(error)) from error
+
+    def _on(self, options: dict[str, Any]) -> None:
+        try:
+            until = timezone.now() + duration(options["until"]) if options["until"] else None
+        except MisreadError as error:
+            raise CommandError(f"--until is {options['until']!r}: it must be {error}") from error
+        if options["dry_run"]:
+            found = maintenance.preview()
+            self.stdout.write(f"would hold {plural(found.queues, 'queue')}, of which {found.paused} are paused already")
+            return
+        row = maintenance.begin(
+            actor=ACTOR,
+            reason=options["reason"],
+            until=until,
+            holds_claims=not options["hand_out"],
+            refuses_sends=options["refuse_sends"],
+        )
+        self.stdout.write(_line(row))
+
+    def _off(self, options: dict[str, Any]) -> None:
+        row = maintenance.end(actor=ACTOR, reason=options["reason"])
+        self.stdout.write("off: every queue goes on as it was" if row else "it was off already")
+
+    def _status(self, options: dict[str, Any]) -> None:
+        row = maintenance.current()
+        if options["json"]:
+            self.stdout.write(json.dumps(_as_json(row), indent=2))
+            return
+        self.stdout.write(_line(row) if row else "off")
+
+
+def _line(row: Maintenance) -> str:
+    effects = ", ".join([*row.effects, "only administrators change anything"])
+    return f"on, by {row.started_by}, {until_when(row)}: {row.reason} ({effects})"
+
+
+def _as_json(row: Maintenance | None) -> dict[str, Any]:
+    if row is None:
+        return {"on": False}
+    return {
+        "on": True,
+        "by": row.started_by,
+        "reason": row.reason,
+        "since": row.started_at.isoformat(),
+        "until": row.until.isoformat() if row.until else None,
+        "holds_claims": row.holds_claims,
+        "refuses_sends": row.refuses_sends,
+    }

@@ -1,0 +1,37 @@
+"""manage.py sign_on: say which account of here is whose at the provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from console.sign_on import linking
+from queues.errors import InvalidArgument
+
+
+class Command(BaseCommand):
+    help = "Links an account of before to somebody at the provider of OIDC_ISSUER, or ends that."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parts = parser.add_subparsers(dest="verb", required=True)
+        link = parts.add_parser("link", help="whoever has this subject there comes in as this person")
+        link.add_argument("name", help="the name here")
+        link.add_argument("subject", help="the claim sub, as the provider and the audit's refusals have it")
+        unlink = parts.add_parser("unlink", help="nobody there is this person any more")
+        unlink.add_argument("name", help="the name here")
+
+    def handle(self, *args: Any, verb: str, name: str, subject: str = "", **options: Any) -> None:
+        person = User.objects.filter(username=name).first()
+        if person is None:
+            raise CommandError(f"There is no person called {name}.")
+        if verb == "unlink":
+            removed = linking.unlink(person, actor="manage.py")
+            self.stdout.write(f"{name} {'is linked to nobody any more' if removed else 'was linked to nobody'}.")
+            return
+        try:
+            linking.link(person, subject, actor="manage.py")
+        except InvalidArgument as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"{subject} comes in as {name} from now on, with the roles that the provider's claims give.")
