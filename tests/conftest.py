@@ -12,6 +12,7 @@ from pathlib import Path
 
 import django
 import pytest
+from django.conf import settings as django_settings
 from django.db import connection, connections
 from django.test.utils import setup_databases, teardown_databases
 from hypothesis import HealthCheck, settings
@@ -27,9 +28,11 @@ HOME = Path(tempfile.mkdtemp(prefix="signalbox-tests-"))
 os.environ["SIGNALBOX_HOME"] = str(HOME)
 os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
 os.environ.setdefault("HTTPS_ONLY", "false")  # the test client and the browser speak plain HTTP
+os.environ.setdefault("SPARK_CLASSES", str(Path(__file__).parents[1] / ".pytest_cache" / "spark"))
 os.environ["METRICS_MAX_SERIES"] = "10000000"  # tests leave thousands of queues, and a new one is to be seen as well
 
 django.setup()
+django_settings.PASSWORD_HASHERS = ["tests.passwords.QuickHasher"]
 
 # A busy machine is slow, and that is no failure; what continuous integration tries is the same each time.
 settings.register_profile(

@@ -4,7 +4,11 @@
 set -euo pipefail
 
 # command:package
-tools=(chromium:chromium promtool:prometheus prometheus-alertmanager:prometheus-alertmanager java:default-jre-headless)
+tools=(
+  chromium:chromium promtool:prometheus prometheus-alertmanager:prometheus-alertmanager java:default-jre-headless
+  pgbouncer:pgbouncer
+)
+PATH="$PATH:/usr/sbin" # of daemons
 
 missing=()
 for tool in "${tools[@]}"; do

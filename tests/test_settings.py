@@ -112,6 +112,20 @@ def test_one_setting_allows_plain_http_on_this_machine(tmp_path: Path) -> None:
         ("ALERTS_WEBHOOKS", "https://hooks.example/a secret", "number 1 is no address with https"),
         ("CONSOLE_URL", "console.example", "an address with https or http"),
         ("EMAIL_SECURITY", "ssl", "one of none, starttls, tls"),
+        ("ARCHIVE_SCHEDULE", "hourly", "seconds from 10 to 31536000, or five fields of a crontab"),
+        ("ARCHIVE_SCHEDULE", "5", "seconds from 10 to 31536000"),
+        ("ROLLUP_SCHEDULE", "61 * * * *", "five fields of a crontab"),
+        ("OIDC_ISSUER", "http://login.example", "https (http on this machine only)"),
+        ("OIDC_ISSUER", "login.example", "https (http on this machine only)"),
+        ("OIDC_ISSUER", "https://ann:pw@login.example", "https (http on this machine only)"),
+        ("OIDC_ISSUER", "https://login.example?tenant=1", "without a query"),
+        ("OIDC_ISSUER", "javascript:alert(1)", "https (http on this machine only)"),
+        ("OIDC_ROLES", "ops", "values with their roles"),
+        ("OIDC_ROLES", "ops=root", "values with their roles"),
+        ("OIDC_ROLES", "ops=viewer,ops=admin", "each once"),
+        ("OIDC_TENANTS", "acme-ops=operator", "values with a role and a tenant"),
+        ("OIDC_TENANTS", "acme-ops=root@acme", "values with a role and a tenant"),
+        ("OIDC_SESSION_HOURS", "0", "a whole number from 1 to 720"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_by_name(
@@ -132,6 +146,34 @@ def test_webhooks_need_a_secret_and_may_go_by_plain_http_when_allowed(tmp_path: 
     assert "ALERTS_WEBHOOK_SECRET must have 16 characters" in refused.stderr
     given = read_settings(tmp_path, "ALERTS_WEBHOOKS", **hooks, ALERTS_WEBHOOK_SECRET="sixteen or more of them")
     assert given["ALERTS_WEBHOOKS"] == ["http://127.0.0.1:9000/a", "https://hooks.example/b"]
+
+
+def test_sign_on_is_off_and_needs_all_that_it_needs(tmp_path: Path) -> None:
+    given = {"OIDC_ISSUER": "https://login.example/a/", "OIDC_CLIENT_ID": "console", "OIDC_CLIENT_SECRET": "sesame"}
+    roles = {"OIDC_ROLES": "urn:a:ops=operator, a=b=admin", "OIDC_TENANTS": "acme-ops=operator@acme"}
+    names = ("OIDC_ISSUER", "OIDC_NAME", "OIDC_ROLES", "OIDC_TENANTS")
+
+    assert read_settings(tmp_path, "OIDC_ISSUER") == {"OIDC_ISSUER": ""}
+    for left_out in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"):
+        refused = run_python(tmp_path, "import console.settings", **{**given, **roles, left_out: ""})
+        assert f"{left_out} must be set" in refused.stderr
+        assert "sesame" not in refused.stderr
+    assert "lets nobody in" in run_python(tmp_path, "import console.settings", **given).stderr
+    said = run_python(tmp_path, "import console.settings", **given, **roles, OIDC_SCOPES="profile").stderr
+    assert "OIDC_SCOPES must have openid" in said
+    assert read_settings(tmp_path, *names, **given, **roles) == {
+        "OIDC_ISSUER": "https://login.example/a/",
+        "OIDC_NAME": "login.example",
+        "OIDC_ROLES": {"urn:a:ops": "operator", "a=b": "admin"},
+        "OIDC_TENANTS": [["acme-ops", "operator", "acme"]],
+    }
+
+
+def test_a_provider_on_this_machine_needs_no_tls(tmp_path: Path) -> None:
+    given = {"OIDC_CLIENT_ID": "console", "OIDC_CLIENT_SECRET": "sesame", "OIDC_ROLES": "a=viewer"}
+
+    for address in ("http://127.0.0.1:8080", "http://localhost:8080/realms/a", "http://[::1]:1"):
+        assert read_settings(tmp_path, "OIDC_ISSUER", **given, OIDC_ISSUER=address) == {"OIDC_ISSUER": address}
 
 
 def test_an_empty_value_is_no_value(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ OPTIONS = [
     "--exporter",
     "--http",
     "--streams",
+    "--pipeline",
+    "1",
 ]
 TINY = ["--rounds", "1", "--scale", "0.004", "--settle", "0"]
 
@@ -43,7 +45,7 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
     assert process.returncode == 0, process.stderr
 
     report = json.loads(file.read_text())
-    for looks in (scenarios, workers, jobs, pages, over_http, streams):
+    for looks in (scenarios, workers, jobs, pages, over_http, streams, pipeline):
         looks(report, process.stdout)
 
 
@@ -111,6 +113,21 @@ def streams(report: Any, printed: str) -> None:
     for row in report["streams"]:
         assert row["messages_per_second"] > 0
         assert f"{row['work']}, " in printed
+
+
+def pipeline(report: Any, printed: str) -> None:
+    moved = report["pipeline"]["moved"]
+    assert {(row["work"], row["way"]) for row in moved} >= {
+        ("archive", "ADBC + pyarrow"),
+        ("archive", "Signalbox"),
+        ("rollup", "Signalbox"),
+    }
+    for row in moved:
+        assert row["work"] == "start" or row["rows"] >= 4_000
+        assert row["peak_mb"] > 0
+        assert row["work"] == "start" or f"{row['way']} " in printed
+    assert [row["beside"] for row in report["pipeline"]["live"]] == [False, True]
+    assert report["pipeline"]["live"][1]["archived_rows"] >= 4_000
 
 
 def test_what_the_peers_need_is_said_before_anything_runs(tmp_path: Path) -> None:

@@ -21,6 +21,11 @@ __all__ = ["graveyard", "make_graveyard"]
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 PASSWORD = "correct horse battery"
 WAITS_AT_MOST_MS = 90_000
+# Said aloud, so that whatever the policy refuses is a complaint like any other; the policy does not apply to it.
+VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy: ${event.violatedDirective} refused ${event.blockedURI} ${event.sourceFile}`));
+"""
 
 
 def somebody(role: str) -> User:
@@ -51,9 +56,19 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_console(commits: None, console_url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens a window in which somebody of a role is logged in; what it complains of fails the test."""
-    complaints: list[str] = []
+def complaints() -> list[str]:
+    """What windows complained of, as it comes in; a test that provokes some takes them out."""
+    return []
+
+
+@pytest.fixture
+def open_console(
+    commits: None, console_url: str, chromium: Browser, complaints: list[str]
+) -> Iterator[Callable[..., Page]]:
+    """Opens a window in which somebody of a role is logged in; what it complains of fails the test.
+
+    That is errors of scripts, what the content security policy refused, and any dialog: the console opens none.
+    """
     contexts = []
 
     def _open(role: str = "admin", **options: object) -> Page:
@@ -64,11 +79,13 @@ def open_console(commits: None, console_url: str, chromium: Browser) -> Iterator
         contexts.append(context)
         cookie = session.cookies[settings.SESSION_COOKIE_NAME]
         context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": console_url}])
+        context.add_init_script(VIOLATIONS)
         page = context.new_page()
         expect.set_options(timeout=WAITS_AT_MOST_MS)
         page.set_default_timeout(WAITS_AT_MOST_MS)
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.goto("/")
         return page
 

@@ -11,11 +11,13 @@ from datetime import timedelta
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import LazySettings
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dlq import plans, purge, redrives, undo
+from dlq.erasing import erasures
 from dlq.models import Plan, Redrive
 from dlq.plan_options import Options
 from metrics.alerts import news, receiving, silences
@@ -44,6 +46,8 @@ PATHS = [
     "/tenants/1/history?from=2020-01-01T00:00",
     "/queues/Q/send",
     "/queues/Q/purge",
+    "/queues/Q/retire",
+    "/queues/Q/rename?new_name=Q-renamed&grace_days=7",
     "/dead-letters?q=queue:Q",
     "/dead-letters/clusters?q=queue:Q",
     "/dead-letters/clusters/CLUSTER",
@@ -63,6 +67,8 @@ PATHS = [
     "/consumers",
     "/old-snapshots",
     "/pipeline",
+    "/pipeline/failures",
+    "/pipeline/replay",
     "/history?range=90d",
     "/audit",
     "/alerts",
@@ -80,15 +86,24 @@ PATHS = [
     "/new-stream",
     "/tenants",
     "/people",
+    "/account",
+    "/people/WHO/grants",
     "/api-keys",
     "/api-keys/KEY/revoke",
     "/v1/docs",
     "/problems/lease-lost",
+    "/maintenance",
+    "/maintenance/plan?reason=upgrade&minutes=60&holds_claims=on",
     "/masking",
+    "/erasures",
+    "/erasures/new",
+    "/erasures/E",
     "/new-queue",
     "/messages/M",
 ]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+RULES_OF_COLOUR = {"runOnly": ["color-contrast", "link-in-text-block"]}
+WIDTHS = (320, 700, 1100)
 
 OpenConsole = Callable[..., Page]
 
@@ -113,14 +128,31 @@ def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
     names |= {
         "LOG": streamed(engine).name,
+        "/erasures/E": f"/erasures/{_erasure(engine)}",
         "KEY": str(_api_key(f"shop-{engine.queue}")),
         "Q": engine.queue,
         "M": str(message_id),
         "P": str(plan.pk),
         "R": str(job.pk),
         "U": str(undoable),
+        "WHO": str(_granted(f"granted-{engine.queue}", engine.queue)),
     }
     return [re.sub("|".join(names), lambda name: names[name[0]], path) for path in PATHS]
+
+
+def _erasure(engine: Engine) -> int:
+    """An erasure that is paused before it began."""
+    wanted = erasures.Wanted("**.email", "ann@example.org", queues=[engine.queue])
+    job = erasures.create(wanted, actor="ann", reason="request 7", confirmation=erasures.WORD, kicked=False)
+    erasures.pause(job.pk, actor="ann")
+    return job.pk
+
+
+def _granted(name: str, queue: str) -> int:
+    """Somebody with a role for this queue."""
+    person = User.objects.create_user(name)
+    call_command("grant", "give", name, "operator", "--prefix", queue, stdout=io.StringIO())
+    return person.pk
 
 
 def _api_key(name: str) -> int:
@@ -178,27 +210,30 @@ def _purged_and_asked_back(engine: Engine, settings: LazySettings) -> int:
     return int(job.pk)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page_is_accessible(open_console: OpenConsole, paths: list[str], theme: str) -> None:
+@pytest.mark.parametrize(("theme", "rules"), [("light", RULES), ("dark", RULES_OF_COLOUR)])
+def test_every_page_is_accessible(
+    open_console: OpenConsole, paths: list[str], theme: str, rules: dict[str, list[str]]
+) -> None:
     page = open_console(color_scheme=theme, viewport={"width": 1280, "height": 900})
 
     found = {}
     for path in paths:
         page.goto(path)
-        violations = Axe().run(page, options=RULES).response["violations"]
+        violations = Axe().run(page, options=rules).response["violations"]
         if violations:
             found[path] = [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations]
     assert found == {}
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("width", [320, 700, 1100])
-def test_no_page_scrolls_sideways(open_console: OpenConsole, paths: list[str], width: int) -> None:
-    page = open_console(viewport={"width": width, "height": 800})
+def test_no_page_scrolls_sideways(open_console: OpenConsole, paths: list[str]) -> None:
+    page = open_console(viewport={"width": WIDTHS[0], "height": 800})
 
     for path in paths:
         page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
 def test_numbers_follow_the_queue_without_a_reload(open_console: OpenConsole, engine: Engine) -> None:

@@ -29,7 +29,7 @@ def sign_in(commits: None) -> Callable[[str], Browser]:
 
     def _sign_in(role: str) -> Browser:
         person, _ = User.objects.get_or_create(username=f"test-{role.replace(' ', '-')}")
-        person.is_superuser = role == "superuser"
+        person.is_superuser, person.is_active = role == "superuser", True  # another test may have shut them out
         person.save()
         person.groups.set(Group.objects.filter(name=role))
         browser = Browser(role)

@@ -28,11 +28,11 @@ class Server:
 
 
 @contextmanager
-def console_server(dsn: str, port: int | None = None) -> Iterator[Server]:
-    """Started, answering, and stopped at the end; on this port, or on one that is free."""
+def console_server(dsn: str, port: int | None = None, **variables: str) -> Iterator[Server]:
+    """Started, answering, and stopped at the end; on this port, or on one that is free, with these settings."""
     port = port or free_port()
     command = [sys.executable, "-m", "uvicorn", "tests.console.patient_console:application", "--port", str(port)]
-    process = subprocess.Popen([*command, "--log-level", "warning"], env=environment_of(dsn))
+    process = subprocess.Popen([*command, "--log-level", "warning"], env=environment_of(dsn) | variables)
     try:
         _wait_for(f"http://127.0.0.1:{port}/login", process)
         yield Server(f"http://127.0.0.1:{port}", process)

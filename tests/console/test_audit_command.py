@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -34,9 +35,16 @@ def test_an_intact_audit_says_up_to_which_row() -> None:
     said, status = run()
 
     assert status == 0
-    assert said.startswith(f"The audit is intact up to row {event.position}. Note {event.position}:")
+    assert said.startswith("The audit is intact ")
+    assert f"up to row {event.position}. Note {event.position}:" in said
     document = json.loads(run("--json")[0])
-    assert document == {"intact": True, "rows": event.position, "hash": document["hash"], "first_bad": None}
+    assert document == {
+        "intact": True,
+        "rows": event.position,
+        "pruned_through": document["pruned_through"],
+        "hash": document["hash"],
+        "first_bad": None,
+    }
 
 
 def test_what_was_noted_must_still_hold() -> None:
@@ -54,3 +62,22 @@ def test_what_was_noted_must_still_hold() -> None:
 def test_a_note_that_is_none_is_refused() -> None:
     with pytest.raises(CommandError, match="a row's number and its hash"):
         run("--expect", "yesterday")
+
+
+def test_old_rows_go_to_files_when_somebody_says_so(tmp_path: Path) -> None:
+    latest()
+    event = latest()
+    said = StringIO()
+    call_command("audit", "prune", "--days", "1", "--to", str(tmp_path), stdout=said)
+    assert "are older than 1 days. With --yes they go to files in" in said.getvalue()
+    assert list(tmp_path.iterdir()) == []
+
+    done = StringIO()
+    call_command("audit", "prune", "--days", "1", "--to", str(tmp_path), "--yes", stdout=done)
+    assert "Nothing older is left." in done.getvalue()
+    assert AuditEvent.objects.filter(pk=event.pk).exists()
+
+
+def test_without_a_retention_nothing_is_pruned() -> None:
+    with pytest.raises(CommandError, match="kept for ever"):
+        call_command("audit", "prune", "--yes")

@@ -83,20 +83,20 @@ def test_hostile_errors_and_payloads_are_text(operator: Browser, graveyard: Grav
 
 
 def test_a_viewer_sees_classes_but_no_texts(viewer: Browser, graveyard: Graveyard) -> None:
-    graveyard.bury(1, error="card 4111 declined", payload={"card": "4111"})
+    graveyard.bury(1, error="card 411122223333 declined", payload={"card": "411122223333"})
 
     page = look(viewer, graveyard)
 
     assert "TimeoutError" in page.text
-    assert "4111" not in page.html
+    assert "411122223333" not in page.html
     denied = [one for one in page.all("span", aria_disabled="true") if one.text.startswith("Redrive what")]
     assert "Your role, viewer, may not redrive dead letters" in denied[0].attributes["title"]
 
 
 def test_a_viewer_cannot_guess_at_what_is_masked(viewer: Browser, graveyard: Graveyard) -> None:
-    graveyard.bury(1, error="card 4111 declined", payload={"card": "4111"})
+    graveyard.bury(1, error="card 411122223333 declined", payload={"card": "411122223333"})
 
-    for question in ("payload.card:4111", "error:4111", "4111", "attr.a:1"):
+    for question in ("payload.card:411122223333", "error:411122223333", "411122223333", "attr.a:1"):
         page = look(viewer, graveyard, question)
         assert "is masked. Your role, viewer, may not see payloads" in page.text
         assert len(page.rows()) >= 1  # not filtered

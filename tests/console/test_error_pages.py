@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+
 import pytest
+from django.db import OperationalError
 from django.test import RequestFactory
 from django.views.csrf import csrf_failure
 
+from console.outages import OUTAGES, InBrief
 from console.pages import errors
 from tests.console.browsers import Browser, Page
 
@@ -38,6 +43,51 @@ def test_each_page_stands_without_a_database_or_a_person(view, status: int, word
 
     assert answer.status_code == status
     assert words in Page(answer.content.decode()).text
+
+
+@pytest.mark.parametrize("slug", OUTAGES)
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_the_page_of_an_outage_says_what_to_do(slug: str, method: str) -> None:
+    """As Django calls it: while the error is being handled."""
+    outage = OUTAGES[slug]
+    request = getattr(RequestFactory(), method)("/queues")
+    trouble = ConnectionError()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("console.outages.of", lambda error: outage if error is trouble else None)
+        try:
+            raise trouble
+        except ConnectionError:
+            answer = errors.server_error(request)
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, str(outage.retry_seconds))
+    page = Page(answer.content.decode())
+    assert page.one("h1").text == outage.title
+    assert outage.advice in page.text
+    assert ("Nothing was changed" in page.text) == (method == "post" and outage.nothing_done)
+    assert ("may or may not" in page.text) == (method == "post" and not outage.nothing_done)
+
+
+def test_a_request_that_found_no_database_is_one_line_of_the_log() -> None:
+    try:
+        raise OperationalError("host 10.0.0.7 is down")
+    except OperationalError:
+        record = logging.LogRecord(
+            "django.request", logging.ERROR, "", 0, "%s: %s", ("Away", "/queues"), sys.exc_info()
+        )
+
+    assert InBrief().filter(record)
+    assert (record.levelno, record.exc_info) == (logging.WARNING, None)
+    assert record.getMessage().startswith("Away: /queues (")
+
+
+def test_a_fault_of_ours_keeps_its_stack() -> None:
+    try:
+        raise RuntimeError("a fault")
+    except RuntimeError:
+        record = logging.LogRecord("django.request", logging.ERROR, "", 0, "%s", ("/queues",), sys.exc_info())
+
+    assert InBrief().filter(record)
+    assert (record.levelno, bool(record.exc_info)) == (logging.ERROR, True)
 
 
 @pytest.mark.parametrize("path", ["/", "/dead-letters"])

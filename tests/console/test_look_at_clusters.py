@@ -178,12 +178,12 @@ def test_clusters_are_merged_and_split(operator: Browser, graveyard: Graveyard, 
 
 
 def test_a_viewer_sees_facts_and_changes_nothing(viewer: Browser, graveyard: Graveyard, cause: str) -> None:
-    graveyard.bury(1, error_class=cause, error="card 4111 declined", payload={"card": "4111"})
+    graveyard.bury(1, error_class=cause, error="card 411122223333 declined", payload={"card": "411122223333"})
 
     page = viewer.see(address(cause))
 
     assert "dead now 1" in page.text
-    assert "4111" not in page.html
+    assert "411122223333" not in page.html
     denied = {one.text.split(",")[0].strip() for one in page.all("span", aria_disabled="true")}
     assert {"Redrive…", "Delete…", "Save", "Set state", "Merge"} <= denied
     for verb in ("care", "state", "merge", "split"):

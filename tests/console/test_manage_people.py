@@ -22,7 +22,7 @@ def test_somebody_new_may_log_in_with_their_role(admin: Browser) -> None:
 
     assert f"{name} may log in now, as operator." in page.text
     browser = Browser()
-    assert browser.login(username=name, password="correct horse battery")
+    assert browser.post("/login", {"username": name, "password": "correct horse battery"}).status_code == 302
     assert "operator" in browser.see("/").text
     assert AuditEvent.objects.get(action="person.create", details__person=name).actor == admin.name
 
@@ -54,7 +54,7 @@ def test_a_person_can_be_shut_out(admin: Browser) -> None:
     admin.submit(f"/people/{person.pk}", role="viewer")
 
     assert browser.get("/")["Location"].startswith("/login")
-    assert not Browser().login(username=person.username, password="correct horse")
+    assert Browser().post("/login", {"username": person.username, "password": "correct horse"}).status_code == 422
 
 
 def test_nobody_locks_themselves_out(admin: Browser) -> None:
@@ -80,3 +80,10 @@ def test_a_role_that_does_not_exist_is_refused(admin: Browser) -> None:
 
     assert "choose one of the roles" in admin.submit(f"/people/{person.pk}", role="emperor").text
     assert admin.post("/people/999999999", {"role": "viewer"}).status_code == 404
+
+
+def test_a_request_that_says_nothing_shuts_nobody_out(admin: Browser) -> None:
+    person = User.objects.create_user(somebody(), password="correct horse")
+
+    assert "Nothing was changed" in admin.submit(f"/people/{person.pk}").text
+    assert User.objects.get(pk=person.pk).is_active

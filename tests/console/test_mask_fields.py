@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from django.core.management import call_command
@@ -14,17 +13,13 @@ from dlq.models import MaskingRule, Plan
 from dlq.plan_options import Options
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
+from tests.console.masks import no_rules_left as no_rules_left
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 
-SECRET = "4111-2222-3333"
+pytestmark = pytest.mark.usefixtures("no_rules_left")
 
-
-@pytest.fixture(autouse=True)
-def no_rules_left(commits: None) -> Iterator[None]:
-    """Rules of all queues would mask what other tests look at."""
-    yield
-    MaskingRule.objects.all().delete()
+SECRET = "411122223333-2222-3333"
 
 
 def masked(engine: Engine, path: str = "card.number", part: str = "payload") -> MaskingRule:
@@ -172,7 +167,7 @@ def test_attributes_states_and_results_are_masked_too(admin: Browser, engine: En
     message_id = engine.send({"card": SECRET}, attributes={"email": "ann@example.org", "region": "eu"})
     handle = engine.receive_one()[1]
     engine.value(
-        'select signalbox.nack(%s, delay_seconds => 60, error => %s, state => \'{"seen": "4111-2222-3333"}\')',
+        'select signalbox.nack(%s, delay_seconds => 60, error => %s, state => \'{"seen": "411122223333-2222-3333"}\')',
         handle,
         "no mail to ann@example.org",
     )

@@ -1,9 +1,12 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import psycopg
 import pytest
 from django.contrib.auth.models import Group, Permission
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.core.management.commands import migrate
+from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from console.management.commands.migrate import create_schema
@@ -52,6 +55,25 @@ def test_a_database_of_before_api_keys_gets_them_and_keeps_who_may_what(db: None
     assert "api_key" in connection.introspection.table_names()
     assert held_permissions() == held
     assert set(held) >= set(PERMISSIONS)
+
+
+def test_a_table_that_is_in_use_is_not_waited_for_long(
+    commits: None, connect: Callable[..., psycopg.Connection[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change_a_table(*args: Any, **options: Any) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("alter table signalbox.tenant add column of_this_test integer")
+
+    monkeypatch.setattr(migrate.Command, "handle", change_a_table)
+    reader = connect(autocommit=False)
+    reader.execute("select from signalbox.tenant")
+
+    with pytest.raises(CommandError, match=r"in use for longer than 0\.2 s"):
+        call_command("migrate", lock_timeout=0.2, verbosity=0)
+
+    with connection.cursor() as cursor:
+        cursor.execute("select current_setting('lock_timeout')")
+        assert cursor.fetchone() == ("0",), "and the next one begins as ever"
 
 
 def held_permissions() -> dict[str, tuple[int, set[str]]]:

@@ -178,12 +178,12 @@ def test_a_patch_that_is_none_is_refused(operator: Browser, graveyard: Graveyard
 def test_a_viewer_sees_a_plan_without_payloads_and_without_a_button(
     operator: Browser, viewer: Browser, graveyard: Graveyard
 ) -> None:
-    graveyard.bury(1, payload={"card": "4111"})
+    graveyard.bury(1, payload={"card": "411122223333"})
     plan, _ = make_plan(operator, graveyard, patch_kind="merge", patch='{"card": null}')
 
     page = viewer.see(f"/redrives/plans/{plan.pk}")
 
-    assert "4111" not in page.text
+    assert "411122223333" not in page.text
     assert "card" not in page.text
     assert page.all("span", aria_disabled="true")[0].text.startswith("Redrive")
     assert viewer.post(f"/redrives/plans/{plan.pk}/run").status_code == 403

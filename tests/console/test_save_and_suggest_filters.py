@@ -29,11 +29,11 @@ def keep(browser: Browser, name: str, text: str, **more: str) -> Page:
 
 
 def test_options_are_served_as_a_fragment(operator: Browser, graveyard: Graveyard) -> None:
-    graveyard.bury(1, error_class=HOSTILE, payload={"zz": {HOSTILE: HOSTILE}})
+    graveyard.bury(1, error_class=f"{graveyard.queue}{HOSTILE}", payload={"zz": {HOSTILE: HOSTILE}})
 
     assert options(operator, "cla") == ["class:"]
-    page = operator.see("/filter-suggestions", q="class:alert")
-    assert page.one("li").attributes["data-insert"] == '"\\"><script>alert(1)</script>"'
+    page = operator.see("/filter-suggestions", q=f"class:{graveyard.queue}")
+    assert page.one("li").attributes["data-insert"] == f'"{graveyard.queue}\\"><script>alert(1)</script>"'
     assert "<script>" not in page.html
     assert "<script>" not in operator.see("/filter-suggestions", q="payload.zz").html
     assert options(operator, "payload.onl", queue=graveyard.queue, state="nonsense") == []
@@ -95,13 +95,13 @@ def test_somebody_elses_filter_cannot_be_changed(operator: Browser, viewer: Brow
 
 
 def test_a_shared_filter_does_not_tell_what_is_masked(operator: Browser, viewer: Browser, graveyard: Graveyard) -> None:
-    keep(operator, f"secret {graveyard.queue}", f"{graveyard.filter} payload.card:4111", shared="on")
+    keep(operator, f"secret {graveyard.queue}", f"{graveyard.filter} payload.card:411122223333", shared="on")
     keep(operator, f"plain {graveyard.queue}", f"{graveyard.filter} class:KeyError", shared="on")
 
     for path in ("/dead-letters", "/saved-filters"):
         page = viewer.see(path)
         assert f"plain {graveyard.queue}" in page.text
-        assert "4111" not in page.html
+        assert "411122223333" not in page.html
     assert options(viewer, f"secret {graveyard.queue}"[:6]) == []
     assert f"secret {graveyard.queue}" in operator.see("/saved-filters").text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -13,6 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from pipeline.models import ArchiveFile, Run
+from pipeline.on_spark.servers import Server
 from queues.models import AuditEvent
 from signalbox import QueueClosed
 from tests.console.browsers import Browser
@@ -23,6 +24,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 @pytest.fixture
 def clean(commits: None) -> Iterator[None]:
     yield
+    Server.objects.all().delete()
     ArchiveFile.objects.all().delete()
     Run.objects.all().delete()
     with connection.cursor() as cursor:
@@ -94,7 +96,9 @@ def test_a_run_leads_from_its_window_to_files_and_buckets(viewer: Browser, run: 
 
 def test_the_horizon_is_said_and_called_old_when_it_stands(viewer: Browser, clean: None) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("insert into signalbox.archive_horizon (below, moved_at) values (77, now())")
+        cursor.execute("insert into signalbox.archive_horizon (below, moved_at) values (0, now())")
+        assert "Nothing is in the archive yet" in viewer.see("/pipeline").text
+        cursor.execute("update signalbox.archive_horizon set below = 77")
         assert "transactions before 77" in viewer.see("/pipeline").text
         cursor.execute("update signalbox.archive_horizon set moved_at = now() - interval '2 days'")
         assert "The horizon has not moved" in viewer.see("/pipeline").text
@@ -128,15 +132,35 @@ def test_a_broker_that_refuses_starts_nothing_and_breaks_no_page(
     assert "Nothing was started" in admin.submit("/pipeline/start/archive").text
 
 
-def test_an_admin_cancels_a_run_once(admin: Browser, run: Run) -> None:
-    Run.objects.filter(pk=run.pk).update(state=Run.State.RUNNING, finished_at=None)
+@pytest.mark.parametrize("kind", Run.Kind.values)
+def test_an_admin_cancels_a_run_once(admin: Browser, run: Run, kind: str) -> None:
+    Run.objects.filter(pk=run.pk).update(state=Run.State.RUNNING, finished_at=None, kind=kind)
+    assert "Cancel" in admin.see(f"/pipeline/{run.pk}").text
 
     page = admin.submit(f"/pipeline/{run.pk}/cancel")
 
-    assert "stops after the parts under way" in page.text
+    assert f"Run {run.pk} is stopping" in page.text
     assert Run.objects.get(pk=run.pk).cancel_requested
     assert AuditEvent.objects.filter(actor=admin.name, action="pipeline.cancel", details={"run_id": run.pk}).exists()
     assert "Nothing was changed" in admin.submit(f"/pipeline/{run.pk}/cancel").text
+
+
+def test_the_spark_server_is_shown_as_it_is(viewer: Browser, clean: None) -> None:
+    assert "Spark server" not in viewer.see("/pipeline").text
+    Server.objects.create(host="<b>box", pid=4711, idle_seconds=600, jobs=3)
+
+    def shown(**change: Any) -> str:
+        Server.objects.update(**change)
+        return viewer.see("/pipeline").text
+
+    now = datetime.now(UTC)
+    assert "The last job left it" in shown()
+    assert "<b>box, process 4711" in shown()
+    assert "A job is in it now" in shown(busy=True)
+    assert "Nothing was heard of it since" in shown(seen_at=now - timedelta(hours=1))
+    assert ": nobody used it for 600 s. The next job starts another" in shown(
+        ended_at=now, ended="nobody used it for 600 s"
+    )
 
 
 def test_others_see_the_verbs_disabled(operator: Browser, clean: None) -> None:

@@ -42,6 +42,7 @@ class Demo:
         self.port = free_port()
         self.said: list[str] = []
         environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "HTTPS_ONLY")}
+        environment["SPARK_SERVER_IDLE_SECONDS"] = "3600"  # it is there until the demo stops
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "demo", *arguments],
             cwd=ROOT,
@@ -249,6 +250,19 @@ class TestDemo:
         )
         assert second.returncode != 0
         assert f"Port {demo.port} is in use" in second.stderr
+
+    def test_a_run_of_the_pipeline_that_is_asked_for_is_done(
+        self, demo: Demo, database: psycopg.Connection[Any]
+    ) -> None:
+        admin = demo.log_in("admin")
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', admin("/pipeline"))
+        assert token is not None
+        admin("/pipeline/start/archive", csrfmiddlewaretoken=token[1])
+
+        done = "select count(*) from signalbox.pipeline_run where state = 'committed' and rows > 0"
+        eventually(lambda: value(database, done) > 0, "an archive run")
+        eventually(lambda: "Spark server" in admin("/pipeline"), "the server that it was done in")
+        assert demo.running("SparkSubmit")  # to be looked for when all has stopped
 
     def test_a_part_that_is_killed_is_started_again(self, demo: Demo, database: psycopg.Connection[Any]) -> None:
         (victim,) = demo.running("console.demo.producers")

@@ -113,4 +113,4 @@ def test_suggestions_never_scan(graveyard: Graveyard) -> None:
     for way in ("seqscan", "bitmapscan", "sort"):  # of a small table the planner would read all
         graveyard.engine.connection.execute(f"set enable_{way} = off")
     plan = "\n".join(row[0] for row in graveyard.engine.connection.execute(f"explain {query.sql}", query.params))
-    assert "Index Scan Backward using dead_letter_pkey" in plan, plan
+    assert "Scan Backward using dead_letter_pkey" in plan, plan

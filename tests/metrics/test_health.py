@@ -142,5 +142,5 @@ def test_the_report_says_what_was_looked_at(commits: None) -> None:
     answer = report().as_dict()
 
     assert set(answer) == {"ok", "checks"}
-    assert set(answer["checks"]) == {"database", "upkeep", "workers"}
+    assert set(answer["checks"]) == {"database", "writable", "upkeep", "workers", "durability"}
     assert answer["checks"]["database"]["ok"] is True

@@ -36,7 +36,7 @@ def nothing_left_to_tell(commits: None, settings: LazySettings) -> Iterator[None
 @pytest.fixture
 def hook(settings: LazySettings) -> Iterator[Receiver]:
     with receiver() as received:
-        settings.ALERTS_WEBHOOKS = [received.url]
+        settings.ALERTS_WEBHOOKS, settings.ALERTS_WEBHOOK_PRIVATE = [received.url], True
         yield received
 
 

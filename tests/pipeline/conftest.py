@@ -11,19 +11,22 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from pipeline import archiving
-from pipeline.archiving import Archived
+from pipeline.archive import archiving
+from pipeline.archive.archiving import Archived
+from pipeline.archive.extracting import Job, Written, write_part
+from pipeline.archive.files import Store
+from pipeline.archive.kinds import KINDS
+from pipeline.archive.parts import Part
 from pipeline.errors import Busy
-from pipeline.extracting import Job, Written, write_part
-from pipeline.files import Store
-from pipeline.kinds import KINDS
 from pipeline.models import ArchiveFile
-from pipeline.parts import Part
 from tests.engine import Engine
+from tests.pipeline.session import pytest_runtest_teardown as pytest_runtest_teardown
+from tests.pipeline.session import spark as spark
 from tests.races.sessions import until
 
 FORGET = """
-truncate signalbox.pipeline_file, signalbox.pipeline_run, signalbox.pipeline_rollup, signalbox.pipeline_sent
+truncate signalbox.pipeline_file, signalbox.pipeline_run, signalbox.pipeline_rollup, signalbox.pipeline_sent,
+  signalbox.pipeline_template, signalbox.pipeline_comparison, signalbox.pipeline_finding
   restart identity;
 delete from signalbox.archive_horizon;
 """
@@ -59,6 +62,21 @@ class Archive:
         """Archive all that has been committed by now."""
         self.until_over()
         return until(lambda: self._try(execute, options), "the end of the process that was archiving")
+
+    def again(self) -> None:
+        """As if the last run had been killed before its commit, with all of its files written."""
+        self.connection.execute(
+            """
+            with last as (
+              update signalbox.pipeline_run set state = 'running', finished_at = null
+              where run_id = (select max(run_id) from signalbox.pipeline_run)
+              returning run_id, low
+            ), moved as (
+              update signalbox.archive_horizon set below = (select low from last)
+            )
+            delete from signalbox.pipeline_file using last where pipeline_file.run_id = last.run_id
+            """
+        )
 
     def until_over(self) -> None:
         """Return when nothing is under way that began before: vacuum, for one, has a transaction open now and then."""

@@ -14,11 +14,11 @@ import django
 
 django.setup()
 
-from pipeline import archiving, horizon  # noqa: E402
-from pipeline.extracting import Job, Written, write_part  # noqa: E402
-from pipeline.files import Store  # noqa: E402
+from pipeline.archive import archiving, horizon  # noqa: E402
+from pipeline.archive.extracting import Job, Written, write_part  # noqa: E402
+from pipeline.archive.files import Store  # noqa: E402
+from pipeline.archive.parts import Part  # noqa: E402
 from pipeline.models import Run  # noqa: E402
-from pipeline.parts import Part  # noqa: E402
 
 URL, STEP = sys.argv[1:]
 

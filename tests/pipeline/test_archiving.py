@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from pipeline import archiving, horizon
+from pipeline.archive import archiving, horizon
+from pipeline.archive.extracting import Job, Written
+from pipeline.archive.files import NoStore, Store
+from pipeline.archive.parts import Part
 from pipeline.errors import CountsDiffer, Elsewhere
-from pipeline.extracting import Job, Written
-from pipeline.files import NoStore
 from pipeline.models import ArchiveFile, Run
-from pipeline.parts import Part
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, in_this_process, settle
 
@@ -136,6 +138,26 @@ def test_files_that_lack_rows_are_never_committed(archive: Archive, engine: Engi
     assert len(archive.ids("settled", engine)) == 3
 
 
+def test_a_file_is_there_with_its_name_and_its_folders_after_a_loss_of_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database may drop the rows as soon as the manifest has it."""
+    on_disk: list[tuple[str, bool]] = []
+    root = tmp_path / "archive"
+    target, sync = root / "settled" / "day=2026-01-01" / "a.parquet", os.fsync
+
+    def synced(descriptor: int) -> None:
+        on_disk.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), target.exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    with Store(str(root)).writing("settled/day=2026-01-01/a.parquet") as stream:
+        stream.write(b"x")
+
+    folders = (target.parent, target.parent.parent, root, tmp_path)
+    assert on_disk[1:] == [(str(folder), True) for folder in folders]
+
+
 def test_files_that_are_not_what_was_written_are_never_committed(archive: Archive, engine: Engine) -> None:
     settle(engine, 3)
 
@@ -175,6 +197,25 @@ def test_a_cancelled_run_counts_for_nothing(archive: Archive, engine: Engine) ->
     assert (archive.files(), archive.named()) == ([], [])
     assert Run.objects.get().state == Run.State.CANCELLED
     assert not archiving.cancel(Run.objects.get().pk)
+
+
+def test_history_waits_again_from_the_moment_a_killed_first_run_is_taken_up(archive: Archive, engine: Engine) -> None:
+    """Not only once a part of it is done: a body that is dropped before is in no archive."""
+    settle(engine, 3)
+    archive.run()
+    archive.again()
+    engine.value(
+        "update signalbox.archive_horizon set holds = false, tried_at = now() - interval '2 hours' returning 1"
+    )
+    waits: list[bool] = []
+
+    def execute(job: Job, parts: Sequence[Part]) -> list[Written]:
+        waits.append(engine.value("select signalbox._archived_below() is not null"))
+        return in_this_process(job, parts)
+
+    archive.run(execute)
+
+    assert waits == [True]
 
 
 def test_a_run_that_was_begun_elsewhere_is_not_finished_here(archive: Archive, engine: Engine) -> None:

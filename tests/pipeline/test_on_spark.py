@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
-import os
-import tempfile
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -18,29 +15,20 @@ import pyarrow as pa
 import pytest
 from django.core.management import call_command
 
-from pipeline import reading, rolling
-from pipeline import spark as pipeline_spark
-from pipeline.kinds import KINDS
+from pipeline import reading
+from pipeline.archive import extracting, querying
+from pipeline.archive.extracting import Job, Written
+from pipeline.archive.kinds import KINDS, Kind
+from pipeline.archive.parts import Part
 from pipeline.marts import rollups
 from pipeline.models import Rollup, Run, Sent
+from pipeline.on_spark import spark as pipeline_spark
+from pipeline.rollups import rolling
 from tests.engine import Engine
-from tests.pipeline.conftest import Archive, settle
+from tests.pipeline.conftest import Archive, in_this_process, settle
+from tests.pipeline.object_store import bucket_url
 
-SMALL = {
-    "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.shuffle.partitions": "1",
-}
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """The one session; of several processes that run these tests each has its turn."""
-    turn = Path(tempfile.gettempdir()) / f"signalbox-tests-spark-{os.getuid()}.lock"
-    with turn.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pipeline_spark.session("local[1]", SMALL) as session:
-            yield session
+__all__ = ["bucket_url"]
 
 
 @pytest.mark.timeout(600)
@@ -174,6 +162,62 @@ def test_both_ways_of_reading_answer_the_same_and_a_column_of_later_is_null(
     rows = sorted(map(tuple, by_spark.collect()))
     assert rows == sorted(map(tuple, by_tasks.collect()))
     assert {row[3] for row in rows} == {None}
+
+
+@pytest.mark.timeout(600)
+def test_an_archive_in_a_bucket_is_written_and_rolled_up_by_tasks(
+    spark: Any, archive: Archive, engine: Engine, bucket_url: str
+) -> None:
+    settle(engine, 6)
+    stored = replace(archive, url=bucket_url.replace("FOLDER", uuid.uuid4().hex))
+
+    stored.run(lambda job, parts: pipeline_spark.write_parts(spark, job, parts), part_rows=4)
+    done = rolling.roll_up(lambda: spark, actor="tests")
+
+    assert (stored.files(), done.archive_runs) == (stored.named(), 1)
+    hours = Rollup.objects.filter(scope=engine.queue_id, seconds=3600)
+    assert sum(row.acked for row in hours) == 6
+
+
+@pytest.mark.timeout(600)
+def test_a_column_that_came_later_is_null_in_old_files_and_has_its_value_in_new_ones(
+    spark: Any, archive: Archive, engine: Engine
+) -> None:
+    """Rollups run over both: here over a day that has files of either sort."""
+    settle(engine, 4)
+    archive.run()
+    later = KINDS["settled"].schema.append(pa.field("added_later", pa.string()))
+    with mock.patch.dict(KINDS, {"settled": replace(KINDS["settled"], schema=later)}):
+        settle(engine, 3)
+        archive.run(with_a_column_more)
+        paths = [path for path in archive.named() if path.startswith("settled/")]
+        columns = ("queue_id", "added_later")
+        read = [
+            reading.table(spark, archive.url, "settled", paths, columns),
+            reading.by_tasks(spark, archive.url, pa.schema([later.field(name) for name in columns]), paths),
+        ]
+        found = [
+            sorted(str(row.added_later) for row in table.collect() if row.queue_id == engine.queue_id) for table in read
+        ]
+        rolling.roll_up(lambda: spark, actor="tests")
+
+    assert found == [["None"] * 4 + ["later"] * 3] * 2
+    hours = Rollup.objects.filter(scope=engine.queue_id, seconds=3600)
+    assert sum(row.acked for row in hours) == 7
+
+
+def with_a_column_more(job: Job, parts: Sequence[Part]) -> list[Written]:
+    """As a later version of the statement would answer."""
+    read = querying.batches
+
+    def batches(dsn: str, kind: Kind, part: Part) -> Iterator[pa.RecordBatch]:
+        for batch in read(dsn, kind, part):
+            place = batch.schema.get_field_index("added_later")
+            later = pa.array(["later"] * batch.num_rows)
+            yield batch if place < 0 else batch.set_column(place, "added_later", later)
+
+    with mock.patch.object(extracting, "batches", batches):
+        return in_this_process(job, parts)
 
 
 def table(spark: Any, kind: str, rows: list[dict[str, Any]]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.parts import Counts, cut
+from pipeline.archive.parts import Counts, cut
 
 counted = st.lists(st.tuples(st.integers(100, 999), st.integers(1, 50)), max_size=40).map(
     lambda pairs: sorted(dict(pairs).items())

@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from pipeline import horizon, tasks
+from pipeline import tasks
+from pipeline.archive import horizon
 from tests.dlq.processes import environment
 from tests.pipeline.conftest import Archive
 

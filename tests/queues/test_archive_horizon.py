@@ -67,6 +67,22 @@ def test_a_day_no_longer_waits_when_the_archive_is_released(trying: Engine) -> N
     assert unneeded(trying) >= DAYS
 
 
+def test_an_archive_that_never_worked_and_is_not_heard_of_any_more_holds_nothing(trying: Engine) -> None:
+    """Its first run was killed, and nobody started it again."""
+    end_long_ago(trying, 5)
+    trying.value("select low from signalbox.hold_for_archive()")
+    assert not unneeded(trying) & DAYS
+
+    hour = "update signalbox.archive_horizon set tried_at = tried_at - interval '61 minutes' returning 1"
+    trying.value(hour)
+    assert unneeded(trying) >= DAYS
+    trying.value("select low from signalbox.hold_for_archive()")  # it is at work again
+    assert not unneeded(trying) & DAYS
+    trying.value("select signalbox.move_archive_horizon(0, 5)")
+    assert trying.value("select tried_at is null from signalbox.archive_horizon")
+    assert not unneeded(trying) & DAYS
+
+
 def test_the_horizon_moves_only_from_where_it_is(trying: Engine) -> None:
     trying.value("select low from signalbox.hold_for_archive()")
 

@@ -28,6 +28,8 @@ OF_DEAD_LETTERS = {
     "redrive": "select count(*) from signalbox.redrive(array[%s])",
     "delete": "select signalbox.delete_dead_letters(array[%s])",
 }
+OF_NEW_QUEUES = {"maintenance", "queue_alias"}
+"""A row, and one for each name that a queue had; read when the first death makes a queue for the dead."""
 TICKETS = "signalbox.ready, signalbox.scheduled, signalbox.lease, signalbox.dead_letter, signalbox.redriven"
 
 
@@ -57,7 +59,8 @@ def test_settling_looks_leases_up_even_when_they_were_few(bare: Engine, verb: st
 
     plans = plans_of(bare.connection, SETTLING[verb], handle)
 
-    assert [scan for plan in plans for scan in plan.whole_scans()] == []
+    scans = [scan for plan in plans for scan in plan.whole_scans()]
+    assert [scan for scan in scans if scan.split()[-1] not in OF_NEW_QUEUES] == []
 
 
 @pytest.mark.parametrize("verb", OF_DEAD_LETTERS)

@@ -21,6 +21,7 @@ from django.db import connection, transaction
 from dlq import deletions, jobs, purge, redrives, runner, verbs
 from dlq.models import Job
 from dlq.selecting import newest_id
+from tests.dlq import stagings
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
 
@@ -86,7 +87,20 @@ def purge_case(graveyard: Graveyard) -> Case:
     return Case(purge.WORK, job, graveyard.engine, check)
 
 
-CASES = {"redrive": redrive_case, "deletion": deletion_case, "purge": purge_case}
+def replay_case(graveyard: Graveyard) -> Case:
+    plan = stagings.planned(graveyard.engine, MESSAGES)
+    job = redrives.run(plan.pk, actor="ann")
+
+    def check(ended: Any) -> None:
+        assert (ended.state, ended.moved, ended.skipped) == ("done", MESSAGES, 0)
+        assert stagings.sent_to(graveyard.engine) == list(range(1, MESSAGES + 1))
+        assert graveyard.redriven(ended.pk) == list(range(-MESSAGES, 0))
+        assert (stagings.left(plan), graveyard.ready()) == ([], MESSAGES)
+
+    return Case(redrives.WORK, job, graveyard.engine, check)
+
+
+CASES = {"redrive": redrive_case, "replay": replay_case, "deletion": deletion_case, "purge": purge_case}
 
 
 def _removed(engine: Engine) -> int:

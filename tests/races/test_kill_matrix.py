@@ -1,4 +1,4 @@
-"""Redrive, deletion and purge killed at every statement of a batch: the worker, its backend, the server, or by sleep.
+"""Redrive, replay, deletion and purge killed at every statement of a batch: worker, backend, server, or by sleep.
 
 Nothing is lost, nothing happens twice, counters are exact. Steps that are wrong on purpose do not pass the same check.
 """

@@ -8,7 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from signalbox import Client, DeduplicationConflict, FileBodies, InvalidArgument, QueueNotFound, Sender
+from signalbox import (
+    Client,
+    DatabaseUnavailable,
+    DeduplicationConflict,
+    FileBodies,
+    InvalidArgument,
+    QueueNotFound,
+    Sender,
+)
 
 PATIENCE_SECONDS = 120
 LONG = 3600.0
@@ -129,7 +137,7 @@ def test_a_lost_database_is_told_to_every_message(dsn, queue):
         ids = [sender.send(queue, number) for number in range(3)]
         client._connections = Lost()
         sender.flush()
-    assert [type(future.exception()) for future in ids] == [psycopg.OperationalError] * 3
+    assert [type(future.exception()) for future in ids] == [DatabaseUnavailable] * 3
 
 
 class Lost:

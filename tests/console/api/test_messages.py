@@ -266,3 +266,15 @@ def test_a_large_body_that_is_lost_keeps_no_other_message_back(caller: Caller, e
     failed = engine.rows("select error_class from signalbox.failure where message_id = %s", sent["sequence"])
     assert failed == [("BodyMissing",)]
     assert engine.counted() == engine.recounted()
+
+
+def test_the_name_that_a_queue_had_works_while_it_works(caller: Caller, engine: Engine) -> None:
+    new_name = f"{engine.queue}.new"
+    engine.value("select signalbox.rename_queue(%s, %s)", engine.queue, new_name)
+
+    assert send(caller, engine, {"by": "the old name"}).status == 202
+    (message,) = receive(caller, engine)
+    assert settle(caller, engine, message["receiptHandle"], "ack").status == 204
+    answer = caller.get(f"/v1/queues/{new_name}")
+    assert answer.status == 200
+    engine.value("select signalbox.free_queue_name(%s)", engine.queue)

@@ -81,8 +81,8 @@ def test_pages_follow_each_other(caller: Caller, engine: Engine, queue: str) -> 
 
 
 def test_what_is_masked_stays_masked(caller: Caller, masked: Engine) -> None:
-    body = {"card": {"number": "4111-2222"}, "n": 1}
-    masked.die(body, error_class="Refused", error="card 4111-2222 refused")
+    body = {"card": {"number": "411122223333-2222"}, "n": 1}
+    masked.die(body, error_class="Refused", error="card 411122223333-2222 refused")
     masked.send(body)
 
     (ready,) = caller.get(address(masked)).document["messages"]
@@ -91,7 +91,7 @@ def test_what_is_masked_stays_masked(caller: Caller, masked: Engine) -> None:
     assert ready["body"] == dead["body"] == {"card": {"number": MASK}, "n": 1}
     assert dead["death"]["error"] == f"card {MASK} refused"
     for path in (address(masked), f"/v1/queues/{masked.queue}-dlq/messages?"):
-        refused = caller.get(f"{path}&filter=payload.card.number:4111-2222")
+        refused = caller.get(f"{path}&filter=payload.card.number:411122223333-2222")
         assert (refused.status, refused.fields) == (422, ["filter"])
 
 

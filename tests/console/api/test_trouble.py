@@ -35,6 +35,37 @@ def test_without_a_database_it_says_when_to_come_back(error: Exception) -> None:
     assert b"10.0.0.7" not in response.content
 
 
+@pytest.mark.parametrize(
+    ("sqlstate", "cause", "seconds"),
+    [
+        ("53100", "disk-full", "10"),
+        ("25006", "read-only", "10"),
+        ("53300", "too-many-connections", "2"),
+        ("57014", "statement-timeout", "10"),
+        ("55P03", "lock-timeout", "2"),
+        ("40P01", "conflict", "2"),
+        ("42P01", "migrations-missing", "10"),
+    ],
+)
+@pytest.mark.parametrize("through_django", [True, False])
+def test_it_says_what_the_database_lacks(
+    engine: Engine, sqlstate: str, cause: str, seconds: str, through_django: bool
+) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        engine.rows(f"do $$ begin raise exception 'of 10.0.0.7' using errcode = '{sqlstate}'; end $$")
+    error: Exception = caught.value
+    if through_django:
+        error = OperationalError("of 10.0.0.7")
+        error.__cause__ = caught.value
+
+    response = problem_of(error).response()
+    document = json.loads(response.content)
+
+    assert (response.status_code, response["Retry-After"]) == (503, seconds)
+    assert (document["cause"], document["nothingDone"]) == (cause, True)
+    assert b"10.0.0.7" not in response.content
+
+
 def test_what_nobody_foresaw_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     async def fail(*_: Any) -> None:
         raise RuntimeError("the secret is 42")

@@ -1,0 +1,135 @@
+"""Passwords are not guessed: a name is locked for the address that fails, and says until when."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from axes.models import AccessAttempt
+from django.conf import LazySettings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.http import HttpResponse
+from django.utils import timezone
+
+from queues.models import AuditEvent
+from tests.console.browsers import Browser, Page
+from tests.console.security.corpus import ELEMENTS
+
+RIGHT = "correct horse battery"
+
+
+@pytest.fixture
+def name(commits: None, settings: LazySettings) -> Iterator[str]:
+    """Somebody who may give two wrong passwords."""
+    settings.AXES_FAILURE_LIMIT = 3
+    made = f"guessed-{uuid.uuid4().hex[:8]}"
+    User.objects.create_user(made, password=RIGHT)
+    yield made
+    User.objects.filter(username=made).delete()
+
+
+def log_in(name: str, password: str, address: str = "192.0.2.1") -> HttpResponse:
+    return Browser().post("/login", {"username": name, "password": password}, REMOTE_ADDR=address)
+
+
+def fail(name: str, times: int, address: str = "192.0.2.1") -> HttpResponse:
+    for _ in range(times):
+        answer = log_in(name, "wrong", address)
+    return answer
+
+
+def test_too_many_wrong_passwords_lock_the_name_for_that_address(name: str) -> None:
+    assert fail(name, 2).status_code == 422
+
+    locked = fail(name, 1)
+    also_right = log_in(name, RIGHT)
+
+    assert (locked.status_code, also_right.status_code) == (429, 429)
+    assert log_in(name, RIGHT, "192.0.2.2").status_code == 302
+    assert log_in(name, RIGHT).status_code == 429
+
+
+def test_without_the_defence_one_may_go_on_guessing(name: str, settings: LazySettings) -> None:
+    settings.AXES_ENABLED = False
+
+    assert fail(name, 5).status_code == 422
+    assert log_in(name, RIGHT).status_code == 302
+
+
+def test_the_page_says_when_one_may_try_again(name: str, settings: LazySettings) -> None:
+    settings.AXES_COOLOFF_TIME = timedelta(hours=3)
+
+    locked = fail(name, 3)
+
+    page = Page(locked.content.decode())
+    assert "Too many wrong passwords" in page.text
+    assert page.all("time")
+    assert 3 * 3600 - 300 < int(locked["Retry-After"]) <= 3 * 3600
+
+
+def test_the_lock_ends_by_itself(name: str, settings: LazySettings) -> None:
+    fail(name, 3)
+    before = timezone.now() - settings.AXES_COOLOFF_TIME - timedelta(seconds=1)
+    AccessAttempt.objects.filter(username=name).update(attempt_time=before)
+
+    assert log_in(name, RIGHT).status_code == 302
+
+
+def test_trying_on_while_locked_does_not_make_it_longer(name: str) -> None:
+    fail(name, 3)
+    (before,) = AccessAttempt.objects.filter(username=name).values_list("attempt_time", flat=True)
+
+    fail(name, 2)
+
+    assert AccessAttempt.objects.get(username=name).attempt_time == before
+
+
+def test_a_right_password_forgives_what_was_wrong_before(name: str) -> None:
+    fail(name, 2)
+
+    assert log_in(name, RIGHT).status_code == 302
+    assert fail(name, 2).status_code == 422
+
+
+def test_names_that_do_not_exist_are_locked_alike(name: str) -> None:
+    nobody = f"nobody-{name}"
+
+    told = [Page(fail(one, 2).content.decode()).text for one in (nobody, name)]
+
+    assert told[0] == told[1]
+    assert fail(nobody, 1).status_code == 429
+
+
+def test_an_administrator_unlocks_by_a_command(name: str) -> None:
+    fail(name, 3)
+    told = io.StringIO()
+
+    call_command("unlock", name, stdout=told)
+
+    assert "may try again: 1 record of wrong passwords removed" in told.getvalue()
+    assert AuditEvent.objects.filter(action="person.unlock", details__person=name).count() == 1
+    assert log_in(name, RIGHT).status_code == 302
+
+
+@pytest.mark.parametrize("address", ["", "unix:", ELEMENTS, "1" * 300])
+def test_an_address_that_is_none_is_counted_as_one_without(name: str, address: str) -> None:
+    assert fail(name, 2, address).status_code == 422
+    assert fail(name, 1, address).status_code == 429
+
+
+def test_what_was_typed_is_not_kept(name: str) -> None:
+    Browser().post("/login", {"username": name, "password": "sesame-4711", "next": "/?q=sesame-4712"})
+
+    (kept,) = AccessAttempt.objects.filter(username=name)
+    assert "sesame" not in f"{kept.get_data}{kept.post_data}{kept.path_info}"
+
+
+@pytest.mark.parametrize("text", ["\0", "x" * 10_000, "\ud800", ELEMENTS])
+def test_hostile_names_are_refused_like_any_other(name: str, text: str) -> None:
+    answer = Browser().post("/login", {"username": text.encode("utf-8", "replace"), "password": "wrong"})
+
+    assert answer.status_code in (400, 422)

@@ -1,0 +1,94 @@
+"""Every GET leaves the database as it was: a link, a prefetch or a crawler can do no harm.
+
+The console looks through a connection that may not write, and whatever it tries all the same is noted, also when
+the view swallows the refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection
+from psycopg.errors import ReadOnlySqlTransaction
+
+from tests.console.browsers import Browser
+from tests.console.security.scenes import Scene, routes
+from tests.engine import Engine
+
+ONLY_POST = 405
+# Where an address leads on, and why.
+ELSEWHERE = {
+    "message_find": "it only finds the queue of a message",
+    "login_code": "nobody who is logged in is asked for a code",
+}
+# Nothing to see with what the scene has, and why.
+NOT_THERE = {
+    "message_body": "its payload is in the message itself",
+    "sign_on_callback": "no provider is set up; with one it is the login itself, and writes for its own state",
+}
+# The stream of hints never ends, and has tests of its own.
+ENDLESS = {"live"}
+# What is written all the same, the statement it begins with, and why that is no harm.
+NOTED = {
+    "redrive": ("SELECT", "notes what became of what it sent: that happened before, and counts once, whoever looks"),
+    "export_dead_letters": ("INSERT", "the audit has who took what away"),
+    "export_messages": ("INSERT", "the audit has who took what away"),
+    "export_audit": ("INSERT", "the audit has who took what away"),
+}
+
+
+@contextmanager
+def only_looking() -> Iterator[list[str]]:
+    """Let Django's connection read and nothing else; yields the statements that were refused."""
+    refused: list[str] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        try:
+            return execute(sql, params, many, context)
+        except Exception as error:
+            if isinstance(error.__cause__, ReadOnlySqlTransaction):
+                refused.append(sql)
+            raise
+
+    with connection.cursor() as cursor:
+        cursor.execute("set default_transaction_read_only = on")
+    try:
+        with connection.execute_wrapper(note):
+            yield refused
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("set default_transaction_read_only = off")
+
+
+def test_every_page_is_looked_at_without_writing(
+    scene_of: Callable[[str], Scene], sign_in: Callable[[str], Browser]
+) -> None:
+    scene, browser = scene_of("plain"), sign_in("superuser")
+    browser.raise_request_exception = False
+    statuses, wrote = {}, {}
+
+    for route in (one for one in routes() if one.name not in ENDLESS):
+        with only_looking() as refused:
+            for headers in ({}, {"HX-Request": "true"}):
+                answer = browser.get(scene.path(route), headers=headers)
+                if answer.streaming:
+                    b"".join(answer.streaming_content)
+                statuses[route.name] = answer.status_code
+        if refused:
+            wrote[route.name] = {statement.split()[0] for statement in refused}
+
+    assert wrote == {name: {verb} for name, (verb, _) in NOTED.items()}
+    odd = {name: status for name, status in statuses.items() if status not in (200, ONLY_POST) and name not in wrote}
+    assert odd == dict.fromkeys(ELSEWHERE, 302) | dict.fromkeys(NOT_THERE, 404)
+
+
+def test_what_writes_is_seen(engine: Engine, admin: Browser) -> None:
+    admin.raise_request_exception = False
+    with only_looking() as refused:
+        answer = admin.post(f"/queues/{engine.queue}/pause", {"reason": "no"})
+
+    assert refused
+    assert answer.status_code != 200
+    assert not engine.value("select paused from signalbox.queue where queue_id = %s", engine.queue_id)

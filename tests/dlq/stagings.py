@@ -1,0 +1,71 @@
+"""What a replay would have staged, without an archive: rows of the staging, and the plan over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from dlq import staged_plans, staging
+from dlq.finding import database_now
+from dlq.models import Plan, StagedMessage, Staging
+from dlq.plan_options import Options
+from tests.engine import Engine
+
+ENDED = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def stage(count: int, **given: Any) -> Staging:
+    """So many messages, with ids from 1 on and payloads that tell them apart; `given` may be lists, one for each."""
+    held = staging.begin(["settled"], None, None, run_id=1)
+    usual: dict[str, Any] = {
+        "kind": "settled",
+        "queue": "orders",
+        "tenant": "default",
+        "outcome": "acked",
+        "priority": 0,
+        "receive_count": 1,
+    }
+    rows = []
+    for n in range(1, count + 1):
+        own = {name: value[n - 1] if isinstance(value, list) else value for name, value in given.items()}
+        moments = {"ended_at": ENDED, "sent_at": ENDED - timedelta(seconds=3)}
+        rows.append(
+            StagedMessage(
+                staging_id=held.pk, message_id=n, part=0, **usual | moments | {"payload": f'{{"n": {n}}}'} | own
+            )
+        )
+    StagedMessage.objects.bulk_create(rows, batch_size=1_000)
+    return held
+
+
+def plan_of(held: Staging, target: Engine, **options: Any) -> Plan:
+    """The plan that a replay makes."""
+    return staged_plans.make(
+        held.pk,
+        held.token,
+        "queue:orders",
+        rows=StagedMessage.objects.filter(staging_id=held.pk).count(),
+        as_of=database_now(),
+        actor="ann",
+        reason="a test",
+        options=Options(target_queue=target.queue, **options),
+    )
+
+
+def planned(target: Engine, count: int, *, options: dict[str, Any] | None = None, **given: Any) -> Plan:
+    return plan_of(stage(count, **given), target, **options or {})
+
+
+def left(plan: Plan) -> list[int]:
+    """What is still staged."""
+    staged = StagedMessage.objects.filter(staging_id=plan.staging_id)
+    return list(staged.order_by("message_id").values_list("message_id", flat=True))
+
+
+def sent_to(target: Engine) -> Sequence[int]:
+    """What has arrived, by the numbers in the payloads, in the order of the log."""
+    rows = target.rows(
+        "select (payload ->> 'n')::int from signalbox.message where queue_id = %s order by message_id", target.queue_id
+    )
+    return [row[0] for row in rows]

@@ -1,0 +1,205 @@
+"""History has forked: the standby was promoted without the last of what the old primary answered, which comes back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+
+from queues import failover
+from signalbox import Client, StreamMessage, epochs
+from tests.failover.pair import Pair
+
+pytestmark = [pytest.mark.timeout(900)]
+
+QUEUE, STREAM, GROUP, MEMBER = "forked", "forked-stream", "readers", "ann"
+STREAM_SETTINGS = {"partitions": 1}
+
+
+@dataclass
+class Fork:
+    """Two servers that both take writes, and what the old primary gave out that never reached the new one."""
+
+    pair: Pair
+    known_handle: str
+    """Of a lease that both know."""
+    lost_handle: str
+    """Of a lease that only the old primary knows, of a message that both know."""
+    lost_ids: list[int]
+    lost_reading: list[StreamMessage]
+    """What a member read of the old primary after a rebalancing that never reached the new one."""
+
+    @property
+    def old(self) -> dict[str, Any]:
+        return {"host": str(self.pair.primary._server.folders.socket)}
+
+    @property
+    def backwards(self) -> str:
+        """The address with the new primary named first."""
+        old, new = epochs.places_of(self.pair.url, {})
+        return self.pair.url.replace(f"{old['host']},{new['host']}", f"{new['host']},{old['host']}")
+
+
+@pytest.fixture(scope="module")
+def fork() -> Iterator[Fork]:
+    with Pair() as pair:
+        with Client(pair.primary.url) as client:
+            client.create_queue(QUEUE)
+            client.create_stream(STREAM, STREAM_SETTINGS)
+            client.create_group(STREAM, GROUP)
+            for payload in ("held", "taken"):
+                client.send(QUEUE, payload)
+            client.append(STREAM, "read")
+            (held,) = client.receive(QUEUE, visibility_timeout=3600)
+            _wait_for_replay(pair)
+            pair.stop_sending()
+            (taken,) = client.receive(QUEUE, visibility_timeout=3600)
+            lost_ids = client.send_batch(QUEUE, ["lost"] * 100)
+            reading = client.read_stream(STREAM, GROUP, MEMBER)
+        pair.kill_primary()
+        pair.promote()
+        subprocess.run(pair.manage("failover", "show"), env=pair.environment(), check=True)
+        with pair.connect_to_standby() as connection:
+            connection.execute("select signalbox.notice_promotion()")
+        pair.revive_primary()
+        yield Fork(pair, held.receipt_handle, taken.receipt_handle, lost_ids, reading)
+
+
+@pytest.fixture(autouse=True)
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that has just begun."""
+    monkeypatch.setattr(epochs, "_highest", {})
+    monkeypatch.setattr(epochs, "_looked_at", set())
+
+
+def _wait_for_replay(pair: Pair) -> None:
+    with pair.connect_to_primary() as primary, pair.connect_to_standby() as standby:
+        (reached,) = primary.execute("select pg_current_wal_lsn()::text").fetchone() or ("",)
+        query = "select pg_last_wal_replay_lsn() >= %s::pg_lsn"
+        pair.wait_until(lambda: standby.execute(query, [reached]).fetchone() == (True,), "the standby has replayed it")
+
+
+def test_a_lease_that_both_know_goes_on(fork: Fork) -> None:
+    with Client(fork.pair.standby.url()) as client:
+        assert client.change_visibility(fork.known_handle, 3600) is not None
+
+
+def test_a_receipt_that_only_the_old_primary_knows_settles_nothing(fork: Fork) -> None:
+    with Client(fork.pair.standby.url()) as client:
+        (again,) = client.receive(QUEUE, visibility_timeout=3600)
+
+        assert again.payload == "taken"
+        assert client.ack(fork.lost_handle) is False
+        assert client.nack(fork.lost_handle) is None
+        assert client.change_visibility(fork.lost_handle, 60) is None
+        assert client.change_visibility(again, 0) is not None
+
+
+def test_no_id_that_the_old_primary_gave_out_means_another_message(fork: Fork) -> None:
+    with Client(fork.pair.standby.url()) as client:
+        new = client.send("forked", "new", delay_seconds=3600)
+
+        assert new > max(fork.lost_ids)
+        assert [client.message_outcome(one) for one in fork.lost_ids] == [None] * len(fork.lost_ids)
+
+
+def test_what_a_member_read_of_the_old_primary_cannot_be_committed_on_the_new_one(fork: Fork) -> None:
+    with Client(fork.pair.standby.url()) as client:
+        client.join_group(STREAM, GROUP, MEMBER)
+
+        assert client.commit_messages(STREAM, GROUP, MEMBER, fork.lost_reading) is False
+        assert [one.payload for one in client.read_stream(STREAM, GROUP, MEMBER)] == ["read"]
+
+
+def test_the_promotion_is_noticed_once_and_in_the_audit(fork: Fork) -> None:
+    with fork.pair.connect_to_standby() as connection:
+        assert connection.execute("select signalbox.notice_promotion()").fetchone() == (None,)
+        noticed = connection.execute(
+            "select details ->> 'epoch' from signalbox.audit_event where action = 'server.promoted'"
+        ).fetchall()
+
+    assert noticed == [("2",)]
+
+
+def test_a_process_that_has_just_begun_takes_the_new_primary(fork: Fork) -> None:
+    for address in (fork.pair.url, fork.backwards):
+        with closing(epochs.connect(address)) as connection:
+            assert epochs.read(connection).timeline == 2
+
+
+def test_a_process_that_knows_the_new_primary_refuses_the_old_one(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> None:
+    epochs.connect(fork.pair.url).close()
+    nowhere = fork.backwards.replace(str(fork.pair.standby.folders.socket), "/nowhere")
+
+    with pytest.raises(epochs.StalePrimary, match="replaced"):
+        epochs.connect(nowhere)
+    with closing(epochs.connect(fork.pair.url)) as connection:
+        assert epochs.read(connection).timeline == 2
+
+
+def test_the_console_takes_the_new_primary(fork: Fork) -> None:
+    asked = subprocess.run(
+        fork.pair.manage("shell", "-c", _SHELL),
+        env=fork.pair.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert asked.stdout.split()[-1] == "2"
+
+
+def test_what_was_replaced_is_fenced_and_passed_over(fork: Fork) -> None:
+    with fork.pair.connect_to_primary() as session:
+        fenced = failover.fence_replaced(fork.pair.url)
+        assert [sight.place["host"] for sight in fenced] == [fork.old["host"]]
+        try:
+            with pytest.raises(psycopg.OperationalError):
+                session.execute("select signalbox.send('forked', '1')")
+            with fork.pair.connect_to_primary() as later, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+                later.execute("select signalbox.send('forked', '1')")
+            with closing(psycopg.connect(fork.pair.url, target_session_attrs="read-write")) as connection:
+                assert epochs.read(connection).timeline == 2
+            assert failover.fence_replaced(fork.pair.url) == []
+        finally:
+            failover.unfence(fork.pair.url, fenced[0])
+
+
+def test_an_operator_sees_and_fences_it(fork: Fork) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = fork.pair.manage("failover", *arguments)
+        return subprocess.run(command, env=fork.pair.environment(), capture_output=True, text=True)
+
+    old, new = str(fork.old["host"]), str(fork.pair.standby.folders.socket)
+    assert {one["host"]: (one["is"], one["epoch"]) for one in json.loads(run("show", "--json").stdout)} == {
+        old: ("primary", 1),
+        new: ("primary", 2),
+    }
+    assert "was replaced, and takes writes" in run("show").stdout
+    assert "stops every queue" in run("fence", new).stderr
+    assert "no host elsewhere" in run("fence", "elsewhere").stderr
+    try:
+        assert "takes no writes any more" in run("fence", old, "--reason", "a test").stdout
+        assert "fenced" in run("show").stdout
+        assert "was replaced" in run("unfence", old).stderr
+        with fork.pair.connect_to_standby() as connection:
+            noted = "select reason from signalbox.audit_event where action = 'server.fence'"
+            assert connection.execute(noted).fetchall() == [("a test",)]
+    finally:
+        (sight,) = (one for one in failover.look(fork.pair.url) if one.place["host"] == old)
+        failover.unfence(fork.pair.url, sight)
+
+
+_SHELL = """
+from django.db import connection
+from signalbox import epochs
+with connection.cursor() as cursor:
+    cursor.execute(epochs.EPOCH)
+    print(cursor.fetchone()[1])
+"""

@@ -1,0 +1,22 @@
+"""A process that archives and rolls up in one session, wherever its settings say: conforming.py URL [server]."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
+
+import django
+
+django.setup()
+
+from django.conf import settings  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+
+from pipeline.on_spark import where  # noqa: E402
+
+url, *server = sys.argv[1:]
+with where.chosen(settings.SPARK_MASTER, settings.SPARK_OPTIONS, os.getpid() if server else None):
+    call_command("pipeline", "archive", "--json", f"--to={url}")
+    call_command("pipeline", "rollup", "--json")

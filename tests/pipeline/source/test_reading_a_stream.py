@@ -1,0 +1,75 @@
+"""A stream from Spark: from one place to another, as often as it is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.streams import Log, make_log
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture
+def log(connect: Callable[..., psycopg.Connection[Any]]) -> Log:
+    return make_log(connect(), partitions=2)
+
+
+def read(source: Any, url: str, log: Log, **options: Any) -> Any:
+    named = {name.rstrip("_"): value for name, value in options.items()}
+    return source.read.format("signalbox").options(url=url, stream=log.name, **named).load()
+
+
+def test_messages_are_read_where_they_stand(source: Any, url: str, log: Log) -> None:
+    places = {log.append({"n": n}, key=f"k{n}"): n for n in range(20)}
+
+    rows = read(source, url, log).collect()
+
+    assert {(row["partition"], row["position"]): json.loads(row["payload"])["n"] for row in rows} == places
+    assert {row["key"] for row in rows} == {f"k{n}" for n in range(20)}
+    assert all(row["appended_at"] is not None for row in rows)
+
+
+def test_a_range_is_read_and_no_more(source: Any, url: str, log: Log) -> None:
+    for n in range(20):
+        log.append(n)
+
+    rows = read(source, url, log, from_='{"0": 3}', to='{"0": 5, "1": 2}', columns="partition,position").collect()
+
+    assert sorted(map(tuple, rows)) == [(0, 3), (0, 4), (0, 5), (1, 1), (1, 2)]
+    assert read(source, url, log, from_="latest").collect() == []
+
+
+def test_nothing_is_read_that_stands_behind_what_may_still_commit(
+    source: Any, url: str, log: Log, connect: Callable[..., psycopg.Connection[Any]]
+) -> None:
+    slow = log.on(connect(autocommit=False))
+    log.append("before", key="k")
+    slow.append("slow", key="k")
+    log.append("behind", key="k")
+
+    seen = [row[0] for row in read(source, url, log, columns="payload").collect()]
+    slow.connection.commit()
+    then = [row[0] for row in read(source, url, log, columns="payload").collect()]
+
+    assert seen == ['"before"']
+    assert sorted(then) == ['"before"', '"behind"', '"slow"']
+
+
+def test_what_retention_dropped_is_an_error_or_is_passed_over(source: Any, url: str, log: Log) -> None:
+    for n in range(6):
+        log.append(n)
+    log.value(
+        "update signalbox.stream_partition set first_position = 3 where stream_id = %s and partition = 0 returning 1",
+        log.stream_id,
+    )
+
+    with pytest.raises(Exception, match="retention has dropped 2 positions of partition 0"):
+        read(source, url, log, from_='{"0": 1}').collect()
+
+    passed = read(source, url, log, from_='{"0": 1}', on_loss="skip", columns="partition,position").collect()
+    assert (0, 3) in map(tuple, passed)

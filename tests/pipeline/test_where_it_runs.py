@@ -1,0 +1,66 @@
+"""The same data gives the same archive and the same buckets, whichever Spark does it; see also test_spark_server."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from tests.dlq.processes import PROJECT, environment
+from tests.pipeline import spark_cluster
+from tests.pipeline.conforming_data import Expected, assert_conforms, run
+from tests.pipeline.conforming_data import expected as expected
+from tests.pipeline.conftest import Archive
+from tests.pipeline.spark_cluster import ON_LOOPBACK, OPTIONS
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with spark_cluster.running(tmp_path_factory.mktemp("cluster")) as address:
+        yield address
+
+
+@pytest.mark.parametrize("place", ["local", "cluster"])
+def test_the_same_data_gives_the_same_everywhere(
+    place: str, archive: Archive, expected: Expected, dsn: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = str(tmp_path / "elsewhere")
+    if place == "local":
+        request.getfixturevalue("spark")  # the session that commands of this process take
+        call_command("pipeline", "archive", f"--to={url}", stdout=io.StringIO())
+        call_command("pipeline", "rollup", stdout=io.StringIO())
+    else:
+        options = {
+            "SPARK_MASTER": request.getfixturevalue("cluster"),
+            "SPARK_OPTIONS": json.dumps(OPTIONS | ON_LOOPBACK),
+            "SIGNALBOX_HOME": str(tmp_path),
+        }
+        run([sys.executable, "-m", "tests.pipeline.conforming", url], environment(dsn) | options)
+
+    assert_conforms(expected, url)
+
+
+def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file(
+    archive: Archive, expected: Expected, cluster: str, dsn: str, tmp_path: Path
+) -> None:
+    url = str(tmp_path / "elsewhere")
+    zipped = tmp_path / "pipeline.zip"
+    call_command("pipeline", "pack", str(zipped), stdout=io.StringIO())
+    submit = [str(spark_cluster.SPARK_HOME / "bin" / "spark-submit"), "--master", cluster, "--py-files", str(zipped)]
+    for name, value in (OPTIONS | ON_LOOPBACK).items():
+        submit += ["--conf", f"{name}={value}"]
+
+    run(
+        [*submit, str(PROJECT / "manage.py"), "pipeline", "archive", "--json", f"--to={url}"],
+        environment(dsn)
+        | {"SIGNALBOX_HOME": str(tmp_path), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable},
+    )
+
+    assert_conforms(expected, url, rolled_up=False)
