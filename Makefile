@@ -6,7 +6,7 @@ PRODUCT := $(VENV)/product.stamp
 DEVELOPMENT := $(VENV)/development.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help demo observe test lint format bench dashboards check clean
+.PHONY: help demo observe test lint format bench chaos dashboards check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ format: $(DEVELOPMENT) ## Rewrite Python and templates in the house style
 
 bench: $(PRODUCT) ## Measure the engine beside a textbook queue and write the report
 	$(BIN)/python -m bench
+
+chaos: $(PRODUCT) ## Break everything for an hour or more, by CHAOS_SEED, and judge what came of it
+	$(BIN)/python -m tests.chaos --phases
 
 dashboards: $(PRODUCT) ## Rebuild the Grafana dashboards from their sources
 	$(BIN)/python manage.py dashboards
