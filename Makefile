@@ -19,7 +19,7 @@ observe: $(PRODUCT) ## The demo with Prometheus and Alertmanager, where these ar
 
 test: lint ## Lint, then run every test
 	tests/system_packages.sh
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(DEVELOPMENT) ## Style, types, import directions, templates
 	$(BIN)/ruff check .

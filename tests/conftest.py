@@ -54,6 +54,12 @@ def patient_pages() -> Iterator[None]:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more process than there are processors: many tests wait for others as long as they compute."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
     """Let each of several processes read its settings here too, after it has made a home of its own."""
     del os.environ["DJANGO_SETTINGS_MODULE"]
