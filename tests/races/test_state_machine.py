@@ -89,7 +89,12 @@ class LifeOfAQueue(RuleBasedStateMachine):
     """Handles that were used up; those in `receipts` may have come to nothing by themselves."""
 
     @initialize(
-        target=receipts, max_receives=st.sampled_from([3, 2, 1]), waiting=some, leased=some, dead=some, holds_keys=st.booleans()
+        target=receipts,
+        max_receives=st.sampled_from([3, 2, 1]),
+        waiting=some,
+        leased=some,
+        dead=some,
+        holds_keys=st.booleans(),
     )
     def create(self, max_receives: int, waiting: int, leased: int, dead: int, holds_keys: bool) -> MultipleResults[str]:
         """A queue in the middle of its work, so that every verb has something to do."""
