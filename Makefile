@@ -6,7 +6,7 @@ PRODUCT := $(VENV)/product.stamp
 DEVELOPMENT := $(VENV)/development.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help demo observe test lint format bench chaos dashboards check clean
+.PHONY: help demo observe test lint format bench chaos soak dashboards check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ observe: $(PRODUCT) ## The demo with Prometheus and Alertmanager, where these ar
 
 test: lint ## Lint, then run every test
 	tests/system_packages.sh
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 lint: $(DEVELOPMENT) ## Style, types, import directions, templates
 	$(BIN)/ruff check .
@@ -38,6 +38,9 @@ bench: $(PRODUCT) ## Measure the engine beside a textbook queue and write the re
 
 chaos: $(PRODUCT) ## Break everything for an hour or more, by CHAOS_SEED, and judge what came of it
 	$(BIN)/python -m tests.chaos --phases
+
+soak: $(DEVELOPMENT) ## Run the demo for an hour with faults, and see whether anything keeps growing
+	$(BIN)/python -m tests.soak
 
 dashboards: $(PRODUCT) ## Rebuild the Grafana dashboards from their sources
 	$(BIN)/python manage.py dashboards

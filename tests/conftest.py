@@ -29,6 +29,7 @@ os.environ["SIGNALBOX_HOME"] = str(HOME)
 os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
 os.environ.setdefault("HTTPS_ONLY", "false")  # the test client and the browser speak plain HTTP
 os.environ.setdefault("SPARK_CLASSES", str(Path(__file__).parents[1] / ".pytest_cache" / "spark"))
+os.environ.setdefault("PIPELINE_PRIORITY", "normal")  # what others leave is nothing while tests run
 os.environ["METRICS_MAX_SERIES"] = "10000000"  # tests leave thousands of queues, and a new one is to be seen as well
 
 django.setup()
@@ -51,12 +52,6 @@ def patient_pages() -> Iterator[None]:
         for limit in LIMITS_OF_PAGES:
             patched.setattr(limit, PATIENCE_MILLISECONDS)
         yield
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One more process than there are processors: many tests wait for others as long as they compute."""
-    return min(4, (os.cpu_count() or 1) + 1)
 
 
 @pytest.hookimpl(optionalhook=True)
