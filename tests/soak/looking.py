@@ -23,6 +23,7 @@ ROLES = {
     "console.demo.producers": "producers",
     "console.demo.streams": "stream readers",
     "manage.py demo": "supervisor",
+    "queues.embedded.keeper": "keeper of the server",
 }
 SERVER, PIPELINE = "server", "pipeline"
 MEBIBYTE = 2**20
@@ -65,30 +66,32 @@ class Sample:
 class Observer:
     def __init__(self, demo: Demo) -> None:
         self.demo = demo
-        self.url = EmbeddedPostgres(demo.home).url()
+        self.server = EmbeddedPostgres(demo.home)
 
     def look(self, seconds: float) -> Sample:
         """Now, or within a minute, when the server answers again."""
         sample = Sample(seconds)
         for process in self.demo.processes():
-            try:
-                self._add(sample, process)
-            except psutil.Error:
-                continue  # it has just ended
+            _add(sample, _role(process), process)
+        for process in self._server_processes():
+            _add(sample, SERVER, process)
         deadline = time.monotonic() + 60
         while not sample.database and time.monotonic() < deadline:
             sample.database = self._of_the_server()
         return sample
 
-    def _add(self, sample: Sample, process: psutil.Process) -> None:
-        role = _role(" ".join(process.cmdline()))
-        sample.memory_mb[role] += process.memory_full_info().pss / MEBIBYTE
-        sample.descriptors[role] += process.num_fds()
-        sample.threads[role] += process.num_threads()
+    def _server_processes(self) -> list[psutil.Process]:
+        """The postmaster and its children, who know nothing of this home where they have an account of their own."""
+        try:
+            pid = int((self.server.folders.data / "postmaster.pid").read_text().split("\n", 1)[0])
+            postmaster = psutil.Process(pid)
+            return [postmaster, *postmaster.children(recursive=True)]
+        except (OSError, ValueError, psutil.Error):
+            return []
 
     def _of_the_server(self) -> dict[str, float]:
         try:
-            with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
+            with psycopg.connect(self.server.url(), autocommit=True, connect_timeout=10) as connection:
                 row: Any = connection.execute(LOOK.encode()).fetchone()
         except psycopg.OperationalError:
             time.sleep(1)
@@ -105,7 +108,20 @@ class Observer:
         }
 
 
-def _role(command: str) -> str:
-    if "postgres" in command and "manage.py" not in command:
-        return SERVER
+def _add(sample: Sample, role: str, process: psutil.Process) -> None:
+    try:
+        memory = process.memory_full_info().pss / MEBIBYTE
+        counts = process.num_fds(), process.num_threads()
+    except psutil.Error:
+        return  # it has just ended
+    sample.memory_mb[role] += memory
+    sample.descriptors[role] += counts[0]
+    sample.threads[role] += counts[1]
+
+
+def _role(process: psutil.Process) -> str:
+    try:
+        command = " ".join(process.cmdline())
+    except psutil.Error:
+        return PIPELINE
     return next((role for words, role in ROLES.items() if words in command), PIPELINE)
