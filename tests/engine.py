@@ -1,4 +1,4 @@
-"""Fixtures for tests of the engine: real connections that commit, and a queue of one's own: nothing needs cleaning.
+"""Fixtures for tests of the engine: real connections that commit, and a queue of one's own: no test needs to clean up.
 
 Tests that use these never wrap the database in a transaction: a queue's behaviour is what others see.
 """
@@ -18,17 +18,31 @@ from psycopg import pq
 from psycopg.types.json import Jsonb
 
 from queues.connections import dsn as django_dsn
+from tests.sweeping import sweep
 
 Row = tuple[Any, ...]
 
 OPEN_TRANSACTIONS = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
 
 
+_database: list[str] = []
+"""Where it is, once a test has asked for it."""
+
+
 @pytest.fixture(scope="session")
 def dsn(django_db_setup: None, django_db_blocker: Any) -> str:
     """The libpq connection string of the migrated test database."""
     with django_db_blocker.unblock():
-        return django_dsn()
+        _database[:] = [django_dsn()]
+    return _database[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def swept() -> Iterator[None]:
+    """A module's queues do not make the pages of all later ones longer."""
+    yield
+    for database in _database:
+        sweep(database)
 
 
 @pytest.fixture
