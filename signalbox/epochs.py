@@ -12,10 +12,11 @@ An address of one host is connected to and believed.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 #: Which cluster this is, the same for a primary and its standbys, and its timeline; a standby has none of its own.
 EPOCH = """
@@ -71,6 +72,17 @@ async def connect_async(dsn: str, **options: Any) -> psycopg.AsyncConnection[Any
     if len(places) < 2:
         return await psycopg.AsyncConnection.connect(dsn, **options)
     return await _choose_async(places, lambda place: psycopg.AsyncConnection.connect(dsn, **{**options, **place}))
+
+
+def address_of_one(dsn: str) -> str:
+    """Of several hosts the address of the right one, for whoever connects by other means than these. Connects once."""
+    if not places_of(dsn, {}):
+        return dsn
+    with closing(connect(dsn)) as connection:
+        info = connection.info
+        return make_conninfo(
+            dsn, host=info.host, hostaddr=info.hostaddr or None, port=info.port, target_session_attrs="any"
+        )
 
 
 def places_of(dsn: str, options: Mapping[str, Any]) -> list[Place]:

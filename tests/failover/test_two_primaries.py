@@ -14,6 +14,9 @@ import pytest
 
 from queues import failover
 from signalbox import Client, StreamMessage, epochs
+from signalbox.spark import writing
+from signalbox.spark.extracting import Extraction
+from signalbox.spark.options import Target
 from tests.failover.pair import Pair
 
 pytestmark = [pytest.mark.timeout(900)]
@@ -153,6 +156,24 @@ def test_the_console_takes_the_new_primary(fork: Fork) -> None:
     )
 
     assert asked.stdout.split()[-1] == "2"
+
+
+def test_spark_reads_of_the_new_primary_and_writes_to_it(fork: Fork) -> None:
+    target = Target(QUEUE, None, fork.pair.url)
+
+    with writing.connect(target) as connection:
+        assert epochs.read(connection).timeline == 2
+    with Extraction(target) as extraction:
+        assert extraction.rows(epochs.EPOCH, {})[0][1] == 2
+
+
+def test_who_takes_an_address_of_one_gets_that_of_the_new_primary(fork: Fork) -> None:
+    address = epochs.address_of_one(fork.pair.url)
+
+    assert epochs.places_of(address, {}) == []
+    with closing(psycopg.connect(address)) as connection:
+        assert epochs.read(connection).timeline == 2
+    assert epochs.address_of_one(fork.pair.primary.url) == fork.pair.primary.url
 
 
 def test_what_was_replaced_is_fenced_and_passed_over(fork: Fork) -> None:
