@@ -3,8 +3,8 @@
 An address may name several hosts, a primary and its standbys. A promotion begins a new timeline, and PostgreSQL gives
 it a higher number before it takes the first write: that number is the epoch. A primary that was replaced and comes back
 has the lower one, however well it answers. At its first connection a process looks at every host and takes the highest
-epoch; later it takes the first host that is not below what it has seen. Looking is part of connecting: calls cost no
-more.
+epoch; later it takes the first host that is not below what it has seen, and goes on with no connection to one that is.
+Looking is part of connecting: calls cost no more.
 
 An address of one host is connected to and believed.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -55,6 +56,8 @@ class Epoch(NamedTuple):
 
 _highest: dict[int, int] = {}
 """Of each cluster, what this process has seen. Two threads that differ for a moment differ by one connection."""
+_of: WeakKeyDictionary[object, Epoch] = WeakKeyDictionary()
+"""Of connections that were chosen among several hosts, the server at the other end."""
 _looked_at: set[tuple[tuple[str, Any], ...]] = set()
 
 
@@ -83,6 +86,12 @@ def address_of_one(dsn: str) -> str:
         return make_conninfo(
             dsn, host=info.host, hostaddr=info.hostaddr or None, port=info.port, target_session_attrs="any"
         )
+
+
+def is_replaced(connection: object) -> bool:
+    """Has this process met a higher epoch since it was connected so? Asks nobody."""
+    epoch = _of.get(connection)
+    return epoch is not None and (epoch.timeline or 0) < _highest.get(epoch.cluster, 0)
 
 
 def places_of(dsn: str, options: Mapping[str, Any]) -> list[Place]:
@@ -180,6 +189,7 @@ class _Search(Generic[C]):
 
     def weigh(self, connection: C, epoch: Epoch) -> list[C]:
         """Note a connection; which ones are to be closed for it."""
+        _of[connection] = epoch
         timeline = epoch.timeline or 0
         highest = _highest[epoch.cluster] = max(_highest.get(epoch.cluster, 0), timeline)
         if timeline < highest:

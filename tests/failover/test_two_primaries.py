@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from queues import failover
-from signalbox import Client, StreamMessage, epochs
+from signalbox import Client, DatabaseUnavailable, StreamMessage, epochs
 from signalbox.spark import writing
 from signalbox.spark.extracting import Extraction
 from signalbox.spark.options import Target
@@ -144,6 +144,18 @@ def test_a_process_that_knows_the_new_primary_refuses_the_old_one(fork: Fork, mo
         epochs.connect(nowhere)
     with closing(epochs.connect(fork.pair.url)) as connection:
         assert epochs.read(connection).timeline == 2
+
+
+def test_a_client_that_met_the_new_primary_sends_nothing_more_to_the_old_one(fork: Fork) -> None:
+    """It was connected before, and nobody has ended that session: the old primary may be fenced only later."""
+    nowhere = fork.backwards.replace(str(fork.pair.standby.folders.socket), "/nowhere")
+    with Client(nowhere) as client:
+        client.send(QUEUE, "before", delay_seconds=3600)
+        epochs.connect(fork.pair.url).close()
+
+        with pytest.raises(DatabaseUnavailable, match="was replaced") as refused:
+            client.send(QUEUE, "after", delay_seconds=3600)
+    assert refused.value.nothing_done
 
 
 def test_the_console_takes_the_new_primary(fork: Fork) -> None:
