@@ -35,7 +35,8 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # milliseconds
 }
-#: Other wishes (a standby, any) are libpq's to grant: a replica that is read from has no epoch to be wrong about.
+#: Both mean what takes writes: one that was replaced and fenced is still a "primary" to libpq. Other wishes (a standby,
+#: any) are libpq's to grant: a replica that is read from has no epoch to be wrong about.
 WRITABLE = ("read-write", "primary")
 
 C = TypeVar("C")
@@ -107,6 +108,7 @@ def places_of(dsn: str, options: Mapping[str, Any]) -> list[Place]:
     if any(len(values) not in (1, hosts) for values in lists.values()):
         return []  # libpq complains of it
     defaults = {name: value for name, value in DEFAULTS.items() if name not in named}
+    defaults["target_session_attrs"] = WRITABLE[0]
     return [
         defaults | {name: values[place if len(values) > 1 else 0] for name, values in lists.items()}
         for place in range(hosts)

@@ -80,6 +80,13 @@ def test_a_host_that_takes_writes_is_meant_unless_something_else_is_said() -> No
     assert places_of("host=a,b target_session_attrs=any", {}) == []
 
 
+def test_a_primary_that_was_fenced_is_none_that_takes_writes() -> None:
+    """To libpq it is a primary still, and a process that came back to it would never look at the other."""
+    places = places_of("host=a,b target_session_attrs=primary", {})
+
+    assert [place["target_session_attrs"] for place in places] == ["read-write", "read-write"]
+
+
 def test_of_one_host_there_is_nothing_to_choose() -> None:
     for address in ("", "host=a", "postgresql://a/db", "service=x", "host=a,b port=1,2,3", "no address at all"):
         assert places_of(address, {}) == []
