@@ -18,6 +18,7 @@ from signalbox.spark import writing
 from signalbox.spark.extracting import Extraction
 from signalbox.spark.options import Target
 from tests.failover.pair import Pair
+from tests.races.sessions import finish, start, until
 
 pytestmark = [pytest.mark.timeout(900)]
 
@@ -41,6 +42,15 @@ class Fork:
     @property
     def old(self) -> dict[str, Any]:
         return {"host": str(self.pair.primary._server.folders.socket)}
+
+    def wait_for_standbys(self, names: str) -> None:
+        """Commits of the old primary wait for these."""
+        with self.pair.connect_to_primary() as connection:
+            connection.execute("set default_transaction_read_only = off")
+            connection.execute(f"alter system set synchronous_standby_names = '{names}'")
+            connection.execute("select pg_reload_conf()")
+            wanted = "select current_setting('synchronous_standby_names')"
+            self.pair.wait_until(lambda: connection.execute(wanted).fetchone() == (names,), "it knows its standbys")
 
     @property
     def backwards(self) -> str:
@@ -202,6 +212,29 @@ def test_what_was_replaced_is_fenced_and_passed_over(fork: Fork) -> None:
             assert failover.fence_replaced(fork.pair.url) == []
         finally:
             failover.unfence(fork.pair.url, fenced[0])
+
+
+def test_what_waits_for_a_standby_that_is_gone_is_fenced_too(fork: Fork) -> None:
+    """No commit of a synchronous primary ends once its standby is another's: that of the fence must not wait for it."""
+    sender = fork.pair.connect_to_primary()
+    try:
+        fork.wait_for_standbys("*")
+        sending = start(sender.execute, "select signalbox.send('forked', '1')")
+        with fork.pair.connect_to_primary() as observer:
+            waits = "select wait_event from pg_stat_activity where pid = %s"
+            until(
+                lambda: observer.execute(waits, [sender.info.backend_pid]).fetchone() == ("SyncRep",),
+                "a commit that waits",
+            )
+        fenced = finish(start(failover.fence_replaced, fork.pair.url))
+        with pytest.raises(psycopg.OperationalError):
+            finish(sending)
+        assert [sight.place["host"] for sight in fenced] == [fork.old["host"]]
+    finally:
+        fork.wait_for_standbys("")
+        for sight in failover.look(fork.pair.url):
+            if sight.place["host"] == fork.old["host"]:
+                failover.unfence(fork.pair.url, sight)
 
 
 def test_an_operator_sees_and_fences_it(fork: Fork) -> None:
