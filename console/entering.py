@@ -7,6 +7,8 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth import login as begin_session
 from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -16,6 +18,8 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from console import confirming, second_factor, second_step
 
 PASSWORDS = "django.contrib.auth.backends.ModelBackend"
+MOST_FORGOTTEN = 1_000
+"""Sessions at one login: more than come between two, and a moment's work."""
 
 
 def enter(
@@ -36,6 +40,7 @@ def begin(
     request: HttpRequest, person: AbstractBaseUser, *, elsewhere: float | None = None, by_code: bool = False
 ) -> None:
     """A session. One that a provider began ends at a time that no activity moves: then that is asked again."""
+    _forget_sessions()
     begin_session(request, person, backend=PASSWORDS)
     if by_code:
         request.session[second_step.PASSED] = True
@@ -53,3 +58,11 @@ def destination(request: HttpRequest) -> str:
     """Where the person wanted to go, if that is a page of ours."""
     wanted = request.POST.get("next", "")
     return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()) else "/"
+
+
+def _forget_sessions() -> None:
+    """Those that are over: nothing else takes their rows away. What somebody else removes just now is left to them."""
+    over = Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date")
+    with transaction.atomic():
+        keys = list(over.select_for_update(skip_locked=True).values_list("pk", flat=True)[:MOST_FORGOTTEN])
+        Session.objects.filter(pk__in=keys).delete()

@@ -24,6 +24,8 @@ OWN = {
     "second_factor",
     "second_factor_confirm",
     "second_factor_remove",
+    "recovery_codes",
+    "sign_on_again",
     "alerts_webhook",
 }
 RETRY_SECONDS = 60

@@ -134,6 +134,7 @@ def _connect(dsn: str, place: epochs.Place) -> psycopg.Connection[Any]:
 
 def _let_write(connection: psycopg.Connection[Any], *, may: bool) -> None:
     connection.execute("set default_transaction_read_only = off")
+    connection.execute("set synchronous_commit = local")  # the standby it would wait for may be another's by now
     how = "reset default_transaction_read_only" if may else "set default_transaction_read_only = on"
     connection.execute(sql.SQL("alter database {} {}").format(sql.Identifier(connection.info.dbname), sql.SQL(how)))
 

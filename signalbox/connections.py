@@ -148,7 +148,7 @@ def is_idle(connection: psycopg.BaseConnection[Any]) -> bool:
 
 
 def is_alive(connection: psycopg.BaseConnection[Any]) -> bool:
-    """Has the server kept its end open, as far as this machine knows? Looks at the socket; asks nobody."""
+    """Has the server kept its end open, and not been replaced, as far as this process knows? Asks nobody."""
     try:
         for _ in range(_GOODBYES):
             if connection.closed or not _has_input(connection.fileno()):
@@ -156,7 +156,7 @@ def is_alive(connection: psycopg.BaseConnection[Any]) -> bool:
             connection.pgconn.consume_input()
     except psycopg.OperationalError:
         return False
-    return not connection.closed
+    return not connection.closed and not epochs.is_replaced(connection)
 
 
 def _has_input(descriptor: int) -> bool:

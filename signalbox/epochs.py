@@ -3,8 +3,8 @@
 An address may name several hosts, a primary and its standbys. A promotion begins a new timeline, and PostgreSQL gives
 it a higher number before it takes the first write: that number is the epoch. A primary that was replaced and comes back
 has the lower one, however well it answers. At its first connection a process looks at every host and takes the highest
-epoch; later it takes the first host that is not below what it has seen. Looking is part of connecting: calls cost no
-more.
+epoch; later it takes the first host that is not below what it has seen, and goes on with no connection to one that is.
+Looking is part of connecting: calls cost no more.
 
 An address of one host is connected to and believed.
 """
@@ -12,10 +12,12 @@ An address of one host is connected to and believed.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 #: Which cluster this is, the same for a primary and its standbys, and its timeline; a standby has none of its own.
 EPOCH = """
@@ -33,7 +35,8 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,  # milliseconds
 }
-#: Other wishes (a standby, any) are libpq's to grant: a replica that is read from has no epoch to be wrong about.
+#: Both mean what takes writes: one that was replaced and fenced is still a "primary" to libpq. Other wishes (a standby,
+#: any) are libpq's to grant: a replica that is read from has no epoch to be wrong about.
 WRITABLE = ("read-write", "primary")
 
 C = TypeVar("C")
@@ -54,6 +57,8 @@ class Epoch(NamedTuple):
 
 _highest: dict[int, int] = {}
 """Of each cluster, what this process has seen. Two threads that differ for a moment differ by one connection."""
+_of: WeakKeyDictionary[object, Epoch] = WeakKeyDictionary()
+"""Of connections that were chosen among several hosts, the server at the other end."""
 _looked_at: set[tuple[tuple[str, Any], ...]] = set()
 
 
@@ -73,6 +78,23 @@ async def connect_async(dsn: str, **options: Any) -> psycopg.AsyncConnection[Any
     return await _choose_async(places, lambda place: psycopg.AsyncConnection.connect(dsn, **{**options, **place}))
 
 
+def address_of_one(dsn: str) -> str:
+    """Of several hosts the address of the right one, for whoever connects by other means than these. Connects once."""
+    if not places_of(dsn, {}):
+        return dsn
+    with closing(connect(dsn)) as connection:
+        info = connection.info
+        return make_conninfo(
+            dsn, host=info.host, hostaddr=info.hostaddr or None, port=info.port, target_session_attrs="any"
+        )
+
+
+def is_replaced(connection: object) -> bool:
+    """Has this process met a higher epoch since it was connected so? Asks nobody."""
+    epoch = _of.get(connection)
+    return epoch is not None and (epoch.timeline or 0) < _highest.get(epoch.cluster, 0)
+
+
 def places_of(dsn: str, options: Mapping[str, Any]) -> list[Place]:
     """The hosts of the address, each with what else it takes to reach it; none where there is nothing to choose."""
     try:
@@ -86,6 +108,7 @@ def places_of(dsn: str, options: Mapping[str, Any]) -> list[Place]:
     if any(len(values) not in (1, hosts) for values in lists.values()):
         return []  # libpq complains of it
     defaults = {name: value for name, value in DEFAULTS.items() if name not in named}
+    defaults["target_session_attrs"] = WRITABLE[0]
     return [
         defaults | {name: values[place if len(values) > 1 else 0] for name, values in lists.items()}
         for place in range(hosts)
@@ -168,6 +191,7 @@ class _Search(Generic[C]):
 
     def weigh(self, connection: C, epoch: Epoch) -> list[C]:
         """Note a connection; which ones are to be closed for it."""
+        _of[connection] = epoch
         timeline = epoch.timeline or 0
         highest = _highest[epoch.cluster] = max(_highest.get(epoch.cluster, 0), timeline)
         if timeline < highest:

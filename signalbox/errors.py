@@ -101,7 +101,8 @@ class QueueClosed(SignalboxError):
 class InMaintenance(SignalboxError):
     """Maintenance of the installation refuses sends; nothing was done.
 
-    `until` is when it was announced to end, in ISO 8601, and `retry_after` in how many seconds; None: nobody said.
+    `until` is when it was announced to end, in ISO 8601, and `retry_after` in how many seconds; None: nobody said,
+    or that is past.
     """
 
     def __init__(self, message: str = "", until: str | None = None, retry_after: float | None = None) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import psycopg
 
+from signalbox.epochs import StalePrimary
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -140,7 +142,7 @@ def _cause_of(error: psycopg.Error) -> Cause | None:
 
 def _is_of_connecting(error: psycopg.OperationalError, words: str) -> bool:
     """Whether there was no connection yet by which anything could have been asked."""
-    if error.pgconn is not None or isinstance(error, psycopg.errors.ConnectionTimeout):
+    if error.pgconn is not None or isinstance(error, (psycopg.errors.ConnectionTimeout, StalePrimary)):
         return True
     begins = ("connection ", "failed to resolve", "Multiple connection attempts failed")
     return type(error).__module__.startswith("psycopg_pool") or words.startswith(begins)

@@ -6,8 +6,9 @@ The pool opens at its first use, in the loop that serves requests. What waits fo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import cache, partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -20,6 +21,7 @@ from queues import bodies
 from queues.connections import dsn
 from signalbox import AsyncClient, epochs, pooling
 from signalbox.connections import is_alive
+from signalbox.unavailable import READ_ONLY, cause_of
 
 BORROW_SECONDS = 10.0  # for a connection to come free; whoever waits longer is told to come back
 # Pauses between attempts double: those of a long outage would last for minutes beyond it. Who comes next begins anew.
@@ -45,6 +47,17 @@ class Pool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
         if not self._opened:
             await self.open()  # a second call finds it open
         return await super().getconn(timeout)
+
+    @asynccontextmanager
+    async def connection(self, timeout: float | None = None) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """One that was told that the database is read-only is given up: it would stay so when the database is not."""
+        async with super().connection(timeout) as connection:
+            try:
+                yield connection
+            except psycopg.Error as error:
+                if cause_of(error) is READ_ONLY:
+                    await connection.close()
+                raise
 
 
 @cache
@@ -85,9 +98,9 @@ async def close() -> None:
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Leave out what a restart of the server has cut off; looks at the socket and asks nobody."""
+    """Leave out what a restart of the server has cut off, or leads to one that was replaced; asks nobody."""
     if not is_alive(connection):
-        raise psycopg.OperationalError("the server has closed this connection")
+        raise psycopg.OperationalError("the server has closed this connection, or was replaced")
 
 
 async def _dsn() -> str:

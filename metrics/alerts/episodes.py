@@ -15,6 +15,8 @@ from metrics.alerts.models import Alert
 
 MOST_FIRING = 1_000
 SEVERITIES = ("critical", "warning")  # worst first; any other word comes after them
+OF_THE_INSTALLATION = ("SignalboxMaintenanceOverdue",)
+"""About no queue, and one thing whoever says it: the console's labels are not those of Prometheus."""
 WATCHDOGS = ("SignalboxWatchdog", "Watchdog")
 """Alerts that fire always: they say nothing but that word gets through."""
 
@@ -114,6 +116,8 @@ def _subject(alert: Alert) -> tuple[str, ...]:
     """What the alert is about: of those that name no queue, everything that their labels say."""
     if alert.queue_name:
         return alert.name, alert.tenant_name, alert.queue_name
+    if alert.name in OF_THE_INSTALLATION:
+        return (alert.name,)
     return (alert.name, *(f"{name}={value}" for name, value in sorted(alert.labels.items())))
 
 

@@ -20,8 +20,9 @@ from django.db import connection, transaction
 
 from metrics.alerts import notifications, silences
 from metrics.alerts.models import Alert, Evaluation
-from metrics.alerts.own_rules import OWN_RULES, OwnRule
+from metrics.alerts.own_rules import MAINTENANCE_OVERDUE, OWN_RULES, SILENT_PROMETHEUS, OwnRule, late_maintenance
 from metrics.alerts.watchdog import look
+from queues import maintenance
 from queues.counters import QueueNumbers, read_numbers
 
 GAP = timedelta(minutes=5)
@@ -72,18 +73,19 @@ def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome
 
 
 def findings(numbers: Sequence[QueueNumbers], now: datetime) -> Iterator[Finding]:
-    """Everything that is wrong by these numbers; and, where Prometheus was heard of once, that it is silent."""
+    """Everything that is wrong by these numbers; maintenance that is late; a Prometheus heard once that is silent."""
     for queue in numbers:
         for rule in OWN_RULES:
             if description := rule.describe(queue):
                 yield Finding(rule, queue.tenant, queue.name, _fingerprint(rule, queue.queue_id), description)
+    if (held := maintenance.current()) is not None and (late := held.overdue(now).total_seconds()):
+        yield _of_all(MAINTENANCE_OVERDUE, late_maintenance(late))
     if look(now).missing:
-        yield Finding(SILENT_PROMETHEUS, "", "", _fingerprint(SILENT_PROMETHEUS, 0), "No watchdog for five minutes.")
+        yield _of_all(SILENT_PROMETHEUS, "No watchdog for five minutes.")
 
 
-SILENT_PROMETHEUS = OwnRule(
-    "SignalboxWatchdogMissing", "critical", "Prometheus is not heard of: its alerts do not arrive", lambda _: None
-)
+def _of_all(rule: OwnRule, description: str) -> Finding:
+    return Finding(rule, "", "", _fingerprint(rule, 0), description)
 
 
 def _fingerprint(rule: OwnRule, queue_id: int) -> str:
@@ -155,7 +157,7 @@ def _begun(finding: Finding, now: datetime) -> Alert:
         queue_name=finding.queue,
         summary=rule.summary,
         description=finding.description,
-        runbook_url=rule.runbook_url if finding.queue else "docs/runbooks/SignalboxWatchdog.md",
+        runbook_url=rule.runbook_url,
         labels={"alertname": rule.name, "tenant": finding.tenant, "queue": finding.queue},
         starts_at=now,
         seen_at=now,

@@ -24,10 +24,12 @@ class OwnRule:
     """What is wrong, with values; None while nothing is."""
     for_seconds: float = 0.0
     keep_seconds: float = 0.0
+    runbook: str = ""
+    """Where it is not called as the alert."""
 
     @property
     def runbook_url(self) -> str:
-        return f"docs/runbooks/{self.name}.md"
+        return f"docs/runbooks/{self.runbook or self.name}.md"
 
 
 def _oldest_age(numbers: QueueNumbers) -> str | None:
@@ -115,3 +117,28 @@ OWN_RULES = (
         for_seconds=3_600.0,
     ),
 )
+
+
+def _of_no_queue(_: QueueNumbers) -> None:
+    return None
+
+
+MAINTENANCE_OVERDUE = OwnRule(
+    "SignalboxMaintenanceOverdue",
+    "warning",
+    "Maintenance goes on for longer than was announced",
+    _of_no_queue,
+    for_seconds=300.0,
+)
+SILENT_PROMETHEUS = OwnRule(
+    "SignalboxWatchdogMissing",
+    "critical",
+    "Prometheus is not heard of: its alerts do not arrive",
+    _of_no_queue,
+    runbook="SignalboxWatchdog",
+)
+
+
+def late_maintenance(seconds: float) -> str:
+    """What is said of maintenance that was to have ended so long ago."""
+    return f"It was to have ended {_long(seconds)} ago. Until somebody ends it alerts about waiting keep still."

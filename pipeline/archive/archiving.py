@@ -22,6 +22,7 @@ from pipeline.archive.parts import Part, Window, cut
 from pipeline.errors import Cancelled, Elsewhere, PipelineError
 from pipeline.models import ArchiveFile, Run
 from queues.connections import session_dsn
+from signalbox.epochs import address_of_one
 from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
@@ -131,7 +132,7 @@ def _taken_up(run: Run, url: str) -> Run:
 def _run(run: Run, execute: Execute, tell: Tell) -> Run:
     parts, store, prefix = [Part(**part) for part in run.parts], Store(run.url), _prefix(run)
     try:
-        written = _written(run, Job(session_dsn(), run.url, prefix), parts, execute, tell)
+        written = _written(run, Job(address_of_one(session_dsn()), run.url, prefix), parts, execute, tell)
         manifest.commit(run, parts, written, store)
     except Exception as error:
         _end(run, error)

@@ -27,6 +27,7 @@ from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing
 from pipeline.replay.staging_part import Place
 from queues.connections import session_dsn
+from signalbox.epochs import address_of_one
 from signalbox.logs import in_brief
 
 CLEAR_SECONDS = 10.0
@@ -92,7 +93,8 @@ def stage(choose: Choose, wanted: Wanted, *, actor: str) -> tuple[Any, Run]:
         chosen = Chosen(read, wanted.kinds, wanted.since, wanted.until, run.opened_at)
         try:
             held = _begun(run, chosen)
-            counted = _fill(choose, run, Place(session_dsn(), held.pk, held.token), chosen)
+            place = Place(address_of_one(session_dsn()), held.pk, held.token)
+            counted = _fill(choose, run, place, chosen)
             with transaction.atomic():
                 plan = staged_plans.make(
                     held.pk,

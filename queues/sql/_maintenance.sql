@@ -67,7 +67,7 @@ begin
     detail = json_build_object(
       'until', v_maintenance.until,
       'retry_after', case
-        when v_maintenance.until is not null then greatest(extract(epoch from v_maintenance.until - clock_timestamp()), 1)
+        when v_maintenance.until > clock_timestamp() then greatest(extract(epoch from v_maintenance.until - clock_timestamp()), 1)
       end
     ),
     hint = 'Send it again when it has ended.',

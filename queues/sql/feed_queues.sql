@@ -16,8 +16,8 @@ begin
     begin
       v_fed := v_fed + signalbox._feed_queue(v_group_id);
     exception
-      when sqlstate 'SB429' or sqlstate 'SB423' or sqlstate 'SB413' then
-        null; -- full, closed, or too small for this one: the group's lag shows it
+      when sqlstate 'SB429' or sqlstate 'SB423' or sqlstate 'SB413' or sqlstate 'SB503' then
+        null; -- full, closed, too small for this one, or under maintenance that refuses sends: the group's lag shows it
     end;
   end loop;
   return v_fed;

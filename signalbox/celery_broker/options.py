@@ -113,6 +113,18 @@ def dsn_of(client: Any, options: Options) -> str:
     return lasting_dsn(make_conninfo(**{"connect_timeout": patience, **named}), "signalbox celery")
 
 
+def shown(url: str, mask: str = "**") -> str:
+    """A broker URL without its password and parameters, one of which may be a password too.
+
+    Read as libpq does, for which credentials end at the @ before the first slash: to kombu two ports are no URL.
+    """
+    scheme, separator, rest = url.partition("://")
+    who, at, _ = rest.partition("/")[0].rpartition("@")
+    user, colon, _ = who.partition(":")
+    where = rest[len(who + at) :].partition("?")[0]
+    return f"{scheme}{separator}{user}{colon}{mask if colon else ''}{at}{where}"
+
+
 def _from_url(client: Any) -> str:
     place = client.hostname or ""
     if "://" in place:

@@ -9,12 +9,11 @@ from typing import Any
 import psycopg
 from amqp.exceptions import RecoverableConnectionError
 from kombu.transport import virtual
-from kombu.utils.url import maybe_sanitize_url
 
 from signalbox.celery_broker.channel import Channel
 from signalbox.celery_broker.leases import Leases, shared_leases
 from signalbox.celery_broker.looping import LoopDriver
-from signalbox.celery_broker.options import Options, dsn_of
+from signalbox.celery_broker.options import Options, dsn_of, shown
 from signalbox.celery_broker.waking import Bell
 from signalbox.client import Client
 from signalbox.errors import SignalboxError
@@ -133,7 +132,7 @@ class Transport(virtual.Transport):  # type: ignore[misc]
 
     def as_uri(self, uri: str, include_password: bool = False, mask: str = "**") -> str:
         """The broker URL for people: without the password, unless asked for."""
-        return uri if include_password else str(maybe_sanitize_url(uri, mask=mask))
+        return uri if include_password else shown(uri, mask)
 
 
 __all__ = ["Channel", "Transport"]

@@ -14,7 +14,7 @@ from datetime import datetime
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from signalbox import pooling
+from signalbox import epochs, pooling
 from signalbox.connecting import is_server
 from signalbox.errors import InvalidArgument
 
@@ -39,13 +39,16 @@ class Target:
         return f"queue {self.queue!r}" if self.queue is not None else f"stream {self.stream!r}"
 
     def dsn(self, application_name: str, **settings: object) -> str:
-        """The connection string, with these settings of the session unless it has its own."""
+        """The connection string, with these settings of the session unless it has its own.
+
+        Several hosts are asked which of them to work with: what reads goes another way than what psycopg connects.
+        """
         given = self.url or os.environ.get("SIGNALBOX_URL") or pooling.session_dsn(os.environ.get("DATABASE_URL", ""))
         if not given:
             raise InvalidArgument(
                 "url is missing: name the database, or set SIGNALBOX_URL where tasks run", field="url"
             )
-        parameters = _parameters(given)
+        parameters = _parameters(epochs.address_of_one(given))
         ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
         theirs = str(parameters.pop("options", None) or "")
         parameters["options"] = f"{ours} {theirs}".strip()

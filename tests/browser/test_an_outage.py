@@ -95,6 +95,24 @@ def test_what_was_sent_is_not_sent_again_by_itself(page: Page, server: OwnServer
         assert client.receive(queue, 10) == []
 
 
+def test_who_could_not_log_in_is_told_when_it_is_worth_another_try(page: Page, server: OwnServer) -> None:
+    """A stranger is led to the login page without the database: that page says nothing of it."""
+    page.context.clear_cookies()
+    page.goto("/login")
+    page.fill("input[name=username]", "ada")
+    page.fill("input[name=password]", PASSWORD)
+    server.stop()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("The database cannot be reached")
+
+    for _ in range(2):
+        with page.expect_response("**/healthz"):
+            pass
+    expect(page.locator("#recovery")).to_contain_text("looks every three seconds")
+    server.start()
+    expect(page.locator("#recovery")).to_have_text("The database answers again.")
+
+
 def test_maintenance_is_said_on_open_pages(page: Page, server: OwnServer, queue: str) -> None:
     page.goto(f"/queues/{queue}")
     server.run("maintenance", "on", "--reason", "New disks.", "--until", "1h")

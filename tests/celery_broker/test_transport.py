@@ -360,6 +360,21 @@ def test_the_password_is_not_shown() -> None:
 
     assert "secret" not in connection.as_uri()
     assert "db.example" in connection.as_uri()
+    assert connection.as_uri(include_password=True) == "signalbox://ann:secret@db.example/shop"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("signalbox://ann:secret@a:5432,b:5433/shop?sslmode=require", "signalbox://ann:**@a:5432,b:5433/shop"),
+        ("signalbox://ann:sec?ret@a,b/shop", "signalbox://ann:**@a,b/shop"),
+        ("signalbox:///shop?host=/a,/b&password=secret", "signalbox:///shop"),
+        ("signalbox://db?password=secret", "signalbox://db"),
+    ],
+)
+def test_every_address_that_libpq_takes_is_shown(url: str, shown: str) -> None:
+    """A worker shows it when it begins, and would end there: to kombu the ports of two hosts are no port."""
+    assert Connection(url).as_uri() == shown
 
 
 def test_behind_pgbouncer_nobody_listens_and_nothing_is_prepared(open_connection: Open, name: str, engine: Any) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.utils import timezone
 
 from tests.console.browsers import Browser
 
@@ -41,6 +45,17 @@ def test_a_wrong_password_is_said_without_saying_which_part(ana: User) -> None:
     assert message in unknown.text
     assert "wrong" not in wrong.html
     assert "<b>nobody" not in unknown.html
+
+
+def test_a_login_takes_away_sessions_that_are_over(ana: User) -> None:
+    for key, days in (("over", -1), ("under-way", 1)):
+        Session.objects.create(session_key=f"test-{key}", expire_date=timezone.now() + timedelta(days=days))
+
+    Browser().post("/login", {"username": "test-ana", "password": "correct horse"})
+
+    kept = Session.objects.filter(session_key__startswith="test-")
+    assert [session.pk for session in kept] == ["test-under-way"]
+    kept.delete()
 
 
 def test_logging_out_ends_the_session_and_needs_a_form(ana: User) -> None:

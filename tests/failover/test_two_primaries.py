@@ -13,8 +13,12 @@ import psycopg
 import pytest
 
 from queues import failover
-from signalbox import Client, StreamMessage, epochs
+from signalbox import Client, DatabaseUnavailable, StreamMessage, epochs
+from signalbox.spark import writing
+from signalbox.spark.extracting import Extraction
+from signalbox.spark.options import Target
 from tests.failover.pair import Pair
+from tests.races.sessions import finish, start, until
 
 pytestmark = [pytest.mark.timeout(900)]
 
@@ -38,6 +42,15 @@ class Fork:
     @property
     def old(self) -> dict[str, Any]:
         return {"host": str(self.pair.primary._server.folders.socket)}
+
+    def wait_for_standbys(self, names: str) -> None:
+        """Commits of the old primary wait for these."""
+        with self.pair.connect_to_primary() as connection:
+            connection.execute("set default_transaction_read_only = off")
+            connection.execute(f"alter system set synchronous_standby_names = '{names}'")
+            connection.execute("select pg_reload_conf()")
+            wanted = "select current_setting('synchronous_standby_names')"
+            self.pair.wait_until(lambda: connection.execute(wanted).fetchone() == (names,), "it knows its standbys")
 
     @property
     def backwards(self) -> str:
@@ -143,6 +156,18 @@ def test_a_process_that_knows_the_new_primary_refuses_the_old_one(fork: Fork, mo
         assert epochs.read(connection).timeline == 2
 
 
+def test_a_client_that_met_the_new_primary_sends_nothing_more_to_the_old_one(fork: Fork) -> None:
+    """It was connected before, and nobody has ended that session: the old primary may be fenced only later."""
+    nowhere = fork.backwards.replace(str(fork.pair.standby.folders.socket), "/nowhere")
+    with Client(nowhere) as client:
+        client.send(QUEUE, "before", delay_seconds=3600)
+        epochs.connect(fork.pair.url).close()
+
+        with pytest.raises(DatabaseUnavailable, match="was replaced") as refused:
+            client.send(QUEUE, "after", delay_seconds=3600)
+    assert refused.value.nothing_done
+
+
 def test_the_console_takes_the_new_primary(fork: Fork) -> None:
     asked = subprocess.run(
         fork.pair.manage("shell", "-c", _SHELL),
@@ -153,6 +178,24 @@ def test_the_console_takes_the_new_primary(fork: Fork) -> None:
     )
 
     assert asked.stdout.split()[-1] == "2"
+
+
+def test_spark_reads_of_the_new_primary_and_writes_to_it(fork: Fork) -> None:
+    target = Target(QUEUE, None, fork.pair.url)
+
+    with writing.connect(target) as connection:
+        assert epochs.read(connection).timeline == 2
+    with Extraction(target) as extraction:
+        assert extraction.rows(epochs.EPOCH, {})[0][1] == 2
+
+
+def test_who_takes_an_address_of_one_gets_that_of_the_new_primary(fork: Fork) -> None:
+    address = epochs.address_of_one(fork.pair.url)
+
+    assert epochs.places_of(address, {}) == []
+    with closing(psycopg.connect(address)) as connection:
+        assert epochs.read(connection).timeline == 2
+    assert epochs.address_of_one(fork.pair.primary.url) == fork.pair.primary.url
 
 
 def test_what_was_replaced_is_fenced_and_passed_over(fork: Fork) -> None:
@@ -169,6 +212,29 @@ def test_what_was_replaced_is_fenced_and_passed_over(fork: Fork) -> None:
             assert failover.fence_replaced(fork.pair.url) == []
         finally:
             failover.unfence(fork.pair.url, fenced[0])
+
+
+def test_what_waits_for_a_standby_that_is_gone_is_fenced_too(fork: Fork) -> None:
+    """No commit of a synchronous primary ends once its standby is another's: that of the fence must not wait for it."""
+    sender = fork.pair.connect_to_primary()
+    try:
+        fork.wait_for_standbys("*")
+        sending = start(sender.execute, "select signalbox.send('forked', '1')")
+        with fork.pair.connect_to_primary() as observer:
+            waits = "select wait_event from pg_stat_activity where pid = %s"
+            until(
+                lambda: observer.execute(waits, [sender.info.backend_pid]).fetchone() == ("SyncRep",),
+                "a commit that waits",
+            )
+        fenced = finish(start(failover.fence_replaced, fork.pair.url))
+        with pytest.raises(psycopg.OperationalError):
+            finish(sending)
+        assert [sight.place["host"] for sight in fenced] == [fork.old["host"]]
+    finally:
+        fork.wait_for_standbys("")
+        for sight in failover.look(fork.pair.url):
+            if sight.place["host"] == fork.old["host"]:
+                failover.unfence(fork.pair.url, sight)
 
 
 def test_an_operator_sees_and_fences_it(fork: Fork) -> None:

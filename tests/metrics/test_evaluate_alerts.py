@@ -17,10 +17,15 @@ from django.db import connections
 from metrics.alerts import episodes, evaluating, receiving, silences
 from metrics.alerts.evaluating import Outcome
 from metrics.alerts.models import Alert, Evaluation, Notification, Silence
-from metrics.alerts.own_rules import OWN_RULES
+from metrics.alerts.own_rules import MAINTENANCE_OVERDUE, OWN_RULES
+from queues import maintenance
 from queues.counters import read_numbers
+from queues.maintenance.models import Maintenance
 from tests.engine import Engine
+from tests.maintained import Begin, begin
 from tests.metrics.alertmanager import alert, message
+
+__all__ = ["begin"]
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -178,7 +183,7 @@ def test_every_rule_means_what_its_like_in_prometheus_means() -> None:
     groups = [group for file in files for group in yaml.safe_load(file.read_text())["groups"]]
     theirs = {rule["alert"]: rule for group in groups for rule in group["rules"]}
 
-    for rule in OWN_RULES:
+    for rule in (*OWN_RULES, MAINTENANCE_OVERDUE):
         like = theirs[rule.name]
         assert like["labels"]["severity"] == rule.severity
         assert like["annotations"]["summary"] == rule.summary
@@ -259,6 +264,32 @@ def test_nobody_hears_the_end_of_what_he_was_not_told_of(engine: Engine, look: L
     look(15)
     assert [row.state for row in look(75).resolved] == ["resolved"]
     assert told() == []
+
+
+def test_maintenance_that_goes_on_for_longer_than_announced_is_an_alert(look: Look, begin: Begin) -> None:
+    begin()
+    Maintenance.objects.update(until=NOON)
+    assert look(0).pending == 0
+    assert look(1).pending == 1
+    assert look(290).fired == []
+
+    (row,) = look(301).fired
+    assert (row.name, row.queue_name) == ("SignalboxMaintenanceOverdue", "")
+    assert row.description.startswith("It was to have ended 5 m 01 s ago")
+    assert row.runbook_url == "docs/runbooks/SignalboxMaintenanceOverdue.md"
+    maintenance.end(actor="ada")
+    assert [row.name for row in look(316).resolved] == ["SignalboxMaintenanceOverdue"]
+
+
+def test_maintenance_that_is_late_is_one_line_whoever_says_so(look: Look, begin: Begin) -> None:
+    begin()
+    Maintenance.objects.update(until=NOON)
+    for seconds in (1, 200, 302):
+        look(seconds)
+    receiving.receive(message(alert("SignalboxMaintenanceOverdue", severity="warning")))
+
+    (episode,) = episodes.firing()
+    assert episode.sources == ["console", "prometheus"]
 
 
 def test_prometheus_that_falls_silent_is_an_alert(look: Look) -> None:

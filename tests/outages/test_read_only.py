@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import subprocess
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from kombu import Connection, Producer, Queue
@@ -129,6 +131,24 @@ def test_the_api_says_that_nothing_was_done(server: OwnServer, one_console: Serv
             return answer.json()["cause"], answer.json()["nothingDone"]
 
         assert until(lambda: cause() == ("read-only", True), "a refusal that says so")
+
+
+def test_the_api_keeps_no_session_that_was_read_only(
+    server: OwnServer, one_console: Server, key: str, queue: str
+) -> None:
+    """Requests with a key, as our client sends them, have their own transaction, and met such a session for ever."""
+    numbers = itertools.count()
+    with Visitor(one_console.url) as caller:
+
+        def sent() -> dict[str, Any]:
+            headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": f"{queue}-{next(numbers)}"}
+            answer = caller.post(f"/v1/queues/{queue}/messages", json={"body": 1}, headers=headers)
+            return {"status": answer.status_code, **answer.json()}
+
+        server.set_read_only(True)
+        until(lambda: sent().get("cause") == "read-only", "a refusal that says so")
+        server.set_read_only(False)
+        until(lambda: sent()["status"] == 202, "a send that is accepted")
 
 
 def test_celery_tries_again_and_then_says_so(server: OwnServer, queue: str) -> None:

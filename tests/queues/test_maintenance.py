@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 
 from queues import control, maintenance
 from queues.errors import InMaintenance, InvalidArgument, QueueClosed, translated
+from queues.maintenance.models import Maintenance
 from queues.models import AuditEvent, Queue
 from tests.engine import Engine
 from tests.maintained import Begin, begin
@@ -66,6 +67,16 @@ def test_a_refusal_without_an_announced_end_says_no_time(engine: Engine, begin: 
     with pytest.raises(InMaintenance) as refused, translated():
         engine.send("refused")
     assert (refused.value.until, refused.value.retry_after) == (None, None)
+
+
+def test_one_that_is_late_does_not_have_everybody_ask_each_second(engine: Engine, begin: Begin) -> None:
+    begin(refuses_sends=True)
+    Maintenance.objects.update(until=timezone.now() - timedelta(minutes=5))
+
+    with pytest.raises(InMaintenance) as refused, translated():
+        engine.send("refused")
+    assert refused.value.until is not None
+    assert refused.value.retry_after is None
 
 
 def test_messages_are_handed_out_where_claims_are_not_held(engine: Engine, begin: Begin) -> None:

@@ -69,6 +69,29 @@ def test_the_receiver_is_seen(engine: Engine) -> None:
     assert engine.rows("select consumer from signalbox.lease where queue_id = %s", engine.queue_id) == [("worker-7",)]
 
 
+def test_a_receiver_that_another_session_has_just_seen_is_not_written_again(
+    engine: Engine, connect: Callable[..., psycopg.Connection[Any]]
+) -> None:
+    """Behind a pooler each session is everybody's: what it remembers is mostly of somebody else."""
+
+    def seen(ago: str) -> bool:
+        """By a session that knows nothing yet, of a row that is so old."""
+        before = engine.value(
+            "update signalbox.consumer set last_seen_at = now() - %s::interval where queue_id = %s"
+            " returning last_seen_at",
+            ago,
+            engine.queue_id,
+        )
+        engine.on(connect()).receive(consumer="worker-7")
+        look = "select last_seen_at from signalbox.consumer where queue_id = %s"
+        return bool(engine.value(look, engine.queue_id) != before)
+
+    engine.receive(consumer="worker-7")
+
+    assert not seen("-1 hour")  # not yet old, however long this takes
+    assert seen("6 s")
+
+
 def test_a_dead_letter_queue_can_be_received_from(make_engine: Callable[..., Engine]) -> None:
     engine = make_engine(max_receives=1)
     engine.die({"a": 1}, error_class="ValueError", error="no")

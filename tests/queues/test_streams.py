@@ -8,8 +8,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from queues import maintenance
 from tests.engine import Engine
+from tests.maintained import Begin, begin
 from tests.streams import Log, make_log
+
+__all__ = ["begin"]
 
 Connect = Callable[..., psycopg.Connection[Any]]
 
@@ -245,6 +249,21 @@ def test_a_queue_that_is_closed_holds_its_subscription_and_no_other(log: Log, ma
 
     assert log.numbers("shut")[1] == 1
     assert [row[3] for row in open_.receive(10)] == ["a"]
+
+
+def test_maintenance_that_refuses_sends_holds_subscriptions_and_harms_none(
+    log: Log, engine: Engine, begin: Begin
+) -> None:
+    log.group("mail", "beginning", queue=engine.queue)
+    log.append("a")
+    begin(refuses_sends=True)
+
+    assert log.value("select signalbox.feed_queues()") == 0
+    assert log.numbers("mail")[1] == 1
+    maintenance.end(actor="ada")
+
+    log.value("select signalbox.feed_queues()")
+    assert [row[3] for row in engine.receive(10)] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ import pytest
 
 from signalbox import epochs
 from signalbox.epochs import DEFAULTS, StalePrimary, places_of
+from signalbox.unavailable import unavailable_of
 
 CLUSTER = 7
 
 
-@dataclass
+@dataclass(eq=False)
 class Host:
     """As much of a connection as choosing needs. `timeline` None: nothing answers."""
 
@@ -79,6 +80,13 @@ def test_a_host_that_takes_writes_is_meant_unless_something_else_is_said() -> No
     assert places_of("host=a,b target_session_attrs=any", {}) == []
 
 
+def test_a_primary_that_was_fenced_is_none_that_takes_writes() -> None:
+    """To libpq it is a primary still, and a process that came back to it would never look at the other."""
+    places = places_of("host=a,b target_session_attrs=primary", {})
+
+    assert [place["target_session_attrs"] for place in places] == ["read-write", "read-write"]
+
+
 def test_of_one_host_there_is_nothing_to_choose() -> None:
     for address in ("", "host=a", "postgresql://a/db", "service=x", "host=a,b port=1,2,3", "no address at all"):
         assert places_of(address, {}) == []
@@ -118,6 +126,18 @@ def test_what_was_replaced_is_passed_over_and_if_nothing_else_is_there_refused()
         network.choose()
 
 
+def test_a_connection_to_what_was_replaced_meanwhile_is_given_up() -> None:
+    network = Network({"a": 1, "b": None})
+    network.choose()
+    (old,) = network.opened
+    assert not epochs.is_replaced(old)
+
+    network.timelines = {"a": None, "b": 2}
+    network.choose()
+    assert epochs.is_replaced(old)
+    assert not epochs.is_replaced(network.opened[-1])
+
+
 def test_another_cluster_has_epochs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Network({"a": 5, "b": None}).choose() == 5
 
@@ -128,6 +148,18 @@ def test_another_cluster_has_epochs_of_its_own(monkeypatch: pytest.MonkeyPatch) 
 def test_a_standby_that_nothing_is_above_of_will_do() -> None:
     """Whoever asked for one that takes writes was refused by it before."""
     assert Network({"a": 0, "b": None}).choose() == 0
+
+
+def test_that_all_were_replaced_says_that_nothing_was_done() -> None:
+    network = Network({"a": 1, "b": 2})
+    network.choose()
+    network.timelines["b"] = None
+    with pytest.raises(StalePrimary) as refused:
+        epochs.choose(list(reversed(network.places)), network.connect)
+
+    unavailable = unavailable_of(refused.value)
+    assert unavailable is not None
+    assert (unavailable.cause, unavailable.nothing_done) == ("no-connection", True)
 
 
 def test_nothing_that_answers_raises_what_the_last_one_said() -> None:
