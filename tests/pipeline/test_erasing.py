@@ -298,6 +298,26 @@ def test_what_was_stopped_is_not_worked_on(archive: Archive, engine: Engine, per
     assert ArchiveErasure.objects.get(pk=job.pk).files_rewritten == 0
 
 
+@pytest.mark.parametrize("state", ["paused", "cancelled"])
+def test_what_was_stopped_leaves_nothing_behind(archive: Archive, engine: Engine, person: str, state: str) -> None:
+    """The file that was exchanged has the person still: it goes, whoever began; of a pause it is needed."""
+    settled(engine, person)
+    archive.run()
+    job = started(person)
+    reader = Run.objects.create(kind=Run.Kind.ROLLUP, token="", url=archive.url, parts=[], started_by="tests")
+    in_archive.erase(job.pk)
+    (erasures.pause if state == "paused" else erasures.cancel)(job.pk, actor="ann")
+    in_archive.remove_left()
+    assert len(archive.files()) == 2
+    Run.objects.filter(pk=reader.pk).update(state=Run.State.COMMITTED, finished_at=timezone.now())
+
+    in_archive.remove_left()
+
+    assert (archive.files() == archive.named()) is (state == "cancelled")
+    left = Discarded.objects.filter(erasure_id=job.pk, removed_at=None)
+    assert left.count() == (0 if state == "cancelled" else 1)
+
+
 def test_what_is_archived_after_it_is_clean(archive: Archive, engine: Engine, person: str) -> None:
     settled(engine, person)
     job = finished(started(person))
