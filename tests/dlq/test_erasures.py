@@ -20,7 +20,7 @@ from dlq.runner import Ending
 from queues.bodies import store
 from queues.errors import InvalidArgument
 from queues.models import AuditEvent
-from tests.dlq.stagings import planned
+from tests.dlq.stagings import planned, stage
 from tests.dlq.whole_samples import whole_samples as whole_samples
 from tests.engine import Engine
 from tests.races.sessions import until
@@ -257,6 +257,27 @@ def test_what_was_redriven_and_rewritten_is_found(engine: Engine, person: str) -
     assert kept(engine, person) == {}
 
 
+def test_what_was_rewritten_is_of_a_queue_and_of_the_time_of_its_message(
+    make_engine: Callable[..., Engine], person: str
+) -> None:
+    """The body that went on has nobody's name: only what was kept of the one before tells."""
+    here, there = make_engine(), make_engine()
+    for engine in (here, there):
+        letter = engine.die(of(person))
+        engine.rows(
+            "select * from signalbox._redrive(array[%s::bigint], null, null, 'ann', %s)",
+            letter,
+            Jsonb({str(letter): of("anonymous")}),
+        )
+        sent_at = engine.value("select max(sent_at) from signalbox.message_kept where queue_id = %s", engine.queue_id)
+
+    assert erase(person, queues=[there.queue], until=sent_at).found == 0
+    job = erase(person, queues=[there.queue], since=sent_at, live="redact")
+
+    assert (job.places["rewritten"]["found"], job.became) == (1, {"erased": 1})
+    assert kept(here, person) == {"rewritten": 1}
+
+
 def test_states_and_results_go_too(engine: Engine, person: str) -> None:
     done, others = engine.send(of(person)), engine.send(of("somebody else"))
     rows = engine.receive(2)
@@ -472,6 +493,13 @@ def test_what_is_staged_is_sent_as_a_marker(engine: Engine, person: str) -> None
 
     assert job.places["staged"]["erased"] == 1
     assert sorted((row[3] for row in engine.receive(10)), key=str) == [of("somebody else"), marker(job)]
+
+
+def test_what_is_staged_of_a_queue_that_was_renamed_is_of_that_queue(engine: Engine, person: str) -> None:
+    stage(1, queue=engine.queue, payload=json.dumps(of(person)))
+    engine.value("select signalbox.rename_queue(%s, %s)", engine.queue, f"{engine.queue}-new")
+
+    assert erase(person, queues=[f"{engine.queue}-new"]).places["staged"]["erased"] == 1
 
 
 @pytest.mark.parametrize("is_folded", [False, True])
