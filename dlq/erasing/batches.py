@@ -7,13 +7,16 @@ and at last what lies outside, since until then the archive may take in what was
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
+from django.db import transaction
+
 from dlq import selecting, verbs
 from dlq.erasing import elsewhere
-from dlq.erasing.documents import Documents
+from dlq.erasing.documents import Documents, StoreAway, asking_store
 from dlq.erasing.other_walks import STAGED, Causes, Staged, Streams
 from dlq.erasing.places import WALKS
 from dlq.erasing.target import Target
@@ -22,6 +25,9 @@ from dlq.finding import Query, database_now
 from dlq.models import Erasure
 from dlq.runner import REST
 from queues.bodies import store
+from signalbox.logs import in_brief
+
+log = logging.getLogger(__name__)
 
 ERASED_AT_ONCE = 100
 MOST_SLICE_ROWS = 5_000
@@ -37,7 +43,12 @@ def batch(job: Erasure, now: datetime) -> float | None:
     job.place = job.place or next(iter(steps))
     began, looked = time.monotonic(), job.looked
     job.note = ""
-    wait_seconds = steps[job.place](job)
+    try:
+        wait_seconds = steps[job.place](job)
+    except StoreAway as error:  # it may be there again in a moment; what was searched for would be forgotten
+        log.warning("%s: %s", job, in_brief(error.__cause__ or error))
+        job.note = "Waits for the store of large bodies, which does not answer as it should: the log says more."
+        return REST
     _adapt(job, time.monotonic() - began)
     if wait_seconds is not None:
         return max(wait_seconds, (job.looked - looked) / job.rows_per_second)
@@ -202,14 +213,23 @@ def _remove_bodies(job: Erasure) -> float | None:
     ).rows()
     counts = job.places.setdefault(BODIES, {"looked": 0, "found": 0, "removed": 0})
     for (sha256,) in bodies:
+        gone = _remove_body(job, bytes(sha256))
         counts["looked"] += 1
-        if verbs.erase_body(job.pk, bytes(sha256)):
-            store().delete(bytes(sha256).hex())
-            counts["removed"] += 1
+        counts["removed"] += gone
+        job.cursor = [bytes(sha256).hex()]
     if len(bodies) < BODIES_AT_ONCE:
         return None
-    job.cursor = [bytes(bodies[-1][0]).hex()]
     return 0.0
+
+
+def _remove_body(job: Erasure, sha256: bytes) -> bool:
+    """Whether it has gone: now, or before, by somebody else."""
+    with transaction.atomic():
+        forgotten = verbs.erase_body(job.pk, sha256)
+        if forgotten:
+            with asking_store():
+                store().delete(sha256.hex())
+    return forgotten is not False
 
 
 def _adapt(job: Erasure, seconds: float) -> None:

@@ -17,7 +17,7 @@ from dlq.erasing import elsewhere, erasures, report
 from dlq.erasing.erasures import Wanted
 from dlq.models import Erasure
 from dlq.runner import Ending
-from queues.bodies import store
+from queues.bodies import StoredBodies, store
 from queues.errors import InvalidArgument
 from queues.models import AuditEvent
 from tests.dlq.stagings import planned, stage
@@ -325,6 +325,34 @@ def test_a_body_that_others_point_to_stays_and_is_told(engine: Engine, person: s
     assert any("1 large bodies stay" in one for one in report.not_done(job))
 
 
+@pytest.mark.parametrize("place", ["log", "bodies"])
+def test_a_store_that_is_away_is_waited_for(
+    engine: Engine, person: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = json.dumps(of(person, padding="z" * 300_000)).encode()
+    sha256 = hashlib.sha256(content).digest()
+    store().put(sha256.hex(), content)
+    engine.value("select signalbox.claim_body(%s, %s)", sha256, len(content))
+    engine.value("select signalbox.send(%s, 'null', body_sha256 => %s)", engine.queue, sha256)
+    engine.ack(engine.receive_one()[1])
+    job = erase(person, to_the_end=False)
+    until(lambda: stands_at(job, place), place)
+
+    def away(*_: Any) -> Any:
+        raise OSError("the network is down")
+
+    with monkeypatch.context() as patched:
+        for verb in ("open", "delete"):
+            patched.setattr(StoredBodies, verb, away)
+        assert erasures.run_slice(job.pk) is Ending.RESTS
+    job.refresh_from_db()
+    assert (job.place, "store of large bodies" in job.note, job.value) == (place, True, person)
+
+    finished(job)
+    assert (job.state, job.became, job.places["bodies"]["removed"]) == ("done", {"erased": 1}, 1)
+    assert not store().exists(sha256.hex())
+
+
 def test_only_some_queues_or_a_time(make_engine: Callable[..., Engine], person: str) -> None:
     here, there = make_engine(), make_engine()
     for one in (here, there):
@@ -364,6 +392,13 @@ def has_begun(job: Erasure) -> bool:
     erasures.run_slice(job.pk, 0)
     job.refresh_from_db()
     return job.place not in ("", "staged")
+
+
+def stands_at(job: Erasure, place: str) -> bool:
+    """After one more batch."""
+    erasures.run_slice(job.pk, 0)
+    job.refresh_from_db()
+    return bool(job.place == place)
 
 
 def test_a_count_changes_nothing_and_is_exact(engine: Engine, person: str) -> None:
