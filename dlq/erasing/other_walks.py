@@ -145,3 +145,6 @@ STAGED = Staged(
     body="t.body_sha256",
     sent_at="t.sent_at",
 )
+STAGED_AGAIN = replace(
+    STAGED, name="staged_again", words="staged replays once more: what was chosen before the archive was done"
+)

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from dlq import deletions, plans, redrives
+from dlq import deletions, plans, redrives, verbs
 from dlq.erasing import elsewhere, erasures, report
 from dlq.erasing.erasures import Wanted
 from dlq.models import Erasure
@@ -388,10 +388,8 @@ def test_what_is_sent_later_is_not_touched(engine: Engine, person: str) -> None:
 
 
 def has_begun(job: Erasure) -> bool:
-    """Its bound is fixed when what was staged is searched, since that may be sent at any moment."""
-    erasures.run_slice(job.pk, 0)
-    job.refresh_from_db()
-    return job.place not in ("", "staged")
+    """Its bound is fixed behind the places from which new messages are sent."""
+    return stands_at(job, "rewritten")
 
 
 def stands_at(job: Erasure, place: str) -> bool:
@@ -399,6 +397,69 @@ def stands_at(job: Erasure, place: str) -> bool:
     erasures.run_slice(job.pk, 0)
     job.refresh_from_db()
     return bool(job.place == place)
+
+
+def test_what_dies_while_it_is_looked_at_is_not_brought_back(
+    engine: Engine, connect: Connect, person: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A consumer claims and rejects it between the first look and its commit: he has copied the clear payload."""
+    message_id = engine.send(of(person))
+    consumer = engine.on(connect(autocommit=False))
+    really = verbs.erase_messages
+
+    def erase_messages(erasure_id: int, ids: Any, *more: Any) -> list[Any]:
+        found = really(erasure_id, ids, *more)
+        if message_id in ids and consumer.connection.info.transaction_status == 0:
+            consumer.nack(consumer.receive_one()[1], reason="rejected", error="no")
+        return found
+
+    monkeypatch.setattr(verbs, "erase_messages", erase_messages)
+    job = erase(person, live="redact", to_the_end=False)
+    until(lambda: stands_at(job, "again"), "the second look")
+    monkeypatch.setattr(verbs, "erase_messages", really)
+    for _ in range(5):
+        assert erasures.run_slice(job.pk) is Ending.RESTS
+    consumer.connection.commit()
+
+    job = finished(job)
+
+    assert job.became == {"erased": 1}
+    assert engine.value("select payload from signalbox.dead_letter where message_id = %s", message_id) == marker(job)
+    assert kept(engine, person) == {}
+
+
+def test_what_a_consumer_of_the_dead_makes_a_message_of_is_found(engine: Engine, connect: Connect, person: str) -> None:
+    """It goes on under another id, that is drawn when the erasure has begun."""
+    for _ in range(2):
+        engine.die(of(person))
+    name = engine.value("select name from signalbox.queue where name = %s", f"{engine.queue}-dlq")
+    consumer = engine.on(connect(autocommit=False))
+    consumer.queue = engine.queue = name
+    job = erase(person, to_the_end=False)
+    until(lambda: stands_at(job, "dead"), "the beginning of the dead")
+
+    engine.ack(engine.receive_one()[1])
+    consumer.ack(consumer.receive_one()[1])
+    until(lambda: stands_at(job, "copies"), "the end of the dead")
+    for _ in range(3):
+        assert erasures.run_slice(job.pk) is Ending.RESTS
+    consumer.connection.commit()
+
+    finished(job)
+    assert kept(engine, person) == {}
+
+
+def test_what_a_subscription_sends_meanwhile_is_found(engine: Engine, person: str) -> None:
+    log = make_log(engine.connection, partitions=1)
+    log.append(of(person))
+    log.group("mail", "beginning", queue=engine.queue)
+    job = erase(person, live="redact", to_the_end=False)
+    until(lambda: stands_at(job, "streams"), "the beginning of the streams")
+
+    log.value("select signalbox.feed_queues()")
+
+    assert finished(job).became == {"erased": 1}
+    assert engine.receive_one()[3] == marker(job)
 
 
 def test_a_count_changes_nothing_and_is_exact(engine: Engine, person: str) -> None:
@@ -537,6 +598,23 @@ def test_what_is_staged_of_a_queue_that_was_renamed_is_of_that_queue(engine: Eng
     assert erase(person, queues=[f"{engine.queue}-new"]).places["staged"]["erased"] == 1
 
 
+def test_the_sample_of_what_fails_while_it_is_waited_for_goes_too(engine: Engine, person: str) -> None:
+    engine.send(of(person))
+    handle = engine.receive_one()[1]
+    job = erase(person, to_the_end=False)
+    assert rests(job)
+    engine.nack(handle, reason="rejected", error_class=f"Late{engine.queue_id}", error=f"no {person} here")
+    engine.value("select signalbox.fold_clusters()")
+
+    assert finished(job).places["causes_again"]["found"] == 1
+
+    assert engine.rows(
+        "select c.error from signalbox.failure_cluster c join signalbox.failure_cluster_queue q using (fingerprint)"
+        " where q.queue_id = %s",
+        engine.queue_id,
+    ) == [(json.dumps(marker(job)),)]
+
+
 @pytest.mark.parametrize("is_folded", [False, True])
 def test_the_sample_of_a_cause_goes_and_does_not_come_back(engine: Engine, person: str, is_folded: bool) -> None:
     engine.die(of(person), error_class=f"Unknown{engine.queue_id}", error=f"no {person} here")
@@ -570,3 +648,19 @@ def test_jobs_of_others_go_on_as_if_nothing_was(engine: Engine, person: str) -> 
 
     assert engine.receive_one()[3] == marker(job)
     assert engine.counted() == engine.recounted() == (0, 0, 1, 0, 0)
+
+
+def test_after_a_restore_elsewhere_nothing_waits_for_ids_of_the_other_cluster(engine: Engine, connect: Connect) -> None:
+    restoring = engine.on(connect(autocommit=False))
+    restoring.connection.execute(
+        "insert into signalbox.erasure_find (erasure_id, message_id, place, became, looked_in)"
+        " values (1, 1, 'log', 'erased', '9000000000000')"
+    )
+
+    restoring.value("select signalbox._rebase_counters()")
+
+    noted = (
+        "select looked_in = pg_current_xact_id() from signalbox.erasure_find where (erasure_id, message_id) = (1, 1)"
+    )
+    assert restoring.value(noted) is True
+    restoring.connection.rollback()

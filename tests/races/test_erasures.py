@@ -15,7 +15,7 @@ from tests.races.sessions import finish, start, until
 Connect = Callable[..., psycopg.Connection[Any]]
 ERASURE = 10**15
 """Of nobody: rows of finds need no job."""
-ERASE = "select message_id, state, before, became from signalbox.erase_messages(%s, %s, '{}', %s)"
+ERASE = "select message_id, state, before, became from signalbox.erase_messages(%s, %s, '{}', %s, 'again')"
 OPEN = "select became, open from signalbox.erasure_find where erasure_id = %s and message_id = %s"
 PERSON = {"customer": {"id": 4711}}
 MARKER = {"erased": str(ERASURE)}
