@@ -13,7 +13,7 @@ from django.conf import settings
 from dlq import jobs, runner
 from dlq.erasing import target as targets
 from dlq.erasing.batches import batch, fix_bounds, scope_of
-from dlq.erasing.documents import Documents
+from dlq.erasing.documents import Documents, StoreAway
 from dlq.erasing.places import WALKS
 from dlq.erasing.target import Target
 from dlq.erasing.walks import Walk
@@ -191,7 +191,7 @@ def _sample(job: Erasure, target: Target, walk: Walk) -> Sample:
                 if part.after is None:
                     return Sample(walk.name, walk.words, looked, looked, found, whole=True)
                 cursor = list(part.after)
-    except OutOfTime:
+    except (OutOfTime, StoreAway):
         return Sample(walk.name, walk.words, rows, looked, found, whole=False, in_time=False)
     return Sample(walk.name, walk.words, max(rows, looked), looked, found, whole=False)
 
