@@ -11,8 +11,8 @@ from dlq.erasing.target import LONGEST_VALUE, PARTS
 from dlq.erasure_models import MAX_ROWS_PER_SECOND, USUAL_ROWS_PER_SECOND
 
 LIVE = [
-    ("hold", "left until they were processed, and reported"),
-    ("redact", "erased now: their consumers get the marker"),
+    ("hold", "left until processed, and reported"),
+    ("redact", "erased now: consumers get the marker"),
     ("delete", "removed from their queues for good"),
 ]
 

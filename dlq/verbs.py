@@ -160,9 +160,10 @@ def erase_messages(
     return rows
 
 
-def erase_body(erasure_id: int, sha256: bytes) -> bool:
-    """Forget a large body that an erasure left; True: the caller removes the object before it commits."""
-    return bool(_number("select signalbox.erase_body(%s::bigint, %s::bytea)::int", [erasure_id, sha256]))
+def erase_body(erasure_id: int, sha256: bytes) -> bool | None:
+    """Forget a large body that an erasure left; True: the caller removes the object and commits. None: it has gone."""
+    gone: bool | None = _row("select signalbox.erase_body(%s::bigint, %s::bytea)", [erasure_id, sha256])[0]
+    return gone
 
 
 def erase_stream_messages(erasure_id: int, stream_id: int, partitions: Sequence[int], positions: Sequence[int]) -> int:

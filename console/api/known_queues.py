@@ -42,7 +42,9 @@ class KnownQueue:
 async def reached_queue(key: Key, name: str) -> KnownQueue:
     """The queue of this name. Raises the problem `queue-not-found`, also when the key does not reach it."""
     queue = await known_queue(name)
-    if queue is None or not queue.is_reached_by(key):
+    if queue is None:
+        raise await _no_longer_found(key, name)
+    if not queue.is_reached_by(key):
         raise queue_not_found(name)
     return queue
 
@@ -69,6 +71,19 @@ def forget(name: str) -> None:
 def queue_not_found(name: str) -> Problem:
     """The same words whether there is no such queue or only none for this key."""
     return Problem("queue-not-found", f"queue {name[:120]!r} does not exist")
+
+
+async def _no_longer_found(key: Key, name: str) -> Problem:
+    """A name that a queue had, and that works no longer, says the new one to whoever reached the queue by it."""
+    if "\x00" in name:
+        return queue_not_found(name)
+    async with database.pool().connection() as connection:
+        row = await (await connection.execute(_CALLED_NOW, {"name": name})).fetchone()
+    if row is None or not key.reaches(name, row[0]):
+        return queue_not_found(name)
+    _, called, renamed_at = row
+    words = f"queue {name!r} does not exist: it is called {called!r} since {renamed_at:%Y-%m-%d}"
+    return Problem("queue-not-found", words)
 
 
 async def _asked(name: str) -> KnownQueue | None:
@@ -122,4 +137,12 @@ where q.queue_id = coalesce(
   (select n.queue_id from signalbox.queue n where n.name = %(name)s),
   (select a.queue_id from signalbox.queue_alias a where a.name = %(name)s and a.works_until > clock_timestamp())
 )
+"""
+
+_CALLED_NOW = """
+select t.name, q.name, a.renamed_at at time zone 'UTC'
+from signalbox.queue_alias a
+join signalbox.queue q on q.queue_id = a.queue_id
+join signalbox.tenant t using (tenant_id)
+where a.name = %(name)s
 """

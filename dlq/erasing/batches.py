@@ -2,33 +2,44 @@
 
 After the walks come the messages that were found: each is looked at once more when every transaction of its first look
 is over, and one that is in somebody's hands as soon as it is not. Then large bodies that nothing points to any more,
-and at last what lies outside, since until then the archive may take in what was not erased yet.
+and what lies outside, since until then the archive may take in what was not erased yet.
+
+Transactions are over when the oldest that is under way began behind a bound, and the bound is drawn in a later batch
+than what it is about: whoever began before that was committed may still see what was there before.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
+from django.db import transaction
+
 from dlq import selecting, verbs
 from dlq.erasing import elsewhere
-from dlq.erasing.documents import Documents
-from dlq.erasing.other_walks import STAGED, Causes, Staged, Streams
-from dlq.erasing.places import WALKS
+from dlq.erasing.documents import Documents, StoreAway, asking_store
+from dlq.erasing.other_walks import STAGED_AGAIN, Causes, Staged, Streams
+from dlq.erasing.places import CAUSES_AGAIN, LATE, SENDING, WALKS
 from dlq.erasing.target import Target
 from dlq.erasing.walks import Row, Scope, Slice, Walk
 from dlq.finding import Query, database_now
 from dlq.models import Erasure
 from dlq.runner import REST
 from queues.bodies import store
+from signalbox.logs import in_brief
+
+log = logging.getLogger(__name__)
 
 ERASED_AT_ONCE = 100
 MOST_SLICE_ROWS = 5_000
 LONG_SECONDS, SHORT_SECONDS = 1.0, 0.2
 """A batch that took longer does less the next time, and one that took less does more."""
-AGAIN, BODIES, ELSEWHERE = "again", "bodies", elsewhere.PLACE
+COPIES, AGAIN, BODIES, ELSEWHERE = "copies", "again", "bodies", elsewhere.PLACE
 BODIES_AT_ONCE = 20
+MOMENT_SECONDS = 0.1
+"""In which most transactions end."""
 
 
 def batch(job: Erasure, now: datetime) -> float | None:
@@ -37,7 +48,12 @@ def batch(job: Erasure, now: datetime) -> float | None:
     job.place = job.place or next(iter(steps))
     began, looked = time.monotonic(), job.looked
     job.note = ""
-    wait_seconds = steps[job.place](job)
+    try:
+        wait_seconds = steps[job.place](job)
+    except StoreAway as error:  # it may be there again in a moment; what was searched for would be forgotten
+        log.warning("%s: %s", job, in_brief(error.__cause__ or error))
+        job.note = "Waits for the store of large bodies, which does not answer as it should: the log says more."
+        return REST
     _adapt(job, time.monotonic() - began)
     if wait_seconds is not None:
         return max(wait_seconds, (job.looked - looked) / job.rows_per_second)
@@ -51,7 +67,8 @@ def batch(job: Erasure, now: datetime) -> float | None:
 
 def place_words(place: str) -> str:
     """A place for people."""
-    words = {walk.name: walk.words for walk in WALKS}
+    words = {walk.name: walk.words for walk in (*WALKS, *LATE)}
+    words[COPIES] = "what transactions under way sent of these places"
     words[AGAIN] = "what was found, looked at again: what was in work meanwhile, and what transactions under way copied"
     words[BODIES] = "large bodies that nothing points to any more"
     words[ELSEWHERE] = "outside of the database"
@@ -63,10 +80,13 @@ Step = Callable[[Erasure], float | None]
 
 def _steps(job: Erasure) -> dict[str, Step]:
     """None from a step: it is done."""
-    steps: dict[str, Step] = {walk.name: _walking(walk) for walk in WALKS}
+    steps: dict[str, Step] = {walk.name: _walking(walk) for walk in SENDING}
+    steps |= {COPIES: _wait_for_copies} | {walk.name: _walking(walk) for walk in WALKS if walk not in SENDING}
     if job.only_counts:
         return steps
-    return steps | {AGAIN: _look_again, BODIES: _remove_bodies, ELSEWHERE: _wait_elsewhere}
+    steps |= {AGAIN: _look_again, CAUSES_AGAIN.name: _walking(CAUSES_AGAIN)}
+    steps |= {BODIES: _remove_bodies, ELSEWHERE: _wait_elsewhere}
+    return steps | {STAGED_AGAIN.name: _walking(STAGED_AGAIN)}
 
 
 def _walking(walk: Walk) -> Step:
@@ -77,8 +97,6 @@ def _walking(walk: Walk) -> Step:
         for some in _chunks(found, ERASED_AT_ONCE):
             _treat(job, walk, target, some)
         if part.after is None:
-            if walk is STAGED:
-                fix_bounds(job)
             return None
         job.cursor = list(part.after)
         return 0.0
@@ -102,9 +120,32 @@ def scope_of(job: Erasure, target: Target) -> Scope:
 
 
 def fix_bounds(job: Erasure) -> None:
-    """What is sent from now on is not touched."""
+    """Of what is there now: no other dead letters, and of messages those that come of the first places as well."""
+    job.through_message_id, job.through_dead_letter_id = _newest_message(), selecting.newest_id()
+
+
+def _newest_message() -> int:
     [(last,)] = Query("select coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0)", []).rows()
-    job.through_message_id, job.through_dead_letter_id = int(last), selecting.newest_id()
+    return int(last)
+
+
+def _wait_for_copies(job: Erasure) -> float | None:
+    """Until what was sent of the first places, as it was before, can be seen. What is sent later is not touched."""
+    oldest, following = _transactions()
+    if not job.only_counts:
+        is_new = not job.cursor
+        job.cursor = [min([following, *job.cursor])]  # those of a cluster from which it was restored may be ahead
+        if oldest < job.cursor[0]:
+            job.note = WAITS
+            return MOMENT_SECONDS if is_new else REST
+    job.through_message_id = _newest_message()
+    return None
+
+
+def _transactions() -> tuple[int, int]:
+    """(the oldest transaction that is under way, the next one that begins); ours is under way, and never the next."""
+    [(oldest, following)] = Query(TRANSACTIONS, []).rows()
+    return int(oldest), int(following)
 
 
 def _found(job: Erasure, place: str, part: Slice, target: Target) -> list[Row]:
@@ -154,11 +195,15 @@ def _wait_elsewhere(job: Erasure) -> float | None:
     return None
 
 
+WAITS = "Waits for transactions that began before it looked."
+TRANSACTIONS = """
+select pg_snapshot_xmin(s)::text, pg_snapshot_xmax(s)::text from pg_current_snapshot() s
+"""
 DUE = """
 select f.message_id, f.queue_id
 from signalbox.erasure_find f
 where f.erasure_id = %s and f.open and f.message_id > %s
-  and (f.became in ('in_work', 'busy') or f.looked_in < pg_snapshot_xmin(pg_current_snapshot()))
+  and (f.became in ('in_work', 'busy') or f.looked_in < cast(%s as text)::xid8)
 order by f.message_id
 limit %s
 """
@@ -172,25 +217,32 @@ group by f.became
 
 
 def _look_again(job: Erasure) -> float | None:
-    """Round after round, until nothing is open; between two rounds it rests."""
-    after = job.cursor[0] if job.cursor else 0
-    due = Query(DUE, [job.pk, after, ERASED_AT_ONCE]).rows()
+    """Round after round, until nothing is open; between two rounds it rests.
+
+    A round closes what was looked at before a bound, if all is over by then that began before it; else it is about what
+    was in somebody's hands, and the next one has the same bound.
+    """
+    oldest, following = _transactions()
+    if not job.cursor:  # in a batch that looks at nothing: what looks later is not before this bound
+        job.cursor = [0, 0, following]
+        return MOMENT_SECONDS
+    after, closes, bound = job.cursor
+    bound = min(bound, following)
+    if not after:
+        closes = bound if oldest >= bound else 0
+    due = Query(DUE, [job.pk, after, str(closes), ERASED_AT_ONCE]).rows()
     if due:
         ids, queue_ids = [row[0] for row in due], [row[1] for row in due]
         note(job, verbs.erase_messages(job.pk, ids, queue_ids, job.live, AGAIN))
-        job.cursor = [ids[-1]]
+        job.cursor = [ids[-1], closes, bound]
         return 0.0
-    job.cursor = []
     left = dict(Query(OPEN, [job.pk]).rows())
     if not left:
         return None
+    job.cursor = [] if closes else [0, 0, bound]
     working = left.get("in_work", 0)
-    job.note = (
-        f"{working:,} in work now: done when their consumers are."
-        if working
-        else "Waits for transactions that began before it looked."
-    )
-    return REST
+    job.note = f"{working:,} in work now: done when their consumers are." if working else WAITS
+    return 0.0 if not closes and oldest >= bound else REST
 
 
 def _remove_bodies(job: Erasure) -> float | None:
@@ -202,14 +254,23 @@ def _remove_bodies(job: Erasure) -> float | None:
     ).rows()
     counts = job.places.setdefault(BODIES, {"looked": 0, "found": 0, "removed": 0})
     for (sha256,) in bodies:
+        gone = _remove_body(job, bytes(sha256))
         counts["looked"] += 1
-        if verbs.erase_body(job.pk, bytes(sha256)):
-            store().delete(bytes(sha256).hex())
-            counts["removed"] += 1
+        counts["removed"] += gone
+        job.cursor = [bytes(sha256).hex()]
     if len(bodies) < BODIES_AT_ONCE:
         return None
-    job.cursor = [bytes(bodies[-1][0]).hex()]
     return 0.0
+
+
+def _remove_body(job: Erasure, sha256: bytes) -> bool:
+    """Whether it has gone: now, or before, by somebody else."""
+    with transaction.atomic():
+        forgotten = verbs.erase_body(job.pk, sha256)
+        if forgotten:
+            with asking_store():
+                store().delete(sha256.hex())
+    return forgotten is not False
 
 
 def _adapt(job: Erasure, seconds: float) -> None:

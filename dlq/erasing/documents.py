@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from dlq.erasing.target import Target, Unreadable
 from dlq.erasing.walks import Row
 from queues.bodies import store
 from signalbox.errors import BodyMissing
+
+
+class StoreAway(Exception):  # noqa: N818 - it names what happened
+    """The store of large bodies does not answer as it should."""
+
+
+@contextmanager
+def asking_store() -> Iterator[None]:
+    """Each storage has errors of its own; all but a missing body mean that one has to come back. Raises `StoreAway`."""
+    try:
+        yield
+    except BodyMissing:
+        raise
+    except Exception as error:
+        raise StoreAway(StoreAway.__doc__) from error
 
 
 class Documents:
@@ -27,8 +45,9 @@ class Documents:
     def _body_holds(self, sha256: bytes) -> bool:
         if sha256 not in self._bodies:
             try:
-                with store().open(sha256.hex()) as body:
-                    self._bodies[sha256] = self._holds(body.read())
+                with asking_store(), store().open(sha256.hex()) as body:
+                    content = body.read()
+                self._bodies[sha256] = self._holds(content)
             except BodyMissing:
                 self.unreadable += 1
                 self._bodies[sha256] = False

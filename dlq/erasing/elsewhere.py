@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -80,6 +80,13 @@ def reports(job: Erasure) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, outside in _places.items():
         if told := outside.told(job.pk):
             yield name, told
+
+
+def over(erasure_ids: Iterable[int]) -> set[int]:
+    """Those that are not, and will not be, worked on any more."""
+    ids = set(erasure_ids)
+    going_on = Erasure.objects.filter(pk__in=ids, state__in=Erasure.UNDECIDED_STATES)
+    return ids - set(going_on.values_list("pk", flat=True))
 
 
 def asked(erasure_id: int) -> Asked | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +13,7 @@ from django.conf import settings
 from dlq import jobs, runner
 from dlq.erasing import target as targets
 from dlq.erasing.batches import batch, fix_bounds, scope_of
-from dlq.erasing.documents import Documents
+from dlq.erasing.documents import Documents, StoreAway
 from dlq.erasing.places import WALKS
 from dlq.erasing.target import Target
 from dlq.erasing.walks import Walk
@@ -177,16 +178,20 @@ def _sample(job: Erasure, target: Target, walk: Walk) -> Sample:
     scope, documents = scope_of(job, target), Documents(target)
     cursor: Sequence[Any] = ()
     looked = found = 0
+    give_up_at = time.monotonic() + SAMPLE_MILLISECONDS / 1_000
     try:
         with time_limit(SAMPLE_MILLISECONDS):
             while looked < SAMPLE_ROWS:
                 part = walk.slice(scope, cursor, SAMPLE_ROWS - looked)
+                for row in part.rows:  # a large body is read from its store, which no limit of the database ends
+                    if time.monotonic() > give_up_at:
+                        raise OutOfTime(OutOfTime.__doc__)
+                    found += documents.hold(row)
                 looked += part.looked
-                found += sum(documents.hold(row) for row in part.rows)
                 if part.after is None:
                     return Sample(walk.name, walk.words, looked, looked, found, whole=True)
                 cursor = list(part.after)
-    except OutOfTime:
+    except (OutOfTime, StoreAway):
         return Sample(walk.name, walk.words, rows, looked, found, whole=False, in_time=False)
     return Sample(walk.name, walk.words, max(rows, looked), looked, found, whole=False)
 

@@ -135,10 +135,16 @@ STAGED = Staged(
     words="staged replays: chosen from the archive, and not sent yet",
     table="signalbox.staged_message",
     keys=("t.staging_id", "t.message_id"),
-    queue="(select q.queue_id from signalbox.queue q where q.name = t.queue)",
+    queue=(  # by the name that it had when it was archived
+        "(select q.queue_id from signalbox.queue q where q.name = t.queue"
+        " union all select a.queue_id from signalbox.queue_alias a where a.name = t.queue limit 1)"
+    ),
     message="t.message_id",
     payload="t.payload",
     attributes="t.attributes",
     body="t.body_sha256",
     sent_at="t.sent_at",
+)
+STAGED_AGAIN = replace(
+    STAGED, name="staged_again", words="staged replays once more: what was chosen before the archive was done"
 )

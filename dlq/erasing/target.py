@@ -68,7 +68,7 @@ class Target:
         try:
             read = json.loads(document, parse_float=Decimal, parse_int=Decimal)
             return any(self._is(scalar) for scalar in values_at(read, self.steps))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, ArithmeticError) as error:  # numbers that no decimal holds, too
             raise Unreadable(Unreadable.__doc__) from error
 
     def quoted_in(self, text: str) -> bool:

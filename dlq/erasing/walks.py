@@ -252,11 +252,18 @@ REWRITTEN = Table(
     words="payloads as they were before a redrive changed them",
     table="signalbox.rewritten",
     keys=("t.message_id", "t.dead_letter_id"),
-    queue="null::int",
+    queue=(
+        "(select r.queue_id from signalbox.redriven r"
+        " where r.message_id = t.message_id and r.dead_letter_id = t.dead_letter_id limit 1)"
+    ),
     message="t.message_id",
     payload="t.payload",
     attributes="null::jsonb",
     body="null::bytea",
-    sent_at="t.rewritten_at",
+    sent_at=(
+        "coalesce((select k.sent_at"
+        " from signalbox.redriven r join signalbox.message_kept k using (queue_id, message_id)"
+        " where r.message_id = t.message_id and r.dead_letter_id = t.dead_letter_id limit 1), t.rewritten_at)"
+    ),
 )
 TRASH_AGAIN = replace(TRASH, name="trash_again", words="the trash once more: what was deleted meanwhile")

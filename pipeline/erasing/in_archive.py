@@ -6,6 +6,8 @@ by the next attempt; the manifest names a file that is there and whole at any mo
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -23,9 +25,11 @@ from pipeline.analysis.analysis_models import Finding, Template
 from pipeline.archive.files import Store
 from pipeline.erasing.erasing_models import ArchiveErasure, Discarded, ErasedMessage
 from pipeline.erasing.rewriting import Found, Sought, look, rewrite
-from pipeline.errors import Cancelled, CountsDiffer, Overtaken, PipelineError
+from pipeline.errors import Busy, Cancelled, CountsDiffer, Overtaken, PipelineError
 from pipeline.models import ArchiveFile, Run
 from signalbox.logs import in_brief
+
+log = logging.getLogger(__name__)
 
 ROUNDS: dict[int, Sequence[str]] = {1: ("settled", "dead_letters"), 2: ("failures",)}
 READERS = (Run.Kind.ROLLUP, Run.Kind.REPLAY, Run.Kind.ANALYSE)
@@ -44,6 +48,7 @@ def erase(erasure_id: int, tell: Tell = lambda row: None) -> ArchiveErasure | No
     with alone("signalbox.erase"):
         asked = elsewhere.asked(erasure_id)
         if asked is None:
+            _remove_left()
             return None
         row = begin(erasure_id)
         try:
@@ -51,6 +56,8 @@ def erase(erasure_id: int, tell: Tell = lambda row: None) -> ArchiveErasure | No
         except Exception as error:
             told = str(error) if isinstance(error, PipelineError) else in_brief(error)
             ArchiveErasure.objects.filter(pk=row.pk).update(note=f"It is tried again, after: {told}")
+            if isinstance(error, Cancelled):
+                _remove_left()
             raise
         tell(row)
     return row
@@ -96,6 +103,21 @@ def remove_discarded(erasure_id: int) -> str:
         Store(one.url).remove(one.path)
         Discarded.objects.filter(pk=one.pk).update(removed_at=Now())
     return ""
+
+
+def remove_left() -> None:
+    """What erasures that were stopped have left, and nobody else would remove. Not while another process erases."""
+    with contextlib.suppress(Busy), alone("signalbox.erase"):
+        _remove_left()
+
+
+def _remove_left() -> None:
+    noted = Discarded.objects.filter(removed_at=None).values_list("erasure_id", flat=True).distinct()
+    for erasure_id in sorted(elsewhere.over(noted)):
+        try:
+            remove_discarded(erasure_id)
+        except Exception as error:  # its address may be gone, and is nobody else's affair
+            log.warning("what erasure %d left in the archive was not removed: %s", erasure_id, in_brief(error))
 
 
 def erase_findings(erasure_id: int, target: Target) -> int:

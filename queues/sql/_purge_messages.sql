@@ -1,9 +1,12 @@
 -- Messages that wait, by their ids, removed as a purge does, for good; returns those that were. One that a consumer claims at this moment
--- is left to it. Reads the queue's tickets that are ready, which have no index of messages.
+-- is left to it. Tickets that are ready have no index of messages: they are looked for where they came as they were sent, within a second, and only
+-- for those that came later, after a delay, a failure or a redrive, all tickets of their queues are read. Index: ready_claim.
 create or replace function signalbox._purge_messages(p_ids bigint[]) returns bigint[]
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 declare
@@ -11,19 +14,30 @@ declare
   v_purged bigint[] := '{}';
 begin
   for v_gone in
-    with ready_gone as (
+    with logged as materialized (
+      select g.id, b.queue_id, b.sent_at
+      from unnest(p_ids) g(id)
+      cross join lateral signalbox._log_of(g.id) b
+      where not exists (select from signalbox.scheduled s where s.message_id = g.id)
+        and not exists (select from signalbox.waiting w where w.message_id = g.id)
+    ), as_sent as materialized (
+      select c.ctid, c.message_id
+      from logged l
+      join signalbox.head h on h.queue_id = l.queue_id and h.kind between 0 and 9
+      join signalbox.ready c on c.queue_id = l.queue_id and c.priority = h.kind
+        and c.ready_at >= l.sent_at - interval '1 second' and c.ready_at <= l.sent_at + interval '1 second'
+        and c.message_id = l.id
+      for update of c skip locked
+    ), later as materialized (
+      select l.id, l.queue_id from logged l where not exists (select from as_sent a where a.message_id = l.id)
+    ), came_later as materialized (
+      select c.ctid
+      from signalbox.ready c
+      where c.queue_id = any(array(select distinct l.queue_id from later l)) and c.message_id = any(array(select l.id from later l))
+      for update skip locked
+    ), ready_gone as (
       delete from signalbox.ready r
-      where r.ctid = any(array(
-        select c.ctid
-        from signalbox.ready c
-        where c.queue_id = any(array(
-            select distinct q.queue_id
-            from unnest(p_ids) g(id)
-            cross join lateral signalbox.message_outcome(g.id) o
-            join signalbox.queue q on q.name = o.queue
-          )) and c.message_id = any(p_ids)
-        for update skip locked
-      ))
+      where r.ctid = any(array(select a.ctid from as_sent a union all select c.ctid from came_later c))
       returning r.queue_id, r.message_id, r.receive_count, null::text as lane, 15::smallint as event
     ), scheduled_gone as (
       delete from signalbox.scheduled s

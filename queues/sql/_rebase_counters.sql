@@ -13,6 +13,7 @@ begin
   update signalbox.settled s set txid = 0
   where s.txid <> 0 and not exists (select from signalbox.archive_horizon); -- else it is 0 or 1, and as far from any fold
   perform setval(g.mark_xid, 0), setval(g.last_xid, 0) from signalbox.gauge g;
+  update signalbox.erasure_find f set looked_in = pg_current_xact_id() where f.open; -- or an erasure would wait for ids of another cluster
   insert into signalbox.fold (folded_at, snapshot) select clock_timestamp(), signalbox._fold_snapshot();
   truncate signalbox.lane_stat;
   insert into signalbox.lane_stat (queue_id, lane, fold_id, folded_at, waiting, under_way)

@@ -81,6 +81,7 @@ declare
   v_last bigint := (keep_live_bodies.segment_number + 1) * 1000000;
   v_kept bigint;
 begin
+  perform pg_current_xact_id(); -- before it reads: an erasure sees that bodies are being copied, and comes back (erase_messages)
   execute format($sql$
     insert into signalbox.message_kept (
       message_id, queue_id, payload, attributes, group_id, deduplication_id, trace_id, priority, sent_at, txid,

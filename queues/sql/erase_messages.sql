@@ -3,7 +3,8 @@
 -- and results. Ids, counters and times stay. Messages under way are held back (live => 'hold'), erased too ('redact'), or removed
 -- for good first, as a purge does ('delete'); with 'count' nothing is done but noted. One in a consumer's hands is left to it ('in_work'), as is what a redrive, a deletion or
 -- an undo has in hand at this moment ('busy'). Returns where each stood and what it is now; what was done is noted, and open until it
--- was looked at again after all transactions of the first look were over: a death or a copy under way then would bring it back.
+-- was looked at (place => 'again') after all transactions of the first look were over: a death or a copy under way then would bring it back.
+-- Those that began before the first look was committed are among them, and only a later transaction can tell: the caller waits for them.
 -- At most 1000 a call. Nobody is waited for but what copies a body at this moment, and nobody waits but for that.
 -- Indexes: those of message_outcome, message_pkey and message_kept_pkey once for each queue, dead_letter_message_id_key, trash_message,
 -- rewritten_pkey, failure_message, settled_ids (BRIN); ready_claim of the queue only with 'delete'.
@@ -115,7 +116,7 @@ begin
     on conflict (erasure_id, message_id) do update set
       became = excluded.became,
       open = excluded.became in ('in_work', 'busy') or f.became in ('in_work', 'busy')
-        or f.open and f.looked_in >= pg_snapshot_xmin(pg_current_snapshot()),
+        or f.open and (erase_messages.place <> 'again' or f.looked_in >= pg_snapshot_xmin(pg_current_snapshot())),
       looked_in = case
         when f.became in ('in_work', 'busy') or f.looked_in < pg_snapshot_xmin(pg_current_snapshot()) then excluded.looked_in
         else f.looked_in

@@ -12,15 +12,15 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from dlq import deletions, plans, redrives
+from dlq import deletions, plans, redrives, verbs
 from dlq.erasing import elsewhere, erasures, report
 from dlq.erasing.erasures import Wanted
 from dlq.models import Erasure
 from dlq.runner import Ending
-from queues.bodies import store
+from queues.bodies import StoredBodies, store
 from queues.errors import InvalidArgument
 from queues.models import AuditEvent
-from tests.dlq.stagings import planned
+from tests.dlq.stagings import planned, stage
 from tests.dlq.whole_samples import whole_samples as whole_samples
 from tests.engine import Engine
 from tests.races.sessions import until
@@ -257,6 +257,27 @@ def test_what_was_redriven_and_rewritten_is_found(engine: Engine, person: str) -
     assert kept(engine, person) == {}
 
 
+def test_what_was_rewritten_is_of_a_queue_and_of_the_time_of_its_message(
+    make_engine: Callable[..., Engine], person: str
+) -> None:
+    """The body that went on has nobody's name: only what was kept of the one before tells."""
+    here, there = make_engine(), make_engine()
+    for engine in (here, there):
+        letter = engine.die(of(person))
+        engine.rows(
+            "select * from signalbox._redrive(array[%s::bigint], null, null, 'ann', %s)",
+            letter,
+            Jsonb({str(letter): of("anonymous")}),
+        )
+        sent_at = engine.value("select max(sent_at) from signalbox.message_kept where queue_id = %s", engine.queue_id)
+
+    assert erase(person, queues=[there.queue], until=sent_at).found == 0
+    job = erase(person, queues=[there.queue], since=sent_at, live="redact")
+
+    assert (job.places["rewritten"]["found"], job.became) == (1, {"erased": 1})
+    assert kept(here, person) == {"rewritten": 1}
+
+
 def test_states_and_results_go_too(engine: Engine, person: str) -> None:
     done, others = engine.send(of(person)), engine.send(of("somebody else"))
     rows = engine.receive(2)
@@ -304,6 +325,34 @@ def test_a_body_that_others_point_to_stays_and_is_told(engine: Engine, person: s
     assert any("1 large bodies stay" in one for one in report.not_done(job))
 
 
+@pytest.mark.parametrize("place", ["log", "bodies"])
+def test_a_store_that_is_away_is_waited_for(
+    engine: Engine, person: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = json.dumps(of(person, padding="z" * 300_000)).encode()
+    sha256 = hashlib.sha256(content).digest()
+    store().put(sha256.hex(), content)
+    engine.value("select signalbox.claim_body(%s, %s)", sha256, len(content))
+    engine.value("select signalbox.send(%s, 'null', body_sha256 => %s)", engine.queue, sha256)
+    engine.ack(engine.receive_one()[1])
+    job = erase(person, to_the_end=False)
+    until(lambda: stands_at(job, place), place)
+
+    def away(*_: Any) -> Any:
+        raise OSError("the network is down")
+
+    with monkeypatch.context() as patched:
+        for verb in ("open", "delete"):
+            patched.setattr(StoredBodies, verb, away)
+        assert erasures.run_slice(job.pk) is Ending.RESTS
+    job.refresh_from_db()
+    assert (job.place, "store of large bodies" in job.note, job.value) == (place, True, person)
+
+    finished(job)
+    assert (job.state, job.became, job.places["bodies"]["removed"]) == ("done", {"erased": 1}, 1)
+    assert not store().exists(sha256.hex())
+
+
 def test_only_some_queues_or_a_time(make_engine: Callable[..., Engine], person: str) -> None:
     here, there = make_engine(), make_engine()
     for one in (here, there):
@@ -339,10 +388,78 @@ def test_what_is_sent_later_is_not_touched(engine: Engine, person: str) -> None:
 
 
 def has_begun(job: Erasure) -> bool:
-    """Its bound is fixed when what was staged is searched, since that may be sent at any moment."""
+    """Its bound is fixed behind the places from which new messages are sent."""
+    return stands_at(job, "rewritten")
+
+
+def stands_at(job: Erasure, place: str) -> bool:
+    """After one more batch."""
     erasures.run_slice(job.pk, 0)
     job.refresh_from_db()
-    return job.place not in ("", "staged")
+    return bool(job.place == place)
+
+
+def test_what_dies_while_it_is_looked_at_is_not_brought_back(
+    engine: Engine, connect: Connect, person: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A consumer claims and rejects it between the first look and its commit: he has copied the clear payload."""
+    message_id = engine.send(of(person))
+    consumer = engine.on(connect(autocommit=False))
+    really = verbs.erase_messages
+
+    def erase_messages(erasure_id: int, ids: Any, *more: Any) -> list[Any]:
+        found = really(erasure_id, ids, *more)
+        if message_id in ids and consumer.connection.info.transaction_status == 0:
+            consumer.nack(consumer.receive_one()[1], reason="rejected", error="no")
+        return found
+
+    monkeypatch.setattr(verbs, "erase_messages", erase_messages)
+    job = erase(person, live="redact", to_the_end=False)
+    until(lambda: stands_at(job, "again"), "the second look")
+    monkeypatch.setattr(verbs, "erase_messages", really)
+    for _ in range(5):
+        assert erasures.run_slice(job.pk) is Ending.RESTS
+    consumer.connection.commit()
+
+    job = finished(job)
+
+    assert job.became == {"erased": 1}
+    assert engine.value("select payload from signalbox.dead_letter where message_id = %s", message_id) == marker(job)
+    assert kept(engine, person) == {}
+
+
+def test_what_a_consumer_of_the_dead_makes_a_message_of_is_found(engine: Engine, connect: Connect, person: str) -> None:
+    """It goes on under another id, that is drawn when the erasure has begun."""
+    for _ in range(2):
+        engine.die(of(person))
+    name = engine.value("select name from signalbox.queue where name = %s", f"{engine.queue}-dlq")
+    consumer = engine.on(connect(autocommit=False))
+    consumer.queue = engine.queue = name
+    job = erase(person, to_the_end=False)
+    until(lambda: stands_at(job, "dead"), "the beginning of the dead")
+
+    engine.ack(engine.receive_one()[1])
+    consumer.ack(consumer.receive_one()[1])
+    until(lambda: stands_at(job, "copies"), "the end of the dead")
+    for _ in range(3):
+        assert erasures.run_slice(job.pk) is Ending.RESTS
+    consumer.connection.commit()
+
+    finished(job)
+    assert kept(engine, person) == {}
+
+
+def test_what_a_subscription_sends_meanwhile_is_found(engine: Engine, person: str) -> None:
+    log = make_log(engine.connection, partitions=1)
+    log.append(of(person))
+    log.group("mail", "beginning", queue=engine.queue)
+    job = erase(person, live="redact", to_the_end=False)
+    until(lambda: stands_at(job, "streams"), "the beginning of the streams")
+
+    log.value("select signalbox.feed_queues()")
+
+    assert finished(job).became == {"erased": 1}
+    assert engine.receive_one()[3] == marker(job)
 
 
 def test_a_count_changes_nothing_and_is_exact(engine: Engine, person: str) -> None:
@@ -474,6 +591,30 @@ def test_what_is_staged_is_sent_as_a_marker(engine: Engine, person: str) -> None
     assert sorted((row[3] for row in engine.receive(10)), key=str) == [of("somebody else"), marker(job)]
 
 
+def test_what_is_staged_of_a_queue_that_was_renamed_is_of_that_queue(engine: Engine, person: str) -> None:
+    stage(1, queue=engine.queue, payload=json.dumps(of(person)))
+    engine.value("select signalbox.rename_queue(%s, %s)", engine.queue, f"{engine.queue}-new")
+
+    assert erase(person, queues=[f"{engine.queue}-new"]).places["staged"]["erased"] == 1
+
+
+def test_the_sample_of_what_fails_while_it_is_waited_for_goes_too(engine: Engine, person: str) -> None:
+    engine.send(of(person))
+    handle = engine.receive_one()[1]
+    job = erase(person, to_the_end=False)
+    assert rests(job)
+    engine.nack(handle, reason="rejected", error_class=f"Late{engine.queue_id}", error=f"no {person} here")
+    engine.value("select signalbox.fold_clusters()")
+
+    assert finished(job).places["causes_again"]["found"] == 1
+
+    assert engine.rows(
+        "select c.error from signalbox.failure_cluster c join signalbox.failure_cluster_queue q using (fingerprint)"
+        " where q.queue_id = %s",
+        engine.queue_id,
+    ) == [(json.dumps(marker(job)),)]
+
+
 @pytest.mark.parametrize("is_folded", [False, True])
 def test_the_sample_of_a_cause_goes_and_does_not_come_back(engine: Engine, person: str, is_folded: bool) -> None:
     engine.die(of(person), error_class=f"Unknown{engine.queue_id}", error=f"no {person} here")
@@ -507,3 +648,19 @@ def test_jobs_of_others_go_on_as_if_nothing_was(engine: Engine, person: str) -> 
 
     assert engine.receive_one()[3] == marker(job)
     assert engine.counted() == engine.recounted() == (0, 0, 1, 0, 0)
+
+
+def test_after_a_restore_elsewhere_nothing_waits_for_ids_of_the_other_cluster(engine: Engine, connect: Connect) -> None:
+    restoring = engine.on(connect(autocommit=False))
+    restoring.connection.execute(
+        "insert into signalbox.erasure_find (erasure_id, message_id, place, became, looked_in)"
+        " values (1, 1, 'log', 'erased', '9000000000000')"
+    )
+
+    restoring.value("select signalbox._rebase_counters()")
+
+    noted = (
+        "select looked_in = pg_current_xact_id() from signalbox.erasure_find where (erasure_id, message_id) = (1, 1)"
+    )
+    assert restoring.value(noted) is True
+    restoring.connection.rollback()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from django.utils import timezone
 from dlq.erasing import erasures, report
 from dlq.erasing.elsewhere import PLACE
 from dlq.erasing.erasures import Wanted
-from dlq.models import Erasure
+from dlq.models import Erasure, StagedMessage
 from dlq.runner import Ending
 from pipeline.analysis.analysis_models import Finding, Template
 from pipeline.archive.files import Store
@@ -26,6 +27,7 @@ from pipeline.erasing import in_archive
 from pipeline.erasing.erasing_models import ArchiveErasure, Discarded
 from pipeline.models import ArchiveFile, Run
 from tests.dlq.processes import PROJECT, environment
+from tests.dlq.stagings import stage
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive
 from tests.pipeline.object_store import bucket_url, credentials
@@ -296,6 +298,39 @@ def test_what_was_stopped_is_not_worked_on(archive: Archive, engine: Engine, per
 
     assert in_archive.erase(job.pk) is None
     assert ArchiveErasure.objects.get(pk=job.pk).files_rewritten == 0
+
+
+@pytest.mark.parametrize("state", ["paused", "cancelled"])
+def test_what_was_stopped_leaves_nothing_behind(archive: Archive, engine: Engine, person: str, state: str) -> None:
+    """The file that was exchanged has the person still: it goes, whoever began; of a pause it is needed."""
+    settled(engine, person)
+    archive.run()
+    job = started(person)
+    reader = Run.objects.create(kind=Run.Kind.ROLLUP, token="", url=archive.url, parts=[], started_by="tests")
+    in_archive.erase(job.pk)
+    (erasures.pause if state == "paused" else erasures.cancel)(job.pk, actor="ann")
+    in_archive.remove_left()
+    assert len(archive.files()) == 2
+    Run.objects.filter(pk=reader.pk).update(state=Run.State.COMMITTED, finished_at=timezone.now())
+
+    in_archive.remove_left()
+
+    assert (archive.files() == archive.named()) is (state == "cancelled")
+    left = Discarded.objects.filter(erasure_id=job.pk, removed_at=None)
+    assert left.count() == (0 if state == "cancelled" else 1)
+
+
+def test_what_was_chosen_from_the_archive_meanwhile_is_erased(archive: Archive, engine: Engine, person: str) -> None:
+    settled(engine, person)
+    archive.run()
+    job = started(person)
+    held = stage(1, payload=json.dumps({"customer": {"id": person}}))  # a replay that had read the file before
+
+    finished(job)
+
+    assert list(StagedMessage.objects.filter(staging_id=held.pk).values_list("payload", flat=True)) == [
+        f'{{"erased": "{job.pk}"}}'
+    ]
 
 
 def test_what_is_archived_after_it_is_clean(archive: Archive, engine: Engine, person: str) -> None:

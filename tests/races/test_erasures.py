@@ -1,7 +1,8 @@
-"""An erasure beside receive, ack, nack, redrive and restore: nobody waits, and nothing is brought back."""
+"""An erasure beside receive, ack, nack, redrive, restore and senders: nobody waits, and nothing is brought back."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.races.sessions import finish, start, until
 Connect = Callable[..., psycopg.Connection[Any]]
 ERASURE = 10**15
 """Of nobody: rows of finds need no job."""
-ERASE = "select message_id, state, before, became from signalbox.erase_messages(%s, %s, '{}', %s)"
+ERASE = "select message_id, state, before, became from signalbox.erase_messages(%s, %s, '{}', %s, 'again')"
 OPEN = "select became, open from signalbox.erasure_find where erasure_id = %s and message_id = %s"
 PERSON = {"customer": {"id": 4711}}
 MARKER = {"erased": str(ERASURE)}
@@ -155,3 +156,16 @@ def test_two_erasures_of_the_same_are_one_after_the_other(engine: Engine, connec
     assert busy[0][3] == "busy"
     first.connection.commit()
     assert engine.rows(ERASE, ERASURE + 1, [message_id], "hold")[0][3] == "erased"
+
+
+def test_a_body_that_somebody_brings_anew_is_not_removed(engine: Engine, connect: Connect) -> None:
+    """The collector had it; a sender uploads the same again and has not committed: the object is his."""
+    sha256 = hashlib.sha256(engine.queue.encode()).digest()
+    sender = engine.on(connect(autocommit=False))
+    assert sender.value("select signalbox.claim_body(%s, 300000)", sha256) is True
+
+    assert engine.value("select signalbox.erase_body(%s, %s)", ERASURE, sha256) is None
+
+    sender.value("select signalbox.send(%s, 'null', body_sha256 => %s)", engine.queue, sha256)
+    sender.connection.commit()
+    assert engine.value("select signalbox.erase_body(%s, %s)", ERASURE, sha256) is False

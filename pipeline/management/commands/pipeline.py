@@ -98,6 +98,7 @@ class Command(BaseCommand):
         with OnSpark(settings.SPARK_MASTER, sessions.light(settings.SPARK_OPTIONS), options["on_server"]) as spark:
             tell = self._tell if sys.stderr.isatty() else lambda run: None
             done = archiving.archive(url, actor=options["by"], execute=spark.write_parts, tell=tell)
+        in_archive.remove_left()
         document = {
             "rows": done.rows,
             "files": done.files,

@@ -278,3 +278,16 @@ def test_the_name_that_a_queue_had_works_while_it_works(caller: Caller, engine: 
     answer = caller.get(f"/v1/queues/{new_name}")
     assert answer.status == 200
     engine.value("select signalbox.free_queue_name(%s)", engine.queue)
+
+
+def test_the_name_that_a_queue_had_says_the_new_one_when_it_works_no_longer(
+    caller: Caller, engine: Engine, make_caller: Callable[..., Caller]
+) -> None:
+    """To whoever reached the queue by it; for others there was never anything."""
+    new_name = f"{engine.queue}.new"
+    engine.value("select signalbox.rename_queue(%s, %s, 0)", engine.queue, new_name)
+
+    refused = send(caller, engine, {"by": "the old name"})
+    assert (refused.status, refused.kind, new_name in refused.document["detail"]) == (404, "queue-not-found", True)
+    assert new_name not in send(make_caller(tenant="another-tenant"), engine, {}).document["detail"]
+    engine.value("select signalbox.free_queue_name(%s)", engine.queue)
