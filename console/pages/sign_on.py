@@ -61,8 +61,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 def _leave(request: HttpRequest, process: str, next_url: str = "", data: Any = None, **asked: str) -> HttpResponse:
     """A page that leads on by itself: a form may not lead to another site here, and a link may."""
     _must_be_on()
-    address = client_address(request) or "-"
-    if not ratelimit.consume(request, action="sign_on", key=address):
+    if not ratelimit.consume(request, action="sign_on", key=client_address(request)):
         return arriving.refuse(request, "There were too many in a minute from your address. Try again in another.", 429)
     nonce = secrets.token_urlsafe(24)
     try:
