@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from tests.console.browsers import Browser
 
@@ -50,6 +54,20 @@ def test_logging_out_ends_the_session_and_needs_a_form(ana: User) -> None:
     assert browser.get("/logout").status_code == 405
     assert browser.post("/logout")["Location"] == "/login"
     assert browser.get("/")["Location"] == "/login?next=/"
+
+
+def test_a_session_ends_so_long_after_the_login_whatever_is_done_in_it(ana: User) -> None:
+    """A session that was stolen cannot be kept alive by what saves it."""
+    browser, latest = Browser(), timezone.now() + timedelta(hours=settings.SESSION_HOURS, minutes=1)
+    browser.post("/login", {"username": "test-ana", "password": "correct horse"})
+    ends_at = browser.session.get_expiry_date()
+
+    session = browser.session
+    session["touched"] = True
+    session.save()
+
+    assert browser.session.get_expiry_date() == ends_at
+    assert ends_at <= latest
 
 
 def test_a_session_that_ended_under_an_open_page_reloads_it(commits: None) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
+from django.contrib.sessions.models import Session
+from django.utils import timezone
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
+from console.pages.sign_on import QUESTION_SECONDS
 from console.sign_on import provider as providers
 from console.sign_on import tokens
 from console.sign_on.faults import Fault
@@ -281,6 +285,30 @@ def test_strangers_cannot_fill_the_sessions(provider: Provider, settings: LazySe
 
     assert statuses == [200, 200, 200, 429]
     assert browser.post("/login/sign-on", REMOTE_ADDR="192.0.2.7").status_code == 200
+
+
+def test_what_strangers_left_is_not_kept(provider: Provider) -> None:
+    stranger, browser = Browser(), Browser()
+    leave(stranger)
+    left = Session.objects.get(pk=stranger.session.session_key)
+    assert left.expire_date <= timezone.now() + timedelta(seconds=QUESTION_SECONDS)
+    Session.objects.filter(pk=left.pk).update(expire_date=timezone.now() - timedelta(seconds=1))
+
+    sign_on(browser, somebody(provider, "ops"))
+
+    assert not Session.objects.filter(pk=left.pk).exists()
+    assert browser.session.get_expiry_age() > QUESTION_SECONDS, "it is no stranger's any more"
+
+
+def test_asking_again_makes_no_session_shorter_or_longer(provider: Provider) -> None:
+    browser = Browser()
+    sign_on(browser, somebody(provider, "ops"))
+    before = browser.session["_session_expiry"]
+
+    leave(browser, "/account/sign-on")
+    leave(browser)
+
+    assert browser.session["_session_expiry"] == before
 
 
 def test_a_second_provider_in_the_librarys_table_lets_nobody_in(provider: Provider) -> None:
