@@ -21,9 +21,12 @@ OWN = {
     "logout",
     "preferences",
     "account_password",
+    "recovery_codes",
     "second_factor",
     "second_factor_confirm",
     "second_factor_remove",
+    "sign_on",
+    "sign_on_again",
     "alerts_webhook",
 }
 RETRY_SECONDS = 60

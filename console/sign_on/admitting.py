@@ -23,7 +23,7 @@ from queues.errors import InvalidArgument
 
 ACTOR = "OIDC sign-on"  # no person's name has a space in it
 LONGEST_NAME = 150
-NOT_PEOPLE = {"manage.py", "schedule", "signalbox"}  # who else does things in the audit
+NOT_PEOPLE = {"celery", "manage.py", "schedule", "signalbox", "system", "upkeep"}  # who else acts in the audit
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def name_of(claims: Claims) -> str:
             continue
         if 0 < len(name) <= LONGEST_NAME and name.lower() not in NOT_PEOPLE:
             return name
-    return "".join(one if one.isalnum() else "-" for one in str(claims["sub"]))[:LONGEST_NAME]
+    return "subject-" + "".join(one if one.isalnum() else "-" for one in str(claims["sub"]))[: LONGEST_NAME - 8]
 
 
 def is_from_provider(person: User) -> bool:

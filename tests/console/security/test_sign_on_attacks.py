@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from allauth.socialaccount.models import SocialAccount
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
@@ -134,6 +135,25 @@ def test_a_signature_of_another_key_is_none(provider: Provider) -> None:
     assert NOT_AN_ANSWER in refused(browser, back)
 
 
+@pytest.mark.parametrize("kid", ["one", "two"])
+def test_a_key_that_the_token_brings_along_is_none(provider: Provider, kid: str) -> None:
+    browser, own = Browser(), RSAKey.generate_key(2048, {"kid": kid, "use": "sig", "alg": "RS256"})
+    back = there(leave(browser), somebody(provider, "leads"))
+    provider.signs_with = own
+    provider.header = {"alg": "RS256", "kid": kid, "jwk": own.as_dict(private=False), "jku": f"{provider.url}/evil"}
+
+    assert NOT_AN_ANSWER in refused(browser, back)
+
+
+def test_another_kind_of_token_is_no_identity(provider: Provider) -> None:
+    """One for access, of the same provider and for the same client: no question of ours stands in it."""
+    browser = Browser()
+    back = there(leave(browser), somebody(provider, "leads"))
+    provider.header, provider.twists = {"alg": "RS256", "kid": "one", "typ": "at+jwt"}, {"nonce": None, "scope": "openid"}
+
+    assert NOT_AN_ANSWER in refused(browser, back)
+
+
 @pytest.mark.parametrize("header", [{"alg": "HS256", "kid": "one"}, {"alg": "RS256", "kid": "two"}, {"alg": "HS256"}])
 def test_a_signature_by_what_is_no_secret_is_none(provider: Provider, header: dict[str, str]) -> None:
     """With the algorithm of shared secrets anybody could sign with the public key, or a client with its secret."""
@@ -247,6 +267,17 @@ def test_a_hostile_name_becomes_none_of_ours(provider: Provider, name: Any) -> N
 
     assert came_in(browser)
     assert User.objects.filter(username=subject).exists()
+
+
+@pytest.mark.parametrize("name", ["schedule", "upkeep", "System", "celery"])
+def test_nobody_is_called_like_what_acts_by_itself(provider: Provider, name: str) -> None:
+    """Where the subject is a name that people choose: else the audit would say that nobody did it."""
+    provider.people[name] = {"preferred_username": name, "groups": ["all"]}
+
+    sign_on(Browser(), name)
+
+    assert [one.user.username for one in SocialAccount.objects.filter(uid=name)] == [f"subject-{name}"]
+    User.objects.filter(username=f"subject-{name}").delete()
 
 
 @pytest.mark.parametrize(
