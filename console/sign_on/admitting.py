@@ -53,6 +53,11 @@ def _known(login: SocialLogin) -> Verdict:
     _give(person, held)
     if not held:
         return _refused(login, person.get_username(), _nothing())
+    try:
+        with transaction.atomic():
+            _grant(person, held)
+    except InvalidArgument as error:  # what was taken stays taken
+        return _refused(login, person.get_username(), f"Your roles cannot be given: {error}.")
     return _let_in(person, held)
 
 
@@ -68,6 +73,7 @@ def _unknown(login: SocialLogin) -> Verdict:
     details = {"person": name, "role": held.role, "issuer": settings.OIDC_ISSUER, "subject": login.account.uid}
     audit.record(ACTOR, "person.create", details=details)
     _give(login.user, held)
+    _grant(login.user, held)
     return _let_in(login.user, held)
 
 
@@ -97,7 +103,7 @@ def _is_taken(name: str) -> bool:
 
 
 def _give(person: User, held: Held) -> None:
-    """Exactly these roles; grants that people gave stay."""
+    """Exactly this role, and no more tenants than these; grants that people gave stay."""
     before = sorted(person.groups.filter(name__in=ROLES).values_list("name", flat=True))
     after = [held.role] if held.role else []
     if before != after:
@@ -108,6 +114,10 @@ def _give(person: User, held: Held) -> None:
     for grant in mine:
         if (grant.role, grant.tenant_name) not in held.tenants:
             keeping.take(grant.pk, actor=ACTOR)
+
+
+def _grant(person: User, held: Held) -> None:
+    """These tenants. Raises `InvalidArgument` where they are too many beside those that people gave."""
     for role, tenant in sorted(held.tenants):
         if not Grant.objects.filter(person=person, role=role, tenant_name=tenant, queue_prefix="").exists():
             keeping.give(person, role, tenant=tenant, prefix="", actor=ACTOR)
