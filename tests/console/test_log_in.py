@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from console.account_forms import PasswordForm
 from tests.console.browsers import Browser
 
 
@@ -54,6 +55,13 @@ def test_logging_out_ends_the_session_and_needs_a_form(ana: User) -> None:
     assert browser.get("/logout").status_code == 405
     assert browser.post("/logout")["Location"] == "/login"
     assert browser.get("/")["Location"] == "/login?next=/"
+
+
+def test_the_login_takes_passwords_as_long_as_one_may_set(ana: User) -> None:
+    """A browser cuts what is longer than the field, and says nothing."""
+    longest = Browser().see("/login").one("input", name="password").attributes["maxlength"]
+
+    assert int(longest) == PasswordForm.base_fields["new"].max_length
 
 
 def test_a_session_ends_so_long_after_the_login_whatever_is_done_in_it(ana: User) -> None:

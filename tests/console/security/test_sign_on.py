@@ -132,9 +132,7 @@ def test_grants_that_people_gave_stay(provider: Provider) -> None:
     assert [grant.created_by for grant in Grant.objects.filter(person=person(subject))] == ["ana"]
 
 
-def test_what_cannot_be_given_keeps_nothing_that_was_taken(
-    provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_given_keeps_nothing_that_was_taken(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     subject = somebody(provider, "leads")
     sign_on(Browser(), subject)
     keeping.give(person(subject), "viewer", tenant=None, prefix="billing-", actor="ana")

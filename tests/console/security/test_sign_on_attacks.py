@@ -149,7 +149,8 @@ def test_another_kind_of_token_is_no_identity(provider: Provider) -> None:
     """One for access, of the same provider and for the same client: no question of ours stands in it."""
     browser = Browser()
     back = there(leave(browser), somebody(provider, "leads"))
-    provider.header, provider.twists = {"alg": "RS256", "kid": "one", "typ": "at+jwt"}, {"nonce": None, "scope": "openid"}
+    provider.header = {"alg": "RS256", "kid": "one", "typ": "at+jwt"}
+    provider.twists = {"nonce": None, "scope": "openid"}
 
     assert NOT_AN_ANSWER in refused(browser, back)
 
