@@ -21,6 +21,10 @@ from django.utils import timezone
 
 from queues import audit
 
+# Of a client without an address, and of all together; nobody comes from it. An attempt without any would be a row that
+# nothing keeps from being there twice, and with two of them each further one fails uncounted.
+NOWHERE = "::"
+
 
 class TooManyAttempts(Exception):  # noqa: N818 - it names what happened
     """So many wrong passwords that nobody looks at another one before `until`."""
@@ -54,15 +58,15 @@ def note_wrong_code(request: HttpRequest, username: str) -> None:
 
 def forgive_codes(username: str) -> None:
     """After a right one: those before are not held against the person."""
-    AccessAttempt.objects.filter(username=username, ip_address=None).delete()
+    AccessAttempt.objects.filter(username=username, ip_address=NOWHERE).delete()
 
 
-def client_address(request: HttpRequest) -> str | None:
-    """Where the request comes from, as the server says, which knows its proxies; None when that is no address."""
+def client_address(request: HttpRequest) -> str:
+    """Where the request comes from, as the server says, which knows its proxies; `NOWHERE` when that is no address."""
     try:
         return str(ip_address(request.META.get("REMOTE_ADDR", "")))
     except ValueError:
-        return None
+        return NOWHERE
 
 
 @transaction.atomic
@@ -85,9 +89,9 @@ def _places(request: HttpRequest) -> list[HttpRequest]:
     """Where the request comes from, and nowhere, which is what those from all addresses have in common."""
     here, nowhere = _bare(request), _bare(request)
     nowhere.META = {name: value for name, value in request.META.items() if name != "REMOTE_ADDR"}
-    return [here, nowhere] if client_address(request) else [nowhere]
+    return [nowhere] if client_address(request) == NOWHERE else [here, nowhere]
 
 
-def _until(username: str, address: str | None) -> datetime:
+def _until(username: str, address: str) -> datetime:
     failed = AccessAttempt.objects.filter(username=username, ip_address=address).aggregate(at=Max("attempt_time"))["at"]
     return (failed or timezone.now()) + settings.AXES_COOLOFF_TIME

@@ -39,17 +39,16 @@ def enter(
 def begin(
     request: HttpRequest, person: AbstractBaseUser, *, elsewhere: float | None = None, by_code: bool = False
 ) -> None:
-    """A session. One that a provider began ends at a time that no activity moves: then that is asked again."""
+    """A session, which ends at a time that no activity moves: then one is asked again. Those that ended are removed."""
     _forget_sessions()
     begin_session(request, person, backend=PASSWORDS)
     if by_code:
         request.session[second_step.PASSED] = True
+    hours = settings.SESSION_HOURS if elsewhere is None else min(settings.OIDC_SESSION_HOURS, settings.SESSION_HOURS)
+    request.session.set_expiry(timezone.now() + timedelta(hours=hours))
     if elsewhere is None:
-        request.session.set_expiry(None)
         return
     request.session[confirming.SIGNED_ON_AT] = timezone.now().timestamp()
-    hours = min(settings.OIDC_SESSION_HOURS, settings.SESSION_HOURS)
-    request.session.set_expiry(timezone.now() + timedelta(hours=hours))
     if not by_code:  # a provider lets in who logged in there days ago: that is no fresh proof
         request.session[confirming.CHECKED_AT] = min(elsewhere, timezone.now().timestamp())
 

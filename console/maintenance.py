@@ -21,10 +21,11 @@ OWN = {
     "logout",
     "preferences",
     "account_password",
+    "recovery_codes",
     "second_factor",
     "second_factor_confirm",
     "second_factor_remove",
-    "recovery_codes",
+    "sign_on",
     "sign_on_again",
     "alerts_webhook",
 }

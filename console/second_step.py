@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -35,9 +36,14 @@ def wait(request: HttpRequest, person: AbstractBaseUser, elsewhere: float | None
     request.session[WAITING] = said | {"at": timezone.now().timestamp(), "elsewhere": elsewhere}
 
 
+@transaction.atomic
 def takes(request: HttpRequest, person: AbstractBaseUser, code: str) -> bool:
-    """Whether it is a code of theirs. Wrong ones are counted; raises `TooManyAttempts`."""
+    """Whether it is a code of theirs. Wrong ones are counted; raises `TooManyAttempts`.
+
+    Under the person's row, one code after another: of many at once each would else be looked at before any is counted.
+    """
     name = person.get_username()
+    get_user_model().objects.select_for_update(no_key=True).filter(pk=person.pk).first()
     attempts.check(request, name)
     if second_factor.takes(person, code):
         attempts.forgive_codes(name)

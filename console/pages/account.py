@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console import attempts, second_factor
+from console import attempts, ending, second_factor
 from console.account_forms import CodeForm, PasswordForm
 from console.confirming import confirms, confirms_or_begins
 from console.htmx import render_page
@@ -72,7 +72,10 @@ def confirm(request: HttpRequest) -> HttpResponse:
         paper = second_factor.confirm(request.user, request.session, form.cleaned_data["code"])
         if paper is not None:
             request.session[PASSED] = True
-            messages.success(request, "From now on you are asked for a code when you log in.")
+            ending.end_sessions(request.user, but=request.session.session_key)  # they came in without a code
+            messages.success(
+                request, "From now on you are asked for a code when you log in. Sessions elsewhere have ended."
+            )
             return _page(request, PasswordForm(person=request.user), CodeForm(), paper)
         form.add_error("code", "This is not the code of this moment. Is the clock of your device right?")
     return _page(request, PasswordForm(person=request.user), form)
@@ -83,6 +86,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
 def recovery_codes(request: HttpRequest) -> HttpResponse:
     """POST /account/recovery-codes: other codes to keep on paper; those before are worth nothing any more."""
     _must_be_allowed()
+    if _lacks_code(request):
+        return redirect("account")
     paper = second_factor.renew_paper(request.user)
     if paper is None:
         messages.error(request, "Nothing was changed: set up the app first.")
@@ -97,10 +102,19 @@ def remove(request: HttpRequest) -> HttpResponse:
     _must_be_allowed()
     if settings.SECOND_FACTOR == "required":
         messages.error(request, "Nothing was changed: everybody here needs a second factor.")
-    elif second_factor.remove(request.user, actor=request.user.get_username()):
+    elif not _lacks_code(request) and second_factor.remove(request.user, actor=request.user.get_username()):
         request.session.pop(PASSED, None)
-        messages.success(request, "Your password is enough again.")
+        ending.end_sessions(request.user, but=request.session.session_key)
+        messages.success(request, "Your password is enough again. Sessions elsewhere have ended.")
     return redirect("account")
+
+
+def _lacks_code(request: HttpRequest) -> bool:
+    """Whether they came in without a code and have an app: whoever has the password alone does not change that."""
+    lacking = second_factor.has_one(request.user) and not request.session.get(PASSED)
+    if lacking:
+        messages.error(request, "Nothing was changed: you came in without a code. Log out and in again.")
+    return lacking
 
 
 def _must_be_allowed() -> None:

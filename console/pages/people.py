@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console import roles
+from console import ending, roles
 from console.forms import NewPersonForm, PersonForm
 from console.htmx import render_page
 from console.roles import requires
@@ -80,6 +80,8 @@ def _change(request: HttpRequest, person: User, form: PersonForm) -> None:
     _put_into(person, role)
     person.is_active = active
     person.save(update_fields=["is_active"])
+    if not active:
+        ending.end_sessions(person)  # else they would go on where they were as soon as the person is let in again
     after = {"role": role, "active": active}
     changes = {name: {"before": before[name], "after": after[name]} for name in after if before[name] != after[name]}
     details = {"person": person.get_username(), "changes": changes}

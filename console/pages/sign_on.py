@@ -25,6 +25,7 @@ from console.frame import Frame
 from console.sign_on import arriving, provider
 
 MOST_KEPT = 100_000  # characters of a form that waits in the session
+QUESTION_SECONDS = 600  # then allauth has forgotten that it asked
 
 
 @login_not_required
@@ -61,9 +62,10 @@ def callback(request: HttpRequest) -> HttpResponse:
 def _leave(request: HttpRequest, process: str, next_url: str = "", data: Any = None, **asked: str) -> HttpResponse:
     """A page that leads on by itself: a form may not lead to another site here, and a link may."""
     _must_be_on()
-    address = client_address(request) or "-"
-    if not ratelimit.consume(request, action="sign_on", key=address):
+    if not ratelimit.consume(request, action="sign_on", key=client_address(request)):
         return arriving.refuse(request, "There were too many in a minute from your address. Try again in another.", 429)
+    if not request.user.is_authenticated:
+        request.session.set_expiry(QUESTION_SECONDS)  # who does not come back leaves nothing for longer
     nonce = secrets.token_urlsafe(24)
     try:
         leading = provider.provider_of(request).redirect(

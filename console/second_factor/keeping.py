@@ -108,6 +108,7 @@ def paper_left(person: AbstractBaseUser) -> int:
 def remove(person: AbstractBaseUser, *, actor: str) -> bool:
     """Their password is enough again. False when it was before."""
     with transaction.atomic():
+        _lock(person)
         Authenticator.objects.filter(user_id=person.pk, type=PAPER).delete()
         removed, _ = Authenticator.objects.filter(user_id=person.pk, type=APP).delete()
         if removed:

@@ -23,7 +23,7 @@ from queues.errors import InvalidArgument
 
 ACTOR = "OIDC sign-on"  # no person's name has a space in it
 LONGEST_NAME = 150
-NOT_PEOPLE = {"manage.py", "schedule", "signalbox"}  # who else does things in the audit
+NOT_PEOPLE = {"celery", "manage.py", "schedule", "signalbox", "system", "upkeep"}  # who else acts in the audit
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ def _known(login: SocialLogin) -> Verdict:
     _give(person, held)
     if not held:
         return _refused(login, person.get_username(), _nothing())
+    try:
+        with transaction.atomic():
+            _grant(person, held)
+    except InvalidArgument as error:  # what was taken stays taken
+        return _refused(login, person.get_username(), f"Your roles cannot be given: {error}.")
     return _let_in(person, held)
 
 
@@ -68,6 +73,7 @@ def _unknown(login: SocialLogin) -> Verdict:
     details = {"person": name, "role": held.role, "issuer": settings.OIDC_ISSUER, "subject": login.account.uid}
     audit.record(ACTOR, "person.create", details=details)
     _give(login.user, held)
+    _grant(login.user, held)
     return _let_in(login.user, held)
 
 
@@ -81,7 +87,7 @@ def name_of(claims: Claims) -> str:
             continue
         if 0 < len(name) <= LONGEST_NAME and name.lower() not in NOT_PEOPLE:
             return name
-    return "".join(one if one.isalnum() else "-" for one in str(claims["sub"]))[:LONGEST_NAME]
+    return "subject-" + "".join(one if one.isalnum() else "-" for one in str(claims["sub"]))[: LONGEST_NAME - 8]
 
 
 def is_from_provider(person: User) -> bool:
@@ -97,7 +103,7 @@ def _is_taken(name: str) -> bool:
 
 
 def _give(person: User, held: Held) -> None:
-    """Exactly these roles; grants that people gave stay."""
+    """Exactly this role, and no more tenants than these; grants that people gave stay."""
     before = sorted(person.groups.filter(name__in=ROLES).values_list("name", flat=True))
     after = [held.role] if held.role else []
     if before != after:
@@ -108,6 +114,10 @@ def _give(person: User, held: Held) -> None:
     for grant in mine:
         if (grant.role, grant.tenant_name) not in held.tenants:
             keeping.take(grant.pk, actor=ACTOR)
+
+
+def _grant(person: User, held: Held) -> None:
+    """These tenants. Raises `InvalidArgument` where they are too many beside those that people gave."""
     for role, tenant in sorted(held.tenants):
         if not Grant.objects.filter(person=person, role=role, tenant_name=tenant, queue_prefix="").exists():
             keeping.give(person, role, tenant=tenant, prefix="", actor=ACTOR)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import requests
 from allauth.socialaccount.models import SocialLogin
 from django.contrib.auth import logout as end_session
@@ -24,14 +22,16 @@ def arrive(request: HttpRequest, login: SocialLogin) -> HttpResponse:
     """Let them in. Raises `Fault` for an answer to a question that this browser did not ask."""
     if not tokens.answers(login.said, login.state.get("nonce")):
         raise Fault("the identity token answers another question")
-    verdict = admitting.admit(login)
     again = login.state.get("process") == AGAIN
+    if again and login.user != request.user:  # and nobody comes in, so the audit says nothing of it
+        return refuse(request, "You signed in as somebody else. Nothing was done, and you are here as you were.")
+    verdict = admitting.admit(login)
     if verdict.person is None:
-        if again and login.user == request.user:
+        if again:
             end_session(request)  # what they were here they are no longer
         return refuse(request, verdict.reason)
     if again:
-        return _prove_again(request, login, verdict.person)
+        return _prove_again(request, login)
     at = tokens.logged_in_at(login.said)
     return entering.enter(request, verdict.person, login.state.get("next") or "/", elsewhere=at)
 
@@ -50,11 +50,9 @@ def fail(request: HttpRequest, exception: Exception | None) -> HttpResponse:
     return refuse(request, "What came back was not an answer to this browser's question, or too late. Try again.")
 
 
-def _prove_again(request: HttpRequest, login: SocialLogin, person: Any) -> HttpResponse:
+def _prove_again(request: HttpRequest, login: SocialLogin) -> HttpResponse:
     """The same person, who logged in there since we asked: what was asked for can be done now."""
     asked = login.state.get("data") or {}
-    if person != request.user:
-        return refuse(request, "You signed in as somebody else. Nothing was done, and you are here as you were.")
     if tokens.logged_in_at(login.said) < asked.get("at", float("inf")) - LEEWAY_SECONDS:
         reason = f"{provider.name()} did not ask for your password, or does not say so. Nothing was done."
         return refuse(request, f"{reason} Log out and in again, or set up a second factor under Your account.")

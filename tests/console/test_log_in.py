@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from console.account_forms import PasswordForm
 from tests.console.browsers import Browser
 
 
@@ -65,6 +67,27 @@ def test_logging_out_ends_the_session_and_needs_a_form(ana: User) -> None:
     assert browser.get("/logout").status_code == 405
     assert browser.post("/logout")["Location"] == "/login"
     assert browser.get("/")["Location"] == "/login?next=/"
+
+
+def test_the_login_takes_passwords_as_long_as_one_may_set(ana: User) -> None:
+    """A browser cuts what is longer than the field, and says nothing."""
+    longest = Browser().see("/login").one("input", name="password").attributes["maxlength"]
+
+    assert int(longest) == PasswordForm.base_fields["new"].max_length
+
+
+def test_a_session_ends_so_long_after_the_login_whatever_is_done_in_it(ana: User) -> None:
+    """A session that was stolen cannot be kept alive by what saves it."""
+    browser, latest = Browser(), timezone.now() + timedelta(hours=settings.SESSION_HOURS, minutes=1)
+    browser.post("/login", {"username": "test-ana", "password": "correct horse"})
+    ends_at = browser.session.get_expiry_date()
+
+    session = browser.session
+    session["touched"] = True
+    session.save()
+
+    assert browser.session.get_expiry_date() == ends_at
+    assert ends_at <= latest
 
 
 def test_a_session_that_ended_under_an_open_page_reloads_it(commits: None) -> None:

@@ -57,6 +57,20 @@ def test_a_person_can_be_shut_out(admin: Browser) -> None:
     assert Browser().post("/login", {"username": person.username, "password": "correct horse"}).status_code == 422
 
 
+def test_whoever_is_let_in_again_logs_in_anew(admin: Browser) -> None:
+    """A session that was stolen does not come back with the person, and those of others go on."""
+    person, stolen, other = User.objects.create_user(somebody()), Browser(), Browser()
+    stolen.force_login(person)
+    other.force_login(User.objects.create_user(somebody()))
+
+    admin.submit(f"/people/{person.pk}", role="viewer")
+    admin.submit(f"/people/{person.pk}", role="viewer", active="on")
+
+    assert stolen.get("/account")["Location"].startswith("/login")
+    assert other.get("/account").status_code == 200
+    assert admin.get("/account").status_code == 200
+
+
 def test_nobody_locks_themselves_out(admin: Browser) -> None:
     me = User.objects.get(username=admin.name)
 

@@ -7,7 +7,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from console import ending
 from console.sign_on import linking
+from console.wording import plural
 from queues.errors import InvalidArgument
 
 
@@ -28,7 +30,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no person called {name}.")
         if verb == "unlink":
             removed = linking.unlink(person, actor="manage.py")
-            self.stdout.write(f"{name} {'is linked to nobody any more' if removed else 'was linked to nobody'}.")
+            ended = ending.end_sessions(person)  # whoever came in by the link is perhaps somebody else
+            told = f"{name} {'is linked to nobody any more' if removed else 'was linked to nobody'}"
+            self.stdout.write(f"{told}; {plural(ended, 'session')} ended.")
             return
         try:
             linking.link(person, subject, actor="manage.py")

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console import attempts
+from console import attempts, ending
 from console import second_factor as factors
 from console.wording import plural
 
@@ -32,4 +32,6 @@ class Command(BaseCommand):
         if person is None:
             raise CommandError(f"There is no person called {name}.")
         removed = factors.remove(person, actor="manage.py")
-        self.stdout.write(f"{name} {'needs no code any more' if removed else 'had no second factor'}.")
+        ended = ending.end_sessions(person)  # the device that is gone may hold one
+        told = f"{name} {'needs no code any more' if removed else 'had no second factor'}"
+        self.stdout.write(f"{told}; {plural(ended, 'session')} ended.")

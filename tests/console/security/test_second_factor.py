@@ -342,8 +342,32 @@ def test_it_is_removed_by_oneself_or_by_a_command(enrolled: str) -> None:
 
     call_command("unlock", enrolled, "--second-factor", stdout=told)
 
-    assert "needs no code any more" in told.getvalue()
+    assert "needs no code any more; 1 session ended" in told.getvalue()
+    assert not came_in(browser)
     assert not Authenticator.objects.filter(user__username=enrolled, type__in=[APP, PAPER]).exists()
+
+
+def test_a_second_factor_ends_the_sessions_that_came_in_without(name: str) -> None:
+    here, elsewhere = with_password(name), with_password(name)
+
+    set_up(here)
+
+    assert came_in(here)
+    assert not came_in(elsewhere)
+
+
+@pytest.mark.parametrize("path", ["/account/recovery-codes", "/account/second-factor/remove"])
+def test_whoever_came_in_without_a_code_changes_nothing_about_it(
+    enrolled: str, settings: LazySettings, path: str
+) -> None:
+    """As where it was off for a while: codes on paper would let in for good whoever knows the password."""
+    settings.SECOND_FACTOR = "off"
+    browser = with_password(enrolled)
+    settings.SECOND_FACTOR, before = "optional", list(Authenticator.objects.filter(user__username=enrolled).values())
+
+    assert "you came in without a code" in browser.submit(path).text
+    assert path not in browser.see("/account").html
+    assert list(Authenticator.objects.filter(user__username=enrolled).values()) == before
 
 
 def test_where_it_is_off_nobody_is_asked(enrolled: str, settings: LazySettings) -> None:

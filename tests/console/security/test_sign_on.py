@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from allauth.socialaccount.models import SocialAccount, SocialToken
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
@@ -129,6 +130,20 @@ def test_grants_that_people_gave_stay(provider: Provider) -> None:
     sign_on(Browser(), subject)
 
     assert [grant.created_by for grant in Grant.objects.filter(person=person(subject))] == ["ana"]
+
+
+def test_what_cannot_be_given_keeps_nothing_that_was_taken(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = somebody(provider, "leads")
+    sign_on(Browser(), subject)
+    keeping.give(person(subject), "viewer", tenant=None, prefix="billing-", actor="ana")
+    monkeypatch.setattr(keeping, "MOST_OF_ONE_PERSON", 1)
+
+    provider.people[subject]["groups"] = ["acme"]
+    answer = sign_on(Browser(), subject)
+
+    assert "a person has at most 1 grants" in Page(answer.content.decode()).text
+    assert roles(subject) == set()
+    assert audited(subject)[-1] == "person.sign_on_refused"
 
 
 def test_whoever_was_shut_out_here_stays_out(provider: Provider) -> None:

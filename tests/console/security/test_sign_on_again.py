@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from allauth.mfa.totp.internal import auth as totp
 from django.conf import LazySettings
+from django.contrib.auth.models import User
 
 from console.confirming import CHECKED_AT, CODE_FIELD, FIELD
 from console.second_factor.keeping import LAST_STEP
+from queues.models import AuditEvent
 from tests.console.browsers import Browser
 from tests.console.security.oidc_provider import Provider
 from tests.console.security.sign_ons import came_in, leave, person, sign_on, somebody, there
@@ -143,6 +145,8 @@ def test_somebody_else_at_the_provider_proves_nothing(
     back = there(leave(browser, "/account/sign-on", to="/", fields="[]"), other)
 
     assert "You signed in as somebody else" in browser.see(back, 403).text
+    assert not User.objects.filter(username=other).exists()
+    assert not AuditEvent.objects.filter(details__person=other).exists()
     assert browser.post(f"/queues/{engine.queue}/pause", {"reason": "x"}).status_code == 403
     assert browser.session[CHECKED_AT] < time.time() - 3600
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import time
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from allauth.socialaccount.models import SocialAccount
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
+from django.contrib.sessions.models import Session
+from django.utils import timezone
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
+from console.pages.sign_on import QUESTION_SECONDS
 from console.sign_on import provider as providers
 from console.sign_on import tokens
 from console.sign_on.faults import Fault
@@ -126,6 +131,26 @@ def test_a_signature_of_another_key_is_none(provider: Provider) -> None:
     browser = Browser()
     back = there(leave(browser), somebody(provider, "leads"))
     provider.signs_with = RSAKey.generate_key(2048)
+
+    assert NOT_AN_ANSWER in refused(browser, back)
+
+
+@pytest.mark.parametrize("kid", ["one", "two"])
+def test_a_key_that_the_token_brings_along_is_none(provider: Provider, kid: str) -> None:
+    browser, own = Browser(), RSAKey.generate_key(2048, {"kid": kid, "use": "sig", "alg": "RS256"})
+    back = there(leave(browser), somebody(provider, "leads"))
+    provider.signs_with = own
+    provider.header = {"alg": "RS256", "kid": kid, "jwk": own.as_dict(private=False), "jku": f"{provider.url}/evil"}
+
+    assert NOT_AN_ANSWER in refused(browser, back)
+
+
+def test_another_kind_of_token_is_no_identity(provider: Provider) -> None:
+    """One for access, of the same provider and for the same client: no question of ours stands in it."""
+    browser = Browser()
+    back = there(leave(browser), somebody(provider, "leads"))
+    provider.header = {"alg": "RS256", "kid": "one", "typ": "at+jwt"}
+    provider.twists = {"nonce": None, "scope": "openid"}
 
     assert NOT_AN_ANSWER in refused(browser, back)
 
@@ -245,6 +270,17 @@ def test_a_hostile_name_becomes_none_of_ours(provider: Provider, name: Any) -> N
     assert User.objects.filter(username=subject).exists()
 
 
+@pytest.mark.parametrize("name", ["schedule", "upkeep", "System", "celery"])
+def test_nobody_is_called_like_what_acts_by_itself(provider: Provider, name: str) -> None:
+    """Where the subject is a name that people choose: else the audit would say that nobody did it."""
+    provider.people[name] = {"preferred_username": name, "groups": ["all"]}
+
+    sign_on(Browser(), name)
+
+    assert [one.user.username for one in SocialAccount.objects.filter(uid=name)] == [f"subject-{name}"]
+    User.objects.filter(username=f"subject-{name}").delete()
+
+
 @pytest.mark.parametrize(
     "wanted", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example"]
 )
@@ -281,6 +317,30 @@ def test_strangers_cannot_fill_the_sessions(provider: Provider, settings: LazySe
 
     assert statuses == [200, 200, 200, 429]
     assert browser.post("/login/sign-on", REMOTE_ADDR="192.0.2.7").status_code == 200
+
+
+def test_what_strangers_left_is_not_kept(provider: Provider) -> None:
+    stranger, browser = Browser(), Browser()
+    leave(stranger)
+    left = Session.objects.get(pk=stranger.session.session_key)
+    assert left.expire_date <= timezone.now() + timedelta(seconds=QUESTION_SECONDS)
+    Session.objects.filter(pk=left.pk).update(expire_date=timezone.now() - timedelta(seconds=1))
+
+    sign_on(browser, somebody(provider, "ops"))
+
+    assert not Session.objects.filter(pk=left.pk).exists()
+    assert browser.session.get_expiry_age() > QUESTION_SECONDS, "it is no stranger's any more"
+
+
+def test_asking_again_makes_no_session_shorter_or_longer(provider: Provider) -> None:
+    browser = Browser()
+    sign_on(browser, somebody(provider, "ops"))
+    before = browser.session["_session_expiry"]
+
+    leave(browser, "/account/sign-on")
+    leave(browser)
+
+    assert browser.session["_session_expiry"] == before
 
 
 def test_a_second_provider_in_the_librarys_table_lets_nobody_in(provider: Provider) -> None:

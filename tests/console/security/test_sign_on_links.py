@@ -30,7 +30,8 @@ def test_an_account_of_before_is_linked_by_whoever_has_the_machine(provider: Pro
     with pytest.raises(CommandError, match="linked already"):
         call_command("sign_on", "link", subject, "another")
     call_command("sign_on", "unlink", subject, stdout=told)
-    assert "is linked to nobody any more" in told.getvalue()
+    assert "is linked to nobody any more; 1 session ended" in told.getvalue()
+    assert not came_in(browser)
     assert sign_on(Browser(), subject).status_code == 403
 
 

@@ -1,0 +1,22 @@
+"""Ends the sessions of one person: nobody comes back in by one that was open somewhere, or that somebody stole."""
+
+from __future__ import annotations
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+
+def end_sessions(person: AbstractBaseUser, *, but: str | None = None) -> int:
+    """All of them, `but` the one with this key; returns how many there were.
+
+    Whose a session is stands within it, so each is looked at: there are as many as people who came in within a day.
+    """
+    theirs = [
+        one.session_key
+        for one in Session.objects.filter(expire_date__gt=timezone.now()).iterator()
+        if one.get_decoded().get(SESSION_KEY) == str(person.pk) and one.session_key != but
+    ]
+    ended, _ = Session.objects.filter(pk__in=theirs).delete()
+    return int(ended)
