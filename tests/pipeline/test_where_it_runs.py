@@ -63,4 +63,4 @@ def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file
         | {"SIGNALBOX_HOME": str(tmp_path), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable},
     )
 
-    assert_conforms(expected, url, rolled_up=False)
+    assert_conforms(expected, url, with_rollups=False)
