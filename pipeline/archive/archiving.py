@@ -70,10 +70,11 @@ def archive(
             done.append(_run(_taken_up(begun, url), execute, tell))
         until = horizon.due()[1]
         while (low := horizon.due()[0]) < until:
-            window = cut(low, until, horizon.counts(low, until), run_rows, part_rows)
-            if not window.parts:
+            counts = horizon.counts(low, until)
+            if not counts:
                 horizon.move(low, until)
                 break
+            window = cut(low, until, counts, run_rows, part_rows)
             done.append(_run(_opened(window, url, actor), execute, tell))
     files = ArchiveFile.objects.filter(run__in=done).count()
     return Archived(done, sum(run.rows for run in done), sum(run.bytes for run in done), files, until)

@@ -5,6 +5,7 @@ Pure reckoning over counts. A cut lies between two transactions: one that did ve
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -49,11 +50,14 @@ def cut(low: int, high: int, counts: Mapping[str, Counts], run_rows: int, part_r
 
 def _end(high: int, counts: Mapping[str, Counts], run_rows: int) -> int:
     """Where the run stops: the first cut behind which it would be too large; never before one that has any."""
+    of_all: Counter[int] = Counter()  # a cut within a transaction would leave what other kinds have of it to nobody
+    for counted in counts.values():
+        of_all.update(dict(counted))
     taken = 0
-    for txid, rows in sorted(pair for counted in counts.values() for pair in counted):
-        if taken and taken + rows > run_rows:
+    for txid in sorted(of_all):
+        if taken and taken + of_all[txid] > run_rows:
             return txid
-        taken += rows
+        taken += of_all[txid]
     return high
 
 

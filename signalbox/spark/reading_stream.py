@@ -84,8 +84,8 @@ class Log:
         """The position from which to read, of each partition; those that are not named are read from the earliest."""
         if places == "latest":
             return {partition: bounds.last + 1 for partition, bounds in self.bounds.items()}
-        named = places if isinstance(places, dict) else {}
-        return {partition: named.get(partition, bounds.first) for partition, bounds in self.bounds.items()}
+        named = places if isinstance(places, dict) else {}  # the first position that there ever was is 1
+        return {partition: max(1, named.get(partition, bounds.first)) for partition, bounds in self.bounds.items()}
 
     def lasts(self, places: Places) -> dict[int, int]:
         """The last position to read, of each partition; no further than anybody may."""

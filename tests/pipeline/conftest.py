@@ -20,6 +20,7 @@ from pipeline.archive.parts import Part
 from pipeline.errors import Busy
 from pipeline.models import ArchiveFile
 from tests.engine import Engine
+from tests.pipeline.forks import Forks
 from tests.pipeline.session import pytest_runtest_teardown as pytest_runtest_teardown
 from tests.pipeline.session import spark as spark
 from tests.races.sessions import until
@@ -114,6 +115,13 @@ class Archive:
         row = self.connection.execute(statement).fetchone()
         assert row is not None
         return int(row[0])
+
+
+@pytest.fixture(scope="session")
+def forks(dsn: str) -> Iterator[Forks]:
+    """For tests that kill a process: it is there at once."""
+    with Forks(dsn) as forks:
+        yield forks
 
 
 @pytest.fixture

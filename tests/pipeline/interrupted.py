@@ -22,6 +22,7 @@ from pipeline.on_spark import where  # noqa: E402
 from pipeline.on_spark.cancelling import heeding  # noqa: E402
 
 begun = sys.argv[1]
+where.RETRIES = 3  # a second; nobody waits here for a server that does much else
 
 
 def never_ends(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

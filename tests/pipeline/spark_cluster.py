@@ -13,18 +13,22 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
+from django.conf import settings
 
 from pipeline.on_spark import sessions
+from pipeline.on_spark.loaded_classes import QUIET, LoadedClasses
 from tests.ports import free_port
 from tests.races.sessions import until
 
 SPARK_HOME = Path(pyspark.__file__).parent
 WORKERS = 2
+JAVA = f"{QUIET} -XX:SharedArchiveFile={LoadedClasses(settings.SPARK_CLASSES).file} {sessions.LIGHT}"
+"""Each begins from what the sessions here have written down, if any has."""
 OPTIONS = {
     "spark.driver.memory": "512m",
     "spark.driver.extraJavaOptions": sessions.LIGHT,
     "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": sessions.LIGHT,
+    "spark.executor.extraJavaOptions": JAVA,
     "spark.sql.shuffle.partitions": "2",
 }
 ON_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
@@ -61,7 +65,8 @@ def _process(folder: Path, name: str, *options: str) -> Iterator[None]:
         "SPARK_HOME": str(SPARK_HOME),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": sessions.LIGHT,
+        "SPARK_DAEMON_JAVA_OPTS": JAVA,
+        "SPARK_LAUNCHER_OPTS": sessions.LIGHT,
         "PYSPARK_PYTHON": sys.executable,
     } | {name: value for name, value in os.environ.items() if name == "JAVA_HOME"}
     command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *options]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from datetime import date
 from typing import Any
 from unittest import mock
@@ -18,9 +16,9 @@ from pipeline.analysis.analysing import Window, _commit, _Found
 from pipeline.analysis.analysis_models import Comparison, Finding, Template
 from pipeline.errors import Busy, Cancelled
 from pipeline.models import ArchiveFile, Run
-from tests.dlq.processes import PROJECT, environment
 from tests.pipeline.analysis_result import NOON, result
 from tests.pipeline.conftest import Archive
+from tests.pipeline.forks import Forks
 from tests.races.sessions import until
 
 WINDOW = Window(date(2026, 3, 1), date(2026, 3, 4))
@@ -84,15 +82,12 @@ STEPS = ["begun", "before Template", "before Comparison", "before Finding", "com
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("step", STEPS)
 def test_whatever_a_kill_leaves_there_is_one_whole_result(
-    archive: Archive, dsn: str, monkeypatch: pytest.MonkeyPatch, step: str
+    archive: Archive, forks: Forks, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     _commit(begun(), WINDOW, {}, result("v2:first"))
     add_file()
 
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.pipeline.killed_analysis", step],
-        cwd=PROJECT, env=environment(dsn), capture_output=True, text=True,
-    )  # fmt: skip
+    killed = forks.run("tests.pipeline.killed_analysis", step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert causes() == ["v2:second" if step == "committed" else "v2:first"] * 2
     monkeypatch.setattr(_Found, "of", lambda spark, window: result("v2:second"))

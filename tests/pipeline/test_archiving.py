@@ -123,6 +123,23 @@ def test_a_large_window_becomes_several_runs_and_parts(archive: Archive, engine:
     assert len(archive.ids("settled", engine)) == 24
 
 
+def test_what_one_transaction_did_is_archived_though_it_is_more_than_a_run_takes(
+    archive: Archive, engine: Engine, connect: Callable[..., psycopg.Connection[Any]]
+) -> None:
+    """Of several kinds: after a restore, say, all that is not yet archived is of one transaction."""
+    large = engine.on(connect(autocommit=False))
+    ids = [engine.send(n) for n in range(5)]
+    (fails, *works) = large.receive(5)
+    large.nack(fails[1], reason="rejected")
+    large.ack(*[row[1] for row in works])
+    large.connection.commit()
+
+    archive.run(run_rows=3)
+
+    assert sorted(archive.ids("settled", engine) + archive.ids("dead_letters", engine)) == ids
+    assert archive.ids("failures", engine) == [fails[0]]
+
+
 def test_files_that_lack_rows_are_never_committed(archive: Archive, engine: Engine) -> None:
     settle(engine, 3)
 

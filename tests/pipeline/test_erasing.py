@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import signal
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,10 +24,10 @@ from pipeline.archive.files import Store
 from pipeline.erasing import in_archive
 from pipeline.erasing.erasing_models import ArchiveErasure, Discarded
 from pipeline.models import ArchiveFile, Run
-from tests.dlq.processes import PROJECT, environment
 from tests.dlq.stagings import stage
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive
+from tests.pipeline.forks import Forks
 from tests.pipeline.object_store import bucket_url, credentials
 from tests.races.sessions import until
 
@@ -195,7 +193,7 @@ def test_only_some_queues(archive: Archive, engine: Engine, person: str, make_en
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("step", ["writing", "written", "exchanging", "exchanged", "removed"])
 def test_a_killed_attempt_is_finished_by_the_next(
-    place: Archive, engine: Engine, person: str, dsn: str, step: str
+    place: Archive, engine: Engine, person: str, forks: Forks, step: str
 ) -> None:
     settled(engine, person)
     engine.die({"customer": {"id": person}}, error=f"no {person}")
@@ -203,14 +201,7 @@ def test_a_killed_attempt_is_finished_by_the_next(
     ids = {kind: place.ids(kind, engine) for kind in ("settled", "failures", "dead_letters")}
     job = started(person)
 
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.pipeline.killed_erasure", str(job.pk), step],
-        cwd=PROJECT,
-        env=environment(dsn),
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    killed = forks.run("tests.pipeline.killed_erasure", job.pk, step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert {kind: place.ids(kind, engine) for kind in ids} == ids, "the manifest names whole files at any moment"
     until(lambda: is_free(job), "the end of the killed process's session")

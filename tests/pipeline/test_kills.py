@@ -1,19 +1,23 @@
-"""kill -9 at every step of an archive run: the next run finishes it, and nothing is lost or there twice."""
+"""kill -9 at every step of an archive run and of a rollup: the next one finishes it; nothing is lost or there twice."""
 
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pipeline.archive import horizon
+from pipeline.archive.kinds import KINDS
+from pipeline.errors import Busy
 from pipeline.models import Run
-from tests.dlq.processes import PROJECT, environment
+from pipeline.rollups import rolling
 from tests.engine import Engine
+from tests.pipeline.conforming_data import everything
 from tests.pipeline.conftest import Archive, settle
+from tests.pipeline.forks import Forks
+from tests.pipeline.plain_rollups import buckets, plainly, rolled_up, sent, sent_by_hour
+from tests.races.sessions import until
 
 
 def contents(archive: Archive) -> dict[str, bytes]:
@@ -27,7 +31,7 @@ STEPS = ["opened", "writing", "written", "committing", "committed"]
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_run_is_finished_by_the_next(
-    archive: Archive, engine: Engine, dsn: str, step: str, first: bool
+    archive: Archive, engine: Engine, forks: Forks, step: str, first: bool
 ) -> None:
     """Also the very first: history waits for it for good only once it has succeeded."""
     if first:
@@ -36,14 +40,7 @@ def test_a_killed_run_is_finished_by_the_next(
     ids += [engine.value("select message_id from signalbox.dead_letter where dead_letter_id = %s", engine.die({}))]
     archive.until_over()
 
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.pipeline.killed", archive.url, step],
-        cwd=PROJECT,
-        env=environment(dsn),
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    killed = forks.run("tests.pipeline.killed", archive.url, step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     left, at = Run.objects.get(), horizon.read()
     assert at is not None
@@ -64,3 +61,35 @@ def test_a_killed_run_is_finished_by_the_next(
     assert sum(one.rows for one in Run.objects.all()) == sum(
         file.rows for one in Run.objects.all() for file in one.files.all()
     )
+
+
+@pytest.mark.parametrize("step", ["begun", "replaced", "committing", "committed"])
+def test_what_a_killed_rollup_leaves_is_made_good_by_the_next(
+    archive: Archive, engine: Engine, forks: Forks, step: str
+) -> None:
+    for count in (6, 3):
+        settle(engine, count)
+        engine.die({})
+        archive.run()
+
+    killed = forks.run("tests.pipeline.killed_rollup", step)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert Run.objects.filter(kind=Run.Kind.ROLLUP, state=Run.State.COMMITTED).exists() is (step == "committed")
+    assert Run.objects.filter(kind=Run.Kind.ARCHIVE, taken_in_by=None).exists() is (step != "committed")
+    with plainly():
+        done = until(rolled, "the end of the process that was rolling up")
+
+    content = {kind: everything(archive.url, kind) for kind in KINDS}
+    assert rolled_up() == buckets(content)
+    assert sent_by_hour() == sent(content)
+    assert done.archive_runs == (0 if step == "committed" else 2)
+    assert not Run.objects.filter(kind=Run.Kind.ARCHIVE, taken_in_by=None).exists()
+    assert not Run.objects.filter(state=Run.State.RUNNING).exists()
+
+
+def rolled() -> rolling.RolledUp | None:
+    """Nothing while the server does not know that a process that was killed is gone."""
+    try:
+        return rolling.roll_up(lambda: None, actor="tests")  # type: ignore[arg-type,return-value]
+    except Busy:
+        return None

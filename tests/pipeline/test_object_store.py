@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,9 +14,9 @@ from pipeline.archive.extracting import Job, Written
 from pipeline.archive.files import NoStore, Store
 from pipeline.archive.parts import Part
 from pipeline.models import Run
-from tests.dlq.processes import PROJECT, environment
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, in_this_process, settle
+from tests.pipeline.forks import Forks
 from tests.pipeline.object_store import SECRET, bucket_url, credentials
 
 __all__ = ["bucket_url"]
@@ -48,19 +46,14 @@ def test_an_archive_in_a_bucket_is_that_of_a_folder(
 
 
 @pytest.mark.parametrize("step", ["writing", "written"])
-def test_a_run_that_was_killed_is_finished_in_the_bucket(stored: Archive, engine: Engine, dsn: str, step: str) -> None:
+def test_a_run_that_was_killed_is_finished_in_the_bucket(
+    stored: Archive, engine: Engine, forks: Forks, step: str
+) -> None:
     """An upload that nobody completes is no object; one that is complete is written over by the same."""
     ids = settle(engine, 12)
     stored.until_over()
 
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.pipeline.killed", stored.url, step],
-        cwd=PROJECT,
-        env=environment(dsn),
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    killed = forks.run("tests.pipeline.killed", stored.url, step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert SECRET not in killed.stderr
     assert not [path for path in stored.files() if "2026-01-01" in path]

@@ -29,15 +29,28 @@ def test_parts_of_a_kind_follow_one_another_through_the_whole_window(
         assert sum(part.rows for part in parts) == sum(rows for txid, rows in counts if txid < window.high)
 
 
-@given(counted, st.integers(1, 300))
-def test_a_run_after_another_comes_to_the_end(settled: Counts, run_rows: int) -> None:
+@given(counted, counted, st.integers(1, 300))
+def test_a_run_after_another_takes_everything(settled: Counts, failures: Counts, run_rows: int) -> None:
+    """However much one transaction did: a run without parts would mean that there is nothing left."""
     low, taken = 100, 0
     while low < 1000:
-        window = cut(low, 1000, {"settled": [pair for pair in settled if pair[0] >= low]}, run_rows, 10)
+        left = {
+            kind: [pair for pair in counts if pair[0] >= low]
+            for kind, counts in (("settled", settled), ("failures", failures))
+        }
+        window = cut(low, 1000, left, run_rows, 10)
+        assert window.parts or not any(left.values())
         assert window.high > low
         low, taken = window.high, taken + sum(part.rows for part in window.parts)
 
-    assert taken == sum(rows for _, rows in settled)
+    assert taken == sum(rows for _, rows in (*settled, *failures))
+
+
+def test_a_transaction_larger_than_a_run_is_one_run_of_all_kinds() -> None:
+    window = cut(0, 50, {"failures": [(10, 1)], "settled": [(10, 1000), (20, 5)]}, 100, 500)
+
+    assert window.high == 20
+    assert [(part.kind, part.rows) for part in window.parts] == [("failures", 1), ("settled", 1000)]
 
 
 def test_a_transaction_larger_than_a_part_is_one_part() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -26,11 +24,11 @@ from pipeline.replay.replay_choice import SparkChoice
 from pipeline.replay.replaying import Wanted
 from pipeline.replay.staging_part import Place
 from queues.errors import QueueNotFound
-from tests.dlq.processes import PROJECT, environment
 from tests.dlq.stagings import left, sent_to
 from tests.engine import Engine
 from tests.pipeline.choices import plainly
 from tests.pipeline.conftest import Archive, settle
+from tests.pipeline.forks import Forks
 from tests.races.sessions import until
 
 MESSAGES = 12
@@ -181,18 +179,11 @@ STEPS = ["begun", "counted", "within part 0", "part 0", "within part 1", "part 1
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("step", STEPS)
 def test_whatever_a_kill_leaves_each_message_is_sent_once(
-    wanted: Wanted, engine: Engine, make_engine: Callable[..., Engine], dsn: str, step: str, earlier: int
+    wanted: Wanted, engine: Engine, make_engine: Callable[..., Engine], forks: Forks, step: str, earlier: int
 ) -> None:
     plans_before, target = Plan.objects.count(), make_engine()
 
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.pipeline.killed_replay", engine.queue, target.queue, step],
-        cwd=PROJECT,
-        env=environment(dsn),
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    killed = forks.run("tests.pipeline.killed_replay", engine.queue, target.queue, step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert Plan.objects.count() - plans_before == (step == "committed")
     if step != "committed":

@@ -123,16 +123,6 @@ def test_a_cancel_interrupts_the_job_and_not_the_server(
     assert said.strip() == "cancelled 3", wrong[-4000:]
 
 
-def test_a_job_fails_soon_when_its_server_is_killed(
-    address: Address, variables: dict[str, str], tmp_path: Path
-) -> None:
-    with endless_job(variables, tmp_path / "begun") as job:
-        os.kill(address.pid, signal.SIGKILL)
-        said, wrong = job.communicate(timeout=600)
-
-    assert said.startswith("failed"), wrong[-4000:]
-
-
 def test_what_a_killed_job_had_under_way_ends(address: Address, variables: dict[str, str], tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     with endless_job(variables, begun) as job:
@@ -141,6 +131,17 @@ def test_what_a_killed_job_had_under_way_ends(address: Address, variables: dict[
         job.wait()
 
         until(lambda: not is_alive(task), "the end of the task")
+
+
+def test_a_job_fails_soon_when_its_server_is_killed(
+    address: Address, variables: dict[str, str], tmp_path: Path
+) -> None:
+    """The last: whatever came behind it would start another."""
+    with endless_job(variables, tmp_path / "begun") as job:
+        os.kill(address.pid, signal.SIGKILL)
+        said, wrong = job.communicate(timeout=600)
+
+    assert said.startswith("failed"), wrong[-4000:]
 
 
 @contextmanager

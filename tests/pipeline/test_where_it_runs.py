@@ -54,7 +54,7 @@ def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file
     zipped = tmp_path / "pipeline.zip"
     call_command("pipeline", "pack", str(zipped), stdout=io.StringIO())
     submit = [str(spark_cluster.SPARK_HOME / "bin" / "spark-submit"), "--master", cluster, "--py-files", str(zipped)]
-    for name, value in (OPTIONS | ON_LOOPBACK).items():
+    for name, value in (OPTIONS | ON_LOOPBACK | {"spark.cores.max": "1"}).items():  # one executor starts sooner
         submit += ["--conf", f"{name}={value}"]
 
     run(
@@ -63,4 +63,4 @@ def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file
         | {"SIGNALBOX_HOME": str(tmp_path), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable},
     )
 
-    assert_conforms(expected, url, rolled_up=False)
+    assert_conforms(expected, url, with_rollups=False)

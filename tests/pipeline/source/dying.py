@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,19 @@ class DyingSource(SignalboxSource):
 
     def _dying(self, made: Any, schema: StructType, overwrite: bool) -> Any:
         step, flag = self.options.pop("die"), self.options.pop("flag")
-        group = int(self.options.pop("group", "0"))
+        group, others = int(self.options.pop("group", "0")), self.options.pop("others", "")
         writer = made(schema, overwrite)
-        return _dying(type(writer), step, lambda: die(flag, group))(writer)
+        return _dying(type(writer), step, lambda: die(flag, group, others.split(os.pathsep)))(writer)
 
 
-def die(flag: str, group: int) -> None:
-    """Kill this process, and before it the group of processes that Spark is, if one is named."""
+def die(flag: str, group: int, others: Sequence[str]) -> None:
+    """Kill this process, and before it the group of processes that Spark is, if one is named, and has come as far
+    everywhere else: there are flags for that.
+    """
     Path(flag).touch()
     if group:
+        while not all(Path(other).exists() for other in others):
+            time.sleep(0.01)
         os.killpg(group, signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import psycopg
 import pytest
+from pyspark.sql import SparkSession
 
+import signalbox.spark
 from signalbox import Client
 
 PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
 
 pytestmark = pytest.mark.timeout(600)
+
+
+def test_the_import_alone_enters_the_format_in_the_active_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    active = mock.Mock()
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: active)
+
+    importlib.reload(signalbox.spark)
+
+    active.dataSource.register.assert_called_once_with(signalbox.spark.SignalboxSource)
 
 
 def test_the_examples_work(

@@ -70,6 +70,7 @@ def test_offsets_begin_where_they_are_told_to(url: str, log: Log) -> None:
     assert begin("earliest") == {"0": 1, "1": 1}
     assert begin("latest") == {"0": 4, "1": 4}
     assert begin('{"1": 3}') == {"0": 1, "1": 3}
+    assert begin('{"0": 0, "1": 3}') == {"0": 1, "1": 3}
     with pytest.raises(InvalidArgument, match="names partition 2: there are 2"):
         begin('{"2": 1}')
 

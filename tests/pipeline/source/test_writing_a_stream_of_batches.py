@@ -65,26 +65,22 @@ def test_whatever_process_of_a_batch_is_killed_each_row_arrives_once(
 
 
 def test_all_of_spark_is_killed_and_each_row_arrives_once(
-    source: Any, url: str, dsn: str, log: Log, engine: Engine, tmp_path: Path
+    source: Any, url: str, dsn: str, log: Log, make_engine: Callable[..., Engine], tmp_path: Path
 ) -> None:
+    """One query has yet to commit its batch, another has done so, and Spark did not come to note it."""
     for n in range(6):
         log.append({"n": n})
+    engines = {"before commit": make_engine(), "after commit": make_engine()}
 
-    for step in ("before commit", "after commit"):
-        flag = tmp_path / step
-        killed = subprocess.run(
-            [sys.executable, "-m", "tests.pipeline.source.killed", url, log.name, engine.queue, tmp_path, step, flag],
-            cwd=PROJECT,
-            env=environment(dsn),
-            start_new_session=True,
-            capture_output=True,
-            text=True,
-            timeout=480,
-        )
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-        assert flag.exists()
-        assert engine.counted()[0] == (6 if step == "after commit" else 0)
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.pipeline.source.killed", url, log.name, tmp_path,
+         *[f"{step}={engine.queue}" for step, engine in engines.items()]],
+        cwd=PROJECT, env=environment(dsn), start_new_session=True, capture_output=True, text=True, timeout=480,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert [engine.counted()[0] for engine in engines.values()] == [0, 6]
     log.append({"n": 6})
-    run(source, url, log.name, engine.queue, tmp_path)
+    for engine in engines.values():
+        run(source, url, log.name, engine.queue, tmp_path / engine.queue)
 
-    assert sorted(received(engine)) == [*range(7)]
+    assert [sorted(received(engine)) for engine in engines.values()] == [[*range(7)]] * 2
