@@ -11,7 +11,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 from tests.demo.running import Demo
@@ -30,7 +29,7 @@ def main() -> None:
         samples, done = soak(Path(folder), options.minutes * 60, options.every, random.Random(options.seed))
     print(report(samples, done))
     if options.json:
-        options.json.write_text(json.dumps([asdict(sample) for sample in samples]))
+        options.json.write_text(json.dumps([vars(sample) for sample in samples]))
     if grown := [growth for growth in growths(samples) if not growth.is_flat]:
         sys.exit(f"{len(grown)} figures grow: {', '.join(growth.name for growth in grown)}")
 

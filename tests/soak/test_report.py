@@ -30,7 +30,7 @@ def test_an_hour_that_only_wavers_is_flat() -> None:
 
 
 def test_what_grows_a_little_each_time_is_named() -> None:
-    grown = [one.name for one in growths(hour(memory_a_look=1.5, sessions_a_look=0.5)) if not one.is_flat]
+    grown = [one.name for one in growths(hour(memory_a_look=1.5, sessions_a_look=0.7)) if not one.is_flat]
 
     assert grown == ["memory MB, console", "sessions"]
 
