@@ -119,14 +119,17 @@ class Notes:
         self._owner = 0
 
     def run(self, statement: str, *parameters: Any) -> list[Any]:
-        """Once a task has been noted it is: so this waits for a database that restarts."""
+        """Once a task has been noted it is: so this waits for a database that restarts, or takes no writes now.
+
+        A task that raised instead would be acked for it, and would look like one that was acked and never ran.
+        """
         while True:
             try:
                 if self._connection is None or self._owner != os.getpid() or self._connection.closed:
                     self._connection, self._owner = psycopg.connect(self._dsn, autocommit=True), os.getpid()
                 cursor = self._connection.execute(statement, parameters)
                 return cursor.fetchall() if cursor.description else []
-            except psycopg.OperationalError:
+            except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction):
                 self._connection = None
                 time.sleep(0.1)
 
