@@ -6,8 +6,10 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.chaos.report import as_json, report
@@ -21,6 +23,8 @@ def main() -> None:
     plan = Plan(options.seed, options.faults, options.messages, options.pause, phases=options.phases)
     with ChaosServer({"max_connections": "400"} if options.phases else None) as server:
         result = run(plan, server, say)
+        if not result.verdict.valid:
+            say(f"What everybody wrote down: {kept(server.home / 'history')}")
     print(report(result))
     if options.json:
         options.json.write_text(as_json(result))
@@ -29,6 +33,12 @@ def main() -> None:
     if not result.verdict.valid:
         print(f"CHAOS_SEED={plan.seed}\n{result.verdict}", file=sys.stderr)
         sys.exit(1)
+
+
+def kept(history: Path) -> Path:
+    """Where the histories are when the server's home is gone: what the checker names is looked for in them."""
+    place = Path(tempfile.mkdtemp(prefix="signalbox-chaos-history-"))
+    return shutil.copytree(history, place, dirs_exist_ok=True)
 
 
 def parse_arguments() -> argparse.Namespace:
