@@ -60,7 +60,7 @@ def settled(engine: Engine, person: str, others: int = 9) -> int:
 
 
 def started(person: str, **how: Any) -> Erasure:
-    """An erasure that is done with the database."""
+    """An erasure that is done with the database, and waits for the archive if there is one."""
     job = erasures.create(
         Wanted("customer.id", person, rows_per_second=1_000_000, **how),
         actor="ann",
@@ -72,7 +72,7 @@ def started(person: str, **how: Any) -> Erasure:
     def is_there() -> bool:
         erasures.run_slice(job.pk)
         job.refresh_from_db()
-        return job.place == PLACE
+        return job.place == PLACE or not job.is_active
 
     until(is_there, "the end of the database's part")
     return job
