@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 
+BAR = "spark.ui.showConsoleProgress"
 OWN = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
+    BAR: "false",
 }
 # A session of this machine is for nobody else: nothing of it is to be reached from another, nor by other users of this.
 LOOPBACK = {
@@ -111,7 +112,10 @@ def _submitted(options: Mapping[str, object]) -> Iterator[Any]:
 def _connected(url: str, options: Mapping[str, object]) -> Iterator[Any]:
     """What concerns the Java is the server's own affair; the session gets what concerns its queries."""
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.shell import PROGRESS_BAR_ENABLED
 
+    if options.get(BAR) == "true" and sys.stdout.isatty():  # where its client draws
+        os.environ[PROGRESS_BAR_ENABLED] = "1"
     given = {name: value for name, value in (OWN | dict(options)).items() if _is_of_sql(name)}
     with _with(SparkSession.builder.remote(url), given).create() as spark:
         yield spark

@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from pipeline.archive import archiving
 from pipeline.models import Run
+from pipeline.on_spark import where
 from pipeline.on_spark.spark import OnSpark
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, in_this_process, settle
@@ -40,6 +41,18 @@ def test_a_bar_is_drawn_on_a_terminal_only(archive: Archive, engine: Engine, is_
     drawn = terminal.getvalue()
     assert (f"run {run.pk} [{'#' * 30}] {run.rows:,} of {run.rows:,} rows" in drawn) is is_one
     assert is_one or drawn == ""
+
+
+@pytest.mark.parametrize("is_one", [True, False])
+@pytest.mark.parametrize("verb", ["rollup", "analyse"])
+def test_of_other_runs_spark_draws_the_bar(archive: Archive, verb: str, is_one: bool) -> None:
+    terminal = Terminal(is_one)
+
+    with mock.patch("sys.stderr", terminal), mock.patch.object(where, "chosen") as chosen:
+        call_command("pipeline", verb, stdout=io.StringIO(), stderr=terminal)
+
+    _, options, _ = chosen.call_args.args
+    assert options["spark.ui.showConsoleProgress"] == ("true" if is_one else "false")
 
 
 def test_the_row_says_after_each_part_how_far_the_run_is(archive: Archive, engine: Engine) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             parser.add_argument("--by", default=ACTOR, metavar="NAME", help=f"whose run it is ({ACTOR})")
             parser.add_argument("--on-server", type=int, nargs="?", const=0, metavar="PID", help=ON_SERVER)
         runs = _verb(verbs, "runs", "the last runs, and the horizon")
-        runs.add_argument("--last", type=int, default=LISTED, metavar="N", help=f"so many ({LISTED})")
+        runs.add_argument("--last", type=_count, default=LISTED, metavar="N", help=f"so many ({LISTED})")
         serve = _verb(verbs, "serve", "keep a Spark server for jobs of this machine until it has been idle for long")
         serve.add_argument("--owner", type=int, default=0, metavar="PID", help="it ends with this process")
         pack = _verb(verbs, "pack", "write what tasks on a cluster need as a zip file, for spark-submit --py-files")
@@ -110,19 +110,19 @@ class Command(BaseCommand):
         return document, [f"{done.rows:,} rows in {done.files:,} files, {done.bytes:,} bytes, to {url}"]
 
     def _rollup(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS, options["on_server"]) as spark:
+        with _spark(options) as spark:
             done = rolling.roll_up(spark, actor=options["by"])
         words = f"{done.buckets:,} buckets of {done.days:,} days, from {done.archive_runs:,} runs of the archive"
         return asdict(done), [words]
 
     def _replay(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         wanted = replay_arguments.wanted(options)
-        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS, options["on_server"]) as spark:
+        with _spark(options) as spark:
             plan, run = replaying.stage(by_spark(spark), wanted, actor=options["by"])
         return replay_arguments.told(plan, run)
 
     def _analyse(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-        with OnSpark(settings.SPARK_MASTER, settings.SPARK_OPTIONS, options["on_server"]) as spark:
+        with _spark(options) as spark:
             done = analysing.analyse(spark, actor=options["by"], days=options["days"], since=options["since"])
         if done.run is None:
             return {"run": None, "is_new": False}, ["There is nothing to analyse: manage.py pipeline archive"]
@@ -207,10 +207,23 @@ def run_document(run: Run) -> dict[str, Any]:
     }
 
 
+def _spark(options: dict[str, Any]) -> OnSpark:
+    """On a terminal Spark itself draws how far it is with a query."""
+    drawn = {sessions.BAR: str(sys.stderr.isatty()).lower()}
+    return OnSpark(settings.SPARK_MASTER, drawn | settings.SPARK_OPTIONS, options["on_server"])
+
+
 def _line(run: Run) -> str:
     opened = f"{run.opened_at:%Y-%m-%d %H:%M:%S} UTC"
     what = f"{run.kind} {run.pk}: {run.state}, {run.rows:,} rows, {run.bytes:,} bytes, opened {opened}"
     return f"{what}. {run.error}" if run.error else what
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise ArgumentTypeError(f"{count} is not a number from 1 on")
+    return count
 
 
 def _verb(verbs: Any, name: str, words: str) -> ArgumentParser:
