@@ -606,7 +606,8 @@ def test_the_sample_of_what_fails_while_it_is_waited_for_goes_too(engine: Engine
     engine.nack(handle, reason="rejected", error_class=f"Late{engine.queue_id}", error=f"no {person} here")
     engine.value("select signalbox.fold_clusters()")
 
-    assert finished(job).places["causes_again"]["found"] == 1
+    again = finished(job).places["causes_again"]
+    assert again["found"] == again["erased"] >= 1  # what was folded lies for a while where it was counted first, too
 
     assert engine.rows(
         "select c.error from signalbox.failure_cluster c join signalbox.failure_cluster_queue q using (fingerprint)"
