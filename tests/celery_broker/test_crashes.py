@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +11,9 @@ import psycopg
 import pytest
 
 from queues.embedded import EmbeddedPostgres
-from tests.celery_broker.conftest import PROJECT, Shop, wait_until
+from tests.celery_broker.conftest import Shop, wait_until
 from tests.celery_broker.shop import TABLES
+from tests.prepared import prepare
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -81,19 +80,11 @@ class Server:
 
     def __init__(self, home: Path) -> None:
         self._server = EmbeddedPostgres(home)
-        self._home = home
         self.url = self._server.url()
 
     def start(self) -> None:
+        prepare(self._server.folders)
         self._server.ensure_running()
-
-    def migrate(self) -> None:
-        environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-        subprocess.run(
-            [sys.executable, PROJECT / "manage.py", "migrate", "--verbosity=0"],
-            env={**environment, "SIGNALBOX_HOME": str(self._home)},
-            check=True,
-        )
 
     def stop(self) -> None:
         self._server.stop()
@@ -119,7 +110,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Migrated, and stopped at the end."""
     server = Server(tmp_path_factory.mktemp("s"))
     server.start()
-    server.migrate()
     yield server
     server.stop()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,6 +16,7 @@ import psycopg
 
 from queues.embedded import EmbeddedPostgres
 from queues.embedded.folders import SOCKET_NAME
+from tests.prepared import prepare
 
 PROJECT = Path(__file__).resolve().parents[2]
 SETTINGS = {"max_connections": "150", "shared_buffers": "128MB", "log_min_messages": "panic"}
@@ -35,12 +35,10 @@ class ChaosServer:
 
     def __enter__(self) -> Self:
         try:
+            prepare(self._server.folders)
+            with (self._server.folders.data / "postgresql.auto.conf").open("a") as settings:
+                settings.writelines(f"{name} = '{value}'\n" for name, value in self._settings.items())
             self._server.ensure_running()
-            with self.connect() as connection:
-                for name, value in self._settings.items():
-                    connection.execute(f"alter system set {name} = '{value}'")
-            self.end(signal.SIGINT)
-            subprocess.run(self.manage("migrate", "--verbosity=0"), env=self.environment(), check=True)
         except BaseException:
             self.__exit__(None, None, None)
             raise

@@ -1,0 +1,78 @@
+"""The data of a server that is migrated and has served nobody: what tests with a server of their own begin with.
+
+Made once for what the code says, kept with the other things that runs keep, and copied in less time than a migration
+takes. All copies have the identity of one cluster, as a server and its standby have.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from queues.embedded import EmbeddedPostgres
+from queues.embedded.folders import Folders
+
+PROJECT = Path(__file__).resolve().parents[1]
+KEPT = PROJECT / ".pytest_cache" / "prepared"
+SOURCES = ("console", "dlq", "metrics", "pipeline", "queues", "requirements.lock")
+
+
+def prepare(folders: Folders) -> None:
+    """Put it where a server that has never run begins."""
+    folders.prepare()
+    _copy(_made(), folders.data)
+
+
+def _made() -> Path:
+    """The data for this code; whoever comes first makes it, and others wait."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    data = KEPT / _digest()
+    with (KEPT / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not data.exists():
+            for former in [one for one in KEPT.iterdir() if one.is_dir()]:
+                shutil.rmtree(former)
+            _make(data)
+    return data
+
+
+def _make(data: Path) -> None:
+    home = Path(tempfile.mkdtemp(prefix="signalbox-prepared-"))
+    server = EmbeddedPostgres(home)
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    try:
+        server.ensure_running()
+        subprocess.run(
+            [sys.executable, PROJECT / "manage.py", "migrate", "--verbosity=0"],
+            env={**environment, "SIGNALBOX_HOME": str(home), "PYTHONPATH": str(PROJECT)},
+            check=True,
+        )
+        server.stop()
+        draft = data.with_suffix(".draft")
+        _copy(server.folders.data, draft)
+        draft.rename(data)
+    finally:
+        server.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """With its owner, who is not root where tests are."""
+    subprocess.run(["cp", "-a", source, target], check=True)
+
+
+def _digest() -> str:
+    """Of all that can say what a migrated database is."""
+    found = hashlib.sha256()
+    for name in SOURCES:
+        place = PROJECT / name
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if path.suffix in {".py", ".sql", ".lock"}:
+                found.update(path.relative_to(PROJECT).as_posix().encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()[:16]
