@@ -53,8 +53,8 @@ def promotion(standby: str, behind: float) -> Promotion:
         if behind:
             pair.stop_sending()
             time.sleep(behind)
-        dies_at = time.time()
         pair.kill_primary()
+        died_at = time.time()
         pair.promote()
         working.wait_for_work(since=time.time())
         truth = working.drain()
@@ -63,16 +63,16 @@ def promotion(standby: str, behind: float) -> Promotion:
     there = set(truth.tokens.values())
     return Promotion(
         standby,
-        _pace(operations, dies_at),
+        _pace(operations, died_at),
         sum(len(set(one.arguments["tokens"]) - there) for one in gone),
-        max((1000 * (dies_at - (one.completed or dies_at)) for one in gone), default=None),
-        min(one.completed for one in _sends(operations) if one.invoked > dies_at and one.completed) - dies_at,
+        max((1000 * (died_at - (one.completed or died_at)) for one in gone), default=None),
+        min(one.completed for one in _sends(operations) if one.invoked > died_at and one.completed) - died_at,
     )
 
 
-def _pace(operations: Sequence[Operation], dies_at: float, seconds: float = 5.0) -> float:
+def _pace(operations: Sequence[Operation], died_at: float, seconds: float = 5.0) -> float:
     """Acknowledged messages a second, over the last seconds of the primary."""
-    last = [one for one in _sends(operations) if one.completed and dies_at - seconds < one.completed <= dies_at]
+    last = [one for one in _sends(operations) if one.completed and died_at - seconds < one.completed <= died_at]
     return sum(len(one.arguments["tokens"]) for one in last) / seconds
 
 
