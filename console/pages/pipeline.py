@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -27,6 +28,7 @@ from pipeline.on_spark.servers import Server
 
 OLD_SECONDS = 86_400
 """From this age on the archive's horizon is called old; the alert means the same."""
+AROUND = timedelta(days=3)
 STARTED = {"archive": "an archive run", "rollup": "a rollup", "analyse": "a failure analysis"}
 
 
@@ -137,8 +139,13 @@ def _find(run_id: int) -> Run:
     return run
 
 
-def _days(run: Run) -> Sequence[str]:
-    """The days whose buckets it is in: those that a rollup reckoned, or those of its own files."""
+def _days(run: Run) -> Sequence[tuple[date, str]]:
+    """The days whose buckets it is in: those that a rollup reckoned, or those of its own files.
+
+    Each with what history is asked for the week around it.
+    """
     if run.kind in (Run.Kind.ROLLUP, Run.Kind.ANALYSE):
-        return list(run.outcome.get("days", []))
-    return [f"{day}" for day in run.files.order_by("day").values_list("day", flat=True).distinct()]
+        days = [date.fromisoformat(day) for day in run.outcome.get("days", [])]
+    else:
+        days = list(run.files.order_by("day").values_list("day", flat=True).distinct())
+    return [(day, urlencode({"from": f"{day - AROUND}T00:00", "to": f"{day + AROUND}T23:59"})) for day in days]

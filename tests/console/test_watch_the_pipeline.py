@@ -91,7 +91,9 @@ def test_a_run_leads_from_its_window_to_files_and_buckets(viewer: Browser, run: 
 
     assert "settled/day=2026-11-21/a.parquet" in page.text
     assert page.link(f"rollup {rollup.pk}") == f"/pipeline/{rollup.pk}"
-    assert viewer.see(f"/pipeline/{rollup.pk}").link(f"archive {run.pk}") == f"/pipeline/{run.pk}"
+    page = viewer.see(f"/pipeline/{rollup.pk}")
+    assert page.link(f"archive {run.pk}") == f"/pipeline/{run.pk}"
+    assert page.link("2026-11-21") == "/history?from=2026-11-18T00%3A00&to=2026-11-24T23%3A59"
 
 
 def test_the_horizon_is_said_and_called_old_when_it_stands(viewer: Browser, clean: None) -> None:
