@@ -1,7 +1,7 @@
-"""The data of a server that is migrated and has served nobody: what tests with a server of their own begin with.
+"""The data of a server that was migrated lately and has served nobody: with it tests begin servers of their own.
 
-Made once for what the code says, kept with the other things that runs keep, and copied in less time than a migration
-takes. All copies have the identity of one cluster, as a server and its standby have.
+Made once for what the code says, kept for a while with the other things that runs keep, and copied in less time than a
+migration takes. All copies have the identity of one cluster, as a server and its standby have.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from queues.embedded import EmbeddedPostgres
@@ -20,6 +21,8 @@ from queues.embedded.folders import Folders
 
 PROJECT = Path(__file__).resolve().parents[1]
 KEPT = PROJECT / ".pytest_cache" / "prepared"
+KEPT_SECONDS = 7_200.0
+"""No older is what a migration has made for the hours to come."""
 SOURCES = ("console", "dlq", "metrics", "pipeline", "queues", "requirements.lock")
 
 
@@ -35,7 +38,7 @@ def _made() -> Path:
     data = KEPT / _digest()
     with (KEPT / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not data.exists():
+        if not data.exists() or time.time() - data.stat().st_ctime > KEPT_SECONDS:
             for former in [one for one in KEPT.iterdir() if one.is_dir()]:
                 shutil.rmtree(former)
             _make(data)

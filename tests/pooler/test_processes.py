@@ -51,7 +51,7 @@ answers = {{}}
 for page in pages:
     answer = browser.get(page)
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    answers[page] = answer.status_code
+    answers[page] = "" if answer.status_code == 200 else f"{{answer.status_code}} {{body.decode()}}"
 print(json.dumps(answers))
 """
 
@@ -81,12 +81,13 @@ def test_every_page_is_there(pooler: Pooler, queue: str) -> None:
         client.send_batch(queue, ["a", "b"])
         (message,) = client.receive(queue)
         client.nack(message, reason="rejected")
+    value(pooler, "select signalbox.fold()")  # no upkeep runs, and nothing is left to do for it
     pages = [page.format(queue=queue) for page in PAGES]
 
     said = pooler.manage("shell", "-c", LOOK.format(pages=json.dumps(pages)))
 
     answers = json.loads(said.splitlines()[-1])
-    assert {page: status for page, status in answers.items() if status != 200} == {}
+    assert {page: what for page, what in answers.items() if what} == {}
     assert len(answers) == len(pages)
     assert pooler.left_behind() == {}
 
