@@ -29,19 +29,19 @@ SOURCES = ("console", "dlq", "metrics", "pipeline", "queues", "requirements.lock
 def prepare(folders: Folders) -> None:
     """Put it where a server that has never run begins."""
     folders.prepare()
-    _copy(_made(), folders.data)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with (KEPT / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes first makes it; nobody takes away what another copies
+        _copy(_made(), folders.data)
 
 
 def _made() -> Path:
-    """The data for this code; whoever comes first makes it, and others wait."""
-    KEPT.mkdir(parents=True, exist_ok=True)
+    """The data for this code."""
     data = KEPT / _digest()
-    with (KEPT / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not data.exists() or time.time() - data.stat().st_ctime > KEPT_SECONDS:
-            for former in [one for one in KEPT.iterdir() if one.is_dir()]:
-                shutil.rmtree(former)
-            _make(data)
+    if not data.exists() or time.time() - data.stat().st_ctime > KEPT_SECONDS:
+        for former in [one for one in KEPT.iterdir() if one.is_dir()]:
+            shutil.rmtree(former)
+        _make(data)
     return data
 
 
