@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from string import Template
@@ -19,12 +18,15 @@ from bench.comparison import Arena
 from bench.measuring import Cost
 from bench.scenarios import SIGNALBOX, SQL
 from bench.server import MANAGE, ScratchServer
+from pipeline.archive.yielding import APPLICATION
 
 MILLIONS = (1.0, 4.0, 16.0)
 MILLION = 1_000_000
 BATCH = 1_000  # what is laid in one transaction
 QUEUE = "archived"
-LOAD_SECONDS = 30.0
+LOAD_SECONDS = 5
+LOAD_PAIRS = 20
+"""For each round. The two of a pair follow each other, and share what else the machine does."""
 LOAD_CLIENTS = 4
 LOAD_STOCK = 2_000
 
@@ -49,8 +51,9 @@ def measure_pipeline(
         bench.lay(max(BATCH, int(number * MILLION * scale)))
         for _ in range(rounds):
             bench.measure()
-    live = [bench.load(beside, max(2.0, LOAD_SECONDS * scale)) for _ in range(rounds) for beside in (False, True)]
-    return PipelineResults(bench.moved, live)
+    return PipelineResults(
+        bench.moved, list(bench.load(max(1, int(LOAD_SECONDS * scale)), max(2, int(LOAD_PAIRS * rounds * scale))))
+    )
 
 
 class _Bench:
@@ -104,39 +107,35 @@ class _Bench:
                 self._by_hand("rollup", "rollup", rows, "DuckDB")
         self.connection.execute(FORGET)
 
-    def load(self, beside: bool, seconds: float) -> Live:
-        """Send one, claim one, acknowledge it, over and over, beside archive runs or alone."""
-        self.progress(f"live queue {'beside archive runs' if beside else 'alone'}")
+    def load(self, seconds: int, pairs: int) -> Iterator[Live]:
+        """Send one, claim one, acknowledge it, over and over, while an archive run stands still and while it works."""
         self.arena.prepare(SIGNALBOX, LOAD_STOCK)
-        with self._archiving() if beside else _nothing() as rows:
-            script = SIGNALBOX.sql("steady")
-            handled = pgbench.run_seconds(self.arena.url, script, LOAD_CLIENTS, max(1, int(seconds)))
+        self.connection.execute(FORGET)
+        command, script = self._command("archive", "--to", str(self.folder)), SIGNALBOX.sql("steady")
+        with self._empty_folder(), processes.standing_still(command, self.environment) as archive:
+            for number in range(pairs):
+                self.progress(f"live queue alone and beside an archive run, {number + 1} of {pairs}")
+                alone = pgbench.run_seconds(self.arena.url, script, LOAD_CLIENTS, seconds)
+                with archive.going_on():
+                    beside = pgbench.run_seconds(self.arena.url, script, LOAD_CLIENTS, seconds)
+                    reads = self._is_being_read()
+                yield Live(reads, alone / seconds, beside / seconds)
+                if archive.is_over():
+                    break
+        self.connection.execute(FORGET)
         self.arena.empty(SIGNALBOX)
-        return Live(beside, handled / max(1, int(seconds)), sum(rows))
 
-    @contextmanager
-    def _archiving(self) -> Iterator[list[int]]:
-        """One run after the other, each of everything."""
-        over, rows = threading.Event(), list[int]()
-
-        def work() -> None:
-            with self.server.connect() as connection:
-                while not over.is_set():
-                    connection.execute(FORGET)
-                    with self._empty_folder():
-                        rows.append(json.loads(self._pipeline("archive", "--to", str(self.folder)).printed)["rows"])
-                connection.execute(FORGET)
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        try:
-            yield rows
-        finally:
-            over.set()
-            thread.join()
+    def _is_being_read(self) -> bool:
+        row = self.connection.execute(
+            "select exists (select from pg_stat_activity where starts_with(application_name, %s))", [APPLICATION]
+        ).fetchone()
+        return row == (True,)
 
     def _pipeline(self, *words: str) -> processes.Ended:
-        return processes.run([sys.executable, str(MANAGE), "pipeline", *words, "--json"], self.environment)
+        return processes.run(self._command(*words), self.environment)
+
+    def _command(self, *words: str) -> list[str]:
+        return [sys.executable, str(MANAGE), "pipeline", *words, "--json"]
 
     def _by_hand(self, work: str, way: str, rows: int, name: str) -> None:
         with self._empty_folder(keep=work == "rollup"):
@@ -162,8 +161,3 @@ class _Bench:
 
 def _there(way: str) -> bool:
     return way != "duckdb" or importlib.util.find_spec("duckdb") is not None
-
-
-@contextmanager
-def _nothing() -> Iterator[list[int]]:
-    yield []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import psutil
@@ -47,6 +49,45 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Ended:
     return Ended(out, seconds, sum(tree.cpu_seconds.values()), tree.peak_bytes / 2**20)
 
 
+@contextmanager
+def standing_still(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Held]:
+    """Begun, and stopped at once with all that it starts; killed at the end where it is not over."""
+    process = subprocess.Popen(
+        command, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    held = Held(process)
+    try:
+        held.signal(signal.SIGSTOP)
+        yield held
+    finally:
+        if process.poll() is None:
+            held.signal(signal.SIGKILL)
+        process.communicate()
+
+
+@dataclass(frozen=True)
+class Held:
+    process: subprocess.Popen[str]
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """It works within the block, and stands still again behind it."""
+        self.signal(signal.SIGCONT)
+        yield
+        self.signal(signal.SIGSTOP)
+
+    def is_over(self) -> bool:
+        """An error when it has failed."""
+        if self.process.poll():
+            raise RuntimeError(self.process.communicate()[1])
+        return self.process.returncode is not None
+
+    def signal(self, number: int) -> None:
+        for process in _Tree(self.process.pid).all():
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
+
 class _Tree:
     """A process and all that it starts, looked at again and again: a Java, say, is never waited for by anybody."""
 
@@ -57,10 +98,10 @@ class _Tree:
 
     def watch(self, over: threading.Event) -> None:
         while not over.is_set():
-            self.peak_bytes = max(self.peak_bytes, sum(map(self._look_at, self._all())))
+            self.peak_bytes = max(self.peak_bytes, sum(map(self._look_at, self.all())))
             over.wait(LOOK_SECONDS)
 
-    def _all(self) -> list[psutil.Process]:
+    def all(self) -> list[psutil.Process]:
         try:
             return [root := psutil.Process(self.pid), *root.children(recursive=True)]
         except psutil.NoSuchProcess:

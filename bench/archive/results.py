@@ -30,11 +30,12 @@ class Moved:
 
 @dataclass(frozen=True)
 class Live:
-    """The queue's own work, beside archive runs or alone."""
+    """The queue's own work in messages/s: while an archive run stands still, and right afterwards while it goes on."""
 
-    beside: bool
-    messages_per_second: float
-    archived_rows: int
+    reads: bool
+    """The run had come to its reading; before that a session of Spark's starts."""
+    alone: float
+    beside: float
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,12 @@ def _of(results: PipelineResults, work: str, rows: int) -> list[Moved]:
 
 
 def _live_lines(live: list[Live]) -> Iterator[str]:
-    speeds = {beside: [one.messages_per_second for one in live if one.beside is beside] for beside in (False, True)}
-    alone, beside = (statistics.median(found) if found else 0.0 for found in speeds.values())
-    yield f"the live queue: {alone:,.0f} messages/s alone, {beside:,.0f} beside archive runs ({ratio(beside, alone)})"
+    """Medians over pairs: what the machine does besides changes from one to the next."""
+    alone = statistics.median(pair.alone for pair in live)
+    yield f"the live queue: {alone:,.0f} messages/s while an archive run stands still"
+    for reads, what in ((False, "Spark starts"), (True, "it archives")):
+        if ratios := [pair.beside / pair.alone for pair in live if pair.reads is reads]:
+            yield f"  {statistics.median(ratios):.2f} of that while {what} ({len(ratios)} pairs)"
 
 
 def pipeline_measurements(results: PipelineResults) -> dict[str, object]:

@@ -21,6 +21,7 @@ from pipeline.archive.files import Store
 from pipeline.archive.kinds import FLUSH_BYTES, KINDS, Kind
 from pipeline.archive.parts import Part
 from pipeline.archive.querying import batches
+from pipeline.archive.yielding import others_at_work, yielding
 
 REPEATED = ("queue", "tenant", "outcome", "consumer", "group_id", "reason", "error_class", "error", "fingerprint")
 
@@ -33,6 +34,8 @@ class Job:
     url: str
     prefix: str
     """Of the names of its files: the run's number and token."""
+    yields: bool = False
+    """Its tasks rest while others are at work in the database."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,15 @@ def write_part(job: Job, part: Part) -> list[Written]:
     """Put a part's rows into one file for each day, and say which."""
     started, kind, store = time.monotonic(), KINDS[part.kind], Store(job.url)
     days: dict[str, _File] = {}
-    with ExitStack() as open_files:
-        for batch in batches(job.dsn, kind, part):
+    with ExitStack() as opened:
+        found = batches(job.dsn, kind, part)
+        if job.yields:
+            found = yielding(found, opened.enter_context(others_at_work(job.dsn)))
+        for batch in found:
             for on, rows in _by_day(batch, kind.at):
                 if (day := on.isoformat()) not in days:
                     path = f"{kind.name}/day={day}/{job.prefix}-{part.number:05}.parquet"
-                    days[day] = open_files.enter_context(_file_of(store, path, kind))
+                    days[day] = opened.enter_context(_file_of(store, path, kind))
                 days[day].add(rows)
     seconds = (time.monotonic() - started) / max(1, len(days))
     return [file.written(kind.name, part.number, day, store.bytes_of(file.path), seconds) for day, file in days.items()]

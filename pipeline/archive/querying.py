@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from pipeline.archive.kinds import SETTLED, SQL, Kind, as_columns
 from pipeline.archive.parts import Part
+from pipeline.archive.yielding import APPLICATION
 
 STATEMENT_MILLISECONDS = 3_600_000
 """A part takes seconds. One that hangs must not hold back what vacuum may clear away for longer than this."""
@@ -43,7 +44,7 @@ def batches(dsn: str, kind: Kind, part: Part) -> Iterator[pa.RecordBatch]:
 def session(part: Part) -> dict[str, int | str]:
     """One process of the server for each connection, which changes nothing."""
     return {
-        "application_name": f"signalbox archive {part.kind}",
+        "application_name": f"{APPLICATION} {part.kind}",
         "statement_timeout": STATEMENT_MILLISECONDS,
         "default_transaction_read_only": "on",
         "max_parallel_workers_per_gather": 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -48,7 +49,7 @@ class OnSpark:
 
     def write_parts(self, job: Job, parts: Sequence[Part]) -> Iterator[Written]:
         """As many at once as `PIPELINE_CONNECTIONS` allows; each file is known when its part is done."""
-        spark = self()
+        spark, job = self(), replace(job, yields=settings.PIPELINE_PRIORITY == "idle")
         with heeding(Run.Kind.ARCHIVE, spark):
             yield from at_once(lambda part: write_parts(spark, job, [part]), parts, settings.PIPELINE_CONNECTIONS)
 

@@ -1,0 +1,50 @@
+"""A task that reads beside a live queue rests while other sessions are at work in the database.
+
+The server's sessions have no priorities: one that reads for the archive takes as much of a core as one that receives
+for a worker. It stands still, and holds nothing but its snapshot, while nobody takes what it has read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import psycopg
+
+Item = TypeVar("Item")
+
+APPLICATION = "signalbox archive"
+"""How the names of our own sessions begin."""
+RESTS = 9
+"""Times as long as it has worked: a tenth of a core for each task."""
+
+AT_WORK = """
+select application_name
+from pg_stat_activity
+where state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid()
+  and not starts_with(application_name, %s)
+"""
+
+
+@contextmanager
+def others_at_work(dsn: str) -> Iterator[Callable[[], Sequence[str]]]:
+    """Who runs a statement at this instant: nearly always somebody in a busy database, rarely in a quiet one."""
+    with psycopg.connect(dsn, autocommit=True, application_name=f"{APPLICATION} look") as connection:
+        yield lambda: [name for (name,) in connection.execute(AT_WORK, [APPLICATION])]
+
+
+def yielding(
+    items: Iterable[Item],
+    others: Callable[[], object],
+    sleep: Callable[[float], object] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Item]:
+    """The same items; after each it rests in proportion to what the item took, its maker and its user together."""
+    began = clock()
+    for item in items:
+        yield item
+        if others():
+            sleep(RESTS * (clock() - began))
+        began = clock()

@@ -1,0 +1,92 @@
+"""A task of an archive run rests while somebody else is at work in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from pipeline.archive import extracting, yielding
+from pipeline.archive.extracting import Job, Written, write_part
+from pipeline.archive.parts import Part
+from tests.engine import Engine
+from tests.pipeline.conftest import Archive, settle
+from tests.races.sessions import until
+
+
+class Day:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.rests: list[float] = []
+
+    def rest(self, seconds: float) -> None:
+        self.rests.append(seconds)
+        self.now += seconds
+
+
+def worked(day: Day, seconds: list[float], others: list[bool]) -> list[int]:
+    """Items of which each takes so long, half of it to make and half to use, while others are at work or are not."""
+    at_work = iter(others)
+
+    def made() -> Any:
+        for number, taken in enumerate(seconds):
+            day.now += taken / 2
+            yield number
+
+    used = []
+    for number in yielding.yielding(made(), lambda: next(at_work), day.rest, lambda: day.now):
+        day.now += seconds[number] / 2
+        used.append(number)
+    return used
+
+
+def test_it_rests_in_proportion_to_its_work_and_to_nothing_else() -> None:
+    day = Day()
+
+    assert worked(day, [1.0, 2.0, 4.0], [True, False, True]) == [0, 1, 2]
+
+    assert day.rests == [yielding.RESTS * 1.0, yielding.RESTS * 4.0]
+
+
+def test_others_at_work_are_seen_and_sessions_of_the_archive_are_not(
+    dsn: str, connect: Callable[..., psycopg.Connection[Any]]
+) -> None:
+    names = {"a worker", f"{yielding.APPLICATION} settled"}
+    at_work = {name: connect() for name in names}
+    looker = connect()
+    with yielding.others_at_work(dsn) as others, ThreadPoolExecutor(len(names)) as threads:
+        for name, connection in at_work.items():
+            connection.execute("select set_config('application_name', %s, false)", [name])
+            threads.submit(connection.execute, "select pg_sleep(600)")
+        try:
+            seen = "select count(*) from pg_stat_activity where application_name = any(%s) and state = 'active'"
+            until(lambda: looker.execute(seen, [[*names]]).fetchone() == (2,), "both statements")
+
+            assert names & {*others()} == {"a worker"}
+        finally:
+            for connection in at_work.values():
+                looker.execute("select pg_terminate_backend(%s)", [connection.info.backend_pid])
+
+
+@pytest.mark.parametrize("yields", [True, False])
+def test_a_part_looks_for_others_where_its_run_is_to_stand_back(
+    archive: Archive, engine: Engine, monkeypatch: pytest.MonkeyPatch, yields: bool
+) -> None:
+    looks: list[str] = []
+    monkeypatch.setattr(extracting, "others_at_work", lambda dsn: nullcontext(lambda: looks.append(dsn)))
+    sent = settle(engine, 20)
+
+    def work(job: Job, parts: Sequence[Part]) -> list[Written]:
+        return [file for part in parts for file in write_part(replace(job, yields=yields), part)]
+
+    archive.run(work)
+
+    assert archive.ids("settled", engine) == sent
+    assert bool(looks) is yields
