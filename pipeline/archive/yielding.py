@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-import psycopg
-
 Item = TypeVar("Item")
 
 APPLICATION = "signalbox archive"
@@ -24,15 +22,24 @@ AT_WORK = """
 select application_name
 from pg_stat_activity
 where state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid()
-  and not starts_with(application_name, %s)
+  and not starts_with(application_name, $1)
 """
 
 
 @contextmanager
 def others_at_work(dsn: str) -> Iterator[Callable[[], Sequence[str]]]:
     """Who runs a statement at this instant: nearly always somebody in a busy database, rarely in a quiet one."""
-    with psycopg.connect(dsn, autocommit=True, application_name=f"{APPLICATION} look") as connection:
-        yield lambda: [name for (name,) in connection.execute(AT_WORK, [APPLICATION])]
+    import adbc_driver_postgresql.dbapi as postgresql
+
+    with postgresql.connect(dsn, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("select set_config('application_name', $1, false)", (f"{APPLICATION} look",))
+        cursor.fetchall()
+
+        def others() -> Sequence[str]:
+            cursor.execute(AT_WORK, (APPLICATION,))
+            return [name for (name,) in cursor.fetchall()]
+
+        yield others
 
 
 def yielding(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTHON_PATH = Path(__file__).resolve().parent / "python_path"
 
 BAR = "spark.ui.showConsoleProgress"
 OWN = {
@@ -137,7 +138,8 @@ def java_environment() -> None:
     _check_java()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # it says goodbye to each of its connections
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    given = filter(None, [os.environ.get("PYTHONPATH")])
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(PYTHON_PATH), str(ROOT), *given])
 
 
 def _with(builder: Any, options: Mapping[str, object]) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 import pyarrow as pa
+import pyspark
 import pytest
 from django.core.management import call_command
 
@@ -62,6 +63,17 @@ def test_spark_reads_what_was_archived(spark: Any, archive: Archive, engine: Eng
         12,
         1,
     )
+
+
+@pytest.mark.timeout(600)
+def test_tasks_begin_from_the_installed_pyspark_which_is_compiled(spark: Any) -> None:
+    def found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyspark
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"file": [pyspark.__file__]})
+
+    assert spark.range(1).mapInArrow(found, "file string").first().file == pyspark.__file__
 
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
