@@ -34,16 +34,16 @@ class Waits:
 
 def measure_fairness(arena: Arena, scale: float, progress: Callable[[str], None]) -> list[Waits]:
     """The same small groups' messages, sent while four consumers work: alone, behind one large group, without lanes."""
-    large = int(LARGE_MESSAGES * scale)
+    large, small = int(LARGE_MESSAGES * scale), max(SMALL_GROUPS, int(SMALL_GROUPS * EACH * min(1.0, scale)))
     systems = [
         ("idle", WINDOW, 0),
         (f"{large:,} of another group, lanes of {WINDOW}", WINDOW, large),
         (f"{large:,} of another group, no lanes", 0, large),
     ]
-    return [_measure(arena, name, window, stock, progress) for name, window, stock in systems]
+    return [_measure(arena, name, window, stock, small, progress) for name, window, stock in systems]
 
 
-def _measure(arena: Arena, name: str, window: int, stock: int, progress: Callable[[str], None]) -> Waits:
+def _measure(arena: Arena, name: str, window: int, stock: int, small: int, progress: Callable[[str], None]) -> Waits:
     progress(f"fairness: {name}")
     connection = arena.connection
     connection.execute("select signalbox.create_queue('fair')")
@@ -52,8 +52,8 @@ def _measure(arena: Arena, name: str, window: int, stock: int, progress: Callabl
     )
     _lay(connection, stock)
     sent: list[int] = []
-    seconds = int(SMALL_GROUPS * EACH * SEND_EVERY_SECONDS + CONSUMERS_START_SECONDS) + 3
-    sender = threading.Thread(target=_send_small, args=(arena.url, sent))
+    seconds = int(small * SEND_EVERY_SECONDS + CONSUMERS_START_SECONDS) + 3
+    sender = threading.Thread(target=_send_small, args=(arena.url, small, sent))
     sender.start()
     pgbench.run_seconds(arena.url, SIGNALBOX.sql("fair_drain"), CLIENTS, seconds)
     sender.join()
@@ -71,11 +71,11 @@ def _lay(connection: psycopg.Connection, messages: int) -> None:
         )
 
 
-def _send_small(url: str, sent: list[int]) -> None:
+def _send_small(url: str, messages: int, sent: list[int]) -> None:
     time.sleep(CONSUMERS_START_SECONDS)
     with psycopg.connect(url, autocommit=True) as connection:
         started = time.monotonic()
-        for number in range(SMALL_GROUPS * EACH):
+        for number in range(messages):
             time.sleep(max(0.0, started + number * SEND_EVERY_SECONDS - time.monotonic()))
             row = connection.execute(
                 "select signalbox.send('fair', '{}', group_id => %s)", [f"small {number % SMALL_GROUPS}"]
