@@ -23,7 +23,9 @@ from signalbox import AsyncClient, epochs, pooling
 from signalbox.connections import is_alive
 from signalbox.unavailable import READ_ONLY, cause_of
 
-BORROW_SECONDS = 10.0  # for a connection to come free; whoever waits longer is told to come back
+# For a connection to come free; whoever waits longer is told to come back. Half of what our clients wait for an answer:
+# they are to hear that, and not to give up in the same moment.
+BORROW_SECONDS = 5.0
 # Pauses between attempts double: those of a long outage would last for minutes beyond it. Who comes next begins anew.
 RECONNECT_SECONDS = 5.0
 THREADS = 4  # for calls of the control plane: each has a connection of Django's while it works

@@ -14,6 +14,7 @@ from psycopg_pool import PoolTimeout
 
 from console.api import asgi, database, deliveries
 from console.api.problems import problem_of
+from signalbox.http.connections import TIMEOUT_SECONDS
 from tests.console.api.callers import Caller
 from tests.engine import Engine
 from tests.races.sessions import until
@@ -33,6 +34,10 @@ def test_without_a_database_it_says_when_to_come_back(error: Exception) -> None:
 
     assert (response.status_code, response["Retry-After"]) == (503, "2")
     assert b"10.0.0.7" not in response.content
+
+
+def test_it_says_so_well_before_our_clients_give_up() -> None:
+    assert database.BORROW_SECONDS <= TIMEOUT_SECONDS / 2
 
 
 @pytest.mark.parametrize(
