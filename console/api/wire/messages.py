@@ -24,8 +24,7 @@ def _number(priority: object) -> object:
 
 
 Priority = Annotated[
-    int,
-    Field(ge=0, le=9),
+    whole(0, 9),
     BeforeValidator(_number),
     WithJsonSchema({"anyOf": [{"enum": list(PRIORITIES)}, {"type": "integer", "minimum": 0, "maximum": 9}]}),
 ]

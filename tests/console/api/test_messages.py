@@ -64,6 +64,14 @@ def test_any_json_is_a_body(caller: Caller, engine: Engine, body: Any) -> None:
     assert message["body"] == body
 
 
+@pytest.mark.parametrize(("said", "priority"), [("normal", 4), (2, 2), (2.0, 2), (None, 0)])
+def test_a_priority_is_a_word_or_a_whole_number(caller: Caller, engine: Engine, said: Any, priority: int) -> None:
+    assert send(caller, engine, 1, attributes={"priority": said}).status == 202
+
+    (message,) = receive(caller, engine)
+    assert message["priority"] == priority
+
+
 def test_everything_said_of_a_message_arrives(caller: Caller, make_engine: Made) -> None:
     engine = make_engine(lane_max_in_flight=5)
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
