@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from string import Template
@@ -26,7 +27,7 @@ BATCH = 1_000  # what is laid in one transaction
 QUEUE = "archived"
 LOAD_SECONDS = 5
 LOAD_PAIRS = 20
-"""For each round. The two of a pair follow each other, and share what else the machine does."""
+"""For each round, while a session starts and while rows are read. Both of a pair share what else the machine does."""
 LOAD_CLIENTS = 4
 LOAD_STOCK = 2_000
 
@@ -51,9 +52,8 @@ def measure_pipeline(
         bench.lay(max(BATCH, int(number * MILLION * scale)))
         for _ in range(rounds):
             bench.measure()
-    return PipelineResults(
-        bench.moved, list(bench.load(max(1, int(LOAD_SECONDS * scale)), max(2, int(LOAD_PAIRS * rounds * scale))))
-    )
+    seconds, pairs = max(1, int(LOAD_SECONDS * scale)), max(2, int(LOAD_PAIRS * rounds * scale))
+    return PipelineResults(bench.moved, list(bench.load(seconds, pairs)))
 
 
 class _Bench:
@@ -108,22 +108,33 @@ class _Bench:
         self.connection.execute(FORGET)
 
     def load(self, seconds: int, pairs: int) -> Iterator[Live]:
-        """Send one, claim one, acknowledge it, over and over, while an archive run stands still and while it works."""
+        """Send one, claim one, acknowledge it, over and over, while an archive run stands still and while it works.
+
+        So many pairs while a session starts, and as many while rows are read, where it is not over before.
+        """
+        self.progress("live queue alone and beside an archive run")
         self.arena.prepare(SIGNALBOX, LOAD_STOCK)
         self.connection.execute(FORGET)
-        command, script = self._command("archive", "--to", str(self.folder)), SIGNALBOX.sql("steady")
+        command = self._command("archive", "--to", str(self.folder))
         with self._empty_folder(), processes.standing_still(command, self.environment) as archive:
-            for number in range(pairs):
-                self.progress(f"live queue alone and beside an archive run, {number + 1} of {pairs}")
-                alone = pgbench.run_seconds(self.arena.url, script, LOAD_CLIENTS, seconds)
-                with archive.going_on():
-                    beside = pgbench.run_seconds(self.arena.url, script, LOAD_CLIENTS, seconds)
-                    reads = self._is_being_read()
-                yield Live(reads, alone / seconds, beside / seconds)
-                if archive.is_over():
-                    break
+            yield from self._pairs(archive, seconds, pairs)
+            with archive.going_on():
+                while not self._is_being_read() and not archive.is_over():
+                    time.sleep(processes.LOOK_SECONDS)
+            yield from self._pairs(archive, seconds, pairs)
         self.connection.execute(FORGET)
         self.arena.empty(SIGNALBOX)
+
+    def _pairs(self, archive: processes.Held, seconds: int, pairs: int) -> Iterator[Live]:
+        script = SIGNALBOX.sql("steady")
+        for _ in range(pairs):
+            alone = pgbench.run_seconds(self.arena.url, script, LOAD_CLIENTS, seconds)
+            reads = self._is_being_read()
+            with archive.going_on():
+                beside = pgbench.run_seconds(self.arena.url, script, LOAD_CLIENTS, seconds)
+            yield Live(reads, alone / seconds, beside / seconds)
+            if archive.is_over():
+                break
 
     def _is_being_read(self) -> bool:
         row = self.connection.execute(

@@ -33,7 +33,7 @@ class Live:
     """The queue's own work in messages/s: while an archive run stands still, and right afterwards while it goes on."""
 
     reads: bool
-    """The run had come to its reading; before that a session of Spark's starts."""
+    """The run had come to its reading when it went on; before that a session of Spark's starts."""
     alone: float
     beside: float
 
@@ -89,12 +89,15 @@ def _of(results: PipelineResults, work: str, rows: int) -> list[Moved]:
 
 
 def _live_lines(live: list[Live]) -> Iterator[str]:
-    """Medians over pairs: what the machine does besides changes from one to the next."""
-    alone = statistics.median(pair.alone for pair in live)
-    yield f"the live queue: {alone:,.0f} messages/s while an archive run stands still"
+    """Of all pairs together, in which a moment that others took from the machine weighs little, and the median pair."""
     for reads, what in ((False, "Spark starts"), (True, "it archives")):
-        if ratios := [pair.beside / pair.alone for pair in live if pair.reads is reads]:
-            yield f"  {statistics.median(ratios):.2f} of that while {what} ({len(ratios)} pairs)"
+        if pairs := [pair for pair in live if pair.reads is reads]:
+            alone, beside = sum(pair.alone for pair in pairs), sum(pair.beside for pair in pairs)
+            middle = statistics.median(pair.beside / pair.alone for pair in pairs)
+            yield (
+                f"the live queue while {what}: {ratio(beside, alone)} of {alone / len(pairs):,.0f} messages/s"
+                f" ({len(pairs)} pairs, median {middle:.2f})"
+            )
 
 
 def pipeline_measurements(results: PipelineResults) -> dict[str, object]:

@@ -131,6 +131,7 @@ def pipeline(report: Any, printed: str) -> None:
         assert pair["alone"] > 0
         assert pair["beside"] > 0
     assert "while Spark starts" in printed
+    assert "while it archives" in printed
 
 
 def test_what_the_peers_need_is_said_before_anything_runs(tmp_path: Path) -> None:
