@@ -3,48 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from signalbox.spark.asking import reading_dsn, settings
 from signalbox.spark.options import Target
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_BYTES = 8 * 1024 * 1024
-STATEMENT_MILLISECONDS = 3_600_000
-"""A statement takes seconds. One that hangs must not hold back for longer what vacuum may clear away."""
-BY_KEY = dict.fromkeys(["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"], "off")
-"""Bodies are fetched by the key of what is there now: the cost is that of what is read, not of what else the log has,
-whatever the statistics say of tables that were empty a moment ago."""
+
+
+class _Kept:
+    """What a connection is told to close at its end."""
+
+    def close(self) -> None:
+        """Others go on with it."""
+
+
+@lru_cache(maxsize=8)
+def _database(dsn: str) -> Any:
+    """What makes connections and holds none. To make it reads the types and columns of every table."""
+    import adbc_driver_postgresql
+
+    return adbc_driver_postgresql.connect(dsn)
 
 
 class Extraction:
-    """One connection of one task, which reads only. Values of a statement are settings: COPY takes no parameters."""
+    """One connection of one task, which reads only."""
 
     def __init__(self, target: Target) -> None:
-        import adbc_driver_postgresql.dbapi as postgresql
+        from adbc_driver_manager import AdbcConnection, dbapi
 
-        dsn = target.dsn(
-            "signalbox spark",
-            default_transaction_read_only="on",
-            statement_timeout=STATEMENT_MILLISECONDS,
-            timezone="UTC",
-            **BY_KEY,
-        )
-        self.errors = postgresql.Error
-        self._connection = postgresql.connect(dsn, autocommit=True)
+        made = AdbcConnection(_database(reading_dsn(target)))
+        self._connection = dbapi.Connection(_Kept(), made, autocommit=True)  # type: ignore[arg-type]
 
     def __enter__(self) -> Extraction:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the connection."""
         self._connection.close()
 
-    def rows(self, statement: str, values: Mapping[str, object]) -> list[Sequence[Any]]:
+    def rows(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
         """The answer of a small statement."""
         with self._connection.cursor() as cursor:
             self._set(cursor, values)
@@ -67,16 +68,9 @@ class Extraction:
 
     @staticmethod
     def _set(cursor: Any, values: Mapping[str, object]) -> None:
-        for name, value in values.items():
-            cursor.execute(
-                "select set_config($1, $2, false)", (f"signalbox.{name}", "" if value is None else str(value))
-            )
+        for named in settings(values):
+            cursor.execute("select set_config($1, $2, false)", named)
             cursor.fetchall()
-
-
-def value(name: str, type_: str = "bigint") -> str:
-    """A value of a statement, as SQL; null where it is not set."""
-    return f"nullif(current_setting('signalbox.{name}'), '')::{type_}"
 
 
 def selected(columns: Sequence[str], texts: frozenset[str] = frozenset({"payload", "attributes"})) -> str:

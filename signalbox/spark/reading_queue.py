@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from signalbox.errors import QueueNotFound
-from signalbox.spark.extracting import Extraction, selected, value
+from signalbox.spark.asking import Question, value
+from signalbox.spark.extracting import Extraction, selected
 from signalbox.spark.options import Options
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ class QueueReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Ranges from the oldest message on up to the last id that was drawn by now: what is sent later is not read."""
-        with Extraction(self.target) as extraction:
-            found = extraction.rows(FIND, {"queue": self.target.queue})
+        with Question(self.target) as question:
+            found = question.rows(FIND, {"queue": self.target.queue})
         if not found:
             raise QueueNotFound(f"{self.target} does not exist")
         queue_id, last, first = found[0]

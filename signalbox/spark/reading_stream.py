@@ -15,7 +15,8 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from signalbox.errors import InvalidArgument, SignalboxError
-from signalbox.spark.extracting import Extraction, selected, value
+from signalbox.spark.asking import Question, value
+from signalbox.spark.extracting import Extraction, selected
 from signalbox.spark.options import Options, Places, Target
 
 if TYPE_CHECKING:
@@ -66,12 +67,12 @@ class Log:
     bounds: dict[int, Bounds]
 
     @classmethod
-    def of(cls, target: Target, extraction: Extraction | None = None) -> Log:
+    def of(cls, target: Target, asked: Question | Extraction | None = None) -> Log:
         """As it is now."""
-        if extraction is None:
-            with Extraction(target) as own:
+        if asked is None:
+            with Question(target) as own:
                 return cls.of(target, own)
-        rows = extraction.rows(BOUNDS, {"stream": target.stream})
+        rows = asked.rows(BOUNDS, {"stream": target.stream})
         return cls(rows[0][0], {partition: Bounds(*bounds) for _, partition, *bounds in rows})
 
     def check(self, name: str, places: Places) -> None:
@@ -174,7 +175,7 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
     """A stream as it grows. Spark's offsets are the next position of each partition, and the stream's id."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
-        self._connection: Extraction | None = None
+        self._connection: Question | None = None
         self._take(options, schema)
         self.begin = options.places("from", "earliest")
         self.most = options.number("max_messages_per_batch", 0, 1, 2**31 - 1)
@@ -236,7 +237,7 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
                 return Log.of(self.target, self._connection)
             except self._connection.errors:  # it was lost: the next one tells whether the database is
                 self.stop()
-        self._connection = Extraction(self.target)
+        self._connection = Question(self.target)
         return Log.of(self.target, self._connection)
 
     def _check_start(self, start: dict[str, Any], now: Log) -> None:

@@ -15,6 +15,7 @@ import pytest
 from queues import failover
 from signalbox import Client, DatabaseUnavailable, StreamMessage, epochs
 from signalbox.spark import writing
+from signalbox.spark.asking import Question
 from signalbox.spark.extracting import Extraction
 from signalbox.spark.options import Target
 from tests.failover.pair import Pair
@@ -185,8 +186,9 @@ def test_spark_reads_of_the_new_primary_and_writes_to_it(fork: Fork) -> None:
 
     with writing.connect(target) as connection:
         assert epochs.read(connection).timeline == 2
-    with Extraction(target) as extraction:
-        assert extraction.rows(epochs.EPOCH, {})[0][1] == 2
+    for way in (Question, Extraction):
+        with way(target) as asked:
+            assert asked.rows(epochs.EPOCH, {})[0][1] == 2
 
 
 def test_who_takes_an_address_of_one_gets_that_of_the_new_primary(fork: Fork) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from signalbox.errors import InvalidArgument
 from signalbox.spark import SignalboxSource, writing
+from signalbox.spark.asking import Question
 from signalbox.spark.extracting import Extraction
 from signalbox.spark.options import Target
 
@@ -75,7 +76,7 @@ def test_no_text_of_ours_has_the_password() -> None:
 
 
 def test_no_error_of_a_connection_has_the_password() -> None:
-    for connect in (Extraction, writing.connect):
+    for connect in (Question, Extraction, writing.connect):
         with pytest.raises(Exception, match=r"refused|connect") as caught:
             connect(Target("q", None, "postgresql://ann:secret@127.0.0.1:1/app"))
         assert "secret" not in f"{caught.value!r} {caught.value}"
