@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline import arrow_connections
 from pipeline.archive.kinds import SETTLED, SQL, Kind, as_columns
 from pipeline.archive.parts import Part
 from pipeline.archive.yielding import APPLICATION
@@ -30,10 +31,12 @@ ONE_BY_ONE: dict[str, int | str] = {"enable_nestloop": "on", "enable_hashjoin": 
 def batches(dsn: str, kind: Kind, part: Part) -> Iterator[pa.RecordBatch]:
     """In the columns of the kind."""
     import adbc_driver_postgresql
-    import adbc_driver_postgresql.dbapi as postgresql
 
     hint = {adbc_driver_postgresql.StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(BATCH_BYTES)}
-    with postgresql.connect(dsn, autocommit=True) as connection, connection.cursor(adbc_stmt_kwargs=hint) as cursor:
+    with (
+        arrow_connections.connect(dsn, autocommit=True) as connection,
+        connection.cursor(adbc_stmt_kwargs=hint) as cursor,
+    ):
         _set(cursor, session(part))
         for statement in _statements(cursor, kind, part):
             cursor.execute(statement)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from pipeline import arrow_connections
+
 Item = TypeVar("Item")
 
 APPLICATION = "signalbox archive"
@@ -29,9 +31,7 @@ where state = 'active' and backend_type = 'client backend' and pid <> pg_backend
 @contextmanager
 def others_at_work(dsn: str) -> Iterator[Callable[[], Sequence[str]]]:
     """Who runs a statement at this instant: nearly always somebody in a busy database, rarely in a quiet one."""
-    import adbc_driver_postgresql.dbapi as postgresql
-
-    with postgresql.connect(dsn, autocommit=True) as connection, connection.cursor() as cursor:
+    with arrow_connections.connect(dsn, autocommit=True) as connection, connection.cursor() as cursor:
         cursor.execute("select set_config('application_name', $1, false)", (f"{APPLICATION} look",))
         cursor.fetchall()
 

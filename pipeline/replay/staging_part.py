@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline import arrow_connections
 from pipeline.archive.kinds import TIME
 from pipeline.archive.querying import STATEMENT_MILLISECONDS
 
@@ -103,9 +104,7 @@ class _connected:  # noqa: N801 - used as a function
     """A connection with a transaction, and a cursor of it."""
 
     def __init__(self, place: Place, part: int) -> None:
-        import adbc_driver_postgresql.dbapi as postgresql
-
-        self.connection = postgresql.connect(place.dsn)
+        self.connection = arrow_connections.connect(place.dsn)
         self.cursor = self.connection.cursor()
         for name, value in (
             ("application_name", f"signalbox replay {part}"),
