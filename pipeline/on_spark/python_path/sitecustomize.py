@@ -1,13 +1,30 @@
 """Run by each Python that Spark starts on this machine, before anything else.
 
-Spark puts its own zip files first, where PySpark lies as source: every process would compile it anew, in a second or
-two. The installed one, which is the same, has been compiled.
+Spark puts its own files first: zip files with PySpark as source, which every process would compile anew, and a jar,
+through whose thousands of names each look for a module would go. The installed PySpark is the same and compiled.
+
+Of pandas nothing here has any need. But Arrow loads it, where it is there, as soon as an array is made of a list:
+half a second of each process.
 """
 
 import os
 import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
 from pathlib import Path
+from types import ModuleType
 
-LIBRARY = Path(os.environ.get("SPARK_HOME", "/nowhere")) / "python" / "lib"
+HOME = Path(os.environ.get("SPARK_HOME", "/nowhere"))
+OWN = (HOME / "python" / "lib", HOME / "jars")
 
-sys.path[:] = [path for path in sys.path if LIBRARY not in Path(path).parents]
+
+class WithoutPandas(MetaPathFinder):
+    """Asked before all others, it says that there is none."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("the pipeline runs without pandas", name=fullname)
+
+
+sys.path[:] = [path for path in sys.path if not any(own in Path(path).parents for own in OWN)]
+sys.meta_path.insert(0, WithoutPandas())
