@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 
 from queues.embedded import EmbeddedPostgres
+from queues.embedded.server import DATABASE
+from tests import prepared
 from tests.patience import LIMITS_OF_PAGES, PATIENCE_MILLISECONDS
 
 pytest_plugins = ["tests.engine"]
@@ -85,6 +87,7 @@ def django_db_setup(
     django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[None]:
     """The migrated test database, always: most tests reach it by connections that pytest-django knows nothing of."""
+    _begin_migrated()
     with django_db_blocker.unblock():
         created = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
         with connection.cursor() as cursor:
@@ -97,6 +100,14 @@ def django_db_setup(
                 " where datname = current_database() and pid <> pg_backend_pid()"
             )
         teardown_databases(created, verbosity=0)
+
+
+def _begin_migrated() -> None:
+    """A server of our own has a migrated database already, of which that of the tests is a copy."""
+    folders = EmbeddedPostgres(HOME).folders
+    if not os.environ.get("DATABASE_URL") and not folders.data.exists():
+        prepared.prepare(folders)
+        django_settings.DATABASES["default"]["TEST"]["TEMPLATE"] = DATABASE
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ SMALL = sessions.light(
     {
         "spark.driver.memory": "512m",
         "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",  # to plan each stage anew takes longer than any stage of so few rows
     }
 )
 HERE = Path(__file__).parent

@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 import psycopg
 
 DEADLINE_SECONDS = 90.0
-POLL_SECONDS = 0.002
+POLL_SECONDS, LONGEST_POLL_SECONDS = 0.002, 0.05
+POLLS_GROW = 1.2
+"""Whoever asks all the time takes from those for whom it waits."""
 
 T = TypeVar("T")
 
@@ -42,9 +44,11 @@ def finish(future: Future[T]) -> T:
 def until(condition: Callable[[], T], what: str) -> T:
     """Ask again and again until the answer is true."""
     deadline = time.monotonic() + DEADLINE_SECONDS
+    pause = POLL_SECONDS
     while not (answer := condition()):
         assert time.monotonic() < deadline, f"never came: {what}"
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause)
+        pause = min(pause * POLLS_GROW, LONGEST_POLL_SECONDS)
     return answer
 
 
