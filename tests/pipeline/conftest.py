@@ -37,6 +37,18 @@ values (pg_snapshot_xmin(pg_current_snapshot())::text::bigint, clock_timestamp()
 """
 
 
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What wants Spark's session comes first: of several processes that share the tests one has all of it."""
+    places = [place for place, item in enumerate(items) if HERE in item.path.parents]
+    ours = [items[place] for place in places]
+    ours.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))
+    for place, item in zip(places, ours, strict=True):
+        items[place] = item
+
+
 def in_this_process(job: Job, parts: Sequence[Part]) -> list[Written]:
     """What Spark does, without it."""
     return [file for part in parts for file in write_part(job, part)]

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -16,7 +17,7 @@ from tests.pipeline import spark_cluster
 from tests.pipeline.conforming_data import Expected, assert_conforms, run
 from tests.pipeline.conforming_data import expected as expected
 from tests.pipeline.conftest import Archive
-from tests.pipeline.spark_cluster import ON_LOOPBACK, OPTIONS
+from tests.pipeline.spark_cluster import JAVA, ON_LOOPBACK, OPTIONS
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -27,22 +28,26 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("place", ["local", "cluster"])
-def test_the_same_data_gives_the_same_everywhere(
-    place: str, archive: Archive, expected: Expected, dsn: str, tmp_path: Path, request: pytest.FixtureRequest
+def test_the_session_here_gives_what_no_spark_gives(
+    spark: Any, archive: Archive, expected: Expected, tmp_path: Path
 ) -> None:
     url = str(tmp_path / "elsewhere")
-    if place == "local":
-        request.getfixturevalue("spark")  # the session that commands of this process take
-        call_command("pipeline", "archive", f"--to={url}", stdout=io.StringIO())
-        call_command("pipeline", "rollup", stdout=io.StringIO())
-    else:
-        options = {
-            "SPARK_MASTER": request.getfixturevalue("cluster"),
-            "SPARK_OPTIONS": json.dumps(OPTIONS | ON_LOOPBACK),
-            "SIGNALBOX_HOME": str(tmp_path),
-        }
-        run([sys.executable, "-m", "tests.pipeline.conforming", url], environment(dsn) | options)
+
+    call_command("pipeline", "archive", f"--to={url}", stdout=io.StringIO())
+    call_command("pipeline", "rollup", stdout=io.StringIO())
+
+    assert_conforms(expected, url)
+
+
+def test_a_cluster_gives_the_same(archive: Archive, expected: Expected, cluster: str, dsn: str, tmp_path: Path) -> None:
+    url = str(tmp_path / "elsewhere")
+    options = {
+        "SPARK_MASTER": cluster,
+        "SPARK_OPTIONS": json.dumps(OPTIONS | ON_LOOPBACK),
+        "SIGNALBOX_HOME": str(tmp_path),
+    }
+
+    run([sys.executable, "-m", "tests.pipeline.conforming", url], environment(dsn) | options)
 
     assert_conforms(expected, url)
 
@@ -54,7 +59,8 @@ def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file
     zipped = tmp_path / "pipeline.zip"
     call_command("pipeline", "pack", str(zipped), stdout=io.StringIO())
     submit = [str(spark_cluster.SPARK_HOME / "bin" / "spark-submit"), "--master", cluster, "--py-files", str(zipped)]
-    for name, value in (OPTIONS | ON_LOOPBACK | {"spark.cores.max": "1"}).items():  # one executor starts sooner
+    given = OPTIONS | ON_LOOPBACK | {"spark.driver.extraJavaOptions": JAVA, "spark.cores.max": "1"}
+    for name, value in given.items():  # one executor starts sooner
         submit += ["--conf", f"{name}={value}"]
 
     run(
