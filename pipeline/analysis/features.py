@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,9 @@ Hidden = tuple[frozenset[Steps], frozenset[Steps]]
 """Masking rules of a payload, and of attributes."""
 Feature = tuple[str, str, str]
 """A path as JSON (part first, null for any element of a list), what is said of it, and the value as JSON or words."""
+
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+_as_narrow_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 NOTHING_HIDDEN: Hidden = (frozenset(), frozenset())
 FEATURES = pa.list_(pa.struct([("path", pa.string()), ("kind", pa.string()), ("value", pa.string())]))
@@ -70,7 +74,7 @@ def column(payloads: Iterable[str | None], attributes: Iterable[str | None], hid
 def _walked(path: tuple[str | None, ...], node: Any, rules: frozenset[Steps]) -> Iterator[Feature]:
     if _ends(rules) or len(path) > DEEPEST + 1:
         return
-    name = json.dumps(path, ensure_ascii=False, separators=(",", ":"))
+    name = _named(path)
     kind = _type_of(node)
     if len(path) > 1:
         yield name, HAS, ""
@@ -86,10 +90,16 @@ def _walked(path: tuple[str | None, ...], node: Any, rules: frozenset[Steps]) ->
         yield from _of_scalar(name, node)
 
 
+@lru_cache(maxsize=4096)
+def _named(path: tuple[str | None, ...]) -> str:
+    """The same for each message of a queue, or nearly."""
+    return _as_narrow_json(path)
+
+
 def _of_scalar(name: str, value: Any) -> Iterator[Feature]:
     if value is None:
         return  # its type says it
-    text = json.dumps(value, ensure_ascii=False)
+    text = _as_json(value)
     if len(text) <= VALUE_CHARACTERS:
         yield name, VALUE, text
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
@@ -122,7 +132,7 @@ def _ends(rules: frozenset[Steps]) -> bool:
 
 
 def _after(rules: frozenset[Steps], key: str) -> frozenset[Steps]:
-    return frozenset(rest for rule in rules for rest in _behind(rule, key))
+    return frozenset(rest for rule in rules for rest in _behind(rule, key)) if rules else rules
 
 
 def _behind(rule: Steps, key: str) -> Iterator[Steps]:
