@@ -66,14 +66,21 @@ def test_spark_reads_what_was_archived(spark: Any, archive: Archive, engine: Eng
 
 
 @pytest.mark.timeout(600)
-def test_tasks_begin_from_the_installed_pyspark_which_is_compiled(spark: Any) -> None:
+def test_tasks_begin_from_the_installed_pyspark_which_is_compiled_and_without_pandas(spark: Any) -> None:
     def found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import sys
+
         import pyspark
 
         for _ in batches:
-            yield pa.RecordBatch.from_pydict({"file": [pyspark.__file__]})
+            pa.array(["what Arrow would ask pandas about"])
+            looked = [path for path in sys.path if path.endswith(".jar")]
+            yield pa.RecordBatch.from_pylist(
+                [{"file": pyspark.__file__, "pandas": "pandas" in sys.modules, "jars": len(looked)}]
+            )
 
-    assert spark.range(1).mapInArrow(found, "file string").first().file == pyspark.__file__
+    (row,) = spark.range(1).mapInArrow(found, "file string, pandas boolean, jars long").collect()
+    assert (row.file, row.pandas, row.jars) == (pyspark.__file__, False, 0)
 
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
