@@ -17,8 +17,8 @@ Item = TypeVar("Item")
 
 APPLICATION = "signalbox archive"
 """How the names of our own sessions begin."""
-RESTS = 9
-"""Times as long as it has worked: a tenth of a core for each task."""
+RESTS = 19
+"""Times as long as it has worked: each task, and the session that reads for it, work a twentieth of the time."""
 
 AT_WORK = """
 select application_name
