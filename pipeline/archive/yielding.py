@@ -20,6 +20,9 @@ APPLICATION = "signalbox archive"
 RESTS = 19
 """Times as long as it has worked: each task, and the session that reads for it, work a twentieth of the time."""
 
+LONGEST_SECONDS = 900.0
+"""Of all rests of a part. Meanwhile its snapshot holds vacuum back, and its statement has an hour to end in."""
+
 AT_WORK = """
 select application_name
 from pg_stat_activity
@@ -49,9 +52,12 @@ def yielding(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Item]:
     """The same items; after each it rests in proportion to what the item took, its maker and its user together."""
+    left = LONGEST_SECONDS
     began = clock()
     for item in items:
         yield item
-        if others():
-            sleep(RESTS * (clock() - began))
+        if left > 0 and others():
+            rest = min(RESTS * (clock() - began), left)
+            left -= rest
+            sleep(rest)
         began = clock()

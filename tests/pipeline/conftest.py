@@ -21,6 +21,7 @@ from pipeline.errors import Busy
 from pipeline.models import ArchiveFile
 from tests.engine import Engine
 from tests.pipeline.forks import Forks
+from tests.pipeline.session import HERE
 from tests.pipeline.session import pytest_runtest_teardown as pytest_runtest_teardown
 from tests.pipeline.session import spark as spark
 from tests.races.sessions import until
@@ -35,9 +36,6 @@ BEGIN_NOW = """
 insert into signalbox.archive_horizon (below, moved_at)
 values (pg_snapshot_xmin(pg_current_snapshot())::text::bigint, clock_timestamp())
 """
-
-
-HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
+from unittest import mock
 
+import adbc_driver_postgresql
 import psycopg
 import pytest
 
@@ -22,6 +24,15 @@ def test_each_is_a_session_of_its_own_and_none_stays(dsn: str, connect: Callable
 
     assert pids[0] != pids[1]
     until(lambda: connect().execute(alive, [pids]).fetchone() == (0,), "the end of the sessions")
+
+
+def test_the_catalogue_is_read_once(dsn: str, django_db_setup: None) -> None:
+    arrow_connections._database.cache_clear()
+    with mock.patch.object(adbc_driver_postgresql, "connect", wraps=adbc_driver_postgresql.connect) as read:
+        for _ in range(3):
+            arrow_connections.connect(dsn).close()
+
+    assert read.call_count == 1
 
 
 def test_one_without_autocommit_is_undone_with_its_end(

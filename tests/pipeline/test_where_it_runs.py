@@ -28,7 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def test_the_session_here_gives_what_no_spark_gives(
+def test_a_session_of_this_process_gives_the_same(
     spark: Any, archive: Archive, expected: Expected, tmp_path: Path
 ) -> None:
     url = str(tmp_path / "elsewhere")
@@ -59,8 +59,8 @@ def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file
     zipped = tmp_path / "pipeline.zip"
     call_command("pipeline", "pack", str(zipped), stdout=io.StringIO())
     submit = [str(spark_cluster.SPARK_HOME / "bin" / "spark-submit"), "--master", cluster, "--py-files", str(zipped)]
-    given = OPTIONS | ON_LOOPBACK | {"spark.driver.extraJavaOptions": JAVA, "spark.cores.max": "1"}
-    for name, value in given.items():  # one executor starts sooner
+    sooner = {"spark.driver.extraJavaOptions": JAVA, "spark.cores.max": "1"}  # one executor, and a Java that knows much
+    for name, value in (OPTIONS | ON_LOOPBACK | sooner).items():
         submit += ["--conf", f"{name}={value}"]
 
     run(

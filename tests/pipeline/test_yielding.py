@@ -55,6 +55,16 @@ def test_it_rests_in_proportion_to_its_work_and_to_nothing_else() -> None:
     assert day.rests == [yielding.RESTS * 1.0, yielding.RESTS * 4.0]
 
 
+def test_the_rests_of_a_part_come_to_an_end() -> None:
+    day = Day()
+    slow = yielding.LONGEST_SECONDS * 0.6 / yielding.RESTS
+
+    assert worked(day, [slow, slow, slow], [True] * 3) == [0, 1, 2]
+
+    assert sum(day.rests) == pytest.approx(yielding.LONGEST_SECONDS)
+    assert len(day.rests) == 2
+
+
 def test_others_at_work_are_seen_and_sessions_of_the_archive_are_not(
     dsn: str, connect: Callable[..., psycopg.Connection[Any]]
 ) -> None:
