@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+import psycopg
 
 from pipeline.errors import Busy
 from queues.connections import session_dsn
@@ -17,4 +19,9 @@ def alone(name: str) -> Iterator[None]:
         row = connection.execute("select pg_try_advisory_lock(hashtext(%s), 0)", [name]).fetchone()
         if not row or not row[0]:
             raise Busy
-        yield
+        try:
+            yield
+        finally:
+            # The server ends a session that was closed in its own time; whoever comes next need not wait for that.
+            with suppress(psycopg.OperationalError):
+                connection.execute("select pg_advisory_unlock(hashtext(%s), 0)", [name])

@@ -19,10 +19,12 @@ from dlq.erasing.elsewhere import PLACE
 from dlq.erasing.erasures import Wanted
 from dlq.models import Erasure, StagedMessage
 from dlq.runner import Ending
+from pipeline.alone import alone
 from pipeline.analysis.analysis_models import Finding, Template
 from pipeline.archive.files import Store
 from pipeline.erasing import in_archive
 from pipeline.erasing.erasing_models import ArchiveErasure, Discarded
+from pipeline.errors import Busy
 from pipeline.models import ArchiveFile, Run
 from tests.dlq.stagings import stage
 from tests.engine import Engine
@@ -204,7 +206,7 @@ def test_a_killed_attempt_is_finished_by_the_next(
     killed = forks.run("tests.pipeline.killed_erasure", job.pk, step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert {kind: place.ids(kind, engine) for kind in ids} == ids, "the manifest names whole files at any moment"
-    until(lambda: is_free(job), "the end of the killed process's session")
+    until(is_free, "the end of the killed process's session")
     finished(job)
 
     assert {kind: place.ids(kind, engine) for kind in ids} == ids
@@ -213,11 +215,8 @@ def test_a_killed_attempt_is_finished_by_the_next(
     assert not Discarded.objects.filter(erasure_id=job.pk, removed_at=None).exists()
 
 
-def is_free(job: Erasure) -> bool:
+def is_free() -> bool:
     """Of a process that was killed the server may not know yet."""
-    from pipeline.alone import alone
-    from pipeline.errors import Busy
-
     try:
         with alone("signalbox.erase"):
             return True
