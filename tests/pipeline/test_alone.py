@@ -48,8 +48,11 @@ def test_the_next_waits_for_no_end_of_a_session() -> None:
 
 def test_a_session_that_was_cut_off_hides_no_error_of_the_work() -> None:
     with pytest.raises(ZeroDivisionError), alone("tests.cut_off"):
-        with epochs.connect(session_dsn(), autocommit=True) as another:
-            another.execute(
-                "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'tests.cut_off'"
-            )
-        raise ZeroDivisionError
+        fail_cut_off("tests.cut_off")
+
+
+def fail_cut_off(name: str) -> None:
+    ended = "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = %s"
+    with epochs.connect(session_dsn(), autocommit=True) as connection:
+        assert connection.execute(ended, [name]).fetchall() == [(True,)]
+    raise ZeroDivisionError
