@@ -11,7 +11,7 @@ from console.filterbar import LONGEST
 from console.forms import REASON_CHARACTERS, RateForm
 from dlq.filters.readings import MisreadError, moment
 from dlq.plan_options import Options
-from pipeline.replay.replaying import Wanted
+from pipeline.replay.wanted import Wanted
 
 KINDS = {"settled": ["settled"], "dead_letters": ["dead_letters"], "both": ["settled", "dead_letters"]}
 

@@ -18,7 +18,7 @@ from dlq.masking_rules import Masking
 from pipeline import starting
 from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing, replay_arguments
-from pipeline.replay.replaying import Wanted
+from pipeline.replay.wanted import Wanted
 from queues.errors import InvalidArgument, SignalboxError
 from queues.models import Queue
 

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-import pyarrow as pa
-
 READ_CHARACTERS = 65_536
 """A longer payload is not looked at, and counted as such."""
 MOST_FEATURES = 1_000
@@ -36,7 +34,6 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _as_narrow_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 NOTHING_HIDDEN: Hidden = (frozenset(), frozenset())
-FEATURES = pa.list_(pa.struct([("path", pa.string()), ("kind", pa.string()), ("value", pa.string())]))
 
 
 def of_message(payload: str | None, attributes: str | None, hidden: Hidden = NOTHING_HIDDEN) -> list[Feature]:
@@ -54,21 +51,6 @@ def of_message(payload: str | None, attributes: str | None, hidden: Hidden = NOT
     except (ValueError, RecursionError):
         return [("[]", UNREAD, "")]
     return list(found)
-
-
-def column(payloads: Iterable[str | None], attributes: Iterable[str | None], hidden: Iterable[Hidden]) -> pa.ListArray:
-    """The same for a batch of messages, in Arrow's columns."""
-    ends, paths, kinds, values = [0], [], [], []
-    for payload, extra, rules in zip(payloads, attributes, hidden, strict=True):
-        for path, kind, value in of_message(payload, extra, rules):
-            paths.append(path)
-            kinds.append(kind)
-            values.append(value)
-        ends.append(len(paths))
-    fields = [pa.array(one, pa.string()) for one in (paths, kinds, values)]
-    return pa.ListArray.from_arrays(
-        pa.array(ends, pa.int32()), pa.StructArray.from_arrays(fields, ["path", "kind", "value"]), type=FEATURES
-    )
 
 
 def _walked(path: tuple[str | None, ...], node: Any, rules: frozenset[Steps]) -> Iterator[Feature]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.analysis import features
-from pipeline.analysis.features import READ_CHARACTERS, Hidden
+from pipeline.analysis.features import READ_CHARACTERS, Hidden, hidden_of, of_message
 from pipeline.archive.files import Store
 from pipeline.archive.kinds import KINDS, as_columns
 
@@ -19,13 +18,14 @@ if TYPE_CHECKING:
 BATCH_ROWS = 250
 """At most so many bodies are in a task's memory as Python has them."""
 
+FEATURES = pa.list_(pa.struct([("path", pa.string()), ("kind", pa.string()), ("value", pa.string())]))
 SAID = pa.schema(
     [
         ("queue_id", pa.int32()),
         ("fingerprint", pa.string()),
         ("message_id", pa.int64()),
         ("at", pa.timestamp("us", tz="UTC")),
-        ("features", features.FEATURES),
+        ("features", FEATURES),
     ]
 )
 """`fingerprint` is null of what was acknowledged."""
@@ -70,14 +70,31 @@ def of_batch(rows: pa.RecordBatch, kind: str, queue_ids: Sequence[int], hidden: 
         wanted = pc.and_(wanted, pc.equal(rows.column("outcome"), "acked"))
     rows = rows.filter(wanted)
     whose = rows.column("queue_id")
-    said_of_each = features.column(
+    said_of_each = _features(
         _readable(rows.column("payload")),
         _readable(rows.column("attributes")),
-        features.hidden_of(hidden, whose.to_pylist()),
+        hidden_of(hidden, whose.to_pylist()),
     )
     cause = rows.column("fingerprint") if kind == "dead_letters" else pa.nulls(rows.num_rows, pa.string())
     return pa.RecordBatch.from_arrays(
         [whose, cause, rows.column("message_id"), rows.column(KINDS[kind].at), said_of_each], schema=SAID
+    )
+
+
+def _features(
+    payloads: Iterable[str | None], attributes: Iterable[str | None], hidden: Iterable[Hidden]
+) -> pa.ListArray:
+    """What each of these messages says."""
+    ends, paths, kinds, values = [0], [], [], []
+    for payload, extra, rules in zip(payloads, attributes, hidden, strict=True):
+        for path, kind, value in of_message(payload, extra, rules):
+            paths.append(path)
+            kinds.append(kind)
+            values.append(value)
+        ends.append(len(paths))
+    fields = [pa.array(one, pa.string()) for one in (paths, kinds, values)]
+    return pa.ListArray.from_arrays(
+        pa.array(ends, pa.int32()), pa.StructArray.from_arrays(fields, ["path", "kind", "value"]), type=FEATURES
     )
 
 

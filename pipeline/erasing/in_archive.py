@@ -23,6 +23,7 @@ from dlq.erasing.target import SHORTEST_QUOTED, Target, Unreadable
 from pipeline.alone import alone
 from pipeline.analysis.analysis_models import Finding, Template
 from pipeline.archive.files import Store
+from pipeline.erasing.beginning import begin
 from pipeline.erasing.erasing_models import ArchiveErasure, Discarded, ErasedMessage
 from pipeline.erasing.rewriting import Found, Sought, look, rewrite
 from pipeline.errors import Busy, Cancelled, CountsDiffer, Overtaken, PipelineError
@@ -75,14 +76,6 @@ def _go_on(row: ArchiveErasure, asked: elsewhere.Asked, tell: Tell) -> None:
         row.findings_erased += erase_findings(row.erasure_id, asked.target)
         row.finished_at = timezone.now()
         row.save()
-
-
-def begin(erasure_id: int) -> ArchiveErasure:
-    """Its row; the bound is fixed with it."""
-    newest = ArchiveFile.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    row, _ = ArchiveErasure.objects.get_or_create(erasure_id=erasure_id, defaults={"through_file_id": newest})
-    row.refresh_from_db()
-    return row
 
 
 def remove_discarded(erasure_id: int) -> str:

@@ -11,7 +11,7 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from dlq.erasing import elsewhere
-from pipeline.erasing import in_archive
+from pipeline.erasing.beginning import begin
 from pipeline.erasing.erasing_models import ArchiveErasure, Discarded
 from pipeline.errors import PipelineError
 from pipeline.models import ArchiveFile, Run
@@ -33,7 +33,7 @@ class Archive:
         if row is None:
             if not _is_anything():
                 return ""
-            row = in_archive.begin(erasure_id)
+            row = begin(erasure_id)
         if row.finished_at:
             return ""
         transaction.on_commit(lambda: _ask(erasure_id))
@@ -42,6 +42,8 @@ class Archive:
 
     def work(self, erasure_id: int) -> None:
         """Do it in this process, for whoever has no worker."""
+        from pipeline.erasing import in_archive  # and pyarrow with it, which every process would hold
+
         try:
             in_archive.erase(erasure_id)
         except PipelineError as error:

@@ -11,14 +11,13 @@ from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from dlq.filters import EACH, KEYS, Comparison, Filter, Kind, Literal, Pattern, Present, Range, Term
 from dlq.filters.readings import duration, is_json_scalar, moment, whole_number
 from pipeline.replay import documents, regexes
 from pipeline.replay.documents import COMPARE
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column
 
 KINDS = {"settled": "settled messages", "dead_letters": "dead letters"}
@@ -166,6 +165,7 @@ def _time(column: Column, bound: Comparison | Range) -> Column:
 
 
 def _documents(column: Column, term: Term, now: datetime) -> list[Column]:
+    import pyarrow as pa
     from pyspark.sql.pandas.functions import arrow_udf
 
     path = [None if step is EACH else step for step in term.path]

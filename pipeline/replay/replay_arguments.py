@@ -12,7 +12,7 @@ from dlq.filters.readings import MisreadError, moment
 from dlq.plan_options import Options
 from pipeline.models import Run
 from pipeline.replay.choosing import KINDS
-from pipeline.replay.replaying import Wanted
+from pipeline.replay.wanted import Wanted
 from queues.errors import InvalidArgument
 
 

@@ -20,12 +20,12 @@ from django.db.models.functions import Now
 
 from dlq import staged_plans, staging
 from dlq.filters import Filter, parse
-from dlq.plan_options import Options
 from pipeline.alone import alone
 from pipeline.errors import Busy, Cancelled, CountsDiffer, PipelineError, TooMuch
 from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing
 from pipeline.replay.staging_part import Place
+from pipeline.replay.wanted import Wanted
 from queues.connections import session_dsn
 from signalbox.epochs import address_of_one
 from signalbox.logs import in_brief
@@ -34,19 +34,6 @@ CLEAR_SECONDS = 10.0
 """For what others have left; more than that is cleared by workers."""
 BUSY = "Another replay is being staged: ask again when it has ended."
 CANCELLED = "It was cancelled; nothing of it is staged."
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What somebody wants to have sent again, and how."""
-
-    filter_text: str
-    options: Options
-    kinds: Sequence[str] = ("settled",)
-    since: datetime | None = None
-    until: datetime | None = None
-    """Of what ended from `since` on and before `until`."""
-    reason: str = ""
 
 
 @dataclass(frozen=True)

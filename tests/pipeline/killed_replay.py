@@ -15,7 +15,7 @@ django.setup()
 
 from dlq.plan_options import Options  # noqa: E402
 from pipeline.replay import replaying  # noqa: E402
-from pipeline.replay.replaying import Wanted  # noqa: E402
+from pipeline.replay.wanted import Wanted  # noqa: E402
 from tests.pipeline.choices import plainly  # noqa: E402
 
 QUEUE, TARGET, STEP = sys.argv[1:]

@@ -21,8 +21,8 @@ from pipeline.errors import Busy, Cancelled, CountsDiffer, TooMuch
 from pipeline.models import Run
 from pipeline.replay import replaying
 from pipeline.replay.replay_choice import SparkChoice
-from pipeline.replay.replaying import Wanted
 from pipeline.replay.staging_part import Place
+from pipeline.replay.wanted import Wanted
 from queues.errors import QueueNotFound
 from tests.dlq.stagings import left, sent_to
 from tests.engine import Engine
