@@ -4,6 +4,7 @@ The settings are named here and not in pyproject.toml, because pytest-django wou
 before this file has said where home is.
 """
 
+import gc
 import os
 import shutil
 import tempfile
@@ -60,6 +61,13 @@ def patient_pages() -> Iterator[None]:
 def pytest_xdist_setupnodes() -> None:
     """Let each of several processes read its settings here too, after it has made a home of its own."""
     del os.environ["DJANGO_SETTINGS_MODULE"]
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays: it is not looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from string import Template
 
 from bench import pgbench
@@ -20,6 +21,7 @@ from bench.measuring import Cost
 from bench.scenarios import SIGNALBOX, SQL
 from bench.server import MANAGE, ScratchServer
 from pipeline.archive.yielding import APPLICATION
+from pipeline.on_spark.loaded_classes import LoadedClasses
 
 MILLIONS = (1.0, 4.0, 16.0)
 MILLION = 1_000_000
@@ -84,7 +86,9 @@ class _Bench:
         self.connection.execute("checkpoint")
 
     def warm_up(self) -> None:
-        """The first Java writes down what the later ones begin from."""
+        """The first Java writes down what the later ones begin from, if none has."""
+        if LoadedClasses(Path(self.environment["SPARK_CLASSES"])).file.exists():
+            return
         with self._empty_folder():
             processes.run(self._plain("start"), self.environment)
 

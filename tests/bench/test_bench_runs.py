@@ -16,6 +16,8 @@ from bench.pgmq import PGMQ
 from bench.scenarios import SCENARIOS, SQL, TEXTBOOK
 from bench.senders import HABITS as SENDING_HABITS
 from bench.workers import HABITS
+from tests.pipeline.spark_cluster import INTERPRETED
+from tests.pipeline.spark_cluster import OPTIONS as OPTIONS_OF_SPARK
 
 PROJECT = Path(__file__).parents[2]
 OPTIONS = [
@@ -41,7 +43,8 @@ def test_the_benchmark_measures_every_scenario_and_option(tmp_path: Path) -> Non
     file = tmp_path / "report.json"
     command = [sys.executable, "-m", "bench", *TINY, *OPTIONS]
     command += ["--json", str(file)]
-    process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=1700)
+    spark = {"SPARK_OPTIONS": json.dumps(OPTIONS_OF_SPARK | INTERPRETED)}
+    process = subprocess.run(command, cwd=PROJECT, env=os.environ | spark, capture_output=True, text=True, timeout=1700)
     assert process.returncode == 0, process.stderr
 
     report = json.loads(file.read_text())

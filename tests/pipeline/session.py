@@ -11,6 +11,7 @@ from django.conf import settings
 
 from pipeline.on_spark import sessions
 from tests.pipeline.object_store import credentials
+from tests.pipeline.spark_cluster import INTERPRETED
 
 SMALL = sessions.light(
     {
@@ -18,6 +19,7 @@ SMALL = sessions.light(
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.adaptive.enabled": "false",  # to plan each stage anew takes longer than any stage of so few rows
     }
+    | INTERPRETED
 )
 HERE = Path(__file__).parent
 

@@ -31,6 +31,8 @@ OPTIONS = {
     "spark.executor.extraJavaOptions": JAVA,
     "spark.sql.shuffle.partitions": "2",
 }
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""To make code for so few rows takes longer than to work without. The kept server and the demo do as users have it."""
 ON_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 

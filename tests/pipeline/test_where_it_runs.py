@@ -17,7 +17,7 @@ from tests.pipeline import spark_cluster
 from tests.pipeline.conforming_data import Expected, assert_conforms, run
 from tests.pipeline.conforming_data import expected as expected
 from tests.pipeline.conftest import Archive
-from tests.pipeline.spark_cluster import JAVA, ON_LOOPBACK, OPTIONS
+from tests.pipeline.spark_cluster import INTERPRETED, JAVA, ON_LOOPBACK, OPTIONS
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -43,7 +43,7 @@ def test_a_cluster_gives_the_same(archive: Archive, expected: Expected, cluster:
     url = str(tmp_path / "elsewhere")
     options = {
         "SPARK_MASTER": cluster,
-        "SPARK_OPTIONS": json.dumps(OPTIONS | ON_LOOPBACK),
+        "SPARK_OPTIONS": json.dumps(OPTIONS | ON_LOOPBACK | INTERPRETED),
         "SIGNALBOX_HOME": str(tmp_path),
     }
 
@@ -60,7 +60,7 @@ def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file
     call_command("pipeline", "pack", str(zipped), stdout=io.StringIO())
     submit = [str(spark_cluster.SPARK_HOME / "bin" / "spark-submit"), "--master", cluster, "--py-files", str(zipped)]
     sooner = {"spark.driver.extraJavaOptions": JAVA, "spark.cores.max": "1"}  # one executor, and a Java that knows much
-    for name, value in (OPTIONS | ON_LOOPBACK | sooner).items():
+    for name, value in (OPTIONS | ON_LOOPBACK | INTERPRETED | sooner).items():
         submit += ["--conf", f"{name}={value}"]
 
     run(
