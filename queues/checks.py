@@ -15,8 +15,11 @@ from queues.bodies import ALIAS, WholeFiles
 from queues.durability import read_unsafe
 from signalbox import pooling
 
+SETTINGS = "settings"
+"""The tag of what every command asks."""
 
-@register()
+
+@register(SETTINGS)
 def large_bodies_have_a_store(**_: Any) -> list[CheckMessage]:
     """The storage of large bodies can be made, and writes objects whole."""
     try:

@@ -3,6 +3,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from django.core.management import get_commands, load_command_class
+
+from queues.checks import SETTINGS
+
 PROJECT = Path(__file__).resolve().parents[1]
 TOOLS = Path(sys.executable).parent
 
@@ -42,6 +46,15 @@ def test_the_client_needs_neither_django_nor_the_apps() -> None:
     assert not {"django", "celery", "console", "pipeline", "metrics", "dlq", "queues", "pyspark"} & set(
         result.stdout.split()
     )
+
+
+def test_no_command_of_ours_asks_for_the_whole_console() -> None:
+    ours = [(name, app) for name, app in get_commands().items() if app in ("console", "metrics", "pipeline")]
+
+    checked = {name: load_command_class(app, name).requires_system_checks for name, app in ours}
+
+    assert checked["queues"] == checked["pipeline"] == (SETTINGS,)
+    assert [name for name, asked in checked.items() if asked == "__all__"] == []
 
 
 def test_the_console_and_its_workers_load_nothing_that_reads_an_archive() -> None:

@@ -6,14 +6,15 @@ import json
 import signal
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from metrics.alerts import evaluating, notifications
 from metrics.alerts.evaluating import Outcome
 from metrics.alerts.evaluator import Evaluator
+from queues.commands import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "evaluate: look at every queue's counters every so often, and tell people of what is wrong."
 
     def add_arguments(self, parser: CommandParser) -> None:

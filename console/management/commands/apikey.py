@@ -5,18 +5,19 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console.api_keys import SCOPES, keeping
 from console.api_keys.models import ApiKey
 from dlq.filters.readings import MisreadError, duration
+from queues.commands import OwnCommand
 from queues.errors import InvalidArgument
 
 ACTOR = "manage.py"
 MOST_LISTED = 1_000
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Make keys for the HTTP API, list them, revoke one."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

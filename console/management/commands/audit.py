@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from queues.audit import Verdict, verify
 from queues.audit_pruning import count_due, prune
+from queues.commands import OwnCommand
 from queues.connections import connect
 from queues.errors import SignalboxError
 
@@ -24,7 +25,7 @@ def _noted(text: str) -> tuple[int, str]:
     return int(found[1]), found[2]
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Look after the audit. Ends with status 1 when its chain is broken."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

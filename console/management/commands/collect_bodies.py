@@ -5,16 +5,17 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from queues import bodies
 from queues.body_collection import collect, sweep
+from queues.commands import OwnCommand
 from queues.connections import connect
 
 MOST_GRACE_SECONDS = 31_536_000
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Remove large bodies that no message, kept body or dead letter points to."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -4,15 +4,16 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console.diagnoses import read_diagnoses
 from metrics.diagnosis import Diagnosis
+from queues.commands import OwnCommand
 from queues.counters import read_numbers
 from queues.models import Queue
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Say why a queue has a backlog, with the numbers that show it, what to do, and what was ruled out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -12,7 +12,7 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from dlq.erasing import elsewhere, erasures, report
 from dlq.erasing.target import PARTS
@@ -20,6 +20,7 @@ from dlq.erasure_models import USUAL_ROWS_PER_SECOND
 from dlq.filters.readings import MisreadError, moment
 from dlq.models import Erasure
 from dlq.runner import POLL_SECONDS, Ending
+from queues.commands import OwnCommand
 from queues.errors import SignalboxError
 
 ACTOR = "manage.py"
@@ -28,7 +29,7 @@ REST_SECONDS = 60.0
 """So long it is waited for transactions of others, which are usually over at once."""
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Erase what has a value at a path of its payload, wherever it is kept. Preview it first."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -5,17 +5,18 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from dlq import export_rows
 from dlq.browse import State
 from dlq.exporting import Bound, Export, Format, Source
 from dlq.filters import FilterError, parse
 from queues import control
+from queues.commands import OwnCommand
 from queues.errors import SignalboxError
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Write what a filter selects to standard output, with payloads. Ends with status 3 when it was cut."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -7,16 +7,17 @@ from argparse import ArgumentParser
 from typing import Any
 
 import psycopg
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from queues import audit, failover
+from queues.commands import OwnCommand
 from queues.connections import NoSession, session_dsn
 from queues.failover import Sight
 
 _LINE = "{:<32} {:<12} {:>6}  {}"
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Says what each host of DATABASE_URL is, and keeps one from writing that was replaced."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

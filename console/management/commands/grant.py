@@ -5,18 +5,19 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console.grants import keeping
 from console.grants.models import Grant
 from console.roles import ROLES
+from queues.commands import OwnCommand
 from queues.errors import InvalidArgument
 
 ACTOR = "manage.py"
 MOST_LISTED = 10_000
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Give a person a role for some queues, take it away, list what is granted."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

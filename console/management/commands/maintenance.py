@@ -4,20 +4,21 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from console.conditions import until_when
 from console.wording import plural
 from dlq.filters.readings import MisreadError, duration
 from queues import maintenance
+from queues.commands import OwnCommand
 from queues.errors import InvalidArgument
 from queues.maintenance.models import Maintenance
 
 ACTOR = "manage.py"
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Hold the installation still: nobody but administrators changes anything, and no messages are handed out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

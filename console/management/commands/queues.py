@@ -4,16 +4,17 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console import configuration, renaming, restoring, retiring
+from queues.commands import OwnCommand
 from queues.control import create_queue, get_queue
 from queues.counters import QueueNumbers, read_numbers
 from queues.errors import SignalboxError
 from queues.settings import SETTINGS
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "List queues with their numbers, make one, show one with its settings, or keep all as a file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

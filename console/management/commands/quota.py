@@ -4,13 +4,14 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from queues.commands import OwnCommand
 from queues.errors import SignalboxError
 from queues.quotas import QUOTAS, get_tenant, set_quota
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Show the quotas of a tenant, or set some of them; 0 is no limit."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

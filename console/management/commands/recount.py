@@ -5,15 +5,16 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from queues.commands import OwnCommand
 from queues.errors import SignalboxError
 from queues.recounting import Count, recount, repair
 
 _LINE = "{:<32} {:<24} {:<10} {:>12} {:>12} {:>8}"
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Compare counters with a recount, row by row. Ends with status 1 when they drifted and were not repaired."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

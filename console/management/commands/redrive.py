@@ -10,12 +10,13 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from dlq import outcomes, plans, redrives
 from dlq.filters import FilterError
 from dlq.models import Job, Plan, Redrive
 from dlq.plan_options import Options
+from queues.commands import OwnCommand
 from queues.errors import SignalboxError
 
 ACTOR = "manage.py"
@@ -36,7 +37,7 @@ OPTIONS = {
 }
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Plan a redrive of dead letters, run it, and watch it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

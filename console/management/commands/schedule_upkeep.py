@@ -3,13 +3,14 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connection
 
+from queues.commands import OwnCommand
 from queues.errors import InvalidArgument, translated
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Let the database's pg_cron do the upkeep; --remove takes that back. Says so when pg_cron is not installed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

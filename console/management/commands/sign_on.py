@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from console import ending
 from console.sign_on import linking
 from console.wording import plural
+from queues.commands import OwnCommand
 from queues.errors import InvalidArgument
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Links an account of before to somebody at the provider of OIDC_ISSUER, or ends that."
 
     def add_arguments(self, parser: CommandParser) -> None:

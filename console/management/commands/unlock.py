@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from console import attempts, ending
 from console import second_factor as factors
 from console.wording import plural
+from queues.commands import OwnCommand
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Lets a name that is locked after too many wrong passwords try again at once, from everywhere."
 
     def add_arguments(self, parser: CommandParser) -> None:

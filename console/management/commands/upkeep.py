@@ -4,14 +4,14 @@ import signal
 from contextlib import suppress
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.db import Error
 
+from queues.commands import OwnCommand
 from queues.durability import read_unsafe
 from queues.upkeep import Upkeep
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Keep the queues in order: counters, claim floors, partitions, history, retention, wake-ups."
 
     def handle(self, *args: Any, **options: Any) -> None:

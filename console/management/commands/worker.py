@@ -9,9 +9,10 @@ from typing import Any
 
 import django
 from asgiref.sync import sync_to_async
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import close_old_connections, connections, reset_queries
 
+from queues.commands import OwnCommand
 from queues.connections import dsn
 from signalbox import SignalboxError
 from signalbox.worker.command import add_arguments, workers_of
@@ -19,7 +20,7 @@ from signalbox.worker.handlers import Handler, is_async
 from signalbox.worker.serving import run
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Receive from a queue and run a handler on each message, until interrupted."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

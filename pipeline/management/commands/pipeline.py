@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from dlq.filters import FilterError
 from pipeline.analysis import analysing
@@ -32,6 +32,7 @@ from pipeline.replay.replay_choice import by_spark
 from pipeline.rollups import rolling
 from pipeline.standing_back import end_with_input, stand_back
 from queues import audit
+from queues.commands import OwnCommand
 from queues.errors import SignalboxError
 
 ACTOR = "manage.py"
@@ -40,7 +41,7 @@ LISTED = 20
 ON_SERVER = "in the Spark server that this machine keeps, and starts when there is none; it ends with process PID"
 
 
-class Command(BaseCommand):
+class Command(OwnCommand):
     help = "Archive what the queues did to Parquet files, and see what was archived."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
