@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -13,71 +11,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.engine import Engine
-from tests.races.sessions import until, until_no_vacuum_writes
-
-Connect = Callable[..., psycopg.Connection[Any]]
-MakeEngine = Callable[..., Engine]
-
-
-def refused(call: Callable[..., object], *arguments: Any, **options: Any) -> dict[str, Any]:
-    """The details of a refusal: reason, limit, actual, retry_after, scope; and the limit's name as `column`."""
-    with pytest.raises(psycopg.Error) as caught:
-        call(*arguments, **options)
-    assert caught.value.sqlstate == "SB429", caught.value
-    return {**json.loads(caught.value.diag.message_detail or ""), "column": caught.value.diag.column_name}
-
-
-def send_batch(engine: Engine, payloads: list[Any], **options: Any) -> list[int]:
-    names = "".join(f", {name} => %s" for name in options)
-    statement = f"select id from signalbox.send_batch(%s, %s::jsonb[]{names}) id"
-    return [row[0] for row in engine.rows(statement, engine.queue, list(map(Jsonb, payloads)), *options.values())]
-
-
-def evaluate(engine: Engine) -> None:
-    """What upkeep does every second, now."""
-    until_no_vacuum_writes(engine.connection)  # a transaction of anybody's is waited for before anything is given back
-    engine.rows(
-        "select signalbox._evaluate(g.gauge_id) from signalbox.gauge g, signalbox.queue q"
-        " where q.queue_id = %s and (g.queue_id = q.queue_id or g.tenant_id = q.tenant_id)",
-        engine.queue_id,
-    )
-
-
-def refusals(engine: Engine) -> dict[str, int]:
-    """What was counted, where anything was."""
-    return dict(
-        engine.rows(
-            "select reason, signalbox._register(counter) from signalbox.refusal"
-            " where queue_id = %s and signalbox._register(counter) > 0",
-            engine.queue_id,
-        )
-    )
-
-
-@pytest.fixture
-def make_tenant(connect: Connect, make_engine: MakeEngine) -> Callable[..., list[Engine]]:
-    """Makes a tenant with these quotas and so many queues."""
-
-    def _make(queues: int, **quotas: float) -> list[Engine]:
-        name = f"tenant-{uuid.uuid4().hex[:8]}"
-        connection = connect()
-        connection.execute("insert into signalbox.tenant (name) values (%s)", [name])
-        if quotas:
-            columns = ", ".join(f"{quota} = %s" for quota in quotas)
-            connection.execute(
-                f"update signalbox.tenant set {columns} where name = %s".encode(), [*quotas.values(), name]
-            )
-        engines = []
-        for number in range(queues):
-            row = connection.execute(
-                "select signalbox.create_queue(%s, '{}', %s)", [f"{name}-{number}", name]
-            ).fetchone()
-            assert row is not None
-            engines.append(Engine(connect(), f"{name}-{number}", row[0]))
-        return engines
-
-    return _make
-
+from tests.queues.quotas import Connect, MakeEngine, evaluate, refusals, refused, send_batch
+from tests.races.sessions import until
 
 # Backlog
 
@@ -201,65 +136,6 @@ def test_a_rolled_back_send_gives_its_room_back(make_engine: MakeEngine, connect
     assert engine.send("first")
     assert engine.send("second")
     assert refused(engine.send, "third")["actual"] == 3
-
-
-# Batches
-
-
-def test_a_batch_that_would_exceed_is_refused_whole(make_engine: MakeEngine) -> None:
-    engine = make_engine(max_backlog_messages=5)
-    send_batch(engine, [1, 2, 3])
-
-    assert refused(send_batch, engine, [4, 5, 6]) | {"column": ""} == {
-        "reason": "backlog",
-        "limit": 5,
-        "actual": 6,
-        "retry_after": 1,
-        "scope": "queue",
-        "column": "",
-    }
-    assert engine.counted()[0] == 3
-    assert len(send_batch(engine, [4, 5])) == 2
-
-
-def test_a_batch_with_options_is_asked_for_once(make_engine: MakeEngine) -> None:
-    engine = make_engine(max_backlog_messages=5, publish_rate_per_second=5)
-
-    assert refused(send_batch, engine, [0] * 6, priorities=[1] * 6)["actual"] == 6
-    assert len(send_batch(engine, [0] * 5, priorities=[1] * 5)) == 5
-    assert engine.value("select current_setting('signalbox.admitted', true)") in (None, "")
-    assert engine.counted()[0] == 5
-
-
-@pytest.mark.parametrize("scope", ["window", "in_flight"])
-def test_what_a_batch_repeats_is_not_asked_for(make_engine: MakeEngine, scope: str) -> None:
-    """A sender that does not know whether its batch arrived gets the ids, though the queue is full of it."""
-    engine = make_engine(max_backlog_messages=3, publish_rate_per_second=3, dedup_scope=scope)
-    keys = ["a", "b", "a", "c"]
-    first = send_batch(engine, keys, deduplication_ids=keys)
-
-    assert send_batch(engine, keys, deduplication_ids=keys) == first
-    assert refused(send_batch, engine, [*keys, "d"], deduplication_ids=[*keys, "d"])["actual"] == 4
-    assert engine.counted()[0] == 3
-
-
-def test_after_a_batch_in_a_transaction_the_next_send_is_asked_for_again(
-    make_engine: MakeEngine, connect: Connect
-) -> None:
-    engine = make_engine(max_backlog_messages=3)
-    sender = engine.on(connect(autocommit=False))
-    send_batch(sender, [1, 2], priorities=[1, 2])
-    sender.send(3)
-
-    assert refused(sender.send, 4)["actual"] == 4
-
-
-def test_a_batch_larger_than_the_limit_is_told_that_it_will_never_go(make_engine: MakeEngine) -> None:
-    backlog = make_engine(max_backlog_messages=2)
-    rate = make_engine(publish_rate_per_second=2)
-
-    assert refused(send_batch, backlog, [1, 2, 3])["retry_after"] is None
-    assert refused(send_batch, rate, [1, 2, 3])["retry_after"] is None
 
 
 # Bytes
@@ -387,108 +263,6 @@ def test_leases_that_ran_out_make_room(make_engine: MakeEngine) -> None:
     engine.receive_one(visibility_timeout=0)
 
     assert engine.receive_one()[0] == message_id
-
-
-# Tenants
-
-
-def test_a_tenant_s_limit_counts_all_its_queues(make_tenant: Callable[..., list[Engine]]) -> None:
-    first, second = make_tenant(2, max_backlog_messages=3, publish_rate_per_second=1000)
-    first.send(1)
-    second.send(2)
-    first.send(3)
-
-    for engine in (first, second):
-        details = refused(engine.send, 4)
-        assert (details["reason"], details["scope"], details["actual"]) == ("backlog", "tenant", 4)
-        assert refusals(engine) == {"backlog": 1}
-
-
-def test_what_the_tenant_refuses_takes_nothing_from_the_queue(make_tenant: Callable[..., list[Engine]]) -> None:
-    (engine,) = make_tenant(1, max_backlog_messages=1)
-    engine.value(
-        "select signalbox.configure_queue(%s, %s)",
-        engine.queue,
-        Jsonb({"publish_rate_per_second": 0.03, "max_backlog_messages": 50}),
-    )
-    for _ in range(3):
-        refused(send_batch, engine, [1, 2])
-    refused(send_batch, engine, [1, 2], priorities=[1, 1])
-
-    assert engine.send("first")
-
-
-def test_a_tenant_s_messages_in_flight(make_tenant: Callable[..., list[Engine]]) -> None:
-    first, second = make_tenant(2, max_in_flight=3)
-    send_batch(first, [1, 2])
-    send_batch(second, [1, 2])
-
-    assert (len(first.receive(10)), len(second.receive(10))) == (2, 1)
-
-
-def test_a_tenant_s_queues_are_counted_without_dead_letter_queues(make_tenant: Callable[..., list[Engine]]) -> None:
-    first, second = make_tenant(2, max_queues=2)
-    first.die("its dead-letter queue must have a place")
-    (tenant,) = first.rows(
-        "select t.name from signalbox.tenant t join signalbox.queue q using (tenant_id) where q.queue_id = %s",
-        second.queue_id,
-    )
-    create = "select signalbox.create_queue(%s, '{}', %s)"
-
-    assert refused(first.value, create, f"{first.queue}-more", *tenant) == {
-        "reason": "queues",
-        "limit": 2,
-        "actual": 3,
-        "retry_after": None,
-        "scope": "tenant",
-        "column": "max_queues",
-    }
-    assert first.value(create, first.queue, *tenant) == first.queue_id
-
-
-def test_a_tenant_s_queues_keep_for_no_longer_than_it_may(make_tenant: Callable[..., list[Engine]]) -> None:
-    (engine,) = make_tenant(1, max_retention_seconds=3600)
-    configure = "select signalbox.configure_queue(%s, %s)"
-    kept = "select retention_seconds from signalbox.queue where queue_id = %s"
-
-    assert engine.value(kept, engine.queue_id) == 3600
-    details = refused(engine.value, configure, engine.queue, Jsonb({"retention_seconds": 7200}))
-    assert (details["reason"], details["limit"], details["actual"]) == ("retention", 3600, 7200)
-    engine.value(configure, engine.queue, Jsonb({"retention_seconds": 600, "max_receives": 2}))
-    assert engine.value(kept, engine.queue_id) == 600
-
-
-def test_quotas_that_come_later_hold_for_the_queues_there_are(make_tenant: Callable[..., list[Engine]]) -> None:
-    (engine,) = make_tenant(1)
-    engine.send("before")
-    engine.connection.execute(
-        "update signalbox.tenant set max_backlog_messages = 1 where tenant_id ="
-        " (select tenant_id from signalbox.queue where queue_id = %s)",
-        [engine.queue_id],
-    )
-
-    assert refused(engine.send, "after")["scope"] == "tenant"
-
-
-def test_dead_letters_that_are_received_are_not_taken_for_admitted(
-    make_tenant: Callable[..., list[Engine]], connect: Connect
-) -> None:
-    """They are published in the tenant's dead-letter queue; what is under way elsewhere counts none the less."""
-    (engine,) = make_tenant(1, max_backlog_messages=10)
-    for number in range(4):
-        engine.die(number)
-    sender = engine.on(connect())
-    sender.connection.execute("begin")
-    for number in range(4):
-        sender.send(number)
-    cemetery = Engine(engine.connection, f"{engine.queue}-dlq", engine.queue_id)
-    assert len(cemetery.receive(4)) == 4
-    evaluate(engine)
-
-    for number in range(2):
-        engine.send(number)
-    assert refused(engine.send, "third")["actual"] == 11
-    sender.connection.execute("commit")
 
 
 # Counting, and what nobody pays for
