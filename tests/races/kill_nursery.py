@@ -5,6 +5,7 @@ Reads "<kind> <job id> <statement>" lines; a child runs one batch of the job and
 Answers "killed" or "ended" once the child is gone.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -20,6 +21,8 @@ def main() -> None:
     kill_matrix.install_watch(setattr)
     kill_matrix.small_batches(setattr)
     slices = {"redrive": redrives.run_slice, "deletion": deletions.run_slice, "purge": purge.run_slice}
+    gc.collect()
+    gc.freeze()  # as in nursery.py
     print("ready", flush=True)
     for line in sys.stdin:
         kind, job_id, number = line.split()

@@ -1,9 +1,10 @@
 # ruff: noqa: T201 - standard output is how it answers
-"""A process that forks runners of redrives in no time, to be killed just as fast: loading Django takes far longer.
+"""A process that forks runners of jobs in no time, to be killed just as fast: loading Django takes far longer.
 
-Reads "<redrive id> <batch size>" lines and answers each with the process id of a child that runs it to the end.
+Reads "<noun> <job id> <batch size>" lines and answers each with the process id of a child that runs it to the end.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -13,15 +14,19 @@ import django
 
 def main() -> None:
     django.setup()
-    from dlq import redrives
+    from dlq import redrives, undo
 
+    modules = {"redrive": redrives, "undo": undo}
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    gc.collect()
+    gc.freeze()  # else each child may look through all that was loaded, and that takes longer than most of them live
     print("ready", flush=True)
     for line in sys.stdin:
-        redrive_id, redrives.BATCH_MESSAGES = (int(word) for word in line.split())
+        noun, job_id, batch = line.split()
+        modules[noun].BATCH_MESSAGES = int(batch)
         child = os.fork()
         if child == 0:
-            redrives.run_in_foreground(redrive_id)
+            modules[noun].run_in_foreground(int(job_id))
             os._exit(0)
         print(child, flush=True)
 

@@ -22,8 +22,9 @@ from django.db import connection
 from dlq import jobs, runner
 from queues.embedded import EmbeddedPostgres
 from tests.dlq.graveyards import Graveyard, graveyard, make_graveyard
-from tests.dlq.processes import PROJECT, environment
+from tests.dlq.processes import PROJECT
 from tests.races import kill_matrix
+from tests.races.deaths import nursery
 from tests.races.kill_matrix import CASES, Case
 
 __all__ = ["graveyard", "make_graveyard"]
@@ -76,21 +77,12 @@ def kill_backend(connect: Callable[..., psycopg.Connection[Any]]) -> Kill:
 @pytest.fixture
 def kill_worker(dsn: str) -> Iterator[Kill]:
     """The process that runs the batch is killed, and its backend finds nobody to answer."""
-    command = [sys.executable, str(Path(__file__).with_name("kill_nursery.py"))]
-    with subprocess.Popen(
-        command, cwd=PROJECT, env=environment(dsn), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin
-        assert process.stdout
-        assert process.stdout.readline() == "ready\n"
+    with nursery(dsn, "kill_nursery.py") as ask:
 
         def kill(case: Case, number: int) -> None:
-            process.stdin.write(f"{case.job.NOUN} {case.job.pk} {number}\n")
-            process.stdin.flush()
-            assert process.stdout.readline() in ("killed\n", "ended\n")
+            assert ask(case.job.NOUN, case.job.pk, number) in ("killed", "ended")
 
         yield kill
-        process.kill()
 
 
 @pytest.fixture

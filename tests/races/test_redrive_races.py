@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +16,7 @@ from dlq.models import Redrive
 from dlq.runner import Ending
 from dlq.selecting import newest_id
 from tests.dlq.graveyards import Graveyard, graveyard, make_graveyard
-from tests.dlq.processes import PROJECT, environment
+from tests.races.deaths import die_at_any_moment, expire_lease, nursery
 from tests.races.sessions import DEADLINE_SECONDS
 
 __all__ = ["graveyard", "make_graveyard"]
@@ -200,50 +194,15 @@ def test_two_redrives_of_the_same_letters_share_them(
     assert graveyard.ready() == 20
 
 
-@pytest.fixture
-def nursery(dsn: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
-    with subprocess.Popen(
-        command, cwd=PROJECT, env=environment(dsn), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield process
-        process.kill()
-
-
-def fork_runner(nursery: subprocess.Popen[str], redrive: Redrive) -> int:
-    """A process that runs the redrive, once it does; its id."""
-    assert nursery.stdin is not None
-    assert nursery.stdout is not None
-    # As if the time of the last one's lease had passed. Waits until the database is done with that one.
-    Redrive.objects.filter(pk=redrive.pk).update(lease_expires_at=None)
-    nursery.stdin.write(f"{redrive.pk} 4\n")  # batches so small that no machine is done before the last kill
-    nursery.stdin.flush()
-    child = int(nursery.stdout.readline())
-    while Redrive.objects.filter(pk=redrive.pk, state__in=Redrive.RUNNABLE_STATES, lease_expires_at=None).exists():
-        time.sleep(0.002)
-    return child
-
-
 @pytest.mark.timeout(900)
-def test_a_redrive_survives_the_death_of_its_runner_at_any_moment(
-    graveyard: Graveyard, nursery: subprocess.Popen[str]
-) -> None:
-    draw = random.Random(SEED)
+def test_a_redrive_survives_the_death_of_its_runner_at_any_moment(graveyard: Graveyard, dsn: str) -> None:
     buried = graveyard.bury(10_000)
     redrive = start(graveyard)
 
-    kills = 0
-    while kills < KILLS or not redrive.moved:
-        child = fork_runner(nursery, redrive)
-        time.sleep(draw.uniform(0, 0.06))
-        os.kill(child, signal.SIGKILL)
-        redrive.refresh_from_db()
-        assert redrive.is_active, f"it was over after {kills} kills (seed {SEED})"
-        kills += 1
+    with nursery(dsn) as ask:  # batches so small that no machine is done before the last kill
+        die_at_any_moment(ask, redrive, batch=4, kills=KILLS, seed=SEED)
     died_at = redrive.moved
-    Redrive.objects.filter(pk=redrive.pk).update(lease_expires_at=None)
+    expire_lease(redrive)
     redrive = redrives.run_in_foreground(redrive.pk)
 
     assert 0 < died_at < 10_000

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -19,8 +12,8 @@ from dlq import deletions, purge, trash, undo, verbs
 from dlq.models import Undo
 from dlq.selecting import newest_id
 from tests.dlq.graveyards import Graveyard, graveyard, make_graveyard
-from tests.dlq.processes import PROJECT, environment
 from tests.engine import Engine
+from tests.races.deaths import die_at_any_moment, expire_lease, nursery
 from tests.races.sessions import finish, start, until_waiting
 
 __all__ = ["graveyard", "make_graveyard"]
@@ -30,57 +23,23 @@ Connect = Callable[..., psycopg.Connection[Any]]
 SEED = 20260102
 KILLS = 15
 MESSAGES = 3_000
-PATIENCE_SECONDS = 60.0
 
 
-@pytest.fixture
-def nursery(dsn: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, str(Path(__file__).with_name("undo_nursery.py"))]
-    with subprocess.Popen(
-        command, cwd=PROJECT, env=environment(dsn), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield process
-        process.kill()
-
-
-def fork_runner(nursery: subprocess.Popen[str], job: Undo, batch: int) -> int:
-    """A process that runs the undo, once it does; its id."""
-    assert nursery.stdin is not None
-    assert nursery.stdout is not None
-    # As if the time of the last one's lease had passed. Waits until the database is done with that one.
-    Undo.objects.filter(pk=job.pk).update(lease_expires_at=None)
-    nursery.stdin.write(f"{job.pk} {batch}\n")
-    nursery.stdin.flush()
-    child = int(nursery.stdout.readline())
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while Undo.objects.filter(pk=job.pk, state__in=Undo.RUNNABLE_STATES, lease_expires_at=None).exists():
-        assert time.monotonic() < deadline, "the runner never began"
-        time.sleep(0.002)
-    return child
-
-
-def run_with_deaths(nursery: subprocess.Popen[str], job: Undo) -> Undo:
+def run_with_deaths(dsn: str, job: Undo) -> Undo:
     """Kill runners in the middle again and again, then let one go to the end."""
-    draw = random.Random(SEED)
-    for kill in range(KILLS):
-        child = fork_runner(nursery, job, batch=3)  # so small that no death comes too late
-        time.sleep(draw.uniform(0, 0.04))  # nothing depends on it: each moment is as good
-        os.kill(child, signal.SIGKILL)
-        job.refresh_from_db()
-        assert job.is_active, f"it was over after {kill} kills (seed {SEED})"
-    Undo.objects.filter(pk=job.pk).update(lease_expires_at=None)
+    with nursery(dsn) as ask:  # batches so small that no death comes too late
+        die_at_any_moment(ask, job, batch=3, kills=KILLS, seed=SEED)
+    expire_lease(job)
     return undo.run_in_foreground(job.pk)
 
 
 @pytest.mark.timeout(300)
-def test_dead_letters_come_back_once_whatever_dies(graveyard: Graveyard, nursery: subprocess.Popen[str]) -> None:
+def test_dead_letters_come_back_once_whatever_dies(graveyard: Graveyard, dsn: str) -> None:
     buried = graveyard.bury(MESSAGES)
     job = deletions.run_in_foreground(deletions.create(graveyard.filter, newest_id(), actor="ann", reason="").pk)
     assert graveyard.dead() == []
 
-    done = run_with_deaths(nursery, undo.create("deletion", job.pk, actor="ben", reason=""))
+    done = run_with_deaths(dsn, undo.create("deletion", job.pk, actor="ben", reason=""))
 
     assert (done.state, done.restored, done.skipped) == ("done", MESSAGES, 0)
     assert graveyard.dead() == buried
@@ -89,9 +48,7 @@ def test_dead_letters_come_back_once_whatever_dies(graveyard: Graveyard, nursery
 
 
 @pytest.mark.timeout(300)
-def test_messages_come_back_once_whatever_dies(
-    commits: None, make_engine: Callable[..., Engine], nursery: subprocess.Popen[str]
-) -> None:
+def test_messages_come_back_once_whatever_dies(commits: None, make_engine: Callable[..., Engine], dsn: str) -> None:
     engine = make_engine(lane_max_in_flight=3)
     engine.value(
         "select count(*) from signalbox.send_batch(%s, array(select to_jsonb(n) from generate_series(1, %s) n),"
@@ -105,7 +62,7 @@ def test_messages_come_back_once_whatever_dies(
     job = purge.run_in_foreground(purge.create(engine.queue, states, bounds, engine.queue, actor="ann", reason="").pk)
     assert job.purged == MESSAGES
 
-    done = run_with_deaths(nursery, undo.create("purge", job.pk, actor="ben", reason=""))
+    done = run_with_deaths(dsn, undo.create("purge", job.pk, actor="ben", reason=""))
 
     assert (done.state, done.restored, done.skipped) == ("done", MESSAGES, 0)
     assert engine.waiting() == MESSAGES // 2

@@ -1,0 +1,78 @@
+"""Jobs whose runners die: in processes that are forked for it, so that hundreds die in seconds."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dlq.models import Job
+from tests.dlq.processes import PROJECT, environment
+from tests.races.sessions import DEADLINE_SECONDS
+
+Ask = Callable[..., str]
+
+FIRST_SECONDS = 0.05
+LONGER, SHORTER = 1.5, 0.8
+
+
+@contextmanager
+def nursery(dsn: str, script: str = "nursery.py") -> Iterator[Ask]:
+    """Starts one of this folder's processes that fork, and gives the function that asks it: words in, a line out."""
+    command = [sys.executable, str(Path(__file__).with_name(script))]
+    with subprocess.Popen(
+        command, cwd=PROJECT, env=environment(dsn), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+
+        def ask(*words: object) -> str:
+            process.stdin.write(" ".join(map(str, words)) + "\n")
+            process.stdin.flush()
+            return process.stdout.readline().rstrip("\n")
+
+        yield ask
+        process.kill()
+
+
+def die_at_any_moment(ask: Ask, job: Job, *, batch: int, kills: int, seed: int) -> None:
+    """Kill so many runners of the job, each some time after it has begun; some die within their first batch.
+
+    How long a first batch takes depends on the machine: after a death that came too early for one the next may come
+    later, and otherwise it comes sooner.
+    """
+    draw = random.Random(seed)
+    most_seconds = FIRST_SECONDS
+    for kill in range(1, kills + 1):
+        batch_before = job.last_batch_at
+        child = _fork_runner(ask, job, batch)
+        time.sleep(draw.uniform(0, most_seconds))
+        os.kill(child, signal.SIGKILL)
+        job.refresh_from_db()
+        assert job.is_active, f"it was over after {kill} kills (seed {seed})"
+        most_seconds *= LONGER if job.last_batch_at == batch_before else SHORTER
+    assert job.last_batch_at is not None, f"nobody lived for a batch (seed {seed})"
+
+
+def expire_lease(job: Job) -> None:
+    """As if the time of the last runner's lease had passed; returns when the database is done with that one."""
+    type(job)._default_manager.filter(pk=job.pk).update(lease_expires_at=None)
+
+
+def _fork_runner(ask: Ask, job: Job, batch: int) -> int:
+    """A process that runs the job, once it does; its id."""
+    expire_lease(job)
+    child = int(ask(job.NOUN, job.pk, batch))
+    idle = type(job)._default_manager.filter(pk=job.pk, state__in=Job.RUNNABLE_STATES, lease_expires_at=None)
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while idle.exists():
+        assert time.monotonic() < deadline, "the runner never began"
+        time.sleep(0.002)
+    return child
