@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -27,9 +28,11 @@ MILLIONS = (1.0, 4.0, 16.0)
 MILLION = 1_000_000
 BATCH = 1_000  # what is laid in one transaction
 QUEUE = "archived"
-LOAD_SECONDS = 5
-LOAD_PAIRS = 20
-"""For each round, while a session starts and while rows are read. Both of a pair share what else the machine does."""
+START_WINDOWS, READ_WINDOWS = (5, 20), (30, 8)
+"""Seconds and pairs for each round, while a session starts and while rows are read. Both windows of a pair share what
+else the machine does. One that reads rests for some seconds at once, and rests pass while it stands still: a window
+that is hardly longer than a rest begins with work and shows too much of it.
+"""
 LOAD_CLIENTS = 4
 LOAD_STOCK = 2_000
 
@@ -54,8 +57,10 @@ def measure_pipeline(
         bench.lay(max(BATCH, int(number * MILLION * scale)))
         for _ in range(rounds):
             bench.measure()
-    seconds, pairs = max(1, int(LOAD_SECONDS * scale)), max(2, int(LOAD_PAIRS * rounds * scale))
-    return PipelineResults(bench.moved, list(bench.load(seconds, pairs)))
+    windows = [
+        (max(1, int(seconds * scale)), max(2, int(n * rounds * scale))) for seconds, n in (START_WINDOWS, READ_WINDOWS)
+    ]
+    return PipelineResults(bench.moved, list(bench.load(*windows)))
 
 
 class _Bench:
@@ -111,21 +116,22 @@ class _Bench:
                 self._by_hand("rollup", "rollup", rows, "DuckDB")
         self.connection.execute(FORGET)
 
-    def load(self, seconds: int, pairs: int) -> Iterator[Live]:
+    def load(self, start: tuple[int, int], read: tuple[int, int]) -> Iterator[Live]:
         """Send one, claim one, acknowledge it, over and over, while an archive run stands still and while it works.
 
-        So many pairs while a session starts, and as many while rows are read, where it is not over before.
+        Windows of so many seconds and so many pairs of them while a session starts, and while rows are read, where it
+        is not over before.
         """
         self.progress("live queue alone and beside an archive run")
         self.arena.prepare(SIGNALBOX, LOAD_STOCK)
         self.connection.execute(FORGET)
         command = self._command("archive", "--to", str(self.folder))
         with self._empty_folder(), processes.standing_still(command, self.environment) as archive:
-            yield from self._pairs(archive, seconds, pairs)
+            yield from itertools.takewhile(lambda pair: not pair.reads, self._pairs(archive, *start))
             with archive.going_on():
                 while not self._is_being_read() and not archive.is_over():
                     time.sleep(processes.LOOK_SECONDS)
-            yield from self._pairs(archive, seconds, pairs)
+            yield from self._pairs(archive, *read)
         self.connection.execute(FORGET)
         self.arena.empty(SIGNALBOX)
 
