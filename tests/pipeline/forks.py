@@ -6,6 +6,7 @@ own, and nothing is cleaned up behind it when it is killed.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import runpy
@@ -98,4 +99,6 @@ if __name__ == "__main__":
     django.setup()
     for name in NEEDED:
         import_module(name)
+    gc.collect()
+    gc.freeze()  # else each fork may look through all of it
     serve()

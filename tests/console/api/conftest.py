@@ -17,6 +17,11 @@ from tests.console.servers import Server, console_server
 _numbers = itertools.count(1)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Only tests here want schemathesis, which is slow to load: elsewhere the options in pyproject.toml keep it out."""
+    config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
+
+
 @pytest.fixture(scope="session")
 def api_server(dsn: str) -> Iterator[Server]:
     """One server for all tests of a process: they share nothing in it but the queues they name."""
