@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PRODUCT := $(VENV)/product.stamp
 DEVELOPMENT := $(VENV)/development.stamp
+# The demo and the tests start hundreds of short processes: each would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo observe test lint format bench chaos soak dashboards check clean
