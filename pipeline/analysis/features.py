@@ -141,6 +141,6 @@ def is_hidden(path: Iterable[str | None], hidden: Hidden) -> bool:
         if step is not None:
             rules = _after(rules, step)
         else:
-            indexes = {rule[0] for rule in rules if rule and rule[0].isdigit()} | {"0"}
+            indexes = {step for rule in rules for step in rule if step.isdigit()} | {"0"}  # behind "**" any is next
             rules |= frozenset(rest for index in indexes for rest in _after(rules, index))
     return _ends(rules)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dlq.masking import MASK, mask, parse_path
@@ -69,6 +69,7 @@ def test_what_masking_hides_is_not_said_and_the_rest_is(document: Any, paths: fr
 
 
 @given(documents, hidden_paths)
+@example([None, ["x"]], frozenset({("**", "1")}))
 def test_a_path_that_no_rule_hides_any_more_may_be_shown(document: Any, paths: frozenset[features.Steps]) -> None:
     """What pages ask of a finding is at least as careful as the walk through a message."""
     shown = {path for path, _, _ in said(document) if path != "[]"}
