@@ -32,6 +32,8 @@ OWN = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.ui.enabled": "false",
     BAR: "false",
+    # How long a task that is no longer wanted may go on; while Java waits for that, it looks without a pause.
+    "spark.python.task.killTimeout": "100ms",
 }
 # A session of this machine is for nobody else: nothing of it is to be reached from another, nor by other users of this.
 LOOPBACK = {

@@ -37,7 +37,7 @@ def never_ends(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 with where.chosen(settings.SPARK_MASTER, settings.SPARK_OPTIONS, 0) as spark:
     try:
         with heeding("rollup", spark):
-            spark.range(1).mapInArrow(never_ends, "id long").toArrow()
+            spark.range(0, 1, 1, 1).mapInArrow(never_ends, "id long").toArrow()
     except Cancelled:
         print("cancelled", spark.range(3).count())  # noqa: T201 - the session goes on
     except Exception as error:
