@@ -62,9 +62,11 @@ def assert_conforms(expected: Expected, url: str, *, with_rollups: bool = True) 
         assert sent_by_hour() == expected.sent
 
 
-def run(command: Sequence[str], variables: dict[str, str]) -> None:
+def run(command: Sequence[str], variables: dict[str, str]) -> str:
+    """What it says."""
     done = subprocess.run(command, cwd=PROJECT, env=variables, capture_output=True, text=True, timeout=800)
     assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
 
 
 def manifest() -> list[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ import pyspark
 from django.conf import settings
 
 from pipeline.on_spark import sessions
-from pipeline.on_spark.loaded_classes import QUIET, LoadedClasses
+from pipeline.on_spark.loaded_classes import JAVA_OPTIONS, QUIET, LoadedClasses
 from tests.ports import free_port
 from tests.races.sessions import until
 
@@ -26,7 +26,7 @@ JAVA = f"{QUIET} -XX:SharedArchiveFile={LoadedClasses(settings.SPARK_CLASSES).fi
 """Each begins from what the sessions here have written down, if any has."""
 OPTIONS = {
     "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": sessions.LIGHT,
+    JAVA_OPTIONS: sessions.LIGHT,
     "spark.executor.memory": "512m",
     "spark.executor.extraJavaOptions": JAVA,
     "spark.sql.shuffle.partitions": "2",

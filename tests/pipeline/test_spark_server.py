@@ -10,12 +10,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import grpc
 import psutil
+import psycopg
 import pytest
 from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
 
@@ -25,11 +27,13 @@ from pipeline.on_spark import server
 from pipeline.on_spark.server import Address, Place
 from pipeline.on_spark.servers import Server
 from tests.dlq.processes import PROJECT, environment
+from tests.engine import Engine
 from tests.pipeline.conforming_data import Expected, assert_conforms, run
 from tests.pipeline.conforming_data import expected as expected
 from tests.pipeline.conftest import Archive
 from tests.pipeline.spark_cluster import OPTIONS
 from tests.races.sessions import until
+from tests.streams import make_log
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -93,6 +97,23 @@ def test_it_listens_on_loopback_alone(address: Address) -> None:
     assert address.port in [at.port for at in listens]
     assert [at for at in listens if at.ip not in LOOPBACK] == []
     assert address.token not in " ".join(java.cmdline())
+
+
+def test_a_job_reads_and_writes_queues_and_streams_through_it(
+    address: Address,
+    variables: dict[str, str],
+    connect: Callable[..., psycopg.Connection[Any]],
+    engine: Engine,
+    tmp_path: Path,
+) -> None:
+    log = make_log(connect(), partitions=2)
+    for n in range(3):
+        log.append({"n": n})
+    job = [sys.executable, "-m", "tests.pipeline.source.served"]
+
+    said = run([*job, variables["DATABASE_URL"], log.name, engine.queue, str(tmp_path)], variables)
+
+    assert said.strip() == str(sorted(f'{{"n": {n}}}' for n in range(3)))
 
 
 @pytest.mark.parametrize("token", ["wrong", None])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from pipeline.on_spark.loaded_classes import JAVA_OPTIONS
 from tests.dlq.processes import PROJECT, environment
 from tests.pipeline import spark_cluster
 from tests.pipeline.conforming_data import Expected, assert_conforms, run
@@ -59,7 +60,7 @@ def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file
     zipped = tmp_path / "pipeline.zip"
     call_command("pipeline", "pack", str(zipped), stdout=io.StringIO())
     submit = [str(spark_cluster.SPARK_HOME / "bin" / "spark-submit"), "--master", cluster, "--py-files", str(zipped)]
-    sooner = {"spark.driver.extraJavaOptions": JAVA, "spark.cores.max": "1"}  # one executor, and a Java that knows much
+    sooner = {JAVA_OPTIONS: JAVA, "spark.cores.max": "1"}  # one executor, and a Java that knows much
     for name, value in (OPTIONS | ON_LOOPBACK | INTERPRETED | sooner).items():
         submit += ["--conf", f"{name}={value}"]
 
