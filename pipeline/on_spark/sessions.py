@@ -32,6 +32,8 @@ OWN = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.ui.enabled": "false",
     BAR: "false",
+    # No note, of each column that is named, which line did so: that is nine calls of Java in place of one.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # How long a task that is no longer wanted may go on; while Java waits for that, it looks without a pause.
     "spark.python.task.killTimeout": "100ms",
 }
@@ -151,7 +153,7 @@ def _with(builder: Any, options: Mapping[str, object]) -> Any:
 
 
 def _is_of_sql(name: str) -> bool:
-    return name.startswith("spark.sql.")
+    return name.startswith(("spark.sql.", "spark.python.sql."))
 
 
 def has_java() -> bool:
