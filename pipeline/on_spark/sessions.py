@@ -32,7 +32,7 @@ OWN = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.ui.enabled": "false",
     BAR: "false",
-    # No note, of each column that is named, which line did so: that is nine calls of Java in place of one.
+    # No note, of each column that is named, which line did so: for each it would speak eleven times more with Java.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # How long a task that is no longer wanted may go on; while Java waits for that, it looks without a pause.
     "spark.python.task.killTimeout": "100ms",
