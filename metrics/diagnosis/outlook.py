@@ -13,7 +13,7 @@ from metrics.diagnosis.evidence import Evidence, Flow
 from metrics.wording import span
 
 FAR = 2.0
-"""What lies farther away than twice the retention is no forecast: the age of the oldest hardly grows."""
+"""What lies farther away than twice the retention is no forecast: hardly anything grows."""
 
 
 _LIMITS = {
@@ -131,7 +131,8 @@ def _first_limit(evidence: Evidence, flows: list[Flow]) -> tuple[float | None, s
         "max_backlog_bytes": _reached_in(queue.max_backlog_bytes, weighed, surplus * weighed / held if held else 0.0),
         "max_oldest_age_seconds": _reached_in(queue.max_oldest_age_seconds, age, min(aging, 1.0)),
     }
-    known = {name: seconds for name, seconds in reached.items() if seconds is not None}
+    farthest = FAR * queue.retention_seconds
+    known = {name: seconds for name, seconds in reached.items() if seconds is not None and seconds <= farthest}
     first = min(known, key=known.__getitem__, default="")
     return known.get(first), first
 

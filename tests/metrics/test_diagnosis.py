@@ -257,6 +257,8 @@ def test_the_backlog_limit_is_forecast() -> None:
     assert look_ahead(Evidence(limited, minute=STILL)).full_in is None
     assert look_ahead(Evidence(replace(limited, ready=1000), minute=STILL)).full_in == 0.0
     assert look_ahead(waiting(400, minute=growing)).full_in is None
+    hardly = replace(growing, added=61, growth=1, seconds=86_400.0)
+    assert look_ahead(Evidence(limited, ten_minutes=hardly)).full_in is None
 
 
 def test_failures_of_which_no_trace_is_kept_blame_nobody() -> None:
