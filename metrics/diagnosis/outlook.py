@@ -112,10 +112,13 @@ def _expires_in(evidence: Evidence, drained_in: float | None) -> float | None:
     growing = min(flow.aged_seconds / flow.seconds, 1.0) if flow is not None else 1.0
     if growing <= 0:
         return None
-    left = max(retention - age, 0.0) / growing
-    if left > FAR * retention:
-        return None
-    return left if drained_in is None or left < drained_in else None
+    left = _in_sight(evidence, max(retention - age, 0.0) / growing)
+    return left if left is None or drained_in is None or left < drained_in else None
+
+
+def _in_sight(evidence: Evidence, seconds: float | None) -> float | None:
+    """The same, unless it is too far away for a forecast."""
+    return None if seconds is None or seconds > FAR * evidence.numbers.queue.retention_seconds else seconds
 
 
 def _first_limit(evidence: Evidence, flows: list[Flow]) -> tuple[float | None, str]:
@@ -131,8 +134,7 @@ def _first_limit(evidence: Evidence, flows: list[Flow]) -> tuple[float | None, s
         "max_backlog_bytes": _reached_in(queue.max_backlog_bytes, weighed, surplus * weighed / held if held else 0.0),
         "max_oldest_age_seconds": _reached_in(queue.max_oldest_age_seconds, age, min(aging, 1.0)),
     }
-    farthest = FAR * queue.retention_seconds
-    known = {name: seconds for name, seconds in reached.items() if seconds is not None and seconds <= farthest}
+    known = {name: seconds for name, at in reached.items() if (seconds := _in_sight(evidence, at)) is not None}
     first = min(known, key=known.__getitem__, default="")
     return known.get(first), first
 
