@@ -155,13 +155,13 @@ class Java:
 
         self.token = secrets.token_urlsafe(32)
         self.port, self.other = own_port()
-        java_environment()
-        os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = self.token  # in no command line, which everybody may read
         given = settings_of(master, options) | CONNECT | {"spark.connect.grpc.binding.port": str(self.port)}
         self.started = ExitStack()
         given = self.started.enter_context(LoadedClasses(classes).used(given))
         conf = SparkConf().setMaster(master).setAppName("signalbox server").setAll(list(given.items()))
-        self.context = SparkContext(conf=conf)
+        # In no command line, which everybody may read.
+        with java_environment(SPARK_CONNECT_AUTHENTICATE_TOKEN=self.token):
+            self.context = SparkContext(conf=conf)
         gateway: Any = self.context._gateway
         self.process = gateway.proc
 

@@ -82,11 +82,11 @@ def _own(master: str, options: Mapping[str, object], classes: Path | None) -> It
     """In a Java of its own, which ends with it."""
     from pyspark.sql import SparkSession
 
-    java_environment()
     given = settings_of(master, options)
     with LoadedClasses(classes).used(given) if classes else nullcontext(given) as given:
         builder = SparkSession.builder.appName(NAME).master(master)
-        spark = _with(builder, given).getOrCreate()
+        with java_environment():
+            spark = _with(builder, given).getOrCreate()
         try:
             yield spark
         finally:
@@ -107,9 +107,10 @@ def _end_java() -> None:
 def _submitted(options: Mapping[str, object]) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
-    java_environment()
     given = OWN | {name: value for name, value in options.items() if _is_of_sql(name)}
-    with _with(SparkSession.builder.appName(NAME), given).getOrCreate() as spark:
+    with java_environment():
+        submitted = _with(SparkSession.builder.appName(NAME), given).getOrCreate()
+    with submitted as spark:
         yield spark
 
 
@@ -137,13 +138,24 @@ def light(options: Mapping[str, object]) -> dict[str, object]:
     return {**options, JAVA_OPTIONS: f"{LIGHT} {options.get(JAVA_OPTIONS, '')}".strip()}
 
 
-def java_environment() -> None:
-    """What a Java that this process starts has to know."""
+@contextmanager
+def java_environment(**more: str) -> Iterator[None]:
+    """What a Java has to know that is started meanwhile. Nothing that this process starts later is to know it."""
     _check_java()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # it says goodbye to each of its connections
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    given = filter(None, [os.environ.get("PYTHONPATH")])
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(PYTHON_PATH), str(ROOT), *given])
+    before = dict(os.environ)
+    given = filter(None, [before.get("PYTHONPATH")])
+    ours = {"PYTHONPATH": os.pathsep.join([str(PYTHON_PATH), str(ROOT), *given]), "PYSPARK_PYTHON": sys.executable}
+    changed = ours | more
+    os.environ.update(changed)
+    try:
+        yield
+    finally:
+        for name in changed:
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                os.environ.pop(name, None)
 
 
 def _with(builder: Any, options: Mapping[str, object]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,12 @@ def test_a_session_of_this_process_gives_the_same(
     call_command("pipeline", "rollup", stdout=io.StringIO())
 
     assert_conforms(expected, url)
+
+
+def test_what_starts_beside_a_session_is_not_told_to_run_without_numpy(spark: Any) -> None:
+    look = "import importlib.util; print(importlib.util.find_spec('numpy').name)"
+
+    assert subprocess.check_output([sys.executable, "-c", look], text=True) == "numpy\n"
 
 
 def test_a_cluster_gives_the_same(archive: Archive, expected: Expected, cluster: str, dsn: str, tmp_path: Path) -> None:
