@@ -200,6 +200,8 @@ class TestDemo:
         server.leave()
 
     def test_it_goes_on_with_its_data(self, demo: Demo, home: Path) -> None:
+        if demo.process.poll() is None:  # where the test before is done by another process of pytest's
+            assert demo.interrupt() == 0
         again = Demo(home)
         try:
             again.wait_until_up()
