@@ -3,6 +3,7 @@
 A primary that comes back after its standby was promoted knows nothing of that, and serves whoever finds it first. Its
 epoch says which one it is (signalbox/epochs.py). To fence it is to make its database read-only and to end every session
 there: connections to several hosts then pass it over. It lasts until the server is made a standby of the new primary.
+The audit says who did it: that of the new primary, since what was replaced is thrown away.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from queues.connections import address
 from signalbox import epochs
@@ -24,11 +26,28 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
 CONNECT_SECONDS = 3
+LOCK_TIMEOUT = "3s"
 _READ_ONLY = "select current_setting('transaction_read_only')::boolean"
+# A session that begins holds a lock of its database from before it reads the database's settings until it is listed.
+_BEGINNING = """
+select l.pid from pg_locks l
+join pg_database d on d.oid = l.objid
+where l.locktype = 'object' and l.classid = 'pg_database'::regclass and d.datname = current_database()
+  and l.pid <> pg_backend_pid()
+"""
 _OTHERS = """
 select a.pid from pg_stat_activity a
 where a.datname = current_database() and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
 """
+_NOTE = "insert into signalbox.audit_event (actor, action, reason, details) values (%s, %s, %s, %s)"
+
+
+@dataclass(frozen=True)
+class Who:
+    """Whom the audit names, and why."""
+
+    actor: str
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,10 @@ class Sight:
             return "standby"
         return "fenced" if self.read_only else "primary"
 
+    def as_json(self) -> dict[str, Any]:
+        known = {"host": self.name, "is": self.role, "epoch": self.epoch, "cluster": str(self.cluster or "")}
+        return {**known, **({"trouble": self.trouble} if self.trouble else {})}
+
 
 def look(dsn: str) -> list[Sight]:
     """At every host of an address of several; nothing for an address of one."""
@@ -63,24 +86,43 @@ def look(dsn: str) -> list[Sight]:
 
 def replaced(sights: Sequence[Sight]) -> list[Sight]:
     """Those that still take writes although another of their cluster has a higher epoch."""
-    highest: dict[int | None, int] = {}
-    for sight in sights:
-        highest[sight.cluster] = max(highest.get(sight.cluster, 0), sight.epoch or 0)
-    return [one for one in sights if one.role == "primary" and (one.epoch or 0) < highest[one.cluster]]
+    return [one for one in sights if one.role == "primary" and successor(sights, one)]
 
 
-def fence(dsn: str, sight: Sight) -> int:
-    """Let nobody write there any more; how many sessions were ended. Takes the database's owner."""
+def successor(sights: Sequence[Sight], one: Sight) -> Sight | None:
+    """The highest epoch of its cluster, where that is higher than its own."""
+    later = [other for other in sights if other.cluster == one.cluster and (other.epoch or 0) > (one.epoch or 0)]
+    return max(later, key=lambda other: other.epoch or 0, default=None)
+
+
+def fence(dsn: str, sight: Sight, who: Who, replaced_by: Sight | None = None) -> int:
+    """Let nobody write there any more; how many sessions were ended. Takes the database's owner.
+
+    Said in the audit of `replaced_by`, and without one in its own: together with the fence, unless somebody who
+    cannot commit there holds the audit up.
+    """
     with _connect(dsn, sight.place) as connection:
-        _let_write(connection, may=False)
-        pids = [row[0] for row in connection.execute(_OTHERS)]
-        return sum(_terminate(connection, pid) for pid in pids)
+        noted = None if replaced_by else who
+        try:
+            _let_write(connection, sight, noted, may=False)
+        except psycopg.errors.LockNotAvailable:
+            log.error("the audit of %s is held up: it is fenced all the same", sight.name)
+            _let_write(connection, sight, None, may=False)
+        pids = [row[0] for asked in (_BEGINNING, _OTHERS) for row in connection.execute(asked)]  # in this order
+        ended = sum(_terminate(connection, pid) for pid in dict.fromkeys(pids))
+    if replaced_by:
+        try:
+            with _connect(dsn, replaced_by.place) as connection:
+                _note(connection, who, "server.fence", sight)
+        except psycopg.Error as error:
+            log.error("%s was fenced, and no audit says so: %s", sight.name, in_brief(error))
+    return ended
 
 
-def unfence(dsn: str, sight: Sight) -> None:
-    """Let it be written to again, by sessions that begin now."""
+def unfence(dsn: str, sight: Sight, who: Who) -> None:
+    """Let it be written to again, by sessions that begin now; its audit says so."""
     with _connect(dsn, sight.place) as connection:
-        _let_write(connection, may=True)
+        _let_write(connection, sight, who, may=True)
 
 
 class Sentinel:
@@ -105,9 +147,10 @@ class Sentinel:
 def fence_replaced(dsn: str) -> list[Sight]:
     """One look; which hosts were fenced."""
     fenced = []
-    for sight in replaced(look(dsn)):
+    sights = look(dsn)
+    for sight in replaced(sights):
         try:
-            ended = fence(dsn, sight)
+            ended = fence(dsn, sight, Who("upkeep"), successor(sights, sight))
         except psycopg.Error as error:
             log.error("%s was replaced and still takes writes, and cannot be fenced: %s", sight.name, in_brief(error))
         else:
@@ -132,11 +175,19 @@ def _connect(dsn: str, place: epochs.Place) -> psycopg.Connection[Any]:
     return psycopg.connect(dsn, autocommit=True, **{**whatever, "application_name": "signalbox sentinel"})
 
 
-def _let_write(connection: psycopg.Connection[Any], *, may: bool) -> None:
+def _let_write(connection: psycopg.Connection[Any], sight: Sight, noted: Who | None, *, may: bool) -> None:
     connection.execute("set default_transaction_read_only = off")
     connection.execute("set synchronous_commit = local")  # the standby it would wait for may be another's by now
+    connection.execute(sql.SQL("set lock_timeout = {}").format(LOCK_TIMEOUT))
     how = "reset default_transaction_read_only" if may else "set default_transaction_read_only = on"
-    connection.execute(sql.SQL("alter database {} {}").format(sql.Identifier(connection.info.dbname), sql.SQL(how)))
+    with connection.transaction():
+        connection.execute(sql.SQL("alter database {} {}").format(sql.Identifier(connection.info.dbname), sql.SQL(how)))
+        if noted:
+            _note(connection, noted, "server.unfence" if may else "server.fence", sight)
+
+
+def _note(connection: psycopg.Connection[Any], who: Who, action: str, sight: Sight) -> None:
+    connection.execute(_NOTE, [who.actor, action, who.reason[:500], Jsonb(sight.as_json())])
 
 
 def _terminate(connection: psycopg.Connection[Any], pid: int) -> bool:

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from queues import failover
+from queues.failover import Who
 from signalbox import Client, DatabaseUnavailable, StreamMessage, epochs
 from signalbox.spark import writing
 from signalbox.spark.asking import Question
@@ -25,6 +26,11 @@ pytestmark = [pytest.mark.timeout(900)]
 
 QUEUE, STREAM, GROUP, MEMBER = "forked", "forked-stream", "readers", "ann"
 STREAM_SETTINGS = {"partitions": 1}
+_WHO = Who("ann", "a mistake")
+_SAID = """
+select actor, action, reason, details ->> 'host' from signalbox.audit_event
+where action in ('server.fence', 'server.unfence')
+"""
 
 
 @dataclass
@@ -212,8 +218,53 @@ def test_what_was_replaced_is_fenced_and_passed_over(fork: Fork) -> None:
             with closing(psycopg.connect(fork.pair.url, target_session_attrs="read-write")) as connection:
                 assert epochs.read(connection).timeline == 2
             assert failover.fence_replaced(fork.pair.url) == []
+            with fork.pair.connect_to_standby() as connection:
+                said = connection.execute(_SAID).fetchall()
+                assert said == [("upkeep", "server.fence", "", fenced[0].name)]
         finally:
-            failover.unfence(fork.pair.url, fenced[0])
+            failover.unfence(fork.pair.url, fenced[0], _WHO)
+        with fork.pair.connect_to_primary() as connection:
+            said = connection.execute(_SAID).fetchall()
+            assert said == [("ann", "server.unfence", "a mistake", fenced[0].name)]
+
+
+def test_a_fence_of_the_primary_is_in_its_own_audit_unless_that_is_held_up(fork: Fork) -> None:
+    (sight,) = (one for one in failover.look(fork.pair.url) if one.place["host"] != fork.old["host"])
+    ours = ("ann", "server.fence", "a mistake", sight.name)
+    try:
+        failover.fence(fork.pair.url, sight, _WHO)
+        with closing(fork.pair.connect_to_standby()) as holder:
+            assert holder.execute(_SAID).fetchall().count(ours) == 1
+            holder.execute("set default_transaction_read_only = off")
+            holder.autocommit = False
+            holder.execute("select from signalbox.audit_head for update")
+            failover.fence(fork.pair.url, sight, _WHO)
+        (found,) = (one for one in failover.look(fork.pair.url) if one.place == sight.place)
+        assert found.role == "fenced"
+        with closing(fork.pair.connect_to_standby()) as observer:
+            assert observer.execute(_SAID).fetchall().count(ours) == 1
+    finally:
+        failover.unfence(fork.pair.url, sight, _WHO)
+
+
+def test_a_session_that_begins_in_the_moment_of_the_fence_writes_nothing(fork: Fork) -> None:
+    """It has read that it may write, and is not yet among the sessions that are listed."""
+    beginning = "select from pg_locks where locktype = 'object' and classid = 'pg_database'::regclass"
+
+    def begin_and_send() -> None:
+        with fork.pair.connect_to_primary(options="-c post_auth_delay=3") as session:
+            session.execute("select signalbox.send('forked', '1')")
+
+    (sight,) = (one for one in failover.look(fork.pair.url) if one.place["host"] == fork.old["host"])
+    try:
+        with fork.pair.connect_to_primary() as observer:
+            sending = start(begin_and_send)
+            until(lambda: observer.execute(beginning).fetchone() == (), "a session that begins")
+            failover.fence(fork.pair.url, sight, _WHO)
+        with pytest.raises(psycopg.OperationalError):
+            finish(sending)
+    finally:
+        failover.unfence(fork.pair.url, sight, _WHO)
 
 
 def test_what_waits_for_a_standby_that_is_gone_is_fenced_too(fork: Fork) -> None:
@@ -236,7 +287,7 @@ def test_what_waits_for_a_standby_that_is_gone_is_fenced_too(fork: Fork) -> None
         fork.wait_for_standbys("")
         for sight in failover.look(fork.pair.url):
             if sight.place["host"] == fork.old["host"]:
-                failover.unfence(fork.pair.url, sight)
+                failover.unfence(fork.pair.url, sight, _WHO)
 
 
 def test_an_operator_sees_and_fences_it(fork: Fork) -> None:
@@ -257,11 +308,11 @@ def test_an_operator_sees_and_fences_it(fork: Fork) -> None:
         assert "fenced" in run("show").stdout
         assert "was replaced" in run("unfence", old).stderr
         with fork.pair.connect_to_standby() as connection:
-            noted = "select reason from signalbox.audit_event where action = 'server.fence'"
+            noted = "select reason from signalbox.audit_event where action = 'server.fence' and actor = 'manage.py'"
             assert connection.execute(noted).fetchall() == [("a test",)]
     finally:
         (sight,) = (one for one in failover.look(fork.pair.url) if one.place["host"] == old)
-        failover.unfence(fork.pair.url, sight)
+        failover.unfence(fork.pair.url, sight, _WHO)
 
 
 _SHELL = """

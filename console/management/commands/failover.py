@@ -9,11 +9,12 @@ from typing import Any
 import psycopg
 from django.core.management.base import CommandError
 
-from queues import audit, failover
+from queues import failover
 from queues.commands import OwnCommand
 from queues.connections import NoSession, session_dsn
-from queues.failover import Sight
+from queues.failover import Sight, Who
 
+_ACTOR = "manage.py"
 _LINE = "{:<32} {:<12} {:>6}  {}"
 
 
@@ -29,7 +30,9 @@ class Command(OwnCommand):
         fence.add_argument("host", help="as `show` names it")
         fence.add_argument("--reason", default="")
         fence.add_argument("--current", action="store_true", help="although it is the primary of the highest epoch")
-        verbs.add_parser("unfence", help="let a host be written to again").add_argument("host")
+        unfence = verbs.add_parser("unfence", help="let a host be written to again")
+        unfence.add_argument("host")
+        unfence.add_argument("--reason", default="")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -46,7 +49,7 @@ class Command(OwnCommand):
 
     def _show(self, options: dict[str, Any]) -> None:
         if options["json"]:
-            self.stdout.write(json.dumps([_as_json(sight) for sight in self._sights], indent=2))
+            self.stdout.write(json.dumps([sight.as_json() for sight in self._sights], indent=2))
             return
         self.stdout.write(_LINE.format("host", "is", "epoch", ""))
         stale = failover.replaced(self._sights)
@@ -56,24 +59,23 @@ class Command(OwnCommand):
 
     def _fence(self, options: dict[str, Any]) -> None:
         sight = self._named(options["host"])
-        if sight.role == "primary" and sight not in failover.replaced(self._sights) and not options["current"]:
+        replaced_by = failover.successor(self._sights, sight)
+        if sight.role == "primary" and not replaced_by and not options["current"]:
             raise CommandError(
                 f"{sight.name} is the primary: fencing it stops every queue. Promote another first, or say --current."
             )
         if sight.role == "standby":
             raise CommandError(f"{sight.name} is a standby, and takes no writes.")
-        if sight in failover.replaced(self._sights):  # elsewhere somebody can be told
-            audit.record("manage.py", "server.fence", reason=options["reason"], details=_as_json(sight))
-        ended = failover.fence(self._dsn, sight)
+        ended = failover.fence(self._dsn, sight, Who(_ACTOR, options["reason"]), replaced_by)
         self.stdout.write(f"{sight.name} takes no writes any more; {ended} sessions were ended.")
 
     def _unfence(self, options: dict[str, Any]) -> None:
         sight = self._named(options["host"])
         if sight.role == "standby":
             raise CommandError(f"{sight.name} is a standby, and takes no writes.")
-        if any((other.epoch or 0) > (sight.epoch or 0) for other in self._sights if other.cluster == sight.cluster):
+        if failover.successor(self._sights, sight):
             raise CommandError(f"{sight.name} was replaced: make it a standby of the new primary instead.")
-        failover.unfence(self._dsn, sight)
+        failover.unfence(self._dsn, sight, Who(_ACTOR, options["reason"]))
         self.stdout.write(f"{sight.name} may be written to again.")
 
     def _named(self, host: str) -> Sight:
@@ -83,8 +85,3 @@ class Command(OwnCommand):
                     raise CommandError(f"{sight.name} cannot be reached: {sight.trouble}")
                 return sight
         raise CommandError(f"There is no host {host}: there are {', '.join(one.name for one in self._sights)}.")
-
-
-def _as_json(sight: Sight) -> dict[str, Any]:
-    known = {"host": sight.name, "is": sight.role, "epoch": sight.epoch, "cluster": str(sight.cluster or "")}
-    return {**known, **({"trouble": sight.trouble} if sight.trouble else {})}
