@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from console import old_snapshots
 from pipeline.archive import extracting, yielding
 from pipeline.archive.extracting import Job, Written, write_part
 from pipeline.archive.parts import Part
@@ -65,10 +66,10 @@ def test_the_rests_of_a_part_come_to_an_end() -> None:
     assert len(day.rests) == 2
 
 
-def test_others_at_work_are_seen_and_sessions_of_the_archive_are_not(
+def test_others_at_work_are_seen_and_sessions_of_the_archive_and_of_upkeep_are_not(
     dsn: str, connect: Callable[..., psycopg.Connection[Any]]
 ) -> None:
-    names = {"a worker", f"{yielding.APPLICATION} settled"}
+    names = {"a worker", f"{yielding.APPLICATION} settled", f"{old_snapshots.UPKEEP} pulse"}
     at_work = {name: connect() for name in names}
     looker = connect()
     with yielding.others_at_work(dsn) as others, ThreadPoolExecutor(len(names)) as threads:
@@ -77,7 +78,7 @@ def test_others_at_work_are_seen_and_sessions_of_the_archive_are_not(
             threads.submit(connection.execute, "select pg_sleep(600)")
         try:
             seen = "select count(*) from pg_stat_activity where application_name = any(%s) and state = 'active'"
-            until(lambda: looker.execute(seen, [[*names]]).fetchone() == (2,), "both statements")
+            until(lambda: looker.execute(seen, [[*names]]).fetchone() == (len(names),), "all statements")
 
             assert names & {*others()} == {"a worker"}
         finally:
