@@ -17,8 +17,8 @@ from metrics.xmin_holders import (
     STANDBY,
     Holder,
 )
+from queues.connections import UPKEEP
 
-UPKEEP = "signalbox upkeep"
 EXACT = (BACKEND, PREPARED_TRANSACTION)
 TITLES = {
     BACKEND: "Session",

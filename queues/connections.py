@@ -16,6 +16,8 @@ from psycopg.conninfo import make_conninfo
 from queues.errors import SignalboxError
 from signalbox import epochs, pooling
 
+UPKEEP = "signalbox upkeep"
+"""How the names of upkeep's sessions begin."""
 _OF_DJANGO_ONLY = ("cursor_factory", "context", "client_encoding", "prepare_threshold")
 
 

@@ -24,7 +24,7 @@ from psycopg import sql
 from queues import bodies
 from queues.audit_pruning import prune
 from queues.body_collection import collect, sweep
-from queues.connections import connect
+from queues.connections import UPKEEP, connect
 from queues.detaching import detach
 from queues.failover import Sentinel
 from queues.floors import FloorKeeper
@@ -84,7 +84,7 @@ class Upkeep:
     def _keep(self, kind: type[Rounds]) -> None:
         while not self.stopping.is_set():
             try:
-                with connect(f"signalbox upkeep {kind.__name__.lower()}") as connection:
+                with connect(f"{UPKEEP} {kind.__name__.lower()}") as connection:
                     self._loop(kind(connection))
             except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:
                 log.warning("upkeep lost the database, trying again: %s", in_brief(error))

@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 APPLICATION = "signalbox archive"
 """How the names of our own sessions begin."""
 UPKEEP = "signalbox upkeep"
-"""How the names of the sessions of upkeep begin. It is at work a few hundredths of the time, whatever the queues do."""
+"""As queues/connections.py has it. Upkeep works a few hundredths of the time, whatever the queues do."""
 RESTS = 19
 """Times as long as it has worked: each task, and the session that reads for it, work a twentieth of the time."""
 

@@ -11,10 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from console import old_snapshots
 from pipeline.archive import extracting, yielding
 from pipeline.archive.extracting import Job, Written, write_part
 from pipeline.archive.parts import Part
+from queues.connections import UPKEEP
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, settle
 from tests.races.sessions import until
@@ -69,7 +69,7 @@ def test_the_rests_of_a_part_come_to_an_end() -> None:
 def test_others_at_work_are_seen_and_sessions_of_the_archive_and_of_upkeep_are_not(
     dsn: str, connect: Callable[..., psycopg.Connection[Any]]
 ) -> None:
-    names = {"a worker", f"{yielding.APPLICATION} settled", f"{old_snapshots.UPKEEP} pulse"}
+    names = {"a worker", f"{yielding.APPLICATION} settled", f"{UPKEEP} pulse"}
     at_work = {name: connect() for name in names}
     looker = connect()
     with yielding.others_at_work(dsn) as others, ThreadPoolExecutor(len(names)) as threads:
