@@ -40,6 +40,6 @@ class TimeAxis:
 
     def _label(self, when: datetime) -> str:
         moment = when.astimezone(UTC)
-        if self.end - self.start > 3 * DAY:
+        if self.end - self.start >= MARKS * DAY:  # below it two labels would be of one day
             return f"{moment:%b} {moment.day}"
         return self.words(moment) if self.end - self.start > DAY else f"{moment:%H:%M}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Literal
 
@@ -17,12 +17,14 @@ from django.core.management import call_command
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dlq import plans, purge, redrives, undo
+from dlq import deletions, plans, purge, redrives, undo
 from dlq.erasing import erasures
 from dlq.models import Plan, Redrive
 from dlq.plan_options import Options
+from dlq.selecting import newest_id
 from metrics.alerts import news, receiving, silences
 from metrics.alerts.models import Alert, Notification
+from pipeline.models import ArchiveFile, Run
 from tests.browser.conftest import PASSWORD
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
@@ -47,6 +49,7 @@ PATHS = [
     "/tenants/1/history?from=2020-01-01T00:00",
     "/queues/Q/send",
     "/queues/Q/purge",
+    "/purges/U",
     "/queues/Q/retire",
     "/queues/Q/rename?new_name=Q-renamed&grace_days=7",
     "/dead-letters?q=queue:Q",
@@ -63,11 +66,14 @@ PATHS = [
     "/deletions/new?q=queue:Q",
     "/trash",
     "/undos/new?noun=purge&id=U",
+    "/undos/ASKED",
+    "/deletions/GONE",
     "/approvals",
     "/saved-filters",
     "/consumers",
     "/old-snapshots",
     "/pipeline",
+    "/pipeline/RUN",
     "/pipeline/failures",
     "/pipeline/replay",
     "/history?range=90d",
@@ -111,8 +117,42 @@ OpenConsole = Callable[..., Page]
 
 
 @pytest.fixture
-def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
+def archive_run(commits: None) -> Iterator[Run]:
+    """One that has ended, with a file."""
+    now = timezone.now()
+    run = Run.objects.create(
+        token="t",
+        url="/srv/archive",
+        low=861,
+        high=2989,
+        parts=[{"kind": "settled", "number": 0, "low": 861, "high": 2989, "rows": 70}],
+        parts_done=1,
+        rows=70,
+        bytes=2048,
+        state=Run.State.COMMITTED,
+        started_by="ann",
+        finished_at=now,
+    )
+    file = ArchiveFile.objects.create(
+        run=run,
+        kind="settled",
+        day=now.date(),
+        part=0,
+        path=f"settled/day={now.date()}/run-00000001-82ae76d6-00000.parquet",
+        rows=70,
+        bytes=2048,
+        first_at=now,
+        last_at=now,
+    )
+    yield run
+    file.delete()
+    run.delete()
+
+
+@pytest.fixture
+def paths(commits: None, engine: Engine, settings: LazySettings, archive_run: Run) -> list[str]:
     """Every kind of page, over a queue that has something of everything."""
+    engine.value("select signalbox.configure_queue(%s, '{\"lane_max_in_flight\": 3}')", engine.queue)
     for number in (1, 2):
         stack = f'  File "/app/orders.py", line {number}, in ship'
         engine.die({"order": {"id": number}}, error_class="TimeoutError", error=f"late by {number} s", details=stack)
@@ -122,12 +162,13 @@ def paths(commits: None, engine: Engine, settings: LazySettings) -> list[str]:
     message_id = engine.send({"order": {"id": 2, "lines": [1, 2, {"sku": "a"}]}}, attributes={"region": "eu"})
     engine.send(delay_seconds=600)
     engine.receive(consumer="worker-1")
-    undoable = _purged_and_asked_back(engine, settings)
+    undoable, asked = _purged_and_asked_back(engine, settings)
     _alerted(engine)
     engine.value("select signalbox.fold()")
     engine.value("select signalbox.record_history()")
     plan, job = redriven(engine)
     names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
+    names |= {"RUN": str(archive_run.pk), "ASKED": str(asked), "GONE": str(_deleted(engine))}
     names |= {
         "LOG": streamed(engine).name,
         "/erasures/E": f"/erasures/{_erasure(engine)}",
@@ -200,7 +241,15 @@ def redriven(engine: Engine) -> tuple[Plan, Redrive]:
     return plan, job
 
 
-def _purged_and_asked_back(engine: Engine, settings: LazySettings) -> int:
+def _deleted(engine: Engine) -> int:
+    """A deletion of one dead letter, done."""
+    engine.die({"region": "us"}, error_class="Obsolete", error="nobody wants it")
+    job = deletions.create(f"queue:{engine.queue} class:Obsolete", newest_id(), actor="ann", reason="<b>old</b>")
+    deletions.run_in_foreground(job.pk)
+    return int(job.pk)
+
+
+def _purged_and_asked_back(engine: Engine, settings: LazySettings) -> tuple[int, int]:
     """A purge whose messages are in the trash, and an undo of it that waits for a second person."""
     for n in range(2):
         engine.send(n, delay_seconds=600)
@@ -208,8 +257,9 @@ def _purged_and_asked_back(engine: Engine, settings: LazySettings) -> int:
     job = purge.create(engine.queue, ["scheduled"], bounds, engine.queue, actor="ann", reason="wrong <b>queue</b>")
     purge.run_in_foreground(job.pk)
     settings.APPROVAL_UNDO_MESSAGES = 1
-    assert undo.create("purge", job.pk, actor="ann", reason="not those").is_awaiting
-    return int(job.pk)
+    asked = undo.create("purge", job.pk, actor="ann", reason="not those")
+    assert asked.is_awaiting
+    return int(job.pk), int(asked.pk)
 
 
 def test_every_page_is_accessible_and_scrolls_no_way_but_down(open_console: OpenConsole, paths: list[str]) -> None:

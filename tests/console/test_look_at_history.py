@@ -201,6 +201,10 @@ def test_somebody_without_a_role_sees_no_history(sign_in: Callable[[str], Browse
     [
         (timedelta(minutes=20), ["11:00", "11:05", "11:10", "11:15", "11:20"]),
         (timedelta(days=2), ["Jan 2 11:00", "Jan 2 23:00", "Jan 3 11:00", "Jan 3 23:00", "Jan 4 11:00"]),
+        (
+            timedelta(days=3, hours=8),
+            ["Jan 2 11:00", "Jan 3 07:00", "Jan 4 03:00", "Jan 4 23:00", "Jan 5 19:00"],
+        ),
         (timedelta(days=8), ["Jan 2", "Jan 4", "Jan 6", "Jan 8", "Jan 10"]),
     ],
 )

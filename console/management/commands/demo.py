@@ -147,7 +147,7 @@ def _wait_until_ready(supervisor: Supervisor) -> bool:
     deadline = time.monotonic() + READY_SECONDS
     while not supervisor.stopping.is_set():
         try:
-            urllib.request.urlopen(f"http://{HOST}:{settings.PORT}/login/", timeout=2).close()
+            urllib.request.urlopen(f"http://{HOST}:{settings.PORT}/login", timeout=2).close()
             return True
         except urllib.error.HTTPError:
             return True
