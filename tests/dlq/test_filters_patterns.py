@@ -134,6 +134,21 @@ def test_a_pattern_that_takes_for_ever_is_stopped_and_named(graveyard: Graveyard
 
 
 @pytest.mark.timeout(600)
+def test_a_pattern_is_tried_only_on_what_the_other_terms_select(make_graveyard, monkeypatch) -> None:
+    graveyard, other = make_graveyard(), make_graveyard()
+    other.bury(3, error=TEXT)
+    graveyard.bury(3, error="harmless")
+    graveyard.engine.connection.execute("analyze signalbox.dead_letter")  # samples hold what others' errors say
+    monkeypatch.setattr("dlq.browse.dead_letter_list.LIST_MILLISECONDS", 1_000)
+    monkeypatch.setattr("dlq.counting.COUNT_MILLISECONDS", 1_000)
+
+    chosen = f"{graveyard.filter} error:/{CATASTROPHE}|^harm/"
+    assert len(browse.dead_letters(parse(chosen)).rows) == 3
+    job = redrives.create(chosen, selecting.newest_id(), actor="ana", reason="x")
+    assert (job.total_estimate, job.total_is_exact) == (3, True)
+
+
+@pytest.mark.timeout(600)
 def test_a_job_that_meets_what_its_pattern_cannot_bear_fails_and_says_so(graveyard: Graveyard, monkeypatch) -> None:
     monkeypatch.setattr(selecting, "PATTERN_MILLISECONDS", 500)
     graveyard.bury(3, error="harmless")
