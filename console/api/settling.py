@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from console.api.answers import moment
 from console.api.problems import Problem
-from console.api.wire.settling import Nack
+from console.api.wire.settling import REASONS, Nack
 from signalbox.messages import FailureReason, NackOutcome
 from signalbox.statements import NackOptions
-
-REASONS = frozenset(get_args(FailureReason))
 
 
 def nack_options(failure: Nack, within: str = "") -> NackOptions:
     """What is recorded of a failed delivery. A reason in words of the consumer's own is its error class."""
     known = failure.reason in REASONS
     if failure.reason and not known and failure.error_class:
-        words = ", ".join(sorted(REASONS))
+        words = ", ".join(REASONS)
         raise Problem.of_field(f"{within}reason", f"{within}reason must be one of {words} beside an errorClass")
     return {
         "delay_seconds": failure.delay_seconds,

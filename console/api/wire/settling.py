@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from console.api.wire.messages import MOST_TOGETHER, DelaySeconds, Receive, ReceivedMessages
 from console.api.wire.shape import Document, Handle, Shape, Text
+from signalbox.messages import FailureReason
 
 Handles = Annotated[list[Handle], Field(min_length=1, max_length=MOST_TOGETHER)]
 VisibilitySeconds = Annotated[float, Field(ge=0, le=43_200)]
@@ -19,8 +20,19 @@ class Ack(Shape):
     result: Any = None
 
 
+REASONS = sorted(get_args(FailureReason))
+_REASONS_BESIDE_A_CLASS = {
+    "anyOf": [
+        {"properties": {"errorClass": {"type": "null"}}},
+        {"properties": {"reason": {"enum": [*REASONS, None]}}},
+    ]
+}
+
+
 class Nack(Shape):
     """What went wrong, and when to try again."""
+
+    model_config = ConfigDict(json_schema_extra=_REASONS_BESIDE_A_CLASS)
 
     delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's backoff.", examples=[30])
     reason: Text | None = Field(
