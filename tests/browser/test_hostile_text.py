@@ -1,4 +1,4 @@
-"""Hostile text in a real browser: whatever messages, programs and people write, no page runs it.
+"""Hostile text in a real browser: whatever messages, programs and people write, no page runs it or grows by it.
 
 The window itself complains: of a dialog, of an error, and of anything that the content security policy had to stop.
 """
@@ -18,22 +18,28 @@ __all__ = ["scene_of"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
+NARROW = 320
+TEXTS = {**FOR_PAGES, "one long word": "<corpus-x>alert(" + "W" * 70}
+
 OpenConsole = Callable[..., Page]
 
 
-@pytest.mark.parametrize("text", FOR_PAGES.values(), ids=FOR_PAGES)
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_no_page_runs_what_it_shows(
     open_console: OpenConsole, scene_of: Callable[[str], Scene], complaints: list[str], text: str
 ) -> None:
-    scene, page = scene_of(text), open_console()
-    shown = 0
+    scene, page = scene_of(text), open_console(viewport={"width": NARROW, "height": 800})
+    shown, wide = 0, {}
 
     for path in pages(page, scene):
         page.goto(path)
         assert complaints == [], path
         assert page.locator("corpus-x, [corpus-y]").count() == 0, path
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > NARROW:
+            wide[path] = width
         shown += text[:40] in page.content() or "alert(" in (page.text_content("body") or "")
     assert shown > 20, "the text is hardly anywhere"
+    assert wide == {}
 
 
 def pages(page: Page, scene: Scene) -> list[str]:
