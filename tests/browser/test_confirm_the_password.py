@@ -11,7 +11,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PASSWORD
-from tests.browser.test_console import RULES
+from tests.browser.test_every_page import RULES
 from tests.engine import Engine
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]

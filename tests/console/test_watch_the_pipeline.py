@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -16,6 +16,7 @@ from pipeline.models import ArchiveFile, Run
 from pipeline.on_spark.servers import Server
 from queues.models import AuditEvent
 from signalbox import QueueClosed
+from tests.archive_runs import committed_run
 from tests.console.browsers import Browser
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -34,33 +35,7 @@ def clean(commits: None) -> Iterator[None]:
 @pytest.fixture
 def run(clean: None) -> Run:
     """A run that has ended, with two files."""
-    run = Run.objects.create(
-        token="t",
-        url="/srv/archive<b>",
-        low=861,
-        high=2989,
-        parts=[{"kind": "settled", "number": 0, "low": 861, "high": 2989, "rows": 70}],
-        parts_done=1,
-        rows=70,
-        bytes=2048,
-        state=Run.State.COMMITTED,
-        started_by="ann",
-        finished_at=NOW,
-        started_at=NOW.replace(hour=11),
-    )
-    for name in ("a", "b"):
-        ArchiveFile.objects.create(
-            run=run,
-            kind="settled",
-            day=date(2026, 11, 21),
-            part=0,
-            path=f"settled/day=2026-11-21/{name}.parquet",
-            rows=35,
-            bytes=1024,
-            first_at=NOW,
-            last_at=NOW,
-        )
-    return run
+    return committed_run("/srv/archive<b>", ["a", "b"], NOW)
 
 
 def test_a_page_without_an_archive_says_how_to_begin(viewer: Browser, clean: None) -> None:
