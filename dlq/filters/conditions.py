@@ -46,7 +46,7 @@ def _names(column: LiteralString, term: Term, now: datetime) -> list[Predicate]:
 def _substrings(column: LiteralString, term: Term, now: datetime) -> list[Predicate]:
     patterns = [_containing(text) for text in term.literals]
     like = [Predicate(f"{column} ilike any(%s::text[])", [patterns])] if patterns else []
-    return like + _matching(column, term) + _present(column, term)
+    return like + _matching_last(column, term) + _present(column, term)
 
 
 def _containing(text: str) -> str:
@@ -115,10 +115,14 @@ def _equal(column: LiteralString, cast: LiteralString, operands: list[str] | lis
 
 
 def _matching(column: LiteralString, term: Term) -> list[Predicate]:
-    """As a query of its own: the planner tries a bare pattern on its samples of the column, and on rows before it
-    has asked for their queue. A pattern that takes for ever on one message of anybody would stop every search by it.
+    return [Predicate(f"{column} {MATCHES[one.ignores_case]} %s::text", [one.text]) for one in term.patterns]
+
+
+def _matching_last(column: LiteralString, term: Term) -> list[Predicate]:
+    """In a text of any length. As queries of their own: the planner tries a bare pattern on its samples of the column,
+    and on rows before it has asked for their queue, so one text anywhere could stop every search by a pattern.
     """
-    return [Predicate(f"(select {column} {MATCHES[one.ignores_case]} %s::text)", [one.text]) for one in term.patterns]
+    return [Predicate(f"(select {one.sql})", one.params) for one in _matching(column, term)]
 
 
 def _present(column: LiteralString, term: Term) -> list[Predicate]:
