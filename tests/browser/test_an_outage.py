@@ -9,8 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from signalbox import Client
-from tests.browser.conftest import VIOLATIONS, WAITS_AT_MOST_MS, chromium
-from tests.browser.test_every_page import RULES
+from tests.browser.conftest import RULES, VIOLATIONS, WAITS_AT_MOST_MS, chromium
 from tests.console.servers import Server
 from tests.outages.conftest import client, key, one_console, one_server, queue, server
 from tests.outages.own_server import PASSWORD, OwnServer

@@ -10,8 +10,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PASSWORD
-from tests.browser.test_every_page import RULES
+from tests.browser.conftest import PASSWORD, RULES
 from tests.engine import Engine
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]

@@ -26,6 +26,7 @@ from metrics.alerts import news, receiving, silences
 from metrics.alerts.models import Alert, Notification
 from pipeline.models import Run
 from tests.archive_runs import committed_run, forget
+from tests.browser.conftest import RULES
 from tests.engine import Engine
 from tests.metrics.alertmanager import alert, message
 from tests.streams import Log, make_log
@@ -107,7 +108,6 @@ PATHS = [
     "/new-queue",
     "/messages/M",
 ]
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 RULES_OF_COLOUR = {"runOnly": ["color-contrast", "link-in-text-block"]}
 THEMES: dict[Literal["light", "dark"], dict[str, list[str]]] = {"light": RULES, "dark": RULES_OF_COLOUR}
 WIDTHS = (320, 700, 1100)

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_every_page import RULES
+from tests.browser.conftest import RULES
 from tests.dlq.graveyards import Graveyard
 
 pytestmark = pytest.mark.browser

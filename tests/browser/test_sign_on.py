@@ -13,8 +13,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import VIOLATIONS, WAITS_AT_MOST_MS
-from tests.browser.test_every_page import RULES
+from tests.browser.conftest import RULES, VIOLATIONS, WAITS_AT_MOST_MS
 from tests.console.security import oidc_provider
 from tests.console.security.sign_ons import somebody
 from tests.console.servers import Server, console_server
