@@ -19,6 +19,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from queues.connections import address
+from queues.stopping import Stopping
 from signalbox import epochs
 from signalbox.logs import in_brief
 
@@ -128,7 +129,7 @@ def unfence(dsn: str, sight: Sight, who: Who) -> None:
 class Sentinel:
     """Looks at the hosts now and then, and fences those that were replaced; in a thread: a host may not answer."""
 
-    def __init__(self, stopping: threading.Event) -> None:
+    def __init__(self, stopping: Stopping) -> None:
         self._stopping = stopping
         self._thread = threading.Thread(target=self._watch, name="upkeep sentinel", daemon=True)
         self.start, self.join = self._thread.start, self._thread.join

@@ -28,6 +28,7 @@ from queues.connections import UPKEEP, connect
 from queues.detaching import detach
 from queues.failover import Sentinel
 from queues.floors import FloorKeeper
+from queues.stopping import Stopping
 from queues.stream_upkeep import StreamChores
 from signalbox.logs import in_brief
 
@@ -62,7 +63,7 @@ class Step:
 class Upkeep:
     """One process's upkeep. `run` until `stop`; survives losing the database."""
 
-    stopping: threading.Event = field(default_factory=threading.Event)
+    stopping: Stopping = field(default_factory=Stopping)
 
     def stop(self) -> None:
         """End both loops after the steps under way."""

@@ -11,11 +11,12 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from queues.stopping import Stopping
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 RESTART_SECONDS = 2.0
@@ -49,7 +50,7 @@ class Supervisor:
         self.environment = dict(environment)
         self.logs = logs
         self.say = say
-        self.stopping = threading.Event()
+        self.stopping = Stopping()
 
     def run(self) -> None:
         """Until `stop`, or a signal that says so."""

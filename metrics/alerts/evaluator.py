@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import Error, connections
 
 from metrics.alerts import evaluating, notifications
+from queues.stopping import Stopping
 
 DELIVER_SECONDS = 2.0
 
@@ -21,7 +22,7 @@ log = logging.getLogger(__name__)
 class Evaluator:
     """One process's evaluator. `run` until `stop`; survives losing the database."""
 
-    stopping: threading.Event = field(default_factory=threading.Event)
+    stopping: Stopping = field(default_factory=Stopping)
 
     def stop(self) -> None:
         """End both loops after what they are at."""

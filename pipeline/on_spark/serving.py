@@ -11,7 +11,6 @@ import os
 import secrets
 import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -26,6 +25,7 @@ from pipeline.on_spark.loaded_classes import LoadedClasses
 from pipeline.on_spark.server import TELL_SECONDS, Address, Life, Place, Tell
 from pipeline.on_spark.sessions import java_environment, settings_of
 from queues.embedded import locks
+from queues.stopping import Stopping, on_signals
 
 ASKED = "it was asked to stop"
 LOOK_SECONDS = 0.5
@@ -64,9 +64,8 @@ def serve(place: Place, start: Callable[[], Server], idle_seconds: float, owner:
     os.write(kept, str(os.getpid()).encode())
     place.address.unlink(missing_ok=True)
     place.uses.unlink(missing_ok=True)
-    asked = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: asked.set())
+    asked = Stopping()
+    on_signals(asked.set, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     java, life = start(), Life()
     place.write(Address(os.getpid(), java.port, java.token))
     life.used = time.monotonic()
@@ -84,7 +83,7 @@ def serve(place: Place, start: Callable[[], Server], idle_seconds: float, owner:
 class _Watcher:
     idle_seconds: float
     owner: _Owner | None
-    asked: threading.Event
+    asked: Stopping
 
     def reason(self, life: Life) -> str:
         """Why a server that nobody uses should end; empty when it should not."""

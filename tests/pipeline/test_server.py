@@ -16,7 +16,7 @@ from pipeline.on_spark import server
 from pipeline.on_spark.server import Address, NoServer, Place, use
 from pipeline.on_spark.serving import own_port
 from queues.embedded import locks
-from tests.races.sessions import finish, start, until
+from tests.races.sessions import DEADLINE_SECONDS, finish, start, until
 
 NEVER = 86_400
 SLEEPER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
@@ -33,11 +33,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         return begun[-1]
 
     monkeypatch.setattr(server, "_spawned", noted)
+    monkeypatch.setattr(server, "START_SECONDS", DEADLINE_SECONDS)
     yield Place(tmp_path)
     for process in begun:  # one that found another at work may not have got that far yet
         process.terminate()
     for process in begun:
-        process.wait()
+        process.wait(DEADLINE_SECONDS)
 
 
 def keep(monkeypatch: pytest.MonkeyPatch, home: Path, idle_seconds: float) -> None:

@@ -12,6 +12,7 @@ from metrics.alerts import evaluating, notifications
 from metrics.alerts.evaluating import Outcome
 from metrics.alerts.evaluator import Evaluator
 from queues.commands import OwnCommand
+from queues.stopping import on_signals
 
 
 class Command(OwnCommand):
@@ -27,8 +28,7 @@ class Command(OwnCommand):
             self._once(as_json=json)
             return
         evaluator = Evaluator()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: evaluator.stop())
+        on_signals(evaluator.stop, signal.SIGINT, signal.SIGTERM)
         self.stdout.write("Looking for alerts; Ctrl-C stops it.")
         evaluator.run()
 

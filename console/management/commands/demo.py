@@ -18,6 +18,7 @@ from console.demo import history, monitoring, past, scenery
 from console.demo.monitoring import Monitoring
 from console.demo.supervisor import Part, Supervisor
 from pipeline.on_spark.sessions import has_java
+from queues.stopping import on_signals
 
 HOST = "127.0.0.1"
 READY_SECONDS = 180.0  # on a machine that does much else
@@ -56,8 +57,7 @@ class Command(BaseCommand):
             say=self.stderr.write,
             on_started=lambda: self._welcome(supervisor, watching, key),
         )
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda *_: supervisor.stop())
+        on_signals(supervisor.stop, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         try:
             supervisor.run()
         finally:

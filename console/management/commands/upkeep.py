@@ -8,6 +8,7 @@ from django.db import Error
 
 from queues.commands import OwnCommand
 from queues.durability import read_unsafe
+from queues.stopping import on_signals
 from queues.upkeep import Upkeep
 
 
@@ -16,8 +17,7 @@ class Command(OwnCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         upkeep = Upkeep()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: upkeep.stop())
+        on_signals(upkeep.stop, signal.SIGINT, signal.SIGTERM)
         with suppress(Error):  # a database that is away is waited for
             for one in read_unsafe():
                 self.stderr.write(f"Messages can be lost here: {one}.")
