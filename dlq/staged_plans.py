@@ -44,7 +44,8 @@ def make(
     with transaction.atomic():
         frozen = staging.freeze(staging_id, token, rows)
         seen = survey(staging_id, as_of)
-        seen.count = BoundedCount(rows, exact=True)
+        staged = frozen.staging.rows
+        seen.count = BoundedCount(staged, exact=True)
         touched = radius.describe(seen, options, patch, looks_at(staging_id))
         return plans.write(
             Plan(
@@ -52,9 +53,14 @@ def make(
                 as_of=as_of,
                 lower_bound=frozen.lowest - 1,
                 upper_bound=frozen.highest,
-                count=rows,
+                count=staged,
                 count_is_exact=True,
-                radius=touched | {"bytes": frozen.staging.bytes, "large_bodies_gone": _bodies_gone(staging_id)},
+                radius=touched
+                | {
+                    "bytes": frozen.staging.bytes,
+                    "large_bodies_gone": _bodies_gone(staging_id),
+                    "dealt_with": frozen.dealt_with,
+                },
                 sample_ids=[row[0] for row in Query(_SAMPLES, [staging_id, plans.SAMPLES]).rows()],
                 options=options.as_json(),
                 staging=frozen.staging,

@@ -37,6 +37,8 @@ class Frozen:
     staging: Staging
     lowest: int
     highest: int
+    dealt_with: int
+    """Dead letters that it no longer holds: they are still dead here, or were sent again since they died."""
 
 
 def begin(kinds: Sequence[str], since: datetime | None, until: datetime | None, run_id: int) -> Staging:
@@ -58,14 +60,31 @@ def freeze(staging_id: int, token: str, rows: int) -> Frozen:
         raise StagingLost
     # Alone: those that write hold it shared (`pipeline.replay.staging_part`).
     Query("select pg_advisory_xact_lock(hashtext('signalbox.staging'), %s)::text", [staging_id]).rows()
+    [(dealt_with,)] = Query(_LEAVE_OUT_WHAT_IS_DEALT_WITH, [staging_id]).rows()
     [(number, size, lowest, highest)] = Query(_TOTALS, [staging_id]).rows()
-    if number != rows:
-        raise StagingLost(f"{number:,} messages were staged, and {rows:,} were chosen: nothing of it counts")
+    if number + dealt_with != rows:
+        raise StagingLost(
+            f"{number + dealt_with:,} messages were staged, and {rows:,} were chosen: nothing of it counts"
+        )
     staging.state, staging.rows, staging.bytes = Staging.State.FROZEN, number, size
     staging.expires_at = database_now() + timedelta(hours=settings.REPLAY_KEEP_HOURS)
     staging.save()
-    return Frozen(staging, lowest, highest)
+    return Frozen(staging, lowest, highest, dealt_with)
 
+
+# Indexes: dead_letter_message_id_key, redriven_message.
+_LEAVE_OUT_WHAT_IS_DEALT_WITH = """
+with gone as (
+  delete from signalbox.staged_message s
+  where s.staging_id = %s and s.kind = 'dead_letters'
+    and (
+      exists (select from signalbox.dead_letter d where d.message_id = s.message_id)
+      or exists (select from signalbox.redriven r where r.message_id = s.message_id and r.redriven_at >= s.ended_at)
+    )
+  returning 1
+)
+select count(*) from gone
+"""
 
 _TOTALS = """
 select count(*), coalesce(sum(octet_length(s.payload) + coalesce(octet_length(s.attributes), 0)), 0)::bigint,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH_ROWS = 50_000
+PATTERN = re.compile(r"[]\[{}*?\\]")
+"""What Hadoop's globs give a meaning."""
 
 
 def table(spark: SparkSession, url: str, kind: str, paths: Sequence[str], columns: Sequence[str]) -> DataFrame:
     """These columns of these files; a column that a file does not have yet is null there.
 
-    From a folder Spark reads by itself. It knows no object store without more Java, so tasks of ours read those.
+    From a folder Spark reads by itself. It knows no object store without more Java, and takes some names of folders for
+    patterns, so tasks of ours read those.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -28,7 +32,7 @@ def table(spark: SparkSession, url: str, kind: str, paths: Sequence[str], column
     store = Store(url)
     if not paths:
         return spark.createDataFrame([], schema)
-    if store.is_folder:
+    if store.is_folder and not PATTERN.search(store.root):
         return spark.read.schema(schema).parquet(*[f"file://{store.root}/{path}" for path in paths])
     return by_tasks(spark, url, chosen, paths)
 

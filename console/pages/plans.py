@@ -166,6 +166,10 @@ def _warnings(plan: Plan) -> list[str]:
         found.append(f"{touched['conflicts']:,} {stay}: another message holds their deduplication id now.")
     if touched.get("large_bodies_gone"):
         found.append(f"{touched['large_bodies_gone']:,} are passed over: their large body is in the store no more.")
+    if touched.get("dealt_with"):
+        found.append(
+            f"{touched['dealt_with']:,} dead letters are left out: they are still dead here, or were sent again since."
+        )
     if touched["groups"]["count"]:
         found.append(
             f"{touched['groups']['messages']:,} belong to {plural(touched['groups']['count'], 'FIFO group')}: "

@@ -81,10 +81,12 @@ def _named(path: tuple[str | None, ...]) -> str:
 def _of_scalar(name: str, value: Any) -> Iterator[Feature]:
     if value is None:
         return  # its type says it
+    if isinstance(value, float) and not math.isfinite(value):
+        return  # a number beyond what a double holds: two of them are not the same
     text = _as_json(value)
     if len(text) <= VALUE_CHARACTERS:
         yield name, VALUE, text
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         yield name, RANGE, _decade(value)
 
 

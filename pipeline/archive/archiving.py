@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from pipeline.alone import alone
 from pipeline.archive import horizon, manifest
 from pipeline.archive.extracting import Job, Written
-from pipeline.archive.files import Store
+from pipeline.archive.files import Store, canonical
 from pipeline.archive.parts import Part, Window, cut
 from pipeline.errors import Cancelled, Elsewhere, PipelineError
 from pipeline.models import ArchiveFile, Run
@@ -40,6 +40,7 @@ Tell = Callable[[Run], object]
 class Archived:
     """What one call of `archive` did."""
 
+    url: str
     runs: Sequence[Run]
     rows: int
     bytes: int
@@ -60,6 +61,7 @@ def archive(
 
     Raises `PipelineError`, or `NoStore` where the address can be none.
     """
+    url = canonical(url)
     Store(url)  # an address that cannot be one is refused before anything waits for it
     done: list[Run] = []
     with alone("signalbox.archive"), _holding_only_what_works(done):
@@ -77,7 +79,7 @@ def archive(
             window = cut(low, until, counts, run_rows, part_rows)
             done.append(_run(_opened(window, url, actor), execute, tell))
     files = ArchiveFile.objects.filter(run__in=done).count()
-    return Archived(done, sum(run.rows for run in done), sum(run.bytes for run in done), files, until)
+    return Archived(url, done, sum(run.rows for run in done), sum(run.bytes for run in done), files, until)
 
 
 def cancel(run_id: int) -> bool:
@@ -121,7 +123,7 @@ def _opened(window: Window, url: str, actor: str) -> Run:
 
 def _taken_up(run: Run, url: str) -> Run:
     """A run whose process died: its window stands, and so does its address."""
-    if run.url != url:
+    if canonical(run.url) != url:
         raise Elsewhere(f"run {run.pk} was begun to {run.url}: finish it there first, or cancel it")
     horizon.due()  # history waits again, if it had given up on a first run
     run.attempts, run.started_at, run.parts_done, run.rows = run.attempts + 1, Now(), 0, 0

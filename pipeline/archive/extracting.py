@@ -7,7 +7,7 @@ place. Rows go from the server to the file in Arrow's columns; Python sees none 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from pipeline.archive.files import Store
 from pipeline.archive.kinds import FLUSH_BYTES, KINDS, Kind
-from pipeline.archive.parts import Part
+from pipeline.archive.parts import LOOSE, Part
 from pipeline.archive.querying import batches
 from pipeline.archive.yielding import others_at_work, yielding
 
@@ -51,6 +51,8 @@ class Written:
     first_at: datetime
     last_at: datetime
     seconds: float
+    loose: int = 0
+    """Of its rows, those that no transaction of the history wrote (`parts.LOOSE`)."""
 
     def as_row(self) -> dict[str, Any]:
         return asdict(self)
@@ -67,6 +69,7 @@ WRITTEN = pa.schema(
         ("first_at", pa.timestamp("us", tz="UTC")),
         ("last_at", pa.timestamp("us", tz="UTC")),
         ("seconds", pa.float64()),
+        ("loose", pa.int64()),
     ]
 )
 
@@ -85,8 +88,15 @@ def write_part(job: Job, part: Part) -> list[Written]:
                     path = f"{kind.name}/day={day}/{job.prefix}-{part.number:05}.parquet"
                     days[day] = opened.enter_context(_file_of(store, path, kind))
                 days[day].add(rows)
+                _flush_the_fullest(days.values())
     seconds = (time.monotonic() - started) / max(1, len(days))
     return [file.written(kind.name, part.number, day, store.bytes_of(file.path), seconds) for day, file in days.items()]
+
+
+def _flush_the_fullest(files: Collection[_File]) -> None:
+    """What waits in all of them together is bounded, however many days a part has."""
+    while sum(file.waiting_bytes for file in files) >= FLUSH_BYTES:
+        max(files, key=lambda file: file.waiting_bytes).flush()
 
 
 class _File:
@@ -95,7 +105,7 @@ class _File:
     def __init__(self, writer: pq.ParquetWriter, path: str, at: str) -> None:
         self.writer, self.path, self.at = writer, path, at
         self.waiting: list[pa.RecordBatch] = []
-        self.waiting_bytes = self.rows = 0
+        self.waiting_bytes = self.rows = self.loose = 0
         self.first_at: datetime = datetime.max.replace(tzinfo=UTC)
         self.last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
@@ -105,8 +115,7 @@ class _File:
         self.waiting.append(rows)
         self.waiting_bytes += rows.nbytes
         self.rows += rows.num_rows
-        if self.waiting_bytes >= FLUSH_BYTES:
-            self.flush()
+        self.loose += pc.sum(pc.equal(rows.column("txid"), LOOSE)).as_py() or 0
 
     def flush(self) -> None:
         if self.waiting:
@@ -116,7 +125,7 @@ class _File:
 
     def written(self, kind: str, part: int, day: str, size: int, seconds: float) -> Written:
         """The file when it is closed."""
-        return Written(kind, part, day, self.path, self.rows, size, self.first_at, self.last_at, seconds)
+        return Written(kind, part, day, self.path, self.rows, size, self.first_at, self.last_at, seconds, self.loose)
 
 
 def writer_options(kind: Kind) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.fs
@@ -23,6 +23,14 @@ BEGUN = ".begun-"
 """In the name of a file of which only a part may be there."""
 
 SECRET = re.compile("key|secret|token|password|credential|signature|^sig$|^sas", re.IGNORECASE)
+
+
+def canonical(url: str) -> str:
+    """The one way to write this address down: a folder by its whole path, from wherever it was named."""
+    parts = urlsplit(url)
+    if parts.scheme == "file" and not parts.netloc:
+        url = unquote(parts.path)
+    return url.rstrip("/") if "://" in url else os.path.normpath(Path(url).expanduser().absolute())
 
 
 class NoStore(ValueError):  # noqa: N818 - it names what happened

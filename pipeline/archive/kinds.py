@@ -16,7 +16,7 @@ SQL = files(__package__) / "sql"
 
 TIME = pa.timestamp("us", tz="UTC")
 FLUSH_BYTES = 64 * 1024 * 1024
-"""A row group is written when so much has come together: what a task holds does not grow with what it writes."""
+"""A row group is written when so much has come together in a task: what it holds does not grow with what it writes."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ SETTLED = Kind(
             ("consumer", pa.string()),
             ("result", pa.string()),
             *BODY,
+            ("redriven", pa.bool_()),
         ]
     ),
 )

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+LOOSE = 0
+"""In place of a transaction id, where there is none: of letters whose death is in no history."""
+
 Counts = Sequence[tuple[int, int]]
 """(transaction id, rows) in order: the rows of this transaction and those after it, up to the next that is named."""
 
@@ -23,6 +26,8 @@ class Part:
     low: int
     high: int
     rows: int
+    loose: int = 0
+    """Of these, letters whose death is in no history: nothing holds them, and they may be gone when they are read."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -44,7 +49,8 @@ def cut(low: int, high: int, counts: Mapping[str, Counts], run_rows: int, part_r
     for kind, counted in counts.items():
         below = [(txid, rows) for txid, rows in counted if txid < end]
         for first, last, rows in _spans(low, end, below, part_rows):
-            numbered.append(Part(kind, len(numbered), first, last, rows))
+            loose = sum(rows for txid, rows in below if first <= txid < last and txid == LOOSE)
+            numbered.append(Part(kind, len(numbered), first, last, rows, loose))
     return Window(low, end, numbered)
 
 

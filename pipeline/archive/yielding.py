@@ -29,13 +29,17 @@ AT_WORK = """
 select application_name
 from pg_stat_activity
 where state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid()
+  and datname = current_database() and wait_event_type is distinct from 'Lock'
   and not starts_with(application_name, $1) and not starts_with(application_name, $2)
 """
 
 
 @contextmanager
 def others_at_work(dsn: str) -> Iterator[Callable[[], Sequence[str]]]:
-    """Who runs a statement at this instant: nearly always somebody in a busy database, rarely in a quiet one."""
+    """Who runs a statement in this database, and does not wait for a lock.
+
+    In a busy database that is nearly always somebody, in a quiet one rarely.
+    """
     with arrow_connections.connect(dsn, autocommit=True) as connection, connection.cursor() as cursor:
         cursor.execute("select set_config('application_name', $1, false)", (f"{APPLICATION} look",))
         cursor.fetchall()

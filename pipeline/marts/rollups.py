@@ -56,11 +56,14 @@ def sent(settled: DataFrame) -> DataFrame:
 
 
 def _of_settled(settled: DataFrame) -> DataFrame:
-    """A wait is from sending to delivery, of what was acknowledged at its first; delays asked for are in it."""
+    """A wait is from sending to delivery, of what was acknowledged at its first; delays asked for are in it.
+
+    Of what a redrive sent again nobody knows it: it was dead in between. Nor where there was no body any more.
+    """
     from pyspark.sql import functions as f
 
     took = f.unix_millis("settled_at") - f.unix_millis("sent_at") - f.col("work_ms")
-    first = (f.col("outcome") == "acked") & (f.col("receive_count") == 1)
+    first = (f.col("outcome") == "acked") & (f.col("receive_count") == 1) & ~f.coalesce("redriven", f.lit(False))
     return settled.select(
         "queue_id",
         "tenant_id",
@@ -69,27 +72,32 @@ def _of_settled(settled: DataFrame) -> DataFrame:
         f.coalesce("receive_count", f.lit(0)).cast("long").alias("delivered"),
         f.lit(0).cast("long").alias("retried"),
         f.lit(0).cast("long").alias("dead_lettered"),
-        f.when(first, f.greatest(f.lit(0), took)).cast("long").alias("wait_ms"),
+        f.when(first & took.isNotNull(), f.greatest(f.lit(0), took)).cast("long").alias("wait_ms"),
         f.when(f.col("outcome") == "acked", f.col("work_ms")).cast("long").alias("work_ms"),
     )
 
 
 def _of_failures(failures: DataFrame) -> DataFrame:
-    return _counted(failures.where("not died"), "failed_at", "retried")
+    from pyspark.sql import functions as f
+
+    return _counted(failures.where("not died"), "failed_at", retried=f.lit(1))
 
 
 def _of_deaths(dead_letters: DataFrame) -> DataFrame:
-    return _counted(dead_letters, "died_at", "dead_lettered")
+    """With all the deliveries that came to nothing: one that is sent again begins to count anew."""
+    from pyspark.sql import functions as f
+
+    return _counted(dead_letters, "died_at", dead_lettered=f.lit(1), delivered=f.coalesce("receive_count", f.lit(0)))
 
 
-def _counted(rows: DataFrame, at: str, name: str) -> DataFrame:
+def _counted(rows: DataFrame, at: str, **counts: Column) -> DataFrame:
     from pyspark.sql import functions as f
 
     return rows.select(
         "queue_id",
         "tenant_id",
         f.col(at).alias("at"),
-        *[f.lit(int(count == name)).cast("long").alias(count) for count in COUNTS],
+        *[counts.get(name, f.lit(0)).cast("long").alias(name) for name in COUNTS],
         *[f.lit(None).cast("long").alias(f"{what}_ms") for what in ("wait", "work")],
     )
 

@@ -65,6 +65,7 @@ def told(plan: Any, run: Run) -> tuple[dict[str, Any], Sequence[str]]:
         "bytes": plan.radius["bytes"],
         "without_body": bodiless,
         "large_bodies_gone": plan.radius["large_bodies_gone"],
+        "dealt_with": plan.radius["dealt_with"],
         "filter": plan.filter_text,
         "target": plan.choices.target_queue,
         "sources": plan.radius["sources"],
@@ -78,6 +79,8 @@ def told(plan: Any, run: Run) -> tuple[dict[str, Any], Sequence[str]]:
         lines.append(f"  {bodiless:,} more are left out: the archive has no body of theirs")
     if plan.radius["large_bodies_gone"]:
         lines.append(f"  {plan.radius['large_bodies_gone']:,} cannot go: their large body is in the store no more")
+    if plan.radius["dealt_with"]:
+        lines.append(f"  {plan.radius['dealt_with']:,} more are left out: still dead here, or sent again since")
     if plan.count:
         lines.append(f"nothing is sent yet: manage.py redrive run {plan.pk}")
     return document, lines

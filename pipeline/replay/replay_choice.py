@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Min, QuerySet
 
 from pipeline import reading
 from pipeline.archive.kinds import BODY, KINDS
@@ -67,11 +67,13 @@ def by_spark(session: Callable[[], SparkSession]) -> Callable[[QuerySet[ArchiveF
 
 def _together(spark: SparkSession, files: QuerySet[ArchiveFile], chosen: Chosen) -> DataFrame:
     """Rows of all kinds as the staging has them."""
-    tables = [
-        _of_kind(spark, url, kind, paths, chosen)
-        for kind in chosen.kinds
-        for url, paths in _by_url(files.filter(kind=kind)).items()
-    ]
+    tables = []
+    for kind in chosen.kinds:
+        for url, paths in _by_url(files.filter(kind=kind)).items():
+            rows = _of_kind(spark, url, kind, paths, chosen)
+            if kind == "dead_letters":
+                rows = _never_acknowledged(spark, rows, files.filter(kind=kind))
+            tables.append(_as_staged(rows, kind))
     return reduce(lambda one, other: one.unionByName(other), tables)
 
 
@@ -84,7 +86,21 @@ def _of_kind(spark: SparkSession, url: str, kind: str, paths: list[str], chosen:
         rows = rows.where(at >= chosen.since)
     if chosen.until:
         rows = rows.where(at < chosen.until)
-    return _as_staged(rows.where(choosing.condition(chosen.filter, kind, chosen.as_of)), kind)
+    return rows.where(choosing.condition(chosen.filter, kind, chosen.as_of))
+
+
+def _never_acknowledged(spark: SparkSession, deaths: DataFrame, files: QuerySet[ArchiveFile]) -> DataFrame:
+    """Deaths but those after which a redrive let the message succeed, whatever filter and time say of that."""
+    from pyspark.sql import functions as f
+
+    first = files.aggregate(at=Min("first_at"))["at"]
+    later = ArchiveFile.objects.filter(kind="settled", last_at__gte=first).select_related("run").order_by("pk")
+    for url, paths in _by_url(later).items():
+        settled = reading.table(spark, url, "settled", paths, ["message_id", "outcome", "settled_at"])
+        ended = settled.where("outcome = 'acked'").select(f.col("message_id").alias("ended_id"), "settled_at")
+        since = (f.col("message_id") == f.col("ended_id")) & (f.col("settled_at") >= f.col("died_at"))
+        deaths = deaths.join(ended, since, "left_anti")
+    return deaths
 
 
 def _as_staged(rows: DataFrame, kind: str) -> DataFrame:

@@ -93,7 +93,7 @@ def stage(choose: Choose, wanted: Wanted, *, actor: str) -> tuple[Any, Run]:
                     reason=wanted.reason,
                     options=options,
                 )
-                _commit(run, counted, plan.pk)
+                _commit(run, plan.count, plan.radius["bytes"], {"plan": plan.pk, "bodiless": counted.bodiless})
         except Exception as error:
             _fail(run, error)
             raise
@@ -157,16 +157,15 @@ def _not_too_much(counted: Counted) -> Counted:
     return counted
 
 
-def _commit(run: Run, counted: Counted, plan_id: int) -> None:
+def _commit(run: Run, rows: int, size: int, outcome: dict[str, int]) -> None:
     """In the transaction of the plan."""
     if Run.objects.select_for_update().get(pk=run.pk).cancel_requested:
         raise Cancelled(CANCELLED)  # from here on it is too late to ask
-    outcome = run.outcome | {"plan": plan_id, "bodiless": counted.bodiless}
     Run.objects.filter(pk=run.pk).update(
         state=Run.State.COMMITTED,
-        rows=counted.rows,
-        bytes=counted.bytes,
-        outcome=outcome,
+        rows=rows,
+        bytes=size,
+        outcome=run.outcome | outcome,
         finished_at=Now(),
         seen_at=Now(),
     )

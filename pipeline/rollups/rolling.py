@@ -31,9 +31,9 @@ WRITTEN_AT_ONCE = 5_000
 
 WHOSE = ("queue_id", "tenant_id")
 COLUMNS = {
-    "settled": (*WHOSE, "settled_at", "outcome", "receive_count", "work_ms", "sent_at"),
+    "settled": (*WHOSE, "settled_at", "outcome", "receive_count", "work_ms", "sent_at", "redriven"),
     "failures": (*WHOSE, "failed_at", "died"),
-    "dead_letters": (*WHOSE, "died_at"),
+    "dead_letters": (*WHOSE, "died_at", "receive_count"),
 }
 
 

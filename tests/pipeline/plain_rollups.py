@@ -74,13 +74,14 @@ def buckets(content: dict[str, pa.Table]) -> dict[Bucket, dict[str, Any]]:
             counted[place].update({row["outcome"]: 1, "delivered": row["receive_count"] or 0})
             if row["outcome"] == "acked":
                 times[place, "work"].append(row["work_ms"])
-                if row["receive_count"] == 1:
+                if row["receive_count"] == 1 and row["sent_at"] and not row["redriven"]:
                     took = milliseconds(row["settled_at"]) - milliseconds(row["sent_at"]) - row["work_ms"]
                     times[place, "wait"].append(max(0, took))
     for kind, at, name in (("failures", "failed_at", "retried"), ("dead_letters", "died_at", "dead_lettered")):
         for row in content[kind].to_pylist():
             for place in places(row, row[at]):
                 counted[place][name] += not row.get("died", False)
+                counted[place]["delivered"] += row["receive_count"] if kind == "dead_letters" else 0
     return {
         place: {
             **{name: counts[name] for name in COUNTS},

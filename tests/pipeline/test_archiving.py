@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pyarrow as pa
 import pytest
+from psycopg.types.json import Jsonb
 
-from pipeline.archive import archiving, horizon
+from pipeline.archive import archiving, extracting, horizon
 from pipeline.archive.extracting import Job, Written
 from pipeline.archive.files import NoStore, Store
+from pipeline.archive.kinds import KINDS, Kind
 from pipeline.archive.parts import Part
-from pipeline.errors import CountsDiffer, Elsewhere
+from pipeline.errors import Cancelled, CountsDiffer, Elsewhere
 from pipeline.models import ArchiveFile, Run
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, in_this_process, settle
@@ -80,6 +85,111 @@ def test_a_letter_that_came_and_went_between_two_runs_is_archived_all_the_same(
 
     (letter,) = archive.read("dead_letters", engine)
     assert (letter["payload"], letter["dead_letter_id"]) == ('{"gone": true}', None)
+
+
+def test_a_death_is_archived_with_what_it_died_of_though_redrives_rewrote_it_since(
+    archive: Archive, engine: Engine
+) -> None:
+    def dies_again(payload: dict[str, str]) -> None:
+        (letter,) = engine.rows(
+            "select dead_letter_id from signalbox.dead_letter where source_queue_id = %s", engine.queue_id
+        )[0]
+        patch = Jsonb({str(letter): payload})
+        engine.value("select count(*) from signalbox._redrive(array[%s::bigint], null, null, 'ann', %s)", letter, patch)
+        engine.nack(engine.receive_one()[1], reason="rejected")
+
+    engine.die({"country": "XX"})
+    dies_again({"country": "DE"})
+    dies_again({"country": "FR"})
+
+    archive.run()
+
+    found = sorted(archive.read("dead_letters", engine), key=lambda row: row["died_at"])
+    assert [json.loads(row["payload"])["country"] for row in found] == ["XX", "DE", "FR"]
+
+
+def test_what_a_redrive_sent_again_is_known(archive: Archive, engine: Engine) -> None:
+    """Beside the log and looked up alone."""
+    for far in (False, True):
+        letter = engine.die({"n": 0})
+        engine.value("select count(*) from signalbox.redrive(array[%s::bigint])", letter)
+        if far:
+            engine.value("select setval('signalbox.message_id', nextval('signalbox.message_id') + 1000)")
+        settle(engine, 3)
+
+    archive.run()
+
+    assert sorted(bool(row["redriven"]) for row in archive.read("settled", engine)) == [False] * 6 + [True] * 2
+
+
+def test_letters_that_leave_while_they_are_read_do_not_stop_the_first_run(archive: Archive, engine: Engine) -> None:
+    """Nothing holds those whose death is in no history; of all others each is there."""
+    gone, stays = engine.die({"old": 1}), engine.die({"old": 2})
+    engine.value("delete from signalbox.failure where queue_id = %s returning 1", engine.queue_id)
+    known = engine.die({"new": 1})
+    engine.value("update signalbox.archive_horizon set below = 0 returning 1")
+
+    def meanwhile(job: Job, parts: Sequence[Part]) -> list[Written]:
+        engine.value("select count(*) from signalbox.redrive(array[%s::bigint])", gone)
+        return in_this_process(job, parts)
+
+    archive.run(meanwhile)
+
+    assert sorted(row["dead_letter_id"] for row in archive.read("dead_letters", engine)) == [stays, known]
+
+
+def test_a_cancel_while_its_files_are_checked_is_heeded(
+    archive: Archive, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(engine, 3)
+    check = Store.rows_of
+
+    def cancelled(store: Store, path: str) -> int:
+        archiving.cancel(Run.objects.get(state=Run.State.RUNNING).pk)
+        return check(store, path)
+
+    monkeypatch.setattr(Store, "rows_of", cancelled)
+    with pytest.raises(Cancelled):
+        archive.run()
+
+    assert (Run.objects.get().state, archive.files()) == (Run.State.CANCELLED, [])
+    assert not archiving.cancel(Run.objects.get().pk)
+
+
+@pytest.mark.parametrize("spelt", ["{0}/", "file://{0}", "{0}/../archive", "archive"])
+def test_a_folder_is_one_however_it_is_named(
+    archive: Archive, engine: Engine, spelt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(engine, 3)
+    archive.run()
+    archive.again()
+    whole = archive.url
+    monkeypatch.chdir(Path(whole).parent)
+    archive.url = spelt.format(whole)
+
+    assert archive.run().url == whole
+
+    assert [(run.state, run.url) for run in Run.objects.all()] == [(Run.State.COMMITTED, whole)]
+
+
+def test_what_waits_for_its_row_group_is_bounded_however_many_days_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, before, held = KINDS["settled"], pa.total_allocated_bytes(), []
+
+    def batches(dsn: str, kind: Kind, part: Part) -> Iterator[pa.RecordBatch]:
+        for number in range(200):
+            at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number % 40)
+            row = {"txid": 1, "message_id": number, "settled_at": at, "payload": os.urandom(50_000).hex()}
+            yield pa.RecordBatch.from_pylist([row], schema=kind.schema)
+            held.append(pa.total_allocated_bytes() - before)
+
+    monkeypatch.setattr(extracting, "FLUSH_BYTES", 1_000_000)
+    monkeypatch.setattr(extracting, "batches", batches)
+    written = extracting.write_part(Job("", str(tmp_path), "run"), Part(kind.name, 0, 0, 1, 200))
+
+    assert (len(written), sum(file.rows for file in written)) == (40, 200)
+    assert max(held) < 2_000_000
 
 
 def test_the_first_run_takes_letters_whose_death_is_in_no_history(archive: Archive, engine: Engine) -> None:

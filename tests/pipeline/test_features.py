@@ -117,6 +117,14 @@ def test_depth_elements_keys_and_values_are_bounded() -> None:
     assert ('["payload","long"]', "has", "") in found
 
 
+@pytest.mark.parametrize("number", ["1e400", "1" + "0" * 400, "-1" + "0" * 400 + ".5", "1" + "0" * 5000])
+def test_a_number_beyond_what_a_double_holds_stops_nothing(number: str) -> None:
+    found = features.of_message(f'{{"n": {number}, "country": "XX"}}', None)
+
+    assert ('["payload","n"]', "has", "") in found or found == [("[]", "unread", "")]
+    assert not any(kind == "value" and path.endswith('"n"]') for path, kind, _ in found)
+
+
 def test_a_batch_has_what_was_acknowledged_in_the_queues_asked_for() -> None:
     def row(message_id: int, **given: Any) -> dict[str, Any]:
         usual = {"queue_id": 7, "outcome": "acked", "settled_at": NOON, "payload": '{"n":1}', "message_id": message_id}

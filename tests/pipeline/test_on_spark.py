@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -97,7 +98,7 @@ def test_hours_and_days_are_counted_for_queue_tenant_and_all(spark: Any) -> None
     rows = [settled(minute) for minute in range(90)]
     rows += [settled(0, queue_id=8, work_ms=9000, sent_at=NOON - timedelta(seconds=9)), settled(1, outcome="purged")]
     failed = [{"queue_id": 7, "tenant_id": 1, "failed_at": NOON, "died": died} for died in (False, False, True)]
-    died = [{"queue_id": 7, "tenant_id": 1, "died_at": NOON}]
+    died = [{"queue_id": 7, "tenant_id": 1, "died_at": NOON, "receive_count": 3}]
 
     found = rolling.rows_of(
         rollups.rollups(
@@ -119,11 +120,41 @@ def test_hours_and_days_are_counted_for_queue_tenant_and_all(spark: Any) -> None
         1,
         2,
         1,
-        61,
+        64,
     )
     assert (day["acked"], by_place[-1, 86_400, NOON.replace(hour=0)]["acked"]) == (90, 91)
     assert (hour["wait_p50_ms"], hour["work_p99_ms"], hour["works"]) == (2000, 1000, 60)
     assert (everything["work_p50_ms"], everything["work_p99_ms"]) == (1000, 9000)
+
+
+@pytest.mark.timeout(600)
+def test_a_wait_is_of_what_was_never_dead_and_is_known(spark: Any) -> None:
+    """Days in a dead-letter queue are no wait, and where there was no body nobody knows when it was sent."""
+    usual = {"queue_id": 7, "tenant_id": 1, "outcome": "acked", "receive_count": 1, "work_ms": 0, "settled_at": NOON}
+    waits = [
+        {"sent_at": NOON - timedelta(seconds=2)},
+        {"sent_at": NOON - timedelta(days=9), "redriven": True},
+        {"sent_at": None},
+    ]
+    nothing = [table(spark, kind, []) for kind in ("failures", "dead_letters")]
+
+    found = rolling.rows_of(rollups.rollups(table(spark, "settled", [usual | wait for wait in waits]), *nothing))
+
+    hour = next(row for row in found if (row["scope"], row["seconds"]) == (7, 3600))
+    assert (hour["acked"], hour["waits"], hour["wait_p50_ms"], hour["wait_p99_ms"]) == (3, 1, 2000, 2000)
+
+
+@pytest.mark.timeout(600)
+def test_a_folder_is_read_whatever_its_name_is(spark: Any, archive: Archive, engine: Engine, tmp_path: Path) -> None:
+    """Hadoop takes some of these for patterns."""
+    ids = settle(engine, 3)
+    archive.url = str(tmp_path / "a [b] {c,d} *e? \\f %20 ü")
+    archive.run()
+
+    paths = [path for path in archive.named() if path.startswith("settled/")]
+    found = reading.table(spark, archive.url, "settled", paths, ["message_id"])
+
+    assert sorted(row.message_id for row in found.collect()) == ids
 
 
 @pytest.mark.timeout(600)

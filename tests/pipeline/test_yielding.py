@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from pipeline.archive import extracting, yielding
 from pipeline.archive.extracting import Job, Written, write_part
@@ -66,23 +67,35 @@ def test_the_rests_of_a_part_come_to_an_end() -> None:
     assert len(day.rests) == 2
 
 
-def test_others_at_work_are_seen_and_sessions_of_the_archive_and_of_upkeep_are_not(
+def test_others_at_work_are_seen_and_who_takes_nothing_from_them_is_not(
     dsn: str, connect: Callable[..., psycopg.Connection[Any]]
 ) -> None:
-    names = {"a worker", f"{yielding.APPLICATION} settled", f"{UPKEEP} pulse"}
-    at_work = {name: connect() for name in names}
+    """Sessions of the archive and of upkeep, those of other databases, and whoever waits for a lock."""
+    works, waits = "select pg_sleep(600)", "select pg_advisory_lock(5544332211)"
+    elsewhere = psycopg.connect(make_conninfo(dsn, dbname="postgres"), autocommit=True)
+    sessions = {
+        "a worker": (connect(), works),
+        f"{yielding.APPLICATION} settled": (connect(), works),
+        f"{UPKEEP} pulse": (connect(), works),
+        "another product": (elsewhere, works),
+        "one that waits": (connect(), waits),
+    }
     looker = connect()
-    with yielding.others_at_work(dsn) as others, ThreadPoolExecutor(len(names)) as threads:
-        for name, connection in at_work.items():
+    looker.execute(waits)
+    with yielding.others_at_work(dsn) as others, ThreadPoolExecutor(len(sessions)) as threads:
+        for name, (connection, statement) in sessions.items():
             connection.execute("select set_config('application_name', %s, false)", [name])
-            threads.submit(connection.execute, "select pg_sleep(600)")
+            threads.submit(connection.execute, statement)
         try:
-            seen = "select count(*) from pg_stat_activity where application_name = any(%s) and state = 'active'"
-            until(lambda: looker.execute(seen, [[*names]]).fetchone() == (len(names),), "all statements")
+            seen = "select count(*) from pg_stat_activity where application_name = any(%s) and wait_event is not null"
+            until(
+                lambda: looker.execute(f"{seen} and state = 'active'", [[*sessions]]).fetchone() == (len(sessions),),
+                "all statements",
+            )
 
-            assert names & {*others()} == {"a worker"}
+            assert {*sessions} & {*others()} == {"a worker"}
         finally:
-            for connection in at_work.values():
+            for connection, _ in sessions.values():
                 looker.execute("select pg_terminate_backend(%s)", [connection.info.backend_pid])
 
 

@@ -1,6 +1,6 @@
 -- One row for each death of a window, with the body it died with: the letter's while it is dead, else what the log has, so that one
--- which was sent again or deleted before the archive came is here all the same. The first window also takes the
--- letters whose death is in no history any more.
+-- which was sent again or deleted before the archive came is here all the same; and where a redrive rewrote it since, what it was before
+-- the first that did. The first window also takes the letters whose death is in no history any more.
 with death as (
   select f.txid, f.queue_id, f.message_id, f.receive_count, f.failed_at as died_at, f.reason, f.error_class, f.error, f.details,
     f.fingerprint, f.consumer, d.dead_letter_id, d.redrive_count, d.payload, d.attributes, d.group_id, d.deduplication_id,
@@ -35,7 +35,7 @@ select
   e.fingerprint,
   e.consumer,
   e.redrive_count,
-  coalesce(e.payload, b.payload)::text as payload,
+  coalesce(e.payload, w.payload, b.payload)::text as payload,
   coalesce(e.attributes, b.attributes)::text as attributes,
   coalesce(e.group_id, b.group_id) as group_id,
   coalesce(e.deduplication_id, b.deduplication_id) as deduplication_id,
@@ -57,3 +57,10 @@ left join lateral (
   where e.dead_letter_id is null and k.queue_id = e.queue_id and k.message_id = e.message_id
   limit 1
 ) b on true
+left join lateral (
+  select w.payload
+  from signalbox.rewritten w
+  where e.dead_letter_id is null and w.message_id = e.message_id and w.rewritten_at >= e.died_at
+  order by w.rewritten_at
+  limit 1
+) w on true

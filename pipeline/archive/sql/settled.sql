@@ -1,5 +1,5 @@
 -- One row for each settled message of a window whose id lies in the stretch, with the body that was delivered: the log's, or the one kept
--- beside it. The log's stretch is read in order of its key, beside the endings sorted by it (docs/adr/0034).
+-- beside it, as that of each message that a redrive sent again. The log's stretch is read in order of its key, beside the endings sorted by it (docs/adr/0034).
 select
   s.txid,
   s.queue_id,
@@ -21,7 +21,10 @@ select
   coalesce(m.priority, k.priority) as priority,
   coalesce(m.sent_at, k.sent_at) as sent_at,
   coalesce(m.body_sha256, k.body_sha256) as body_sha256,
-  coalesce(m.body_bytes, k.body_bytes) as body_bytes
+  coalesce(m.body_bytes, k.body_bytes) as body_bytes,
+  case when k.message_id is not null then (
+    select true from signalbox.redriven r where r.message_id = k.message_id limit 1
+  ) end as redriven
 from (
   select s.txid, s.queue_id, q.name as queue, q.tenant_id, t.name as tenant, s.settled_at, s.consumer,
     case s.outcome when 'a' then 'acked' when 'p' then 'purged' when 'e' then 'expired' else s.outcome::text end as outcome,

@@ -21,7 +21,8 @@ select
   b.priority,
   b.sent_at,
   b.body_sha256,
-  b.body_bytes
+  b.body_bytes,
+  (select true from signalbox.redriven r where r.message_id = u.message_id limit 1) as redriven
 from signalbox.settled s
 cross join lateral unnest(s.message_ids, s.receive_counts, s.work_ms, s.results) u(message_id, receive_count, work_ms, result)
 left join signalbox.queue q on q.queue_id = s.queue_id

@@ -104,11 +104,11 @@ class Command(OwnCommand):
             "rows": done.rows,
             "files": done.files,
             "bytes": done.bytes,
-            "url": url,
+            "url": done.url,
             "horizon": done.horizon,
             "runs": [run_document(run) for run in done.runs],
         }
-        return document, [f"{done.rows:,} rows in {done.files:,} files, {done.bytes:,} bytes, to {url}"]
+        return document, [f"{done.rows:,} rows in {done.files:,} files, {done.bytes:,} bytes, to {done.url}"]
 
     def _rollup(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         with _spark(options) as spark:
