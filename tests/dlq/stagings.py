@@ -30,11 +30,8 @@ def stage(count: int, **given: Any) -> Staging:
     for n in range(1, count + 1):
         own = {name: value[n - 1] if isinstance(value, list) else value for name, value in given.items()}
         moments = {"ended_at": ENDED, "sent_at": ENDED - timedelta(seconds=3)}
-        rows.append(
-            StagedMessage(
-                staging_id=held.pk, message_id=n, part=0, **usual | moments | {"payload": f'{{"n": {n}}}'} | own
-            )
-        )
+        numbered = {"message_id": n, "payload": f'{{"n": {n}}}'}
+        rows.append(StagedMessage(staging_id=held.pk, part=0, **usual | moments | numbered | own))
     StagedMessage.objects.bulk_create(rows, batch_size=1_000)
     return held
 

@@ -219,7 +219,9 @@ def test_a_canary_that_succeeds_lets_the_rest_go_and_outcomes_are_counted(engine
 def test_a_death_tells_whether_the_cause_is_the_old_one(engine: Engine, connect: Connect) -> None:
     dead = engine.die({"n": 0}, error_class="TimeoutError", error="timed out")
     fingerprint = engine.value("select fingerprint from signalbox.dead_letter where dead_letter_id = %s", dead)
-    job = run(planned(engine, 2, kind="dead_letters", fingerprint=[fingerprint, "another"], outcome="TimeoutError"))
+    long_gone = [10**12 + 1, 10**12 + 2]
+    deaths = {"kind": "dead_letters", "outcome": "TimeoutError", "message_id": long_gone}
+    job = run(planned(engine, 2, fingerprint=[fingerprint, "another"], **deaths))
 
     for row in engine.receive(2):
         fail(engine, row)

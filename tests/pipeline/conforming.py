@@ -1,4 +1,4 @@
-"""A process that archives and rolls up in one session, wherever its settings say: conforming.py URL [server]."""
+"""A process that does all jobs in one session, wherever its settings say: conforming.py URL QUEUE FILTER [server]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from django.core.management import call_command  # noqa: E402
 
 from pipeline.on_spark import where  # noqa: E402
 
-url, *server = sys.argv[1:]
+url, queue, chosen, *server = sys.argv[1:]
 with where.chosen(settings.SPARK_MASTER, settings.SPARK_OPTIONS, os.getpid() if server else None):
     call_command("pipeline", "archive", "--json", f"--to={url}")
     call_command("pipeline", "rollup", "--json")
+    call_command("pipeline", "analyse", "--json")
+    call_command("pipeline", "replay", "--json", f"--target={queue}", "--", chosen)

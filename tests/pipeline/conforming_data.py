@@ -5,6 +5,7 @@ Files by the same task in this process, buckets in plain Python.
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
@@ -15,13 +16,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from dlq.models import Plan, StagedMessage
+from pipeline.analysis.analysis_models import Comparison, Finding, Template
 from pipeline.archive.files import Store
 from pipeline.archive.kinds import KINDS
 from pipeline.models import ArchiveFile, Run
 from tests.dlq.processes import PROJECT
 from tests.engine import Engine
-from tests.pipeline.conftest import Archive, settle
+from tests.pipeline.conftest import Archive, settle, ship
 from tests.pipeline.plain_rollups import Bucket, buckets, rolled_up, sent, sent_by_hour
+
+SETTLED, SHIPPED, DIED = 12, 60, 30
 
 
 @dataclass(frozen=True)
@@ -32,34 +37,58 @@ class Expected:
     content: dict[str, pa.Table]
     buckets: dict[Bucket, dict[str, Any]]
     sent: Counter[tuple[int, datetime]]
+    queue: str
+    chosen: str
+    """A filter, and the messages that a replay by it stages."""
+    staged: list[int]
 
 
 @pytest.fixture
 def expected(archive: Archive, engine: Engine) -> Expected:
     """Some of everything that there is, archived without Spark; afterwards the horizon is where it was."""
-    settle(engine, 12)
+    settle(engine, SETTLED)
     engine.send({"n": "is tried again"})
     engine.nack(engine.receive_one()[1])
     engine.die({"n": "dies"})
+    ship(engine, DIED, dies=True, country="XX")
+    ship(engine, SHIPPED, dies=False, country="DE")
     archive.until_over()
     before = archive.connection.execute("select below from signalbox.archive_horizon").fetchone()
     archive.run()
     content = {kind: everything(archive.url, kind) for kind in KINDS}
-    found = Expected(manifest(), content, buckets(content), sent(content))
+    chosen = f"queue:{engine.queue} payload.country:DE payload.order:>=10"
+    staged = [row["message_id"] for row in archive.read("settled", engine) if is_chosen(json.loads(row["payload"]))]
+    found = Expected(manifest(), content, buckets(content), sent(content), engine.queue, chosen, sorted(staged))
     assert before is not None
     archive.connection.execute("truncate signalbox.pipeline_file, signalbox.pipeline_run cascade")
     archive.connection.execute("update signalbox.archive_horizon set below = %s", before)
     return found
 
 
-def assert_conforms(expected: Expected, url: str, *, with_rollups: bool = True) -> None:
+def is_chosen(payload: dict[str, Any]) -> bool:
+    """What the filter says."""
+    return bool(payload.get("country") == "DE" and payload["order"] >= 10)
+
+
+def assert_conforms(expected: Expected, url: str, *, archive_alone: bool = False) -> None:
     """What is archived at `url`, and what was made of it, is what was expected."""
     assert manifest() == expected.manifest
     assert {kind: everything(url, kind) for kind in KINDS} == expected.content
     assert {run.state for run in Run.objects.all()} == {Run.State.COMMITTED}
-    if with_rollups:
-        assert rolled_up() == expected.buckets
-        assert sent_by_hour() == expected.sent
+    if archive_alone:
+        return
+    assert rolled_up() == expected.buckets
+    assert sent_by_hour() == expected.sent
+    compared = Comparison.objects.get(failures=DIED)
+    found = Finding.objects.filter(cause=compared.cause, queue_id=compared.queue_id)
+    assert (compared.successes, Template.objects.get(failures=DIED).deaths) == (SHIPPED + SETTLED, DIED)
+    assert (["payload", "country"], '"XX"', DIED, 0) in found.values_list(
+        "path", "value", "failures_with", "successes_with"
+    )
+    plan = Plan.objects.latest("pk")
+    staged = StagedMessage.objects.filter(staging_id=plan.staging_id).order_by("message_id")
+    assert list(staged.values_list("message_id", flat=True)) == expected.staged
+    assert plan.count == len(expected.staged) == SHIPPED - 10
 
 
 def run(command: Sequence[str], variables: dict[str, str]) -> str:

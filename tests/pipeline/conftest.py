@@ -62,6 +62,17 @@ def settle(engine: Engine, count: int, **options: Any) -> list[int]:
     return ids
 
 
+def ship(engine: Engine, count: int, *, dies: bool, **payload: Any) -> None:
+    """Messages that were shipped, or could not be."""
+    for n in range(count):
+        engine.send({"order": n, "card": {"number": "4111"}} | payload)
+    for handle in [one[1] for one in engine.receive(count)]:
+        if dies:
+            engine.nack(handle, reason="rejected", error_class="NoCarrier", error=f"no carrier for {payload} {handle}")
+        else:
+            engine.ack(handle)
+
+
 @dataclass
 class Archive:
     """The archive in a folder, and what a test asks of it."""

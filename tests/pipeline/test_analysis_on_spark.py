@@ -22,7 +22,7 @@ from pipeline.archive.kinds import KINDS
 from pipeline.marts import excess, templates
 from pipeline.models import Run
 from tests.engine import Engine
-from tests.pipeline.conftest import Archive
+from tests.pipeline.conftest import Archive, ship
 from tests.pipeline.test_comparing import COUNTRY, Queue, order
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -114,17 +114,6 @@ def test_templates_are_counted_over_queues_and_days(spark: Any, engine: Engine) 
     assert [(one["queue"], -one["less"]) for one in first["queues"]] == [("a", 60), ("b", 30)]
     assert len(first["fingerprints"]) == templates.MOST_NAMED
     assert Counter({one["day"].day: -one["less"] for one in first["days"]}) == {2: 30, 3: 30, 4: 30}
-
-
-def ship(engine: Engine, count: int, *, dies: bool, **payload: Any) -> None:
-    """Messages that were shipped, or could not be."""
-    for n in range(count):
-        engine.send({"order": n, "card": {"number": "4111"}} | payload)
-    for handle in [one[1] for one in engine.receive(count)]:
-        if dies:
-            engine.nack(handle, reason="rejected", error_class="NoCarrier", error=f"no carrier for {payload} {handle}")
-        else:
-            engine.ack(handle)
 
 
 def cause_of(engine: Engine) -> str:

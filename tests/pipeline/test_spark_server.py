@@ -81,7 +81,8 @@ def test_it_gives_the_same_as_anywhere(
 ) -> None:
     url = str(tmp_path / "elsewhere")
 
-    run([sys.executable, "-m", "tests.pipeline.conforming", url, "server"], variables)
+    command = [sys.executable, "-m", "tests.pipeline.conforming", url, expected.queue, expected.chosen, "server"]
+    run(command, variables)
 
     assert_conforms(expected, url)
     row = Server.objects.get(pid=address.pid)

@@ -1,4 +1,4 @@
-"""The same data gives the same archive and the same buckets, whichever Spark does it; see also test_spark_server."""
+"""The same data gives the same, whichever Spark does it: archive, buckets, findings, replay; see test_spark_server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_a_session_of_this_process_gives_the_same(
     url = str(tmp_path / "elsewhere")
 
     call_command("pipeline", "archive", f"--to={url}", stdout=io.StringIO())
-    call_command("pipeline", "rollup", stdout=io.StringIO())
+    for job in (["rollup"], ["analyse"], ["replay", f"--target={expected.queue}", "--", expected.chosen]):
+        call_command("pipeline", *job, stdout=io.StringIO())
 
     assert_conforms(expected, url)
 
@@ -55,7 +56,8 @@ def test_a_cluster_gives_the_same(archive: Archive, expected: Expected, cluster:
         "SIGNALBOX_HOME": str(tmp_path),
     }
 
-    run([sys.executable, "-m", "tests.pipeline.conforming", url], environment(dsn) | options)
+    command = [sys.executable, "-m", "tests.pipeline.conforming", url, expected.queue, expected.chosen]
+    run(command, environment(dsn) | options)
 
     assert_conforms(expected, url)
 
@@ -77,4 +79,4 @@ def test_spark_submit_runs_the_command_on_a_cluster_that_knows_only_our_zip_file
         | {"SIGNALBOX_HOME": str(tmp_path), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable},
     )
 
-    assert_conforms(expected, url, with_rollups=False)
+    assert_conforms(expected, url, archive_alone=True)
