@@ -114,6 +114,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "audit_head": ("hash",),
     "audit_anchor": ("export", "hash", "export_sha256"),
     "queue_alias": ("name", "last_used"),
+    "former_queue": ("name",),
     "cluster_home": ("part",),
     "alert": ("labels", "description", "summary", "runbook_url"),
     "alert_notification": ("news", "last_error", "target"),

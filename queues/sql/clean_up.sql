@@ -1,5 +1,5 @@
 -- clean_up(): rows of the engine's own that nobody reads any longer: folds and totals of ten minutes ago (never a queue's
--- latest), what says which history was recorded, consumers unseen for a day, what was staged
+-- latest), what says which history was recorded, names of queues deleted a year ago, consumers unseen for a day, what was staged
 -- and never sent; and BRIN summaries brought up to date.
 create or replace function signalbox.clean_up() returns bigint
 language plpgsql
@@ -62,6 +62,7 @@ begin
   delete from signalbox.rewritten w -- and what redrives rewrote
   using gone g
   where w.message_id = any(array[g.message_id]) and w.dead_letter_id = g.dead_letter_id;
+  delete from signalbox.former_queue f where f.deleted_at < clock_timestamp() - interval '1 year';
   delete from signalbox.consumer c where c.last_seen_at < clock_timestamp() - interval '1 day';
   get diagnostics v_rows = row_count;
   return v_deleted + v_rows + signalbox.expire_mailboxes() + signalbox.forget_writes();

@@ -3,8 +3,9 @@
 -- them may have found it open and sent: open_at_closing is what open_transactions() said after the closing was committed;
 -- null: nobody else may have a transaction open now. What is in the way is an error: its detail is a JSON object.
 -- Heads, gauges, counters, lanes and consumers of the queue go with it. What is kept by time (the log, history, failures,
--- deduplication windows) goes when its time is over: a queue's id is never given to another. Locks the queue's row, then
--- rows of its own in the order of their tables. Indexes: those of each table by queue_id.
+-- deduplication windows) goes when its time is over, and finds the queue's name for a year (_known_queue): a queue's id is
+-- never given to another. Locks the queue's row, then rows of its own in the order of their tables. Indexes: those of each
+-- table by queue_id.
 create or replace function signalbox.delete_queue(name text, open_at_closing text[] default null) returns integer
 language plpgsql
 set enable_seqscan = off
@@ -31,6 +32,7 @@ begin
   end if;
   perform signalbox._drop_alias(a) from signalbox.queue_alias a where a.queue_id = v_queue.queue_id;
   delete from signalbox.queue q where q.queue_id = v_queue.queue_id;
+  insert into signalbox.former_queue (queue_id, name, tenant_id) values (v_queue.queue_id, v_queue.name, v_queue.tenant_id);
   delete from signalbox.consumer c where c.queue_id = v_queue.queue_id;
   delete from signalbox.dedup_in_flight k where k.queue_id = v_queue.queue_id;
   delete from signalbox.failure_cluster_queue c where c.queue_id = v_queue.queue_id;

@@ -83,7 +83,10 @@ def _values(name: str, column: pa.Array) -> list[Any]:
     if name == "payload" and column.null_count:
         raise InvalidArgument("payload is null in a row: a message needs a JSON value", field="payload")
     if name == "priority":
-        column = column.cast(pa.int32())
+        try:
+            column = column.cast(pa.int32())
+        except pa.ArrowInvalid as error:
+            raise InvalidArgument("priority must be from 0 to 9 in every row", field="priority") from error
     if name == "delay_seconds":
         column = column.cast(pa.float64())
     values: list[Any] = column.to_pylist()

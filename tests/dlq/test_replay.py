@@ -19,7 +19,7 @@ from queues.errors import InvalidArgument, QueueClosed, QueueNotFound
 from queues.models import AuditEvent, Redriven
 from queues.reach import EVERYTHING, Bounds, Reach
 from tests.dlq.consumers import consumer, fail, succeed
-from tests.dlq.stagings import left, plan_of, planned, sent_to, stage
+from tests.dlq.stagings import ENDED, left, plan_of, planned, sent_to, stage
 from tests.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("commits")
@@ -214,6 +214,35 @@ def test_a_canary_that_succeeds_lets_the_rest_go_and_outcomes_are_counted(engine
             job = Redrive.objects.get(pk=job.pk)
 
     assert (job.state, job.moved, job.succeeded, job.failed) == ("done", 40, 40, 0)
+
+
+def test_deaths_that_are_dealt_with_are_left_out_and_counted(engine: Engine) -> None:
+    """One that is still dead, one that was sent again since; not one that was, died of it, and left."""
+    still, sent_again, died_since = (dead_message(engine, n) for n in (1, 2, 3))
+    for message_id in (sent_again, died_since):
+        engine.value(
+            "select count(*) from signalbox.redrive(array(select dead_letter_id from signalbox.dead_letter"
+            " where message_id = %s))",
+            message_id,
+        )
+    later = engine.value("select now() + interval '1 hour'")
+
+    plan = planned(
+        engine,
+        3,
+        kind="dead_letters",
+        message_id=[still, sent_again, died_since],
+        ended_at=[ENDED, ENDED, later],
+    )
+
+    assert (plan.count, plan.radius["dealt_with"]) == (1, 2)
+    assert left(plan) == [died_since]
+
+
+def dead_message(engine: Engine, n: int) -> int:
+    engine.die({"n": n})
+    message_id: int = engine.value("select max(message_id) from signalbox.dead_letter")
+    return message_id
 
 
 def test_a_death_tells_whether_the_cause_is_the_old_one(engine: Engine, connect: Connect) -> None:

@@ -22,6 +22,7 @@ from pipeline.archive.kinds import KINDS, Kind
 from pipeline.archive.parts import Part
 from pipeline.errors import Cancelled, CountsDiffer, Elsewhere
 from pipeline.models import ArchiveFile, Run
+from queues import deleting
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, in_this_process, settle
 
@@ -46,6 +47,18 @@ def test_each_settled_message_is_archived_once_with_its_body(archive: Archive, e
         done.rows == sum(run.rows for run in Run.objects.all()) == sum(file.rows for file in ArchiveFile.objects.all())
     )
     assert archive.files() == archive.named()
+
+
+def test_a_queue_that_was_deleted_before_the_run_came_has_its_name_and_tenant(archive: Archive, engine: Engine) -> None:
+    settle(engine, 3)
+    engine.value("select signalbox.delete_dead_letters(array[%s::bigint])", engine.die("dies"))
+    deleting.delete_queue(engine.queue, actor="ann", reason="no longer needed")
+
+    archive.run()
+
+    rows = [row for kind in KINDS for row in archive.read(kind, engine)]
+    assert len(rows) == 3 + 1 + 1 + 1  # acknowledged; deleted, its failure and its death
+    assert {(row["queue"], row["tenant"]) for row in rows} == {(engine.queue, "default")}
 
 
 def test_a_second_run_changes_nothing(archive: Archive, engine: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -57,7 +58,7 @@ def test_it_leaves_nothing_behind_that_does_not_go_by_time(make_engine: Made) ->
         "select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'queue_id'"
         " where c.relnamespace = 'signalbox'::regnamespace and c.relkind = 'r' and not c.relispartition"
     )
-    by_time = {"audit_event", "redriven", "message_kept"}
+    by_time = {"audit_event", "redriven", "message_kept", "former_queue"}
     left = {
         table
         for (table,) in tables
@@ -195,3 +196,20 @@ def test_a_name_that_was_deleted_is_a_new_queue(engine: Engine) -> None:
     assert anew.queue_id != engine.queue_id
     assert not anew.closed
     assert engine.ack(handle) == [False]
+
+
+def test_its_name_is_kept_for_its_history_for_a_year(make_engine: Made) -> None:
+    engine = make_engine()
+    delete(engine)
+
+    def name(**age: int) -> Any:
+        engine.value(
+            "update signalbox.former_queue set deleted_at = now() - %s where queue_id = %s returning 1",
+            timedelta(**age),
+            engine.queue_id,
+        )
+        engine.value("select signalbox.clean_up()")
+        return engine.rows("select name from signalbox._known_queue where queue_id = %s", engine.queue_id)
+
+    assert name(days=364) == [(engine.queue,)]
+    assert name(days=367) == []

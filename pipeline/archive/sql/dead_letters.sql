@@ -45,7 +45,7 @@ select
   coalesce(e.body_sha256, b.body_sha256) as body_sha256,
   coalesce(e.body_bytes, b.body_bytes) as body_bytes
 from death e
-left join signalbox.queue q on q.queue_id = e.queue_id
+left join signalbox._known_queue q on q.queue_id = e.queue_id
 left join signalbox.tenant t on t.tenant_id = q.tenant_id
 left join lateral (
   select m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at, m.body_sha256, m.body_bytes

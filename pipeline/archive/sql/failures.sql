@@ -19,6 +19,6 @@ select
   f.fingerprint,
   f.consumer
 from signalbox.failure f
-left join signalbox.queue q on q.queue_id = f.queue_id
+left join signalbox._known_queue q on q.queue_id = f.queue_id
 left join signalbox.tenant t on t.tenant_id = q.tenant_id
 where f.txid >= (select current_setting('pipeline.low')::bigint) and f.txid < (select current_setting('pipeline.high')::bigint)

@@ -30,7 +30,7 @@ from (
     case s.outcome when 'a' then 'acked' when 'p' then 'purged' when 'e' then 'expired' else s.outcome::text end as outcome,
     s.message_ids, s.receive_counts, s.work_ms, s.results
   from signalbox.settled s
-  left join signalbox.queue q on q.queue_id = s.queue_id
+  left join signalbox._known_queue q on q.queue_id = s.queue_id
   left join signalbox.tenant t on t.tenant_id = q.tenant_id
   where s.txid >= (select current_setting('pipeline.low')::bigint) and s.txid < (select current_setting('pipeline.high')::bigint)
   offset 0 -- names are put beside an ack, not beside each of its messages

@@ -25,7 +25,7 @@ select
   (select true from signalbox.redriven r where r.message_id = u.message_id limit 1) as redriven
 from signalbox.settled s
 cross join lateral unnest(s.message_ids, s.receive_counts, s.work_ms, s.results) u(message_id, receive_count, work_ms, result)
-left join signalbox.queue q on q.queue_id = s.queue_id
+left join signalbox._known_queue q on q.queue_id = s.queue_id
 left join signalbox.tenant t on t.tenant_id = q.tenant_id
 left join lateral (
   select m.payload, m.attributes, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at, m.body_sha256, m.body_bytes

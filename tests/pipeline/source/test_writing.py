@@ -85,6 +85,7 @@ def test_a_stream_is_appended_to(source: Any, url: str, connect: Callable[..., p
         ("struct(1) as payload", "payload is of type struct.*to_json"),
         ("'{}' as payload; 'high' as priority", "priority is of type string"),
         ("'{}' as payload; 12 as priority", "priority is 12: it must be from 0 to 9"),
+        ("'{}' as payload; bigint(1099511627776) as priority", "priority must be from 0 to 9 in every row"),
         ("if(id = 3, null, '{}') as payload", "payload is null"),
         ("if(id = 3, '{', '{}') as payload", "payload is not JSON"),
         ("'{}' as payload; '[]' as attributes", "attributes is a JSON array"),
