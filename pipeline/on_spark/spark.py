@@ -22,11 +22,6 @@ from pipeline.on_spark.sessions import session as session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ARCHIVE_SCHEMA = (
-    "kind string, part int, day string, path string, rows long, bytes long,"
-    " first_at timestamp, last_at timestamp, seconds double"
-)
-
 
 class OnSpark:
     """A session that is there once it is needed: a run that finds nothing to do starts no Java."""
@@ -56,6 +51,8 @@ class OnSpark:
 
 def write_parts(spark: SparkSession, job: Job, parts: Sequence[Part]) -> list[Written]:
     """Each part in a task of its own, all of them at once where there is room."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
     given = list(parts)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -64,5 +61,5 @@ def write_parts(spark: SparkSession, job: Job, parts: Sequence[Part]) -> list[Wr
                 written = extracting.write_part(job, given[place])
                 yield pa.RecordBatch.from_pylist([file.as_row() for file in written], schema=WRITTEN)
 
-    rows = spark.range(0, len(given), 1, len(given)).mapInArrow(work, ARCHIVE_SCHEMA).toArrow()
+    rows = spark.range(0, len(given), 1, len(given)).mapInArrow(work, from_arrow_schema(WRITTEN)).toArrow()
     return [Written(**row) for row in rows.to_pylist()]

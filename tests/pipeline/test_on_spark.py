@@ -145,6 +145,19 @@ def test_a_wait_is_of_what_was_never_dead_and_is_known(spark: Any) -> None:
 
 
 @pytest.mark.timeout(600)
+def test_letters_whose_death_is_in_no_history_are_taken_by_tasks_too(
+    spark: Any, archive: Archive, engine: Engine
+) -> None:
+    letter = engine.die({"old": 1})
+    engine.value("delete from signalbox.failure where queue_id = %s returning 1", engine.queue_id)
+    engine.value("update signalbox.archive_horizon set below = 0 returning 1")
+
+    archive.run(lambda job, parts: pipeline_spark.write_parts(spark, job, parts))
+
+    assert [row["dead_letter_id"] for row in archive.read("dead_letters", engine)] == [letter]
+
+
+@pytest.mark.timeout(600)
 def test_a_folder_is_read_whatever_its_name_is(spark: Any, archive: Archive, engine: Engine, tmp_path: Path) -> None:
     """Hadoop takes some of these for patterns."""
     ids = settle(engine, 3)
