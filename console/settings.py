@@ -16,7 +16,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 from console.sign_on import configuring
 from pipeline import schedules
-from queues.database_url import DatabaseUrlError, broker_url, database_settings, direct_database_settings
+from queues.database_url import (
+    DatabaseUrlError,
+    broker_url,
+    database_settings,
+    direct_database_settings,
+    parse_database_url,
+)
 
 T = TypeVar("T")
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -161,6 +167,7 @@ SIGNALBOX_HOME = Path(env_text("SIGNALBOX_HOME", str(BASE_DIR / ".signalbox"))).
 DATABASE_URL = env_text("DATABASE_URL", "")
 DATABASE_POOLER = env_choice("DATABASE_POOLER", "none", ("none", "transaction"))
 DATABASE_DIRECT_URL = env_text("DATABASE_DIRECT_URL", "")
+ARCHIVE_READ_URL = env_text("ARCHIVE_READ_URL", "")
 ENVIRONMENT = env_text("ENVIRONMENT", "")
 PORT = env_number("PORT", 8000, low=1, high=65535)
 
@@ -312,6 +319,8 @@ try:
     }
     # Past the pooler, for what needs a session; None: there is no such way, or no pooler.
     DIRECT_DATABASE = direct_database_settings(DATABASE_DIRECT_URL, DATABASE_POOLER)
+    if ARCHIVE_READ_URL:
+        parse_database_url(ARCHIVE_READ_URL, "ARCHIVE_READ_URL")
 except DatabaseUrlError as error:
     raise ImproperlyConfigured(str(error)) from error
 # Whether `migrate` goes on where PostgreSQL may lose what it has committed.

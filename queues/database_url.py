@@ -64,10 +64,7 @@ def direct_database_settings(url: str, pooler: str) -> dict[str, Any] | None:
         return None
     if pooler == "none":
         raise DatabaseUrlError("DATABASE_DIRECT_URL is the way past a pooler: set DATABASE_POOLER=transaction, or none")
-    try:
-        return parse_database_url(url) | {"DISABLE_SERVER_SIDE_CURSORS": False}
-    except DatabaseUrlError as error:
-        raise DatabaseUrlError(str(error).replace("DATABASE_URL", "DATABASE_DIRECT_URL")) from None
+    return parse_database_url(url, "DATABASE_DIRECT_URL") | {"DISABLE_SERVER_SIDE_CURSORS": False}
 
 
 def broker_url(url: str, home: Path) -> str:
@@ -76,11 +73,11 @@ def broker_url(url: str, home: Path) -> str:
     return f"signalbox{address[address.index('://') :]}"
 
 
-def parse_database_url(url: str) -> dict[str, Any]:
-    """Django's settings for `url`; raises DatabaseUrlError, whose text never shows the password."""
-    parameters = {name: str(value) for name, value in _read(url).items() if value is not None}
+def parse_database_url(url: str, name: str = "DATABASE_URL") -> dict[str, Any]:
+    """Django's settings for `url`; raises DatabaseUrlError, which names the setting and never shows the password."""
+    parameters = {name: str(value) for name, value in _read(url, name).items() if value is not None}
     if "dbname" not in parameters and "service" not in parameters:
-        raise DatabaseUrlError("DATABASE_URL names no database: expected postgresql://user@host/name")
+        raise DatabaseUrlError(f"{name} names no database: expected postgresql://user@host/name")
     if not parameters.get("host", "/").startswith("/"):
         parameters = NOTICE_SILENCE | parameters
     options = parameters.get("options", "")
@@ -91,13 +88,13 @@ def parse_database_url(url: str) -> dict[str, Any]:
     return {"ENGINE": engine, **named, "OPTIONS": parameters}
 
 
-def _read(url: str) -> dict[str, Any]:
+def _read(url: str, name: str) -> dict[str, Any]:
     if not url.startswith(("postgresql://", "postgres://")):
-        raise DatabaseUrlError("DATABASE_URL must start with postgresql://")
+        raise DatabaseUrlError(f"{name} must start with postgresql://")
     try:
         return dict(conninfo_to_dict(url))
     except ProgrammingError as error:
-        raise DatabaseUrlError(f"DATABASE_URL cannot be read: {_without_values(str(error))}") from None
+        raise DatabaseUrlError(f"{name} cannot be read: {_without_values(str(error))}") from None
 
 
 def _without_values(message: str) -> str:

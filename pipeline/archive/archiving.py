@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db.models.functions import Now
 
 from pipeline.alone import alone
@@ -135,7 +136,7 @@ def _taken_up(run: Run, url: str) -> Run:
 def _run(run: Run, execute: Execute, tell: Tell) -> Run:
     parts, store, prefix = [Part(**part) for part in run.parts], Store(run.url), _prefix(run)
     try:
-        written = _written(run, Job(address_of_one(session_dsn()), run.url, prefix), parts, execute, tell)
+        written = _written(run, _job(run, prefix), parts, execute, tell)
         manifest.commit(run, parts, written, store)
     except Exception as error:
         _end(run, error)
@@ -145,6 +146,15 @@ def _run(run: Run, execute: Execute, tell: Tell) -> Run:
         _sweep(store, run, prefix)
     tell(run)
     return run
+
+
+def _job(run: Run, prefix: str) -> Job:
+    """Its tasks read the primary, or whichever server and role are named for them."""
+    if settings.ARCHIVE_READ_URL:
+        place = horizon.written()
+        Run.objects.filter(pk=run.pk).update(seen_at=Now())  # behind which there is something now, so that it is passed
+        return Job(settings.ARCHIVE_READ_URL, run.url, prefix, place)
+    return Job(address_of_one(session_dsn()), run.url, prefix)
 
 
 def _prefix(run: Run) -> str:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.archive.catching_up import wait_until_replayed
 from pipeline.archive.files import Store
 from pipeline.archive.kinds import FLUSH_BYTES, KINDS, Kind
 from pipeline.archive.parts import LOOSE, Part
@@ -34,6 +35,8 @@ class Job:
     url: str
     prefix: str
     """Of the names of its files: the run's number and token."""
+    written: str = ""
+    """The place in the primary's log behind which the window lies whole, where `dsn` may be a standby's."""
     yields: bool = False
     """Its tasks rest while others are at work in the database."""
 
@@ -78,6 +81,8 @@ def write_part(job: Job, part: Part) -> list[Written]:
     """Put a part's rows into one file for each day, and say which."""
     started, kind, store = time.monotonic(), KINDS[part.kind], Store(job.url)
     days: dict[str, _File] = {}
+    if job.written:
+        wait_until_replayed(job.dsn, job.written)
     with ExitStack() as opened:
         found = batches(job.dsn, kind, part)
         if job.yields:

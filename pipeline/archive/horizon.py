@@ -68,6 +68,12 @@ def counts(low: int, high: int) -> dict[str, Counts]:
     return dict(found)
 
 
+def written() -> str:
+    """How far the server's log goes: whoever has it up to here has all that was committed by now."""
+    [(place,)] = _rows("select pg_current_wal_insert_lsn()::text")
+    return str(place)
+
+
 def _rows(statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters or None)
