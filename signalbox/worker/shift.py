@@ -28,7 +28,7 @@ from signalbox.worker.sources import source_of
 MAX_CLAIM = 1000
 #: Time to tell the database the last outcomes once every run has ended, and when stopping at once, in seconds.
 SETTLE_SECONDS = 10.0
-SETTLE_AT_ONCE_SECONDS = 2.0
+SETTLE_AT_ONCE_SECONDS = 5.0
 
 logger = logging.getLogger(__name__)
 
