@@ -178,3 +178,18 @@ def make_engine(connect: Callable[..., psycopg.Connection[Any]]) -> Callable[...
 def engine(make_engine: Callable[..., Engine]) -> Engine:
     """A queue with default settings."""
     return make_engine()
+
+
+@pytest.fixture
+def let_leases_end(dsn: str) -> Callable[[str], None]:
+    """As if the time of all leases of a queue had passed."""
+
+    def end(queue: str) -> None:
+        with psycopg.connect(dsn) as connection:
+            connection.execute(
+                "update signalbox.lease set deadline = clock_timestamp()"
+                " where queue_id = (select queue_id from signalbox.queue where name = %s)",
+                [queue],
+            )
+
+    return end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -31,8 +31,7 @@ def test_a_task_of_a_killed_child_runs_in_another(shop: Shop) -> None:
     assert (shop.done(), shop.dead()) == (["survivor"], [])
 
 
-def test_the_tasks_of_a_killed_worker_run_in_another(shop: Shop) -> None:
-    shop.options = {"visibility_timeout": 10.0}
+def test_the_tasks_of_a_killed_worker_run_in_another(shop: Shop, let_leases_end: Callable[[str], None]) -> None:
     worker = shop.start_worker("--concurrency=2", "--prefetch-multiplier=4")
     names = [f"task {number}" for number in range(6)]
     for name in names:
@@ -40,6 +39,7 @@ def test_the_tasks_of_a_killed_worker_run_in_another(shop: Shop) -> None:
     wait_for_beginnings(shop, 2)
 
     worker.kill()
+    let_leases_end(shop.queue)
     shop.start_worker("--concurrency=2", "--prefetch-multiplier=4")
     wait_for_beginnings(shop, 4)
     for name in names:

@@ -138,21 +138,6 @@ def lease(dsn):
 
 
 @pytest.fixture
-def let_leases_end(dsn):
-    """As if the time of all leases of a queue had passed."""
-
-    def end(queue):
-        with psycopg.connect(dsn) as connection:
-            connection.execute(
-                "update signalbox.lease set deadline = clock_timestamp()"
-                " where queue_id = (select queue_id from signalbox.queue where name = %s)",
-                [queue],
-            )
-
-    return end
-
-
-@pytest.fixture
 def listening(dsn):
     def look():
         with psycopg.connect(dsn) as connection:
