@@ -42,7 +42,8 @@ def console(dsn: str, commits: None, monkeypatch: pytest.MonkeyPatch) -> Iterato
 @pytest.fixture
 def monitoring(console: str, tmp_path: Path) -> Iterator[None]:
     """A Prometheus that scrapes the console every few seconds, and an Alertmanager that delivers to it."""
-    prometheus, alertmanager = free_port(), free_port()
+    prometheus = free_port()
+    alertmanager = free_port(other_than=prometheus)
     hook = {
         "url": f"http://{console}/alerts/webhook",
         "send_resolved": True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ class Pretended:
     """It listens, and ends once there is a file called crash."""
 
     def __init__(self) -> None:
-        self.token = "secret"
+        self.token = secrets.token_hex()
         self.listens = socket.create_server(("127.0.0.1", 0))
         self.port = self.listens.getsockname()[1]
 

@@ -39,7 +39,8 @@ ON_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "12
 @contextmanager
 def running(folder: Path) -> Iterator[str]:
     """The master's address. Workers know nothing of this project: not its folder, nor any of its variables."""
-    port, page = free_port(), free_port()
+    port = free_port()
+    page = free_port(other_than=port)
     address = f"spark://127.0.0.1:{port}"
     with ExitStack() as processes:
         start = lambda name, *options: processes.enter_context(_process(folder, name, *options))  # noqa: E731

@@ -76,6 +76,13 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
+def is_java(process: psutil.Process) -> bool:
+    try:
+        return "java" in process.name()
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_it_gives_the_same_as_anywhere(
     address: Address, variables: dict[str, str], archive: Archive, expected: Expected, tmp_path: Path
 ) -> None:
@@ -90,9 +97,7 @@ def test_it_gives_the_same_as_anywhere(
 
 
 def test_it_listens_on_loopback_alone(address: Address) -> None:
-    (java, *_) = [
-        process for process in psutil.Process(address.pid).children(recursive=True) if "java" in process.name()
-    ]
+    (java, *_) = [process for process in psutil.Process(address.pid).children(recursive=True) if is_java(process)]
     listens = [one.laddr for one in java.net_connections(kind="inet") if one.status == psutil.CONN_LISTEN]
 
     assert address.port in [at.port for at in listens]

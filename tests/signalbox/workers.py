@@ -32,7 +32,10 @@ def eventually(look: Callable[[], T], within: float = PATIENCE) -> T:
 
 def gone(pid: int) -> bool:
     """Has the process ended?"""
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 @dataclass
