@@ -66,7 +66,7 @@ def test_a_worker_runs_tasks_and_keeps_what_they_return(queue, start, tmp_path, 
 def test_a_task_that_takes_too_long_fails_with_where_it_was(make_queue, start):
     queue = make_queue(max_receives=1)
     result = tasks.take_for_ever.using(queue_name=queue).enqueue()
-    start(MANAGE, queue, "run", "--task-timeout=0.5")
+    start(MANAGE, queue, "run", "--task-timeout=3")
 
     assert finished(result).status == TaskResultStatus.FAILED
     (error,) = result.errors

@@ -98,11 +98,11 @@ class TestFailures:
 class TestTimeouts:
     def test_a_busy_loop_is_really_stopped(self, client, queue, notes, start_worker, failures):
         message_id = client.send(queue, notes.payload())
-        worker = start_worker(queue, "spin", task_timeout=3)
+        worker = start_worker(queue, "spin", task_timeout=6)
         pid = eventually(lambda: notes.said("began"))[0][3]
         (reason, error_class, error, details), *_ = eventually(lambda: failures(message_id))
         assert (reason, error_class) == ("lock_expired", "TaskTimeout")
-        assert "longer than 3 seconds" in error
+        assert "longer than 6 seconds" in error
         assert "in spin" in details
         eventually(lambda: gone(pid))
         assert worker.process.poll() is None
