@@ -31,7 +31,7 @@ def wait_until_replayed(dsn: str, written: str, sleep: Callable[[float], object]
         cursor.fetchall()
         while True:
             cursor.execute(HAS_REPLAYED, (written,))
-            if cursor.fetchone()[0]:
+            if cursor.fetchone() == (True,):
                 return
             if time.monotonic() > ends_at:
                 raise Behind
