@@ -1,3 +1,4 @@
+import ast
 import os
 import subprocess
 import sys
@@ -46,6 +47,22 @@ def test_the_client_needs_neither_django_nor_the_apps() -> None:
     assert not {"django", "celery", "console", "pipeline", "metrics", "dlq", "queues", "pyspark"} & set(
         result.stdout.split()
     )
+
+
+def test_spark_is_asked_only_for_what_connect_has() -> None:
+    """But for the end of a session of our own, after which the next one starts another Java."""
+    lacking = {"rdd", "sparkContext", "_sc", "_jvm", "_jsc", "_jdf"}
+    sources = [*(PROJECT / "pipeline").rglob("*.py"), *(PROJECT / "signalbox/spark").rglob("*.py")]
+
+    asked = {
+        (str(source.relative_to(PROJECT)), node.attr)
+        for source in sources
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in lacking
+    }
+
+    assert len(sources) > 50
+    assert asked == {("pipeline/on_spark/sessions.py", "_jvm")}
 
 
 def test_no_command_of_ours_asks_for_the_whole_console() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -43,8 +44,15 @@ def test_a_page_without_an_archive_says_how_to_begin(viewer: Browser, clean: Non
 
 
 def test_runs_are_listed_with_what_they_took(viewer: Browser, run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(rows=36_000)  # in the hour that it took
     page = viewer.see("/pipeline")
 
+    cells = dict(re.findall(r'data-label="(Rows|Bytes|Rows per second)">([^<]*)<', page.html))
+    assert {name: text.replace("\xa0", " ") for name, text in cells.items()} == {
+        "Rows": "36,000",
+        "Bytes": "2.0 KB",
+        "Rows per second": "10",
+    }
     assert page.link(f"Archive {run.pk}") == f"/pipeline/{run.pk}"
     assert "committed" in page.text
     assert "/srv/archive<b>" in page.text

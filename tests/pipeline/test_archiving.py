@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import psycopg
 import pyarrow as pa
 import pytest
+from django.core.management import call_command
 from psycopg.types.json import Jsonb
 
 from pipeline.archive import archiving, extracting, horizon
@@ -22,6 +24,7 @@ from pipeline.archive.kinds import KINDS, Kind
 from pipeline.archive.parts import Part
 from pipeline.errors import Cancelled, CountsDiffer, Elsewhere
 from pipeline.models import ArchiveFile, Run
+from pipeline.on_spark import sessions
 from queues import deleting
 from tests.engine import Engine
 from tests.pipeline.conftest import Archive, in_this_process, settle
@@ -70,6 +73,27 @@ def test_a_second_run_changes_nothing(archive: Archive, engine: Engine) -> None:
 
     assert (again.rows, again.runs) == (0, [])
     assert (archive.files(), list(ArchiveFile.objects.values())) == before
+
+
+@pytest.mark.parametrize("verb", ["archive", "rollup", "analyse"])
+def test_what_finds_nothing_to_do_starts_no_java(
+    archive: Archive, engine: Engine, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    settle(engine, 3)
+    archive.run()
+    Run.objects.update(taken_in_by=Run.objects.get())
+    if verb == "analyse":
+        ArchiveFile.objects.all().delete()
+    archive.until_over()
+
+    def starts(*given: Any) -> NoReturn:
+        raise AssertionError("a session was begun")
+
+    monkeypatch.setattr(sessions, "session", starts)
+    said = io.StringIO()
+    call_command("pipeline", verb, "--json", *(["--to", archive.url] if verb == "archive" else []), stdout=said)
+
+    assert {"archive": '"rows": 0', "rollup": '"days": 0', "analyse": '"run": null'}[verb] in said.getvalue()
 
 
 def test_failures_and_deaths_are_archived_with_their_cause(
