@@ -375,6 +375,27 @@ print(answer(), flush=True)
     assert said == "signalbox,public\n", complaints
 
 
+def test_django_connects_to_a_server_that_becomes_ready_before_it_looks(home: Path) -> None:
+    """The first try meets none; what it says then is not passed on."""
+    using_django = """
+import sys, django
+from django.conf import settings
+from queues.database_url import database_settings
+from queues.embedded import EmbeddedPostgres
+settings.configure(DATABASES={"default": database_settings("", sys.argv[1])})
+django.setup()
+from django.db import connection
+look = EmbeddedPostgres.is_accepting
+EmbeddedPostgres.is_accepting = lambda server: bool(server.ensure_running()) and look(server)
+connection.ensure_connection()
+print(connection.is_usable())
+"""
+    process = Runtime().popen(using_django, str(home))
+
+    said, complaints = process.communicate()
+    assert said == "True\n", complaints
+
+
 def test_django_reports_a_missing_database_as_missing(home: Path) -> None:
     user = User(home)
     asking_for_another = """

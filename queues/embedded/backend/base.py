@@ -31,7 +31,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             return super().get_new_connection(conn_params)
         except OperationalError:
-            if self.server.is_accepting():
-                raise  # it runs and refuses: no such database, too many connections
-        self.server.ensure_running()
+            if not self.server.is_accepting():
+                self.server.ensure_running()
+        # Either it runs and refuses (no such database, too many connections), and says so again, or it is ready now.
         return super().get_new_connection(conn_params)
