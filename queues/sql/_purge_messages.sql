@@ -20,13 +20,16 @@ begin
       cross join lateral signalbox._log_of(g.id) b
       where not exists (select from signalbox.scheduled s where s.message_id = g.id)
         and not exists (select from signalbox.waiting w where w.message_id = g.id)
-    ), as_sent as materialized (
-      select c.ctid, c.message_id
+    ), ranked as materialized ( -- apart, so that no statistics make all tickets of a head the way to those of a moment
+      select l.id, l.queue_id, l.sent_at, h.kind as priority
       from logged l
       join signalbox.head h on h.queue_id = l.queue_id and h.kind between 0 and 9
-      join signalbox.ready c on c.queue_id = l.queue_id and c.priority = h.kind
-        and c.ready_at >= l.sent_at - interval '1 second' and c.ready_at <= l.sent_at + interval '1 second'
-        and c.message_id = l.id
+    ), as_sent as materialized (
+      select c.ctid, c.message_id
+      from ranked k
+      join signalbox.ready c on c.queue_id = k.queue_id and c.priority = k.priority
+        and c.ready_at >= k.sent_at - interval '1 second' and c.ready_at <= k.sent_at + interval '1 second'
+        and c.message_id = k.id
       for update of c skip locked
     ), later as materialized (
       select l.id, l.queue_id from logged l where not exists (select from as_sent a where a.message_id = l.id)
