@@ -135,7 +135,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_admit": ("signalbox._admit(%(queue_id)s, 1, 1)", NOTHING),
     "_weigh_batch": ("signalbox._weigh_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)::text", TEXT),
     "_admit_batch": ("signalbox._admit_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)", NOTHING),
-    "_check_queue_count": ("signalbox._check_queue_count(t) from signalbox.tenant t limit 1", Refusal("SB429")),
+    "_check_queue_count": (
+        "signalbox._check_queue_count(t) from signalbox.tenant t where t.tenant_id = 1",
+        Refusal("SB429"),
+    ),
     "_ensure_gauge": ("signalbox._ensure_gauge(null, 1)", NOTHING),
     "_ensure_refusals": ("signalbox._ensure_refusals(%(queue_id)s, '{closed}')", NOTHING),
     "_duration_bucket": ("signalbox._duration_bucket(5)", 1),
