@@ -22,6 +22,7 @@ import psycopg
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 5.0  # a writer open for longer is passed: human transactions are shorter, forgotten ones much longer
+TTL_SECONDS = 5.0  # of a leader that says no more; whoever follows then leads
 PREPARED = "prepared "
 
 
@@ -40,6 +41,7 @@ class FloorKeeper:
 
     connection: psycopg.Connection[Any]
     patience_seconds: float = PATIENCE_SECONDS
+    ttl_seconds: float = TTL_SECONDS
     token: uuid.UUID = field(default_factory=uuid.uuid4)
     leading: bool = False
     passed: dict[str, int] = field(default_factory=dict)
@@ -77,7 +79,7 @@ class FloorKeeper:
             self.leading = False
 
     def _lead(self) -> bool:
-        answer = self._run("select signalbox.take_lead(%s)", self.token)
+        answer = self._run("select signalbox.take_lead(%s, %s)", self.token, self.ttl_seconds)
         # "following" forgets nothing: it may only mean that a rival was asking at that instant. Whoever really lost the
         # lead has to be elected again, and then every floor is at its minimum.
         if answer == "elected":

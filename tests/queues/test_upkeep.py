@@ -120,7 +120,7 @@ def test_floors_rise_over_what_was_consumed(engine: Engine, upkeep: Upkeep) -> N
 def test_a_second_upkeep_follows_and_takes_over(engine: Engine, connect: Connect) -> None:
     from queues.floors import FloorKeeper
 
-    first, second = FloorKeeper(connect()), FloorKeeper(connect())
+    first, second = (FloorKeeper(connect(), ttl_seconds=600) for _ in range(2))
     eventually(lambda: first.tick(time.monotonic(), [engine.queue_id]))
 
     assert second.tick(time.monotonic(), [engine.queue_id]) is False

@@ -10,16 +10,25 @@ import psycopg
 from queues.floors import PATIENCE_SECONDS, FloorKeeper
 from tests.engine import Engine
 from tests.races.naive import changed, definition
+from tests.races.sessions import until
 
 READY, LEASES, DUE = 0, 10, 11
 """The kinds of heads that every queue has: priority 0, deadlines of leases, due times."""
+TERM_SECONDS = 600.0
+"""Longer than any test: nobody loses the lead because the machine is slow."""
+MOVE_CLOCK = """
+select setval('signalbox.clock', greatest(last_value, (extract(epoch from clock_timestamp()) * 1000000)::bigint))
+from signalbox.clock
+"""
+"""As a step of the keeper does: where nobody has for ten seconds, no floor is believed."""
+BELIEVED = "select last_value > extract(epoch from clock_timestamp()) * 1000000 - 10000000 from signalbox.clock"
 
 
 class Floors:
     """The floors of one queue and the keeper that moves them."""
 
     def __init__(self, connection: psycopg.Connection[Any], engine: Engine) -> None:
-        self.keeper = FloorKeeper(connection)
+        self.keeper = FloorKeeper(connection, ttl_seconds=TERM_SECONDS)
         self.engine = engine
         self.now = 1000.0
 
@@ -57,7 +66,24 @@ class UnawareFloors(Floors):
         super().__init__(connection, engine)
 
 
+def found_above(engine: Engine) -> list[int]:
+    """The messages that a claim finds which begins at the floors, however long the machine thinks about it."""
+
+    def found_while_believed() -> list[list[int]]:
+        engine.value(MOVE_CLOCK)
+        with engine.connection.transaction() as claim:
+            found = [row[0] for row in engine.receive(10)]
+            if not engine.value(BELIEVED):
+                raise psycopg.Rollback(claim)
+            return [found]
+        return []
+
+    (found,) = until(found_while_believed, "a claim while the floors were believed")
+    return found
+
+
 def floor_at(engine: Engine, kind: int = READY) -> Any:
+    engine.value(MOVE_CLOCK)
     return engine.value(
         "select signalbox.floor_time(h.floor) from signalbox.head h where h.queue_id = %s and h.kind = %s",
         engine.queue_id,

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.engine import Engine
-from tests.races.floors import DUE, LEASES, Floors, floor_at
+from tests.races.floors import DUE, LEASES, Floors, floor_at, found_above
 from tests.races.naive import NaiveVerbs
 from tests.races.sessions import finish, start, until, until_waiting
 
@@ -61,7 +61,7 @@ def test_the_time_of_the_transaction_would_strand_its_message(
 
     send_late(naive.engine(engine, connect()), floors)
 
-    assert delivered(engine) == []
+    assert found_above(engine) == []
     assert floors.keeper.sweep() == 1
     assert len(delivered(engine)) == 1
 
@@ -94,7 +94,7 @@ def test_a_keeper_unaware_of_writers_would_strand_their_messages(
 
     send_slowly(engine.on(connect()), floors)
 
-    assert delivered(engine) == []
+    assert found_above(engine) == []
 
 
 def test_a_claim_that_is_rolled_back_holds_its_messages_above_the_floor(
@@ -148,7 +148,7 @@ def test_a_keeper_that_looks_at_sessions_would_strand_prepared_messages(
 
     send_prepared(engine, floors, connect, steps_before=0)
 
-    assert delivered(engine) == []
+    assert found_above(engine) == []
 
 
 def send_after_waiting(sender: Engine, floors: Floors, connect: Connect, observer: psycopg.Connection[Any]) -> int:
@@ -191,7 +191,7 @@ def test_a_time_taken_before_the_insert_would_strand_the_message(
 
     send_after_waiting(naive.engine(engine, connect()), floors, connect, observer)
 
-    assert delivered(engine) == []
+    assert found_above(engine) == []
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_the_wall_clock_alone_would_strand_messages_when_set_back(
     naive.engine(engine).send("from the past")
     floors.tick()
 
-    assert delivered(engine) == []
+    assert found_above(engine) == []
 
 
 @pytest.mark.usefixtures("clock_ahead")
@@ -330,7 +330,7 @@ def test_a_retry_ranked_by_its_first_time_would_be_stranded(
 
     assert naive.engine(engine).nack(handle, delay_seconds=0) == "retry"
 
-    assert delivered(engine) == []
+    assert found_above(engine) == []
 
 
 def extend_slowly(engine: Engine, floors: Floors, connect: Connect) -> None:
@@ -366,7 +366,7 @@ def test_a_keeper_unaware_of_heartbeats_would_strand_their_leases(
     extend_slowly(engine, floors, connect)
 
     assert floors.at(LEASES) > engine.value("select deadline from signalbox.lease where queue_id = %s", engine.queue_id)
-    assert delivered(engine) == []
+    assert found_above(engine) == []
 
 
 def test_a_delay_that_is_over_before_it_commits_still_ends(

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from queues.floors import FloorKeeper
 from tests.engine import Engine
-from tests.races.floors import Floors, set_floor
+from tests.races.floors import TERM_SECONDS, Floors, found_above, set_floor
 from tests.races.sessions import until
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -62,7 +62,7 @@ def test_a_keeper_that_forgets_whom_it_passed_would_strand_their_messages(
     forgotten.execute("commit")
     floors.tick()
 
-    assert delivered(engine) == []
+    assert found_above(engine) == []
     assert floors.keeper.sweep() == 1
     assert delivered(engine) == [message_id]
 
@@ -190,7 +190,7 @@ def test_a_restored_dump_has_floors_above_its_tickets_until_the_first_election(
     old.tick()
     message_id = engine.send("in the dump")
     set_floor(engine, offset_seconds=5)
-    assert delivered(engine) == []
+    assert found_above(engine) == []
     old.keeper.resign()
 
     make_floors(engine).tick(1)
@@ -205,7 +205,7 @@ def test_the_sweep_finds_what_lies_below_a_floor_and_says_so(engine: Engine, mak
     floors.keeper.connection.add_notice_handler(lambda notice: said.append(notice.message_primary or ""))
     message_id = engine.send("lost")
     set_floor(engine, offset_seconds=5)
-    assert delivered(engine) == []
+    assert found_above(engine) == []
 
     assert floors.keeper.sweep() == 1
 
@@ -222,7 +222,7 @@ def test_floors_are_ignored_when_upkeep_has_been_gone_for_ten_seconds(
     floors.tick()
     message_id = engine.send("sent below a floor that nobody keeps")
     set_floor(engine, offset_seconds=5)
-    assert delivered(engine) == []
+    assert found_above(engine) == []
 
     observer.execute(
         "select setval('signalbox.clock', (extract(epoch from clock_timestamp()) * 1000000)::bigint - 11000000)"
@@ -332,7 +332,7 @@ def test_a_keeper_gives_every_head_a_floor_and_removes_duplicates(engine: Engine
     assert [row[0] for row in engine.rows(heads, engine.queue_id)] == [0, 7, 7, 10, 11]
     assert len(delivered(engine)) == 2
 
-    keeper = FloorKeeper(connect())
+    keeper = FloorKeeper(connect(), ttl_seconds=TERM_SECONDS)
     engine.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
     keeper.tick(0.0, [engine.queue_id])
     keeper.resign()
