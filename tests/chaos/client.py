@@ -55,6 +55,9 @@ class Assignment:
 class ChaosClient:
     """One connection, one journal, and turns until told to stop."""
 
+    sessions: tuple[str, ...] = SESSIONS
+    connect_seconds = 10
+
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
         self.queue = assignment.queue
@@ -91,9 +94,9 @@ class ChaosClient:
             self._connection = epochs.connect(
                 self.assignment.dsn,
                 autocommit=True,
-                options=SESSIONS[self.assignment.incarnation % 2],
+                options=self.sessions[self.assignment.incarnation % len(self.sessions)],
                 application_name=self.name,
-                connect_timeout=10,
+                connect_timeout=self.connect_seconds,
             )
         return self._connection
 

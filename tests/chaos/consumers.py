@@ -59,8 +59,7 @@ class Consumer(ChaosClient):
             handles=[message.receipt_handle],
         )
 
-    def _extend(self, messages: list[Message]) -> None:
-        seconds = 2 * VISIBILITY_SECONDS
+    def _extend(self, messages: list[Message], seconds: float = 2 * VISIBILITY_SECONDS) -> None:
         handles = [message.receipt_handle for message in messages]
         self.attempt(
             "extend",

@@ -21,6 +21,7 @@ from tests.prepared import prepare
 PROJECT = Path(__file__).resolve().parents[2]
 SETTINGS = {"max_connections": "150", "shared_buffers": "128MB", "log_min_messages": "panic"}
 PATIENCE_SECONDS = 180.0
+CONNECT_SECONDS = 120
 
 
 class ChaosServer:
@@ -50,7 +51,7 @@ class ChaosServer:
 
     def connect(self, database: str | None = None, **options: Any) -> psycopg.Connection[Any]:
         url = self._server.url(database) if database else self.url
-        return psycopg.connect(url, autocommit=True, connect_timeout=10, **options)
+        return psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS, **options)
 
     def url_of(self, database: str) -> str:
         return self._server.url(database)

@@ -18,8 +18,9 @@ from tests.chaos.client import Assignment, Interrupted
 from tests.chaos.consumers import Consumer
 from tests.chaos.history import OK, UNKNOWN
 from tests.chaos.queues import QUEUES
-from tests.chaos.server import ChaosServer
+from tests.chaos.server import CONNECT_SECONDS, ChaosServer
 from tests.chaos.truth import left, read_truth
+from tests.races.floors import TERM_SECONDS
 
 LONG_SECONDS = 600.0
 #: After so many claims that find nothing, what is left will never be found.
@@ -27,7 +28,14 @@ VAIN = 5
 
 
 class Actor(Consumer):
-    """A client that does what a schedule says, and writes it down like any other."""
+    """A client that does what a schedule says, and writes it down like any other. A slow machine refuses it nothing."""
+
+    sessions = ("",)
+    connect_seconds = CONNECT_SECONDS
+
+    def connect(self) -> None:
+        """At once, and not when there is something to do."""
+        _ = self.connection
 
     def send(self, **options: Any) -> int:
         """The token that was sent."""
@@ -60,7 +68,7 @@ class Actor(Consumer):
 
     def extend(self, messages: list[Message]) -> None:
         """And ack."""
-        self._extend(messages)
+        self._extend(messages, LONG_SECONDS)
 
 
 @dataclass
@@ -89,7 +97,7 @@ class Stage:
     def tick(self, times: int = 3) -> None:
         """Let the claim floors move, so many steps."""
         if self.keeper is None:
-            self.keeper = FloorKeeper(self.connect())
+            self.keeper = FloorKeeper(self.connect(), ttl_seconds=TERM_SECONDS)
         queues = [row[0] for row in self.keeper.connection.execute("select queue_id from signalbox.queue").fetchall()]
         for _ in range(times):
             self.now += 0.1
@@ -107,28 +115,28 @@ class Stage:
             drainers = [self.actor(queue.name) for queue in QUEUES]
             vain = 0
             while any(left(observer)) and vain < VAIN:
-                if self.keeper is not None:
-                    self.tick(1)
-                found = sum(_drained(drainer) for drainer in drainers)
+                found = sum(self._drained(drainer) for drainer in drainers)
                 vain = 0 if found else vain + 1
                 _wait_for_what_is_due(observer)
+
+    def _drained(self, drainer: Actor) -> bool:
+        """Was there anything? What the engine refuses is nothing; the checker sees what is left."""
+        drainer.connect()
+        if self.keeper is not None:
+            self.tick(1)  # right before the claim, which believes floors only while they move
+        try:
+            if messages := drainer.take(100):
+                drainer.finish(messages)
+        except Interrupted:
+            drainer.drop()
+            return False
+        return bool(messages)
 
     def close(self) -> None:
         for actor in self.actors:
             actor.drop()
         if self.keeper is not None:
             self.keeper.connection.close()
-
-
-def _drained(drainer: Actor) -> bool:
-    """Was there anything? What the engine refuses is nothing; the checker sees what is left."""
-    try:
-        if messages := drainer.take(100):
-            drainer.finish(messages)
-    except Interrupted:
-        drainer.drop()
-        return False
-    return bool(messages)
 
 
 def _wait_for_what_is_due(observer: psycopg.Connection[Any]) -> None:
