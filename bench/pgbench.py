@@ -12,6 +12,8 @@ APPLICATION = "pgbench"
 PROCESSED = re.compile(r"number of transactions actually processed: (\d+)")
 # What a careful driver would set: the statements never change, so neither need their plans.
 OPTIONS = "-c plan_cache_mode=force_generic_plan"
+WINDOWS = 10
+"""How often seconds are tried in which nothing was done: they count from before pgbench has connected."""
 
 
 class PgbenchError(RuntimeError):
@@ -28,8 +30,11 @@ def run_transactions(url: str, script: str, clients: int, transactions: int) -> 
 
 
 def run_seconds(url: str, script: str, clients: int, seconds: int) -> int:
-    """Each of `clients` runs the script over and over; returns how many times they did."""
-    return _run(url, script, clients, f"--time={seconds}")
+    """Each of `clients` runs the script over and over; returns how many times they did, which is never 0."""
+    for _ in range(WINDOWS):
+        if processed := _run(url, script, clients, f"--time={seconds}"):
+            return processed
+    raise PgbenchError(f"no transaction in {WINDOWS} times {seconds} s")
 
 
 def _run(url: str, script: str, clients: int, limit: str) -> int:

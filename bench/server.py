@@ -16,7 +16,7 @@ from queues.embedded import EmbeddedPostgres
 MANAGE = Path(__file__).resolve().parents[1] / "manage.py"
 # No checkpoint may fall into a measurement: the first change of a page after one writes the whole page to the log.
 SETTINGS = {"checkpoint_timeout": "1h", "max_wal_size": "16GB"}
-UPKEEP_STOP_SECONDS = 10
+UPKEEP_STOP_SECONDS = 120
 
 
 class ScratchServer:
