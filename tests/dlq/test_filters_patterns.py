@@ -139,8 +139,8 @@ def test_a_pattern_is_tried_only_on_what_the_other_terms_select(make_graveyard, 
     other.bury(3, error=TEXT)
     graveyard.bury(3, error="harmless")
     graveyard.engine.connection.execute("analyze signalbox.dead_letter")  # samples hold what others' errors say
-    monkeypatch.setattr("dlq.browse.dead_letter_list.LIST_MILLISECONDS", 1_000)
-    monkeypatch.setattr("dlq.counting.COUNT_MILLISECONDS", 1_000)
+    monkeypatch.setattr("dlq.browse.dead_letter_list.LIST_MILLISECONDS", 60_000)
+    monkeypatch.setattr("dlq.counting.COUNT_MILLISECONDS", 60_000)
 
     chosen = f"{graveyard.filter} error:/{CATASTROPHE}|^harm/"
     assert len(browse.dead_letters(parse(chosen)).rows) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -132,7 +133,8 @@ def test_a_burst_of_senders(make_scene: Scenes) -> None:
     diagnosis = scene.diagnose()
 
     assert found(diagnosis) == [Cause.PRODUCER_BURST]
-    assert diagnosis.sentence.startswith("A burst of senders: 20/min arrived in the last 10")
+    # A little less where the diagnosis takes more than a second.
+    assert re.match(r"A burst of senders: (20|19(\.\d)?)/min arrived in the last 10", diagnosis.sentence)
     assert "185 messages wait" in diagnosis.sentence
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,8 +32,9 @@ def test_prometheus_scrapes_the_console_and_fires_its_alerts(engine: Engine, pro
     engine.receive(1, visibility_timeout=3600)
 
     waiting = f'signalbox_queue_messages{{queue="{engine.queue}",state="ready"}}'
-    wait_until(lambda: prometheus.query(f"{waiting} == 3") != [], "three ready messages")
-    (ready,) = prometheus.query(waiting)
+    found: list[dict[str, Any]] = []
+    wait_until(lambda: found.extend(prometheus.query(f"{waiting} == 3")) or found != [], "three ready messages")
+    (ready,) = found
     assert (ready["metric"]["job"], ready["value"][1]) == ("signalbox", "3")
 
     firing = f'ALERTS{{alertname="SignalboxDeadLetters",queue="{engine.queue}-dlq"}}'

@@ -105,7 +105,7 @@ def test_floors_rise_over_what_was_consumed(engine: Engine, upkeep: Upkeep) -> N
     def risen() -> bool:
         """What happened before upkeep had begun to look is no activity to it: so again, until it has."""
         engine.send("before")
-        engine.ack(*(row[1] for row in engine.receive(20)))
+        engine.ack(*(row[1] for row in engine.receive(100)))
         return floor() > sent_until
 
     for number in range(20):

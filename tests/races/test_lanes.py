@@ -267,7 +267,7 @@ def test_fifo_holds_under_eight_workers_failures_and_kills(make_engine: MakeEngi
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_a_limit_holds_at_every_moment(make_engine: MakeEngine, connect: Connect, limit: int) -> None:
-    engine = make_engine(lane_max_in_flight=limit)
+    engine = make_engine(lane_max_in_flight=limit, visibility_timeout_seconds=3600)
     total, over = 240, threading.Event()
     done: list[int] = []
     most: dict[str, int] = defaultdict(int)

@@ -19,6 +19,12 @@ SEGMENT_IDS = 1_000_000
 SEND_BATCH = "select array_agg(id) from signalbox.send_batch(%s, array_fill('1'::jsonb, array[%s])) id"
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever detaches a segment waits until a test lets it go on."""
+    monkeypatch.setattr("queues.detaching.DETACH_PATIENCE", "80s")
+
+
 @pytest.fixture(autouse=True)
 def log_in_order(observer: psycopg.Connection[Any]) -> Iterator[None]:
     """Whatever a test did, there are segments ahead again."""
@@ -276,6 +282,7 @@ def test_a_message_that_dies_after_its_segment_was_dropped_takes_its_body_along(
     assert engine.receive_one()[3] == {"order": 7}
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_ticket_that_moves_while_its_segment_is_detached_keeps_its_body(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
 ) -> None:
@@ -298,6 +305,7 @@ def test_a_ticket_that_moves_while_its_segment_is_detached_keeps_its_body(
     assert engine.ack(handle) == [True]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_message_that_commits_while_its_segment_is_detached_keeps_its_body(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
 ) -> None:
@@ -340,6 +348,7 @@ def test_a_reader_of_the_log_makes_neither_upkeep_nor_verbs_wait_for_long(engine
     assert not exists(engine, segment)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_detach_that_was_interrupted_is_finished_later(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
 ) -> None:
