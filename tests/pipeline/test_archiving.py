@@ -146,17 +146,22 @@ def test_a_death_is_archived_with_what_it_died_of_though_redrives_rewrote_it_sin
 
 
 def test_what_a_redrive_sent_again_is_known(archive: Archive, engine: Engine) -> None:
-    """Beside the log and looked up alone."""
+    """Beside the log and looked up alone; what a replay sent is new, and was never dead."""
     for far in (False, True):
         letter = engine.die({"n": 0})
         engine.value("select count(*) from signalbox.redrive(array[%s::bigint])", letter)
         if far:
             engine.value("select setval('signalbox.message_id', nextval('signalbox.message_id') + 1000)")
+        engine.value(
+            "select message_id"
+            " from signalbox._replay(%s, array[7::bigint], array['{}'::jsonb], fingerprints => array[null])",
+            engine.queue,
+        )
         settle(engine, 3)
 
     archive.run()
 
-    assert sorted(bool(row["redriven"]) for row in archive.read("settled", engine)) == [False] * 6 + [True] * 2
+    assert sorted(bool(row["redriven"]) for row in archive.read("settled", engine)) == [False] * 8 + [True] * 2
 
 
 def test_letters_that_leave_while_they_are_read_do_not_stop_the_first_run(archive: Archive, engine: Engine) -> None:

@@ -23,7 +23,7 @@ select
   coalesce(m.body_sha256, k.body_sha256) as body_sha256,
   coalesce(m.body_bytes, k.body_bytes) as body_bytes,
   case when k.message_id is not null then (
-    select true from signalbox.redriven r where r.message_id = k.message_id limit 1
+    select true from signalbox.redriven r where r.message_id = k.message_id and r.dead_letter_id > 0 limit 1
   ) end as redriven
 from (
   select s.txid, s.queue_id, q.name as queue, q.tenant_id, t.name as tenant, s.settled_at, s.consumer,

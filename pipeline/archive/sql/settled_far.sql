@@ -22,7 +22,7 @@ select
   b.sent_at,
   b.body_sha256,
   b.body_bytes,
-  (select true from signalbox.redriven r where r.message_id = u.message_id limit 1) as redriven
+  (select true from signalbox.redriven r where r.message_id = u.message_id and r.dead_letter_id > 0 limit 1) as redriven
 from signalbox.settled s
 cross join lateral unnest(s.message_ids, s.receive_counts, s.work_ms, s.results) u(message_id, receive_count, work_ms, result)
 left join signalbox._known_queue q on q.queue_id = s.queue_id
