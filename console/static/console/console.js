@@ -2,6 +2,7 @@
 
 import "./times.js";
 import "./outage.js";
+import "./answers.js";
 import "./live.js";
 import "./suggestions.js";
 import "./filter.js";

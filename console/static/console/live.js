@@ -4,6 +4,8 @@
 // can be had, the page asks every few seconds. Nothing is fetched in a hidden tab, while updates are paused, or
 // while rows are selected, text is marked or a menu is open: then the status says so.
 
+import { isAwaited } from "./answers.js";
+
 const DEBOUNCE = 300;
 const EVERY_WITH_HINTS = 10_000; // ages grow without any change, and a hint may be lost
 const EVERY_WITHOUT_HINTS = 3_000;
@@ -60,7 +62,7 @@ function tell() {
 
 function refresh() {
   timer = null;
-  if (document.hidden || paused || heldBecause()) return;
+  if (document.hidden || paused || isAwaited() || heldBecause()) return;
   wanted = false;
   window.htmx.trigger(region(), "live");
 }

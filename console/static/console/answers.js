@@ -1,0 +1,16 @@
+// Of answers that cross, the one that was asked for last is shown. htmx settles when it asks what an answer replaces:
+// if another has replaced that by then, the list would stay as it is, and the address would follow nevertheless.
+
+let newest = null;
+
+/** Is an answer on its way? Whoever asks now would have that one refused. */
+export const isAwaited = () => newest?.readyState > XMLHttpRequest.UNSENT && newest.readyState < XMLHttpRequest.DONE;
+
+function refuseOlder(event) {
+  if (event.detail.xhr !== newest) event.detail.shouldSwap = false;
+}
+
+document.addEventListener("htmx:beforeSend", (event) => {
+  newest = event.detail.xhr;
+  event.detail.target.addEventListener("htmx:beforeSwap", refuseOlder); // on what is gone, nobody else hears it
+});
