@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import RULES
 from tests.dlq.graveyards import Graveyard
@@ -51,6 +51,31 @@ def test_a_filter_is_put_together_by_keyboard_alone(open_console: OpenConsole, g
 
     expect(page.locator("table tbody tr")).to_have_count(2)
     expect(page.locator("#q-options")).to_be_hidden()
+
+
+def test_what_was_chosen_stays_chosen_when_newer_suggestions_come(open_console: OpenConsole) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page = open_console()
+    page.goto("/dead-letters")
+    page.keyboard.press("/")
+    page.keyboard.type("f")
+    expect(page.locator("#q-options [role=option] code")).to_have_text(["fp:", "failed:"])
+
+    page.route("**/filter-suggestions?**", hold)
+    with page.expect_request("**/filter-suggestions?**"):
+        page.keyboard.type("a")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    held[0].continue_()
+    expect(page.locator("#q-options [role=option] code")).to_have_text(["failed:"])
+    expect(page.locator("#q")).to_have_attribute("aria-activedescendant", "q-option-1")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#q")).to_have_value("failed:")
 
 
 def test_escape_closes_the_list_first_and_leaves_the_field_then(open_console: OpenConsole) -> None:

@@ -80,22 +80,28 @@ if (input) {
   }
 
   function show(html) {
+    const chosen = active()?.dataset.insert;
     list.replaceChildren(...new DOMParser().parseFromString(`<ul>${html}</ul>`, "text/html").querySelectorAll("li"));
     const some = list.children.length > 0 && document.activeElement === input;
     list.hidden = !some;
     form.classList.toggle("suggesting", some);
     input.setAttribute("aria-expanded", String(some));
     input.removeAttribute("aria-activedescendant");
+    const again = some && options().find((option) => option.dataset.insert === chosen);
+    if (again) choose(again);
   }
 
   function move(step) {
     const all = options();
     const here = all.indexOf(active());
-    const next = all[(here === -1 && step < 0 ? all.length - 1 : here + step + all.length) % all.length];
+    choose(all[(here === -1 && step < 0 ? all.length - 1 : here + step + all.length) % all.length]);
+  }
+
+  function choose(option) {
     active()?.setAttribute("aria-selected", "false");
-    next.setAttribute("aria-selected", "true");
-    next.scrollIntoView({ block: "nearest" });
-    input.setAttribute("aria-activedescendant", next.id);
+    option.setAttribute("aria-selected", "true");
+    option.scrollIntoView({ block: "nearest" });
+    input.setAttribute("aria-activedescendant", option.id);
   }
 
   function take(option) {
