@@ -148,3 +148,29 @@ def test_the_page_does_not_look_while_a_filter_is_awaited(dead_letters: tuple[Pa
     shows(page, 2, q=graveyard.filter)
     page.clock.run_for(LOOKS_WITHIN_MS)
     answers.wait_for(2)
+
+
+def test_a_click_that_begins_during_a_look_counts(dead_letters: tuple[Page, Answers, Graveyard]) -> None:
+    page, answers, _ = dead_letters
+    page.clock.run_for(LOOKS_WITHIN_MS)
+    answers.wait_for(1)
+
+    page.locator("a[data-row]").first.hover()
+    page.mouse.down()
+    answers.let_go(0)
+    page.mouse.up()
+
+    page.wait_for_url("**/messages/*")
+
+
+def test_the_page_does_not_look_while_a_click_is_under_way(dead_letters: tuple[Page, Answers, Graveyard]) -> None:
+    page, answers, _ = dead_letters
+    page.locator("h1").hover()
+    page.mouse.down()
+    page.clock.run_for(LOOKS_WITHIN_MS)
+    assert page.evaluate("asked") == 0
+
+    page.mouse.up()
+    page.clock.run_for(LOOKS_WITHIN_MS)
+
+    answers.wait_for(1)

@@ -25,6 +25,7 @@ let refreshed = Date.now();
 let failed = 0; // when there was no answer, until there is one
 let wanted = false;
 let timer = null;
+let pressed = false; // a click that was begun would be lost with what it was begun on
 let paused = sessionStorage.getItem(PAUSED_KEY) === "yes";
 
 // ---- when to keep still
@@ -62,7 +63,7 @@ function tell() {
 
 function refresh() {
   timer = null;
-  if (document.hidden || paused || isAwaited() || heldBecause()) return;
+  if (document.hidden || paused || isAwaited() || pressed || heldBecause()) return;
   wanted = false;
   window.htmx.trigger(region(), "live");
 }
@@ -175,9 +176,9 @@ if (region() && status) {
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
   });
-  // Somebody may have begun to read while the answer was on its way.
+  // Somebody may have begun to read, or to click, while the answer was on its way.
   document.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.requestConfig.triggeringEvent?.type !== "live" || !heldBecause()) return;
+    if (event.detail.requestConfig.triggeringEvent?.type !== "live" || !(pressed || heldBecause())) return;
     event.detail.shouldSwap = false;
     wanted = true;
   });
@@ -189,6 +190,10 @@ if (region() && status) {
   });
   for (const happening of ["toggle", "change", "selectionchange", "focusin"]) {
     document.addEventListener(happening, tell, true);
+  }
+  // A press that ends where nobody tells of it, as in a menu of the browser's, has ended by the next move.
+  for (const happening of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) {
+    document.addEventListener(happening, (event) => (pressed = event.buttons > 0), true);
   }
   addEventListener("pagehide", disconnect);
   addEventListener("pageshow", (event) => event.persisted && connect());
