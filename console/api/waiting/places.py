@@ -18,6 +18,7 @@ import psycopg
 
 from signalbox.connections import is_alive
 from signalbox.errors import QueueNotFound, translated
+from signalbox.unavailable import CONNECTION_LOST, DatabaseUnavailable
 
 #: How long a tenant is believed to have no limit, and the connection stays when no place is held.
 BELIEVE_SECONDS = 1.0
@@ -98,14 +99,23 @@ class Places:
         if tenant_id is None:
             return None
         async with self._turn:
-            connection = await self._usable()
-            held = self._held.setdefault(tenant_id, [])
-            with translated():
-                number = await self._free_place(connection, tenant_id, held)
-            if number is None:
-                return None
-            insort(held, number)
-            return Place(tenant_id, number, connection)
+            try:
+                return await self._begin(tenant_id)
+            except DatabaseUnavailable as error:
+                if self._connection is None or error.cause != CONNECTION_LOST.slug:
+                    raise
+                await self._disconnect()  # a place goes with its session: what was begun there is no more
+                return await self._begin(tenant_id)
+
+    async def _begin(self, tenant_id: int) -> Place | None:
+        connection = await self._usable()
+        held = self._held.setdefault(tenant_id, [])
+        with translated():
+            number = await self._free_place(connection, tenant_id, held)
+        if number is None:
+            return None
+        insort(held, number)
+        return Place(tenant_id, number, connection)
 
     async def _free_place(
         self, connection: psycopg.AsyncConnection[Any] | None, tenant_id: int, held: list[int]

@@ -20,6 +20,13 @@ Connect = Callable[..., psycopg.Connection[Any]]
 MakeEngine = Callable[..., Engine]
 CountPlaces = Callable[[Engine], int]
 
+END_WHAT_HOLDS_PLACES = """
+select pg_terminate_backend(pid) from pg_locks
+where locktype = 'advisory' and objsubid = 2 and classid = (
+  select (signalbox._long_poll_key(tenant_id)::bigint & 4294967295)::oid from signalbox.queue where queue_id = %s
+)
+"""
+
 
 @pytest.fixture
 def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,17 +250,31 @@ def test_places_are_free_again_when_their_connection_is_lost(
     async def story(hub: TestedHub) -> None:
         poll = start(hub, engine.queue)
         await until(lambda: places_of(engine) == 1, "its place")
-        connect().execute(
-            "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 2"
-            " and classid = (select (signalbox._long_poll_key(tenant_id)::bigint & 4294967295)::oid"
-            " from signalbox.queue where queue_id = %s)",
-            [engine.queue_id],
-        )
+        connect().execute(END_WHAT_HOLDS_PLACES, [engine.queue_id])
         await until(lambda: places_of(engine) == 0, "the end of the session")
         other = start(hub, engine.queue)
         await until(lambda: places_of(engine) == 1, "a place on a new connection")
         ids = {engine.send("one"), engine.send("two")}
         assert {one.id for task in (poll, other) for one in await task} == ids
+
+    with_hub(dsn, story)
+
+
+def test_a_place_is_asked_for_again_when_the_connection_only_seemed_to_live(
+    dsn: str, limited: Limit, places_of: CountPlaces, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = limited(1)
+    monkeypatch.setattr(places, "is_alive", lambda connection: True)  # the socket closes after the places are free
+
+    async def story(hub: TestedHub) -> None:
+        start(hub, engine.queue)
+        await until(lambda: places_of(engine) == 1, "its place")
+        connect().execute(END_WHAT_HOLDS_PLACES, [engine.queue_id])
+        await until(lambda: places_of(engine) == 0, "the end of the session")
+        other = start(hub, engine.queue)
+        await until(lambda: other.done() or places_of(engine) == 1, "a place on a new connection")
+        hub.stop()
+        assert await other == []
 
     with_hub(dsn, story)
 
