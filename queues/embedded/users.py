@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -80,7 +81,8 @@ class EmbeddedPostgres:
         """Stop the server although it may have users: whichever of them needs it next starts it again."""
         self.leave()
         if self.is_kept():
-            os.kill(int(self.folders.keeper_lock.read_text()), signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it has ended since
+                os.kill(int(self.folders.keeper_lock.read_text()), signal.SIGTERM)
         self.wait_until_stopped()
 
     def wait_until_stopped(self) -> None:

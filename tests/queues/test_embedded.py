@@ -256,6 +256,18 @@ def test_stop_ends_the_server_under_its_users_and_the_next_start_serves_them_aga
     user.leave()
 
 
+def test_a_keeper_that_ends_before_it_is_told_to_is_no_harm(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    server, kept = EmbeddedPostgres(home), iter([True, False])
+    server.folders.keeper_lock.write_text(str(ended.pid))
+    monkeypatch.setattr(server, "is_kept", lambda: next(kept))
+
+    server.stop()
+
+    assert next(kept, None) is None
+
+
 def test_the_server_never_runs_as_root_and_listens_on_a_private_socket_only(home: Path) -> None:
     user = User(home)
     server = EmbeddedPostgres(home)
