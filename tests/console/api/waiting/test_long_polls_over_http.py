@@ -20,7 +20,7 @@ from console.api_keys.models import ApiKey
 from tests.console.api.callers import Caller
 from tests.console.api.waiting.conftest import Limit
 from tests.console.api.waiting.hubs import until
-from tests.console.api.waiting.polls import connect
+from tests.console.api.waiting.polls import Poll, connect
 from tests.console.servers import console_server
 from tests.engine import Engine
 
@@ -31,6 +31,7 @@ FEW = 40
 AT_ONCE = 10 * FEW
 #: A lease longer than any test: one that ended would have its message delivered twice.
 LONG_LEASE = 43_200
+NOTHING = (200, {"messages": []})
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_a_poll_waits_for_what_is_sent_later(caller: Caller, limited: Limit, pla
 
 def test_a_poll_whose_time_is_over_is_answered_with_nothing(caller: Caller, engine: Engine) -> None:
     answer = caller.post(f"/v1/queues/{engine.queue}/messages:receive", {"waitSeconds": 0.05})
-    assert (answer.status, answer.document) == (200, {"messages": []})
+    assert (answer.status, answer.document) == NOTHING
 
 
 def test_a_poll_too_many_is_refused_with_the_limit(
@@ -71,7 +72,7 @@ def test_a_poll_too_many_is_refused_with_the_limit(
 
     async def story() -> None:
         poll = await connect(caller, engine.queue)
-        poll.ask()
+        waiting = asyncio.create_task(poll.messages())
         await until(lambda: places_of(engine) == 1, "the poll in its place")
         refused = await asyncio.to_thread(
             caller.post, f"/v1/queues/{engine.queue}/messages:receive", {"waitSeconds": 20}
@@ -79,6 +80,7 @@ def test_a_poll_too_many_is_refused_with_the_limit(
         assert (refused.status, refused.kind) == (429, "quota-exceeded")
         assert refused.document["reason"] == "long_polls"
         assert refused.headers["retry-after"] == "1"
+        waiting.cancel()
         poll.close()
 
     asyncio.run(story())
@@ -91,10 +93,10 @@ def test_a_client_that_goes_away_frees_its_place_and_takes_no_message(
 
     async def story() -> None:
         polls = [await connect(caller, engine.queue) for _ in range(10)]
-        for poll in polls:
-            poll.ask()
+        waiting = [asyncio.create_task(poll.messages()) for poll in polls]
         await until(lambda: places_of(engine) == 10, "ten polls in their places")
-        for poll in polls:
+        for poll, one in zip(polls, waiting, strict=True):
+            one.cancel()
             poll.close()
         await until(lambda: places_of(engine) == 0, "all places free again")
 
@@ -166,13 +168,20 @@ def test_a_server_that_is_told_to_end_answers_who_waits(
     with console_server(dsn) as server:
 
         async def story() -> None:
-            polls = [await connect(Caller(server.url, key), engine.queue) for _ in range(20)]
-            for poll in polls:
+            told = asyncio.Event()
+
+            async def last_answer(poll: Poll) -> tuple[int, Any]:
                 poll.ask()
+                while (answer := await poll.answer()) == NOTHING and not told.is_set():
+                    poll.ask()
+                return answer
+
+            polls = [await connect(Caller(server.url, key), engine.queue) for _ in range(20)]
+            waiting = [asyncio.create_task(last_answer(poll)) for poll in polls]
             await until(lambda: places_of(engine) == 20, "all polls in their places")
+            told.set()
             server.process.terminate()
-            for poll in polls:
-                assert await poll.answer() == (200, {"messages": []})
+            assert await asyncio.gather(*waiting) == [NOTHING] * 20
 
         asyncio.run(story())
         assert server.process.wait(timeout=120) in (0, -signal.SIGTERM)
