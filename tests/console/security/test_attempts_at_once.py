@@ -12,7 +12,7 @@ from django.db import connection
 
 from console.attempts import NOWHERE
 from tests.console.browsers import Browser
-from tests.console.security.test_second_factor import enrolled, name, with_password
+from tests.console.security.test_second_factor import enrolled, name, with_password, wrong_code
 from tests.races.sessions import finish, start, until
 
 __all__ = ["enrolled", "name"]
@@ -44,7 +44,8 @@ def test_of_many_codes_at_once_no_more_are_looked_at_than_may_be_wrong(enrolled:
     holder, observer = connect(autocommit=False), connect()
     holder.execute(HELD, [User.objects.get(username=enrolled).pk])
 
-    tries = [start(status_of, one, "/login/code", code="000000") for one in browsers]
+    code = wrong_code(enrolled)
+    tries = [start(status_of, one, "/login/code", code=code) for one in browsers]
     until_waiting(observer, len(tries))
     holder.rollback()
 

@@ -25,6 +25,7 @@ from console.second_factor.keeping import APP, PAPER
 from console.second_step import WAITING
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
+from tests.console.security.codes import wrong
 
 RIGHT = "correct horse battery"
 NOW = 1_800_000_000.0
@@ -58,7 +59,15 @@ def reckon(secret: str, steps: int = 0) -> str:
 
 
 def code(name: str, steps: int = 0) -> str:
-    return reckon(decrypt(factor_of(name).data["secret"]), steps)
+    return reckon(secret_of(name), steps)
+
+
+def wrong_code(name: str) -> str:
+    return wrong(secret_of(name))
+
+
+def secret_of(name: str) -> str:
+    return str(decrypt(factor_of(name).data["secret"]))
 
 
 def factor_of(name: str) -> Authenticator:
@@ -129,7 +138,9 @@ def test_the_key_is_shown_until_a_code_confirms_it(name: str) -> None:
     assert len(page.all("svg", class_="key-picture")) == 1
     assert secret not in str(browser.session.items())
     assert came_in(with_password(name)), "nothing is asked for before that"
-    assert "not the code of this moment" in browser.submit("/account/second-factor/confirm", 422, code="000000").text
+    assert (
+        "not the code of this moment" in browser.submit("/account/second-factor/confirm", 422, code=wrong(secret)).text
+    )
     after = browser.submit("/account/second-factor/confirm", 200, code=reckon(secret))
 
     assert secret not in "".join(after.text.split())
@@ -266,7 +277,7 @@ def test_without_our_note_of_it_a_code_is_taken_twice(enrolled: str) -> None:
 def test_wrong_codes_are_counted(enrolled: str) -> None:
     browser = with_password(enrolled)
 
-    statuses = [browser.post("/login/code", {"code": "000000"}).status_code for _ in range(4)]
+    statuses = [browser.post("/login/code", {"code": wrong_code(enrolled)}).status_code for _ in range(4)]
 
     assert statuses[0] == 422
     assert statuses[3] == 429
@@ -278,7 +289,10 @@ def test_codes_are_not_tried_from_one_address_after_another(enrolled: str) -> No
     browser = with_password(enrolled)
 
     for number in range(3):
-        assert browser.post("/login/code", {"code": "000000"}, REMOTE_ADDR=f"2001:db8::{number}").status_code == 422
+        assert (
+            browser.post("/login/code", {"code": wrong_code(enrolled)}, REMOTE_ADDR=f"2001:db8::{number}").status_code
+            == 422
+        )
 
     answer = browser.post("/login/code", {"code": code(enrolled)}, REMOTE_ADDR="2001:db8::4")
     assert answer.status_code == 429
@@ -290,14 +304,14 @@ def test_a_right_code_forgives_the_wrong_ones(enrolled: str) -> None:
     for steps in (0, 1):
         browser = with_password(enrolled)
         for _ in range(2):
-            browser.post("/login/code", {"code": "000000"}, REMOTE_ADDR="192.0.2.9")
+            browser.post("/login/code", {"code": wrong_code(enrolled)}, REMOTE_ADDR="192.0.2.9")
         browser.post("/login/code", {"code": code(enrolled, steps)}, REMOTE_ADDR="192.0.2.9")
         assert came_in(browser)
 
 
 def test_giving_the_password_again_does_not_forgive_wrong_codes(enrolled: str) -> None:
     for _ in range(3):
-        with_password(enrolled).post("/login/code", {"code": "000000"})
+        with_password(enrolled).post("/login/code", {"code": wrong_code(enrolled)})
 
     assert Browser().post("/login", {"username": enrolled, "password": RIGHT}).status_code == 429
 

@@ -14,6 +14,7 @@ from console.confirming import CHECKED_AT, CODE_FIELD, FIELD
 from console.second_factor.keeping import LAST_STEP
 from queues.models import AuditEvent
 from tests.console.browsers import Browser
+from tests.console.security.codes import wrong
 from tests.console.security.oidc_provider import Provider
 from tests.console.security.sign_ons import came_in, leave, person, sign_on, somebody, there
 from tests.console.security.test_confirm_the_password import is_paused
@@ -209,7 +210,7 @@ def test_a_code_confirms_for_whoever_has_no_password(
 
     page = browser.submit(path, status=403, reason="by hand")
     assert "Six digits from the app" in page.text
-    assert "This is not a code" in browser.submit(path, status=403, reason="x", **{CODE_FIELD: "000000"}).text
+    assert "This is not a code" in browser.submit(path, status=403, reason="x", **{CODE_FIELD: wrong(secret)}).text
     assert not is_paused(engine)
     browser.submit(path, **{"reason": page.fields()["reason"], CODE_FIELD: reckoned(secret, 2)})
 
