@@ -1,6 +1,7 @@
-"""How long pages let the database think in tests, and which limits say so."""
+"""How long pages let the database think in tests, and a provider of sign-on answer; and which limits say so."""
 
 PATIENCE_MILLISECONDS = 120_000
+PATIENCE_SECONDS = 120
 LIMITS_OF_PAGES = (
     "dlq.counting.COUNT_MILLISECONDS",
     "dlq.outcomes.COUNT_MILLISECONDS",

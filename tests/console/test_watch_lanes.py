@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from metrics.diagnosis import diagnosis
 from queues import control
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
@@ -38,7 +39,10 @@ def test_a_lane_shows_what_waits_and_who_holds_it_up(viewer: Browser, limited: E
     assert bold.startswith("<b>bold</b> 2 ")
 
 
-def test_the_verdict_does_not_say_that_nothing_waits(viewer: Browser, limited: Engine) -> None:
+def test_the_verdict_does_not_say_that_nothing_waits(
+    viewer: Browser, limited: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnosis, "BACKLOG_SECONDS", 3600.0)  # however slow this machine is, they have just come
     assert "Messages are taken as their lanes have room." in viewer.see(f"/queues/{limited.queue}").text
 
 

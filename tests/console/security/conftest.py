@@ -17,6 +17,7 @@ from psycopg.types.json import Jsonb
 from tests.console.security import oidc_provider
 from tests.console.security.scenes import Scene, clear, make_scene
 from tests.engine import Engine
+from tests.patience import PATIENCE_SECONDS
 
 _numbers = itertools.count(1)
 _run = uuid.uuid4().hex[:6]
@@ -50,6 +51,7 @@ def provider(commits: None, settings: LazySettings) -> Iterator[oidc_provider.Pr
         settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = oidc_provider.CLIENT_ID, oidc_provider.CLIENT_SECRET
         settings.OIDC_SCOPES, settings.OIDC_CLAIM = ["openid", "profile"], "groups"
         settings.OIDC_ROLES = {"ops": "operator", "leads": "admin", "all": "viewer"}
+        settings.SOCIALACCOUNT_REQUESTS_TIMEOUT = PATIENCE_SECONDS
         settings.OIDC_TENANTS = [("acme", "operator", "acme")]
         cache.clear()  # the limit of sign-ons in a minute
         yield made
