@@ -80,10 +80,10 @@ def open_console(
         contexts.append(context)
         cookie = session.cookies[settings.SESSION_COOKIE_NAME]
         context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": console_url}])
+        context.set_default_timeout(WAITS_AT_MOST_MS)
         context.add_init_script(VIOLATIONS)
         page = context.new_page()
         expect.set_options(timeout=WAITS_AT_MOST_MS)
-        page.set_default_timeout(WAITS_AT_MOST_MS)
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
