@@ -24,6 +24,10 @@ class Overtaken(PipelineError):  # noqa: N818 - it names what happened
     """The run is over, or the horizon was moved by somebody else: nothing of this attempt counts."""
 
 
+class Behind(PipelineError):  # noqa: N818 - it names what happened
+    """The standby that ARCHIVE_READ_URL names has not replayed the window within ten minutes."""
+
+
 class Cancelled(PipelineError):  # noqa: N818 - it names what happened
     """The run was cancelled; nothing of it counts."""
 

@@ -73,11 +73,11 @@ def broker_url(url: str, home: Path) -> str:
     return f"signalbox{address[address.index('://') :]}"
 
 
-def parse_database_url(url: str, name: str = "DATABASE_URL") -> dict[str, Any]:
+def parse_database_url(url: str, setting: str = "DATABASE_URL") -> dict[str, Any]:
     """Django's settings for `url`; raises DatabaseUrlError, which names the setting and never shows the password."""
-    parameters = {name: str(value) for name, value in _read(url, name).items() if value is not None}
+    parameters = {name: str(value) for name, value in _read(url, setting).items() if value is not None}
     if "dbname" not in parameters and "service" not in parameters:
-        raise DatabaseUrlError(f"{name} names no database: expected postgresql://user@host/name")
+        raise DatabaseUrlError(f"{setting} names no database: expected postgresql://user@host/name")
     if not parameters.get("host", "/").startswith("/"):
         parameters = NOTICE_SILENCE | parameters
     options = parameters.get("options", "")
@@ -88,13 +88,13 @@ def parse_database_url(url: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     return {"ENGINE": engine, **named, "OPTIONS": parameters}
 
 
-def _read(url: str, name: str) -> dict[str, Any]:
+def _read(url: str, setting: str) -> dict[str, Any]:
     if not url.startswith(("postgresql://", "postgres://")):
-        raise DatabaseUrlError(f"{name} must start with postgresql://")
+        raise DatabaseUrlError(f"{setting} must start with postgresql://")
     try:
         return dict(conninfo_to_dict(url))
     except ProgrammingError as error:
-        raise DatabaseUrlError(f"{name} cannot be read: {_without_values(str(error))}") from None
+        raise DatabaseUrlError(f"{setting} cannot be read: {_without_values(str(error))}") from None
 
 
 def _without_values(message: str) -> str:

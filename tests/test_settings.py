@@ -101,6 +101,8 @@ def test_one_setting_allows_plain_http_on_this_machine(tmp_path: Path) -> None:
         ("TRACE_URL_TEMPLATE", "https://tempo.example/", "an http or https URL with {trace_id} in it"),
         ("TRACE_URL_TEMPLATE", "https://tempo.example/{trace_id}/{other}", "an http or https URL with {trace_id}"),
         ("DATABASE_URL", "mysql://db/orders", "postgresql://"),
+        ("ARCHIVE_READ_URL", "standby.example", "postgresql://"),
+        ("ARCHIVE_READ_URL", "postgresql://standby.example", "names no database"),
         ("BODIES_STORAGE", "s3://bucket", "the dotted name of a class"),
         ("BODIES_OPTIONS", "location=/srv", "a JSON object"),
         ("BODIES_OPTIONS", "[1]", "a JSON object"),

@@ -151,9 +151,9 @@ def _run(run: Run, execute: Execute, tell: Tell) -> Run:
 def _job(run: Run, prefix: str) -> Job:
     """Its tasks read the primary, or whichever server and role are named for them."""
     if settings.ARCHIVE_READ_URL:
-        place = horizon.written()
+        log_place = horizon.log_place()
         Run.objects.filter(pk=run.pk).update(seen_at=Now())  # behind which there is something now, so that it is passed
-        return Job(settings.ARCHIVE_READ_URL, run.url, prefix, place)
+        return Job(settings.ARCHIVE_READ_URL, run.url, prefix, log_place)
     return Job(address_of_one(session_dsn()), run.url, prefix)
 
 

@@ -35,8 +35,8 @@ class Job:
     url: str
     prefix: str
     """Of the names of its files: the run's number and token."""
-    written: str = ""
-    """The place in the primary's log behind which the window lies whole, where `dsn` may be a standby's."""
+    log_place: str = ""
+    """Up to which the primary's log has all of the window, where `dsn` may be a standby's."""
     yields: bool = False
     """Its tasks rest while others are at work in the database."""
 
@@ -81,8 +81,8 @@ def write_part(job: Job, part: Part) -> list[Written]:
     """Put a part's rows into one file for each day, and say which."""
     started, kind, store = time.monotonic(), KINDS[part.kind], Store(job.url)
     days: dict[str, _File] = {}
-    if job.written:
-        wait_until_replayed(job.dsn, job.written)
+    if job.log_place:
+        wait_until_replayed(job.dsn, job.log_place)
     with ExitStack() as opened:
         found = batches(job.dsn, kind, part)
         if job.yields:

@@ -68,8 +68,8 @@ def counts(low: int, high: int) -> dict[str, Counts]:
     return dict(found)
 
 
-def written() -> str:
-    """How far the server's log goes: whoever has it up to here has all that was committed by now."""
+def log_place() -> str:
+    """The end of the server's log: whoever has it up to here has all that was committed by now."""
     [(place,)] = _rows("select pg_current_wal_insert_lsn()::text")
     return str(place)
 

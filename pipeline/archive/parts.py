@@ -49,7 +49,7 @@ def cut(low: int, high: int, counts: Mapping[str, Counts], run_rows: int, part_r
     for kind, counted in counts.items():
         below = [(txid, rows) for txid, rows in counted if txid < end]
         for first, last, rows in _spans(low, end, below, part_rows):
-            loose = sum(rows for txid, rows in below if first <= txid < last and txid == LOOSE)
+            loose = dict(below).get(LOOSE, 0) if first == LOOSE else 0
             numbered.append(Part(kind, len(numbered), first, last, rows, loose))
     return Window(low, end, numbered)
 
