@@ -32,13 +32,19 @@ class Engine:
     """Until the first of what is in the trash goes for good; None when it is empty."""
     archive_age_seconds: float | None = None
     """How long the archive's horizon stands where it is; None where history waits for none."""
+    published_tables: int = 0
+    """Our tables that a publication of logical replication covers."""
+    unidentified_tables: int = 0
+    """Our tables without replica identity: once they are published, PostgreSQL refuses deletes from them."""
 
 
 def read_engine() -> Engine:
     """One query, however much the tables hold."""
     with connection.cursor() as cursor:
         cursor.execute(_HEALTH, {"tables": list(TABLES)})
-        usage, size, lag, epoch, ratios, messages, seconds_left, archive_age = cursor.fetchone()
+        usage, size, lag, epoch, ratios, messages, seconds_left, archive_age, published, unidentified = (
+            cursor.fetchone()
+        )
     if isinstance(ratios, str):
         ratios = json.loads(ratios)
-    return Engine(usage, size, lag, epoch, ratios, int(messages), seconds_left, archive_age)
+    return Engine(usage, size, lag, epoch, ratios, int(messages), seconds_left, archive_age, published, unidentified)

@@ -65,6 +65,8 @@ def add_postgres(page: Page, holders: Sequence[Holder], engine: Engine) -> None:
         page.add(names.REPLICATION_LAG, engine.replication_lag_seconds)
     if engine.epoch is not None:
         page.add(names.SHARD_EPOCH, engine.epoch)
+    page.add(names.PUBLISHED_TABLES, engine.published_tables)
+    page.add(names.UNIDENTIFIED_TABLES, engine.unidentified_tables)
 
 
 def add_trash(page: Page, engine: Engine) -> None:

@@ -9,10 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from metrics.engine import Engine
 from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs
 from metrics.snapshot import State, snapshot
 from queues.counters import QueueNumbers
 
+UNIDENTIFIED = (
+    "a publication covers tables that have no replica identity, so deletes from them fail, and receives with them:"
+    " run `select signalbox.identify_tables()`"
+)
 READ_ONLY = "the database is read-only: nothing is sent, received or changed until it takes writes again"
 # A consumer counts as present for this long after it was last seen, so a message may rightly wait as long.
 CONSUMER_SECONDS = 60.0
@@ -57,6 +62,7 @@ def judge(state: State) -> Report:
         checks["upkeep"] = _upkeep(state.fleet.signs)
         checks["workers"] = _workers(state.fleet)
         checks["durability"] = Check(not state.fleet.unsafe, {}, "; ".join(map(str, state.fleet.unsafe)))
+        checks["replication"] = _replication(state.fleet.engine)
     return Report(checks)
 
 
@@ -88,6 +94,16 @@ def _workers(fleet: Fleet) -> Check:
         "waiting_messages": sum(numbers.ready for numbers in waiting),
     }
     return Check(ok, numbers, "" if ok else "messages wait and no consumer has been seen for a minute")
+
+
+def _replication(engine: Engine) -> Check:
+    """Somebody's publication is well as long as our tables have what it asks of them."""
+    ok = not (engine.published_tables and engine.unidentified_tables)
+    numbers: dict[str, float | None] = {
+        "published_tables": engine.published_tables,
+        "unidentified_tables": engine.unidentified_tables,
+    }
+    return Check(ok, numbers, "" if ok else UNIDENTIFIED)
 
 
 def _waits_too_long(numbers: QueueNumbers) -> bool:

@@ -185,6 +185,14 @@ MAINTENANCE_OVERDUE = _gauge(
     (),
 )
 PG_READ_ONLY = _gauge("pg_read_only", "1 while nothing can be written: a standby, or a read-only default.", ())
+PUBLISHED_TABLES = _gauge(
+    "published_tables", "Tables of Signalbox that a publication of logical replication covers.", ()
+)
+UNIDENTIFIED_TABLES = _gauge(
+    "unidentified_tables",
+    "Tables of Signalbox without replica identity: PostgreSQL refuses deletes once they are published.",
+    (),
+)
 
 TENANT_QUEUES = _gauge("tenant_queues", "Queues of the tenant, its dead-letter queues included.", TENANT)
 TENANT_MESSAGES = _gauge(
@@ -352,6 +360,8 @@ POSTGRES_METRICS = (
     REPLICATION_LAG,
     SHARD_EPOCH,
     PG_READ_ONLY,
+    PUBLISHED_TABLES,
+    UNIDENTIFIED_TABLES,
 )
 STREAM_METRICS = (
     EXPORTER_GROUPS_OMITTED,

@@ -22,6 +22,9 @@ SCRIPTS = Path(__file__).parent / "sql"
 # One installer at a time: two processes that migrate at once would both replace the same functions.
 INSTALL_LOCK = 0x5369676E  # "Sign"
 
+# Each call ends at a table that is locked; so many calls reach the others.
+IDENTIFY_CALLS = 20
+
 
 def install(connection: BaseDatabaseWrapper) -> list[str]:
     """Run every script that is new or changed, in name order and in one transaction; return their names."""
@@ -50,6 +53,7 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
             )
             changed.append(script.stem)
     _prepare_log(connection)
+    _identify_tables(connection)
     return changed
 
 
@@ -75,6 +79,16 @@ def _prepare_log(connection: BaseDatabaseWrapper) -> None:
     with connection.cursor() as cursor:
         cursor.execute("select signalbox.ensure_partitions()")
         cursor.execute("select signalbox.publish_log_end()")  # a statement of its own: it sees what is committed
+
+
+def _identify_tables(connection: BaseDatabaseWrapper) -> None:
+    """Give replica identities to tables that have none; upkeep goes on where one of them is locked for long."""
+    with connection.cursor() as cursor:
+        for _ in range(IDENTIFY_CALLS):
+            cursor.execute("select signalbox.identify_tables()")
+            cursor.execute("select exists (select from signalbox._unidentified_tables())")
+            if not cursor.fetchone()[0]:
+                return
 
 
 def _store_setting_definitions(cursor) -> None:  # type: ignore[no-untyped-def]

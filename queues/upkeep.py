@@ -242,6 +242,7 @@ class Chores(Rounds):
             Step("drop_stream_segments", 60.0, streams.drop),
             Step("record_group_history", 10.0, streams.record),
             Step("clean_streams", 60.0, streams.clean),
+            Step("identify_tables", 60.0, self._call("identify_tables")),
             Step("prune_audit", 3600.0, self.prune_audit),
         ]
 

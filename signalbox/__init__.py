@@ -34,7 +34,7 @@ from signalbox.unavailable import DatabaseUnavailable, Unavailable
 from signalbox.verbs import AsyncVerbs, Verbs
 
 try:
-    __version__ = version("signalbox")
+    __version__ = version("signalbox-queue")
 except PackageNotFoundError:  # a checkout that was never installed
     __version__ = "0.1.0"
 

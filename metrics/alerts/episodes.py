@@ -12,10 +12,11 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from metrics.alerts.models import Alert
+from metrics.alerts.own_rules import INSTALLATION_RULES
 
 MOST_FIRING = 1_000
 SEVERITIES = ("critical", "warning")  # worst first; any other word comes after them
-OF_THE_INSTALLATION = ("SignalboxMaintenanceOverdue",)
+OF_THE_INSTALLATION = ("SignalboxMaintenanceOverdue", *(rule.name for rule in INSTALLATION_RULES))
 """About no queue, and one thing whoever says it: the console's labels are not those of Prometheus."""
 WATCHDOGS = ("SignalboxWatchdog", "Watchdog")
 """Alerts that fire always: they say nothing but that word gets through."""

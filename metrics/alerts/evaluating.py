@@ -14,19 +14,36 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
 
 from metrics.alerts import notifications, silences
 from metrics.alerts.models import Alert, Evaluation
-from metrics.alerts.own_rules import MAINTENANCE_OVERDUE, OWN_RULES, SILENT_PROMETHEUS, OwnRule, late_maintenance
+from metrics.alerts.own_rules import (
+    ALL_RULES,
+    INSTALLATION_RULES,
+    LEASE_RULES,
+    MAINTENANCE_OVERDUE,
+    OWN_RULES,
+    SILENT_PROMETHEUS,
+    Held,
+    Installation,
+    OwnRule,
+    late_maintenance,
+)
 from metrics.alerts.watchdog import look
+from metrics.engine import read_engine
+from metrics.xmin_holders import read_holders
 from queues import maintenance
 from queues.counters import QueueNumbers, read_numbers
+from queues.leases import Leases, read_leases
 
 GAP = timedelta(minutes=5)
 """What was not looked at for so long has to hold anew before it fires."""
+UNTOLD_SEVERITY = "info"
+"""Alerts of it stand on the page and are sent to nobody."""
 MOST_OPEN = 20_000
 """More are neither read nor kept: what is not known would begin, and be told, anew with every look."""
 
@@ -37,7 +54,7 @@ EVALUATOR = f"{socket.gethostname()}:{os.getpid()}"
 class Finding:
     """A condition that holds now."""
 
-    rule: OwnRule
+    rule: OwnRule[Any]
     tenant: str
     queue: str
     fingerprint: str
@@ -62,7 +79,7 @@ def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome
         at = _alone(now, evaluator)
         if at is None:
             return None
-        found = list(findings(read_numbers(), at))
+        found = [*findings(read_numbers()), *findings_of_all(at)]
         outcome = _compare(found, at)
         outcome.notifications = _tell(outcome, at)
         Evaluation.objects.update_or_create(
@@ -72,23 +89,35 @@ def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome
     return outcome
 
 
-def findings(numbers: Sequence[QueueNumbers], now: datetime) -> Iterator[Finding]:
-    """Everything that is wrong by these numbers; maintenance that is late; a Prometheus heard once that is silent."""
+def findings(numbers: Sequence[QueueNumbers]) -> Iterator[Finding]:
+    """Everything that is wrong with these queues."""
+    leases = read_leases([queue.queue_id for queue in numbers])
     for queue in numbers:
-        for rule in OWN_RULES:
-            if description := rule.describe(queue):
+        held = Held(queue, leases.get(queue.queue_id) or Leases())
+        said: list[tuple[OwnRule[Any], str | None]] = [(rule, rule.describe(queue)) for rule in OWN_RULES]
+        said += [(rule, rule.describe(held)) for rule in LEASE_RULES]
+        for rule, description in said:
+            if description:
                 yield Finding(rule, queue.tenant, queue.name, _fingerprint(rule, queue.queue_id), description)
+
+
+def findings_of_all(now: datetime) -> Iterator[Finding]:
+    """What is wrong with the installation; maintenance that is late; a Prometheus heard once that is silent."""
+    installation = Installation(read_engine(), read_holders())
+    for rule in INSTALLATION_RULES:
+        if description := rule.describe(installation):
+            yield _of_all(rule, description)
     if (held := maintenance.current()) is not None and (late := held.overdue(now).total_seconds()):
         yield _of_all(MAINTENANCE_OVERDUE, late_maintenance(late))
     if look(now).missing:
         yield _of_all(SILENT_PROMETHEUS, "No watchdog for five minutes.")
 
 
-def _of_all(rule: OwnRule, description: str) -> Finding:
+def _of_all(rule: OwnRule[Any], description: str) -> Finding:
     return Finding(rule, "", "", _fingerprint(rule, 0), description)
 
 
-def _fingerprint(rule: OwnRule, queue_id: int) -> str:
+def _fingerprint(rule: OwnRule[Any], queue_id: int) -> str:
     return hashlib.sha256(f"{rule.name} {queue_id}".encode()).hexdigest()[:16]
 
 
@@ -184,7 +213,7 @@ def _calm_down(alert: Alert, now: datetime) -> None:
     alert.seen_at = now
 
 
-_KEEP_SECONDS = {rule.name: rule.keep_seconds for rule in OWN_RULES}
+_KEEP_SECONDS = {rule.name: rule.keep_seconds for rule in ALL_RULES}
 
 
 def _count(alert: Alert, outcome: Outcome) -> None:
@@ -201,7 +230,8 @@ def _count(alert: Alert, outcome: Outcome) -> None:
 def _tell(outcome: Outcome, now: datetime) -> int:
     """Write what people are to be told: news that is not silenced, and that what they were told of is over."""
     active = silences.active(now)
-    outcome.fired = [alert for alert in outcome.fired if not silences.silencing(active, alert)]
+    news = [alert for alert in outcome.fired if alert.severity != UNTOLD_SEVERITY]
+    outcome.fired = [alert for alert in news if not silences.silencing(active, alert)]
     over = [alert for alert in outcome.resolved if alert.notified_at]
     Alert.objects.filter(pk__in=[alert.pk for alert in outcome.fired]).update(notified_at=now)
     return notifications.write([*outcome.fired, *over], now)

@@ -1,26 +1,55 @@
-"""What the console finds out by itself: the alerts that follow from one look at the counters.
+"""The alerts that the console evaluates by itself: every one that follows from a single reading.
 
-They are called as their likes in dashboards/alerts/ and mean the same, so that a page shows them as one. What takes two
-looks, a rate or a share, is left to Prometheus.
+They have the names of their likes in dashboards/alerts/ and mean the same, so that a page shows them as one. What takes
+two readings, a rate or a share, is left to Prometheus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
+from django.conf import settings
+
+from metrics.engine import Engine
 from metrics.wording import NO_BREAK, number, plural, span
+from metrics.xmin_holders import CATALOG_SLOT, Holder
 from queues.counters import QueueNumbers
+from queues.leases import Leases
+
+NEAR_EXPIRY_RATIO = 0.8
+"""Of a queue's retention: messages that have waited for longer are about to expire."""
+ARCHIVE_STALE_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True)
-class OwnRule:
+class Held:
+    """One queue, and what its consumers hold."""
+
+    numbers: QueueNumbers
+    leases: Leases
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What is of no queue."""
+
+    engine: Engine
+    holders: Sequence[Holder] = ()
+
+
+Subject = TypeVar("Subject")
+
+
+@dataclass(frozen=True)
+class OwnRule(Generic[Subject]):
     """One alert: how long its condition holds before it fires, and how long it may be gone before it is over."""
 
     name: str
     severity: str
     summary: str
-    describe: Callable[[QueueNumbers], str | None]
+    describe: Callable[[Subject], str | None]
     """What is wrong, with values; None while nothing is."""
     for_seconds: float = 0.0
     keep_seconds: float = 0.0
@@ -77,7 +106,79 @@ def _refuses(numbers: QueueNumbers) -> str | None:
     return f"Sends are refused by these limits: {', '.join(numbers.refusing)}." if numbers.refusing else None
 
 
-OWN_RULES = (
+def _near_expiry(numbers: QueueNumbers) -> str | None:
+    """Paused or not: expiry does not wait either."""
+    age, retention = numbers.oldest_ready_age_seconds or 0.0, numbers.queue.retention_seconds
+    if age <= NEAR_EXPIRY_RATIO * retention:
+        return None
+    return (
+        f"The oldest visible message has waited {_long(age)}, more than {NEAR_EXPIRY_RATIO:.0%} of retention_seconds"
+        f" ({_long(retention)}). At the end of it messages are deleted."
+    )
+
+
+def _some_dead_letters(numbers: QueueNumbers) -> str | None:
+    """No more than the setting allows: more of them are SignalboxDeadLetters."""
+    if not numbers.is_dead_letter_queue or not 0 < numbers.dead <= numbers.alert_dead_letters:
+        return None
+    return f"It holds {plural(numbers.dead, 'message')}, no more than alert_dead_letters allows."
+
+
+def _ended_leases(held: Held) -> str | None:
+    expired = held.leases.expired
+    return f"{plural(expired, 'lease')} ended and the messages were not returned." if expired else None
+
+
+def _long_lease(held: Held) -> str | None:
+    age, allowed = held.leases.held_seconds or 0.0, held.numbers.queue.alert_lease_age_seconds
+    if held.numbers.is_dead_letter_queue or age <= allowed:
+        return None
+    return f"A consumer has held a message for {_long(age)}; alert_lease_age_seconds allows {_long(allowed)}."
+
+
+def _old_snapshot(of: Installation) -> str | None:
+    old = [one for one in of.holders if one.kind != CATALOG_SLOT and _age(one) > settings.OLD_SNAPSHOT_SECONDS]
+    if not old:
+        return None
+    oldest = max(old, key=_age)
+    kind = oldest.kind.replace("_", " ")
+    return f"A {kind} has held back the cleanup of the whole database for {_long(_age(oldest))}: see Old snapshots."
+
+
+def _age(holder: Holder) -> float:
+    return holder.age_seconds or 0.0
+
+
+def _stale_archive(of: Installation) -> str | None:
+    age = of.engine.archive_age_seconds or 0.0
+    if age <= ARCHIVE_STALE_SECONDS:
+        return None
+    return (
+        f"The archive's horizon has not moved for {_long(age)}. Until it does, history is kept and the database grows."
+    )
+
+
+def _published(of: Installation) -> str | None:
+    tables = of.engine.published_tables
+    return f"A publication covers {plural(tables, 'table')}: subscribers receive every step." if tables else None
+
+
+def _unidentified(of: Installation) -> str | None:
+    tables = of.engine.unidentified_tables
+    if not tables:
+        return None
+    return f"{plural(tables, 'table')} without replica identity: once published, receives fail."
+
+
+OWN_RULES: tuple[OwnRule[QueueNumbers], ...] = (
+    OwnRule(
+        "SignalboxNearExpiry",
+        "critical",
+        "Messages are about to expire unread",
+        _near_expiry,
+        for_seconds=60.0,
+        keep_seconds=300.0,
+    ),
     OwnRule(
         "SignalboxOldestAgeHigh",
         "critical",
@@ -116,26 +217,88 @@ OWN_RULES = (
         _paused,
         for_seconds=3_600.0,
     ),
+    OwnRule(
+        "SignalboxDeadLettersNotEmpty",
+        "info",
+        "A dead-letter queue is not empty",
+        _some_dead_letters,
+        for_seconds=3_600.0,
+    ),
+)
+LEASE_RULES: tuple[OwnRule[Held], ...] = (
+    OwnRule(
+        "SignalboxLeasesNotReclaimed",
+        "warning",
+        "Leases have ended and nobody takes the messages back",
+        _ended_leases,
+        for_seconds=300.0,
+    ),
+    OwnRule(
+        "SignalboxLeaseHeldTooLong",
+        "warning",
+        "A consumer holds a message for very long",
+        _long_lease,
+        for_seconds=120.0,
+        keep_seconds=300.0,
+    ),
+)
+INSTALLATION_RULES: tuple[OwnRule[Installation], ...] = (
+    OwnRule(
+        "SignalboxOldSnapshot",
+        "warning",
+        "Something keeps PostgreSQL from removing dead rows",
+        _old_snapshot,
+        for_seconds=600.0,
+    ),
+    OwnRule(
+        "SignalboxArchiveStale",
+        "warning",
+        "History waits for an archive that does not move",
+        _stale_archive,
+        for_seconds=600.0,
+    ),
+    OwnRule(
+        "SignalboxTablesUnidentified",
+        "critical",
+        "A publication would stop receives, or does",
+        _unidentified,
+        for_seconds=300.0,
+    ),
+    OwnRule(
+        "SignalboxTablesPublished",
+        "info",
+        "A publication covers tables of Signalbox",
+        _published,
+        for_seconds=600.0,
+    ),
 )
 
 
-def _of_no_queue(_: QueueNumbers) -> None:
+def _of_no_queue(_: None) -> None:
     return None
 
 
-MAINTENANCE_OVERDUE = OwnRule(
+MAINTENANCE_OVERDUE: OwnRule[None] = OwnRule(
     "SignalboxMaintenanceOverdue",
     "warning",
     "Maintenance goes on for longer than was announced",
     _of_no_queue,
     for_seconds=300.0,
 )
-SILENT_PROMETHEUS = OwnRule(
+SILENT_PROMETHEUS: OwnRule[None] = OwnRule(
     "SignalboxWatchdogMissing",
     "critical",
     "Prometheus is not heard of: its alerts do not arrive",
     _of_no_queue,
     runbook="SignalboxWatchdog",
+)
+
+ALL_RULES: tuple[OwnRule[Any], ...] = (
+    *OWN_RULES,
+    *LEASE_RULES,
+    *INSTALLATION_RULES,
+    MAINTENANCE_OVERDUE,
+    SILENT_PROMETHEUS,
 )
 
 

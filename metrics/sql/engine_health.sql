@@ -25,4 +25,6 @@ select
     from signalbox.removal r
     where r.trashed > r.restored + r.emptied
   ),
-  (select greatest(date_part('epoch', clock_timestamp() - h.moved_at), 0) from signalbox.archive_horizon h where h.holds)
+  (select greatest(date_part('epoch', clock_timestamp() - h.moved_at), 0) from signalbox.archive_horizon h where h.holds),
+  (select count(distinct p.tablename) from pg_publication_tables p where p.schemaname = 'signalbox'),
+  (select count(*) from signalbox._unidentified_tables())

@@ -133,6 +133,7 @@ begin
   execute format(
     'create table signalbox.%I (like signalbox.stream_message including defaults) partition by range (appended_at)', 'stream_message_' || v_id
   );
+  perform signalbox._identify_partition('stream_message_' || v_id, 'stream_message');
   execute format(
     'alter table signalbox.stream_message attach partition signalbox.%I for values in (%s)', 'stream_message_' || v_id, v_id
   );

@@ -78,6 +78,7 @@ begin
     return '{}';
   end if;
   execute format('create table signalbox.%I (like signalbox.%I including defaults)', v_name, p_parent);
+  perform signalbox._identify_partition(v_name, p_parent);
   execute format('alter table signalbox.%I attach partition signalbox.%I for values from (%L) to (%L)', p_parent, v_name, p_from, p_to);
   return array[v_name];
 exception

@@ -52,6 +52,7 @@ begin
     v_name := format('stream_message_%s_%s', p_stream_id, to_char(v_from at time zone 'UTC', 'YYYYMMDDHH24MISS'));
     execute format('create table signalbox.%I (like signalbox.stream_message including defaults)', v_name);
     execute format('alter table signalbox.%I add primary key (partition, position)', v_name);
+    perform signalbox._identify_partition(v_name, 'stream_message_' || p_stream_id);
     execute format(
       'alter table signalbox.%I attach partition signalbox.%I for values from (%L) to (%L)', 'stream_message_' || p_stream_id, v_name, v_from, v_to
     );

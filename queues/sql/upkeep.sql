@@ -17,6 +17,7 @@ begin
     when 'hint_lanes' then signalbox.hint_lanes() || ' lanes'
     when 'forget_lanes' then signalbox.forget_lanes() || ' lanes'
     when 'ensure_partitions' then cardinality(signalbox.ensure_partitions()) || ' partitions'
+    when 'identify_tables' then cardinality(signalbox.identify_tables()) || ' tables'
     when 'publish_log_end' then 'log up to ' || signalbox.publish_log_end()
     when 'empty_trash' then signalbox.empty_trash() || ' messages'
     when 'expire_messages' then signalbox.expire_messages() || ' messages'
@@ -54,6 +55,6 @@ language sql immutable as $$
     'notice_promotion', 'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'empty_trash', 'record_history',
     'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept',
     'drop_lost_keys', 'weigh', 'log_warnings', 'fold_clusters', 'empty_cluster_deltas', 'forget_clusters',
-    'ensure_stream_segments', 'feed_queues', 'record_group_history', 'clean_streams'
+    'ensure_stream_segments', 'feed_queues', 'record_group_history', 'clean_streams', 'identify_tables'
   ]
 $$;

@@ -1,9 +1,9 @@
-"""The client over HTTP: the same verbs, asked of a server. Needs httpx: `pip install signalbox[http]`."""
+"""The client over HTTP: the same verbs, asked of a server. Needs httpx: the extra `http`."""
 
 try:
     import httpx as _httpx  # noqa: F401 - looked for here, to say what to install
 except ImportError as error:
-    raise ImportError("signalbox.http needs httpx: pip install 'signalbox[http]'") from error
+    raise ImportError("signalbox.http needs httpx 0.27 or later: pip install 'httpx>=0.27'") from error
 
 from signalbox.http.async_client import AsyncHttpClient
 from signalbox.http.client import HttpClient

@@ -2,7 +2,7 @@
 
 import signalbox.spark  # enters the format in the session that is active; `register` enters it in another
 
-Needs `pip install signalbox[spark]`, on the executors too. See docs/spark.md.
+Needs what the extra `spark` installs, on the executors too. See docs/spark.md.
 """
 
 from __future__ import annotations

@@ -413,9 +413,9 @@ def test_a_forked_child_uses_no_connection_of_its_parents(open_connection: Open,
 
 def test_an_installed_package_needs_no_import(tmp_path: Path) -> None:
     """What `pip install .` leaves beside the package, without the package being installed."""
-    information = tmp_path / "signalbox-0.dist-info"
+    information = tmp_path / "signalbox_queue-0.dist-info"
     information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: signalbox\nVersion: 0\n")
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: signalbox-queue\nVersion: 0\n")
     (information / "entry_points.txt").write_text(
         "[kombu.serializers]\nsignalbox = signalbox.celery_scheme:serializer\n"
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,9 @@ from django.db import connections
 from metrics.alerts import episodes, evaluating, receiving, silences
 from metrics.alerts.evaluating import Outcome
 from metrics.alerts.models import Alert, Evaluation, Notification, Silence
-from metrics.alerts.own_rules import MAINTENANCE_OVERDUE, OWN_RULES
+from metrics.alerts.own_rules import ALL_RULES, SILENT_PROMETHEUS
+from metrics.engine import Engine as PostgreSQL
+from metrics.xmin_holders import BACKEND, CATALOG_SLOT, Holder
 from queues import maintenance
 from queues.counters import read_numbers
 from queues.maintenance.models import Maintenance
@@ -183,11 +187,155 @@ def test_every_rule_means_what_its_like_in_prometheus_means() -> None:
     groups = [group for file in files for group in yaml.safe_load(file.read_text())["groups"]]
     theirs = {rule["alert"]: rule for group in groups for rule in group["rules"]}
 
-    for rule in (*OWN_RULES, MAINTENANCE_OVERDUE):
+    for rule in ALL_RULES:
+        if rule is SILENT_PROMETHEUS:
+            continue
         like = theirs[rule.name]
+        assert like.get("for", "0s") == _prometheus_span(rule.for_seconds)
         assert like["labels"]["severity"] == rule.severity
         assert like["annotations"]["summary"] == rule.summary
         assert like["annotations"]["runbook_url"] == rule.runbook_url
+
+
+def _prometheus_span(seconds: float) -> str:
+    minutes = seconds / 60
+    return "0s" if not minutes else f"{minutes:g}m" if minutes < 60 else f"{minutes / 60:g}h"
+
+
+LOOKS_AT_CHANGE = re.compile(r"\b(rate|increase|changes)\(")
+NOT_OF_THE_CONSOLE = {
+    "SignalboxDatabaseReadOnly",  # what is found is written down
+    "SignalboxExporterStale",
+    "SignalboxExporterDown",
+    "SignalboxExporterTruncated",
+    "SignalboxThresholdMissing",
+    "SignalboxWatchdog",
+}
+
+
+def test_every_rule_that_takes_one_reading_is_evaluated_here_too() -> None:
+    files = (Path(__file__).parents[2] / "dashboards" / "alerts").glob("*.rules.yaml")
+    groups = [group for file in files for group in yaml.safe_load(file.read_text())["groups"]]
+    one_reading = {
+        rule["alert"] for group in groups for rule in group["rules"] if not LOOKS_AT_CHANGE.search(rule["expr"])
+    }
+
+    assert one_reading - NOT_OF_THE_CONSOLE <= {rule.name for rule in ALL_RULES}
+
+
+def fires_and_ends(look: Look, name: str, *, hold: float, keep: float, end: Callable[[], object]) -> Alert:
+    """Nothing before it has held for `hold`; over `keep` seconds after `end`."""
+    look(0)
+    for seconds in range(200, int(hold), 200):  # what nobody looked at for five minutes begins anew
+        look(seconds)
+    look(hold - 1)
+    assert [row.state for row in rows(name=name)] == ["pending"]
+    look(hold)
+    assert [row.state for row in rows(name=name)] == ["firing"]
+    end()
+    if keep:
+        look(hold + 1)
+        for seconds in range(200, int(keep), 200):
+            look(hold + 1 + seconds)
+        look(hold + keep)
+        assert [row.state for row in rows(name=name)] == ["firing"]
+    look(hold + 1 + keep)
+    (row,) = rows(name=name)
+    assert row.state == "resolved"
+    return row
+
+
+def test_messages_that_are_about_to_expire(engine: Engine, look: Look) -> None:
+    engine.value("select signalbox.configure_queue(%s, '{\"retention_seconds\": 1000}')", engine.queue)
+    engine.send()
+    engine.connection.execute(
+        "update signalbox.ready set ready_at = clock_timestamp() - interval '810 seconds' where queue_id = %s",
+        [engine.queue_id],
+    )
+
+    row = fires_and_ends(
+        look,
+        "SignalboxNearExpiry",
+        hold=60,
+        keep=300,
+        end=lambda: engine.ack(*(message[1] for message in engine.receive())),
+    )
+
+    assert (row.severity, row.queue_name) == ("critical", engine.queue)
+    assert "more than 80% of retention_seconds (16 m 40 s)" in row.description
+    assert ("SignalboxNearExpiry", "firing") in told()[0]
+
+
+def test_a_lease_that_is_held_for_long(engine: Engine, look: Look) -> None:
+    engine.value("select signalbox.configure_queue(%s, '{\"alert_lease_age_seconds\": 100}')", engine.queue)
+    engine.send()
+    handle = engine.receive_one(visibility_timeout=4000)[1]
+    engine.connection.execute(
+        "update signalbox.lease set leased_at = leased_at - interval '101 seconds' where queue_id = %s",
+        [engine.queue_id],
+    )
+
+    row = fires_and_ends(look, "SignalboxLeaseHeldTooLong", hold=120, keep=300, end=lambda: engine.ack(handle))
+
+    assert row.description == "A consumer has held a message for 1 m 41 s; alert_lease_age_seconds allows 1 m 40 s."
+
+
+def test_leases_that_nobody_takes_back(engine: Engine, look: Look) -> None:
+    engine.send()
+    handle = engine.receive_one(visibility_timeout=0)[1]
+
+    row = fires_and_ends(look, "SignalboxLeasesNotReclaimed", hold=300, keep=0, end=lambda: engine.ack(handle))
+
+    assert row.description == "1 lease ended and the messages were not returned."
+
+
+def test_a_few_dead_letters_stand_on_the_page_and_are_sent_to_nobody(engine: Engine, look: Look) -> None:
+    letter = engine.die()
+    engine.value("select signalbox.configure_queue(%s, '{\"alert_dead_letters\": 5}')", f"{engine.queue}-dlq")
+
+    row = fires_and_ends(
+        look,
+        "SignalboxDeadLettersNotEmpty",
+        hold=3600,
+        keep=0,
+        end=lambda: engine.value("select signalbox.redrive(array[%s::bigint])", letter),
+    )
+
+    assert (row.severity, row.queue_name) == ("info", f"{engine.queue}-dlq")
+    assert "SignalboxDeadLettersNotEmpty" not in {name for news in told() for name, _ in news}
+
+
+HOLDER = Holder(
+    BACKEND, "7", 10, 900.0, 7, "ann", "db", "psql", None, "idle in transaction", NOON, NOON, "select 1", "console"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "hold", "changes"),
+    [
+        ("SignalboxOldSnapshot", 600, {"holders": (HOLDER,)}),
+        ("SignalboxArchiveStale", 600, {"engine": PostgreSQL(archive_age_seconds=90_000)}),
+        ("SignalboxTablesUnidentified", 300, {"engine": PostgreSQL(unidentified_tables=2)}),
+        ("SignalboxTablesPublished", 600, {"engine": PostgreSQL(published_tables=150)}),
+    ],
+)
+def test_what_is_wrong_with_the_installation(
+    look: Look, monkeypatch: pytest.MonkeyPatch, name: str, hold: float, changes: dict[str, Any]
+) -> None:
+    def read(engine: PostgreSQL = PostgreSQL(), holders: tuple[Holder, ...] = ()) -> None:  # noqa: B008 - frozen
+        monkeypatch.setattr(evaluating, "read_engine", lambda: engine)
+        monkeypatch.setattr(evaluating, "read_holders", lambda: holders)
+
+    read(**changes)
+    row = fires_and_ends(look, name, hold=hold, keep=0, end=read)
+    assert row.queue_name == ""
+    assert row.runbook_url == f"docs/runbooks/{name}.md"
+
+
+def test_slots_for_logical_decoding_are_no_old_snapshots(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluating, "read_holders", lambda: (replace(HOLDER, kind=CATALOG_SLOT),))
+
+    assert "SignalboxOldSnapshot" not in {row.name for row in [*rows(), *look(0).fired]}
 
 
 def test_one_process_looks_at_a_time(engine: Engine, look: Look, connect: Connect) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from metrics.engine import Engine as PostgreSQL
 from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs, read_fleet
 from metrics.health import Report, judge, report
 from metrics.snapshot import STALE_SECONDS, State
@@ -138,9 +139,35 @@ def test_nobody_need_receive_from_paused_and_dead_letter_queues(numbers: QueueNu
     assert judge(state(replace(waiting, paused=True), replace(waiting, is_dead_letter_queue=True))).ok
 
 
+def test_a_publication_is_well_as_long_as_every_table_has_an_identity(numbers: QueueNumbers) -> None:
+    def judged(published: int, unidentified: int) -> Report:
+        engine = PostgreSQL(published_tables=published, unidentified_tables=unidentified)
+        base = state(numbers)
+        assert base.fleet is not None
+        return judge(replace(base, fleet=replace(base.fleet, engine=engine)))
+
+    assert judged(150, 0).ok
+    assert judged(0, 2).ok  # nothing is refused yet: an alert says so
+    assert problems(judged(150, 2)) == {"replication"}
+    assert judged(150, 2).as_dict()["checks"]["replication"]["published_tables"] == 150
+
+
+def test_a_publication_is_counted(engine: Engine, commits: None) -> None:
+    assert read_fleet().engine.published_tables == 0
+    engine.connection.execute("create publication somebody_elses for all tables")
+    engine.connection.execute("create table signalbox.without_identity (n integer)")
+    try:
+        found = read_fleet().engine
+        assert found.published_tables > 100
+        assert found.unidentified_tables == 1
+    finally:
+        engine.connection.execute("drop publication somebody_elses")
+        engine.connection.execute("drop table signalbox.without_identity")
+
+
 def test_the_report_says_what_was_looked_at(commits: None) -> None:
     answer = report().as_dict()
 
     assert set(answer) == {"ok", "checks"}
-    assert set(answer["checks"]) == {"database", "writable", "upkeep", "workers", "durability"}
+    assert set(answer["checks"]) == {"database", "writable", "upkeep", "workers", "durability", "replication"}
     assert answer["checks"]["database"]["ok"] is True

@@ -66,4 +66,4 @@ except ImportError as error:
 
 def test_without_httpx_the_database_is_there_and_http_says_what_to_install():
     ran = subprocess.run([sys.executable, "-c", WITHOUT_HTTPX], capture_output=True, text=True)
-    assert "pip install 'signalbox[http]'" in ran.stdout, ran.stderr
+    assert "pip install 'httpx>=0.27'" in ran.stdout, ran.stderr

@@ -8,12 +8,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DECLARED_VERSION = PROJECT["version"]
 DECLARED = ("psycopg", "psycopg_binary", "psycopg_pool", "typing_extensions")
 FOR_HTTP = ("httpx", "httpcore", "h11", "anyio", "idna", "certifi")
 
@@ -27,7 +30,7 @@ def wheel(tmp_path_factory):
     shutil.copytree(ROOT / "signalbox", folder / "signalbox", ignore=shutil.ignore_patterns("__pycache__"))
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*build, "--wheel-dir", folder / "dist", folder], check=True, capture_output=True, text=True)
-    (built,) = (folder / "dist").glob("signalbox-*.whl")
+    (built,) = (folder / "dist").glob("signalbox_queue-*.whl")
     return built
 
 
@@ -97,7 +100,7 @@ def test_importing_the_client_imports_neither_httpx_nor_the_worker(run):
 
 def test_the_console_script_speaks_to_a_database_and_to_a_server(run, queue, dsn, api_address):
     url, key = api_address
-    assert run("signalbox", "--version").startswith("0.")
+    assert run("signalbox", "--version").strip() == DECLARED_VERSION
     sent = json.loads(run("signalbox", "send", queue, '"parcel"', "--json", DATABASE_URL=dsn))
     variables = {"SIGNALBOX_URL": url, "SIGNALBOX_API_KEY": key}
     received = json.loads(run("signalbox", "receive", queue, "--json", "--ack", **variables))
