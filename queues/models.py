@@ -100,6 +100,8 @@ class Queue(models.Model):
 
     guards = models.SmallIntegerField(db_default=0)
     """What verbs must look at for this queue: written by a trigger (`queues/sql/_guard_queue.sql`)."""
+    dead_letter_queue_id = models.IntegerField(null=True)
+    """Which queue keeps its dead letters; null: the queue itself. Written by the same trigger."""
 
     paused_at = models.DateTimeField(null=True)
     paused_by = models.CharField(max_length=150, null=True)
@@ -107,6 +109,7 @@ class Queue(models.Model):
 
     class Meta:
         db_table = "queue"
+        indexes = [models.Index(fields=["dead_letter_queue_id"], name="queue_dead_letter_queue")]
 
     def __str__(self) -> str:
         return self.name

@@ -1,6 +1,6 @@
 -- Triggers that keep what verbs must look at right, whoever writes a queue's or a tenant's row: queue.guards (1: limits on
 -- sending, 2: a limit on what is in flight, 4: messages hold deduplication ids, 8 and 16: maintenance holds claims, refuses
--- sends), the gauges and counters that those limits need, and what a tenant allows its queues. A queue that no limit concerns has guards 0, and its verbs do nothing more.
+-- sends), the gauges and counters that those limits need, what a tenant allows its queues, and where dead letters go (queue.dead_letter_queue_id). A queue that no limit concerns has guards 0, and its verbs do nothing more.
 create or replace function signalbox._guard_queue() returns trigger
 language plpgsql as $$
 declare
@@ -35,6 +35,11 @@ begin
       perform signalbox._forget_keys(new.queue_id);
     end if;
   end if;
+  if tg_op = 'INSERT' or new.dead_letter_queue_id is null
+    or new.dead_letter_queue is distinct from old.dead_letter_queue or new.is_dead_letter_queue <> old.is_dead_letter_queue
+  then
+    new.dead_letter_queue_id := signalbox._dead_letter_queue_of(new);
+  end if;
   new.guards :=
     case when signalbox._limits_sending(
         new.max_backlog_messages, new.max_backlog_bytes, new.max_oldest_age_seconds, new.publish_rate_per_second
@@ -51,6 +56,11 @@ end $$;
 create or replace function signalbox._equip_queue() returns trigger
 language plpgsql as $$
 begin
+  if tg_op = 'UPDATE' and old.dead_letter_queue_id is distinct from new.dead_letter_queue_id and old.dead_letter_queue_id is not null then
+    insert into signalbox.former_dead_letter_queue (queue_id, source_queue_id)
+    values (old.dead_letter_queue_id, new.queue_id)
+    on conflict do nothing; -- nobody else inserts it: the row of the queue is locked
+  end if;
   if new.guards & 1 > 0 or new.closed or new.lane_max_waiting > 0 then
     perform signalbox._ensure_refusals(new.queue_id, array_remove(array[
       case when new.max_backlog_messages > 0 or t.max_backlog_messages > 0 then 'backlog' end,

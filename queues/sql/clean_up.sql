@@ -1,6 +1,6 @@
 -- clean_up(): rows of the engine's own that nobody reads any longer: folds and totals of ten minutes ago (never a queue's
 -- latest), what says which history was recorded, names of queues deleted a year ago, consumers unseen for a day, what was staged
--- and never sent; and BRIN summaries brought up to date.
+-- and never sent; and BRIN summaries brought up to date. Makes the dead-letter queues that are missing (make_dead_letter_queues).
 create or replace function signalbox.clean_up() returns bigint
 language plpgsql
 as $$
@@ -10,6 +10,7 @@ declare
   v_recorded bigint;
   v_index regclass;
 begin
+  perform signalbox.make_dead_letter_queues();
   -- Nor that from which history counts on (record_history).
   select coalesce(max(r.fold_id), 0) into v_recorded from signalbox.history_record r where r.step_seconds = 10;
   delete from signalbox.queue_stat s

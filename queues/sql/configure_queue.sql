@@ -1,30 +1,53 @@
 -- configure_queue(name, settings): change the settings that are named, leave the others; returns the queue's id.
 -- Unknown names, wrong types and values out of range are errors that name the setting, and nothing is changed.
--- A dead-letter queue that is named and does not exist is made. Locks the queue's row, which no other verb waits for.
+-- A dead-letter queue that is named and does not exist is made. `mode` changes only while the queue is closed and empty, and
+-- waits a little for transactions that may have found it open. Locks the queue's row, which no other verb waits for.
 create or replace function signalbox.configure_queue(name text, settings jsonb) returns integer
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
   v_settings jsonb := signalbox._check_settings(configure_queue.settings);
-  v_queue signalbox.queue;
+  v_queue_id integer;
 begin
-  select * into v_queue from signalbox.queue q where q.name = configure_queue.name for no key update;
+  select q.queue_id into v_queue_id from signalbox.queue q where q.name = configure_queue.name for no key update;
   if not found then
     perform signalbox._refuse_unknown_queue(configure_queue.name);
   end if;
+  return signalbox._configure_queue(v_queue_id, v_settings, false);
+end $$;
+
+-- The same, for settings that were checked. A queue that this transaction has made is known to nobody else: it is empty.
+create or replace function signalbox._configure_queue(p_queue_id integer, p_settings jsonb, p_is_new boolean) returns integer
+language plpgsql
+as $$
+declare
+  v_settings jsonb := p_settings;
+  v_queue signalbox.queue;
+  v_dead_letter_queue_id integer;
+begin
+  select * into v_queue from signalbox.queue q where q.queue_id = p_queue_id for no key update;
   if v_settings ->> 'dead_letter_queue' is not null then
     if v_settings ->> 'dead_letter_queue' !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' then
       perform signalbox._refuse('dead_letter_queue', format('%s is not a queue name', v_settings -> 'dead_letter_queue'));
     end if;
-    if v_settings ->> 'dead_letter_queue' = configure_queue.name then
+    if v_settings ->> 'dead_letter_queue' = v_queue.name then
       perform signalbox._refuse('dead_letter_queue', 'is the queue itself');
     end if;
-    if signalbox._make_dead_letter_queue(v_settings ->> 'dead_letter_queue', v_queue.tenant_id) is null then
+    v_dead_letter_queue_id := signalbox._make_dead_letter_queue(v_settings ->> 'dead_letter_queue', v_queue.tenant_id);
+    if v_dead_letter_queue_id is null then
       perform signalbox._refuse_unknown_queue(v_settings ->> 'dead_letter_queue');  -- another tenant's is not found
+    elsif v_dead_letter_queue_id = v_queue.queue_id then
+      perform signalbox._refuse('dead_letter_queue', 'is the queue itself');
     end if;
+    v_settings := v_settings || jsonb_build_object(
+      'dead_letter_queue', (select q.name from signalbox.queue q where q.queue_id = v_dead_letter_queue_id)
+    );
   end if;
   perform signalbox._check_lanes(v_queue, v_settings);
+  if v_settings ->> 'mode' <> v_queue.mode and not p_is_new then
+    perform signalbox._refuse_unless_deserted(v_queue);
+  end if;
   v_queue := jsonb_populate_record(v_queue, v_settings);
   update signalbox.queue q
   set visibility_timeout_seconds = v_queue.visibility_timeout_seconds,
@@ -88,23 +111,12 @@ language plpgsql as $$
 declare
   v_new signalbox.queue := jsonb_populate_record(p_queue, p_settings);
 begin
-  if v_new.mode <> p_queue.mode and exists (
-    select from (
-      select r.queue_id from signalbox.ready r where r.queue_id = p_queue.queue_id
-      union all
-      select s.queue_id from signalbox.scheduled s where s.queue_id = p_queue.queue_id
-      union all
-      select w.queue_id from signalbox.waiting w where w.queue_id = p_queue.queue_id
-      union all
-      select l.queue_id from signalbox.lease l where l.queue_id = p_queue.queue_id
-    ) live
-  ) then
-    perform signalbox._refuse('mode', 'can be changed only while the queue is empty');
-  end if;
-  if p_queue.is_dead_letter_queue and v_new.mode = 'fifo' then
-    perform signalbox._refuse('mode', 'of a dead-letter queue is standard');
-  end if;
-  if p_queue.is_dead_letter_queue and v_new.lane_max_in_flight > 0 then
+  if (v_new.mode = 'fifo' or v_new.lane_max_in_flight > 0)
+    and (p_queue.is_dead_letter_queue or exists (select from signalbox.queue q where q.dead_letter_queue_id = p_queue.queue_id))
+  then
+    if v_new.mode = 'fifo' then
+      perform signalbox._refuse('mode', 'of a dead-letter queue is standard');
+    end if;
     perform signalbox._refuse('lane_max_in_flight', 'of a dead-letter queue is 0');
   end if;
   if v_new.block_lane_on_dead and v_new.mode <> 'fifo' then
@@ -113,6 +125,50 @@ begin
   if v_new.mode = 'fifo' and v_new.delay_seconds > 0 then
     perform signalbox._refuse_fifo_delay();
   end if;
+end $$;
+
+-- Refuses to change the mode of a queue that holds messages, or that somebody may still put messages into as its mode was. So
+-- the queue must be closed, by a transaction that is committed, and those that may have begun before must have ended. The
+-- tables are looked at last, by a new statement: it sees what those have left.
+create or replace function signalbox._refuse_unless_deserted(p_queue signalbox.queue) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+begin
+  if not signalbox._was_closed(p_queue.queue_id) then
+    perform signalbox._refuse('mode', 'can be changed only while the queue is closed and empty: first set closed to true, in a transaction of its own');
+  end if;
+  if not signalbox._claim_queue(p_queue.queue_id)
+    or not signalbox._outlive(signalbox.open_transactions())
+    or not signalbox._outlive(signalbox._prepared_messages())
+  then
+    perform signalbox._refuse('mode', 'cannot be changed while transactions are open that may have found the queue open: try again when they have ended');
+  end if;
+  if exists (select from signalbox.ready r where r.queue_id = p_queue.queue_id)
+    or exists (select from signalbox.scheduled s where s.queue_id = p_queue.queue_id)
+    or exists (select from signalbox.waiting w where w.queue_id = p_queue.queue_id)
+    or exists (select from signalbox.lease l where l.queue_id = p_queue.queue_id)
+  then
+    perform signalbox._refuse('mode', 'can be changed only while the queue is empty');
+  end if;
+end $$;
+
+-- Wait until these transactions have ended, two seconds at most; whether they have.
+create or replace function signalbox._outlive(p_transactions text[]) returns boolean
+language plpgsql
+as $$
+declare
+  c_patience constant interval := '2 s';
+  c_pause_seconds constant double precision := 0.02;
+  v_ends_at timestamptz := clock_timestamp() + c_patience;
+begin
+  while signalbox.open_transactions() && p_transactions loop
+    if clock_timestamp() > v_ends_at then
+      return false;
+    end if;
+    perform pg_sleep(c_pause_seconds);
+  end loop;
+  return true;
 end $$;
 
 -- Settings as given, or an error that names the first that is wrong. Table: setting_definition.

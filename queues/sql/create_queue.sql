@@ -1,7 +1,8 @@
 -- create_queue(name, settings, tenant): make a queue, or find it; returns its id. Idempotent for equal settings: a queue
 -- that exists with other settings is an error that names the first one that differs. A tenant that does not exist is
 -- made; null is the tenant 'default' for a new queue, and any for one that exists. A name that a queue had is that queue for as
--- long as it works (rename_queue), and refused afterwards. Locks nothing but the new rows.
+-- long as it works (rename_queue), and refused afterwards. '<name>-dlq' is refused to other tenants than that of <name>, and
+-- '<name>-dlq-<number>' to all. Locks the new rows, and the name: it waits for who makes the same queue.
 create or replace function signalbox.create_queue(name text, settings jsonb default '{}', tenant text default null)
 returns integer
 language plpgsql
@@ -25,17 +26,28 @@ begin
   end if;
   perform from signalbox.queue q where q.name = create_queue.name;
   if not found then
+    perform signalbox._lock_queue_name(create_queue.name);
+    perform from signalbox.queue q where q.name = create_queue.name; -- made meanwhile
+  end if;
+  if not found then
     if exists (select from signalbox.queue_alias a where a.name = create_queue.name) then
       return signalbox.create_queue(signalbox._renamed(create_queue.name), create_queue.settings, create_queue.tenant);
     end if;
-    insert into signalbox.tenant (name) values (coalesce(create_queue.tenant, 'default')) on conflict do nothing;
     select t.tenant_id into v_tenant_id from signalbox.tenant t where t.name = coalesce(create_queue.tenant, 'default');
-    insert into signalbox.queue (name, tenant_id) values (create_queue.name, v_tenant_id) on conflict (name) do nothing returning queue_id into v_queue_id;
+    perform signalbox._check_reserved_name('name', create_queue.name, v_tenant_id);
+    if v_tenant_id is null then
+      insert into signalbox.tenant (name) values (coalesce(create_queue.tenant, 'default')) on conflict do nothing;
+      select t.tenant_id into v_tenant_id from signalbox.tenant t where t.name = coalesce(create_queue.tenant, 'default');
+    end if;
+    insert into signalbox.queue (queue_id, name, tenant_id)
+    values (signalbox._id_for_new_queue(create_queue.name, v_tenant_id), create_queue.name, v_tenant_id)
+    on conflict do nothing
+    returning queue_id into v_queue_id;
   end if;
   if v_queue_id is not null then
     perform signalbox._make_heads(v_queue_id);
     if v_settings <> '{}' then
-      perform signalbox.configure_queue(create_queue.name, v_settings);
+      perform signalbox._configure_queue(v_queue_id, v_settings, true);
     end if;
     return v_queue_id;
   end if;

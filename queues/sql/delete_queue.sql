@@ -1,7 +1,9 @@
 -- delete_queue(name, open_at_closing): delete an empty queue that nothing uses; returns the id that it had.
 -- The queue must have been closed (configure_queue), and every transaction that was open then must have ended, since one of
 -- them may have found it open and sent: open_at_closing is what open_transactions() said after the closing was committed;
--- null: nobody else may have a transaction open now. What is in the way is an error: its detail is a JSON object.
+-- null: nobody else may have a transaction open now. Only then are the tables looked at, by a new statement, which sees what those
+-- transactions have left. Who puts messages into a queue that may be closed (a death, an undo) holds it until he commits
+-- (_keep_queue): deletion is refused meanwhile. What is in the way is an error: its detail is a JSON object.
 -- Heads, gauges, counters, lanes and consumers of the queue go with it. What is kept by time (the log, history, failures,
 -- deduplication windows) goes when its time is over, and finds the queue's name for a year (_known_queue): a queue's id is
 -- never given to another. Locks the queue's row, then rows of its own in the order of their tables. Indexes: those of each
@@ -23,19 +25,24 @@ begin
   if not found then
     perform signalbox._refuse_unknown_queue(delete_queue.name);
   end if;
-  perform signalbox._refuse_queue_in_use(v_queue);
-  if not v_queue.closed then
+  perform signalbox._refuse_queue_in_use(v_queue); -- what is plain is said at once
+  if not signalbox._was_closed(v_queue.queue_id) then
     perform signalbox._refuse_in_use(v_queue.name, 'is not closed', '{"open": true}');
   end if;
-  if signalbox.open_transactions() && coalesce(delete_queue.open_at_closing, signalbox.open_transactions()) then
+  if not signalbox._claim_queue(v_queue.queue_id)
+    or signalbox.open_transactions() && coalesce(delete_queue.open_at_closing, signalbox.open_transactions())
+    or not signalbox._outlive(signalbox._prepared_messages())
+  then
     perform signalbox._refuse_in_use(v_queue.name, 'may still be sent to by a transaction that is open', '{"transactions": true}');
   end if;
+  perform signalbox._refuse_queue_in_use(v_queue);
   perform signalbox._drop_alias(a) from signalbox.queue_alias a where a.queue_id = v_queue.queue_id;
   delete from signalbox.queue q where q.queue_id = v_queue.queue_id;
   insert into signalbox.former_queue (queue_id, name, tenant_id) values (v_queue.queue_id, v_queue.name, v_queue.tenant_id);
   delete from signalbox.consumer c where c.queue_id = v_queue.queue_id;
   delete from signalbox.dedup_in_flight k where k.queue_id = v_queue.queue_id;
   delete from signalbox.failure_cluster_queue c where c.queue_id = v_queue.queue_id;
+  delete from signalbox.former_dead_letter_queue f where v_queue.queue_id in (f.queue_id, f.source_queue_id);
   delete from signalbox.head h where h.queue_id = v_queue.queue_id;
   delete from signalbox.history_refused h where h.queue_id = v_queue.queue_id;
   delete from signalbox.lane_floor f where f.queue_id = v_queue.queue_id;
@@ -78,6 +85,28 @@ language sql volatile as $$
     and (l.pid is null or a.datname = current_database() and a.backend_type not like 'autovacuum%')
 $$;
 
+-- Is the queue closed, by a transaction that is committed? One that closes it and does not commit is seen by no sender.
+create or replace function signalbox._was_closed(p_queue_id integer) returns boolean
+language sql volatile
+as $$
+  -- Its row is older than this transaction's own rows, those of its savepoints included.
+  select q.closed and age(q.xmin) > 0 from signalbox.queue q where q.queue_id = p_queue_id
+$$;
+
+-- The prepared transactions that have put messages into any queue, as open_transactions() names them. One of them may have been
+-- open, and not yet prepared, when a queue was closed: it went by another name then.
+create or replace function signalbox._prepared_messages() returns text[]
+language sql volatile
+as $$
+  select coalesce(array_agg(distinct 'prepared ' || l.virtualtransaction), '{}')
+  from pg_locks l
+  where l.pid is null and l.mode = 'RowExclusiveLock' and l.granted
+    and l.database = (select d.oid from pg_database d where d.datname = current_database())
+    and l.relation in (
+      'signalbox.ready'::regclass, 'signalbox.scheduled'::regclass, 'signalbox.waiting'::regclass, 'signalbox.dead_letter'::regclass
+    )
+$$;
+
 -- Refuses while the queue holds anything, in whatever state and whoever works on it, keeps the dead letters of another, or is
 -- what a stream's subscription feeds. Index of the last: consumer_group_feeds.
 create or replace function signalbox._refuse_queue_in_use(p_queue signalbox.queue) returns void
@@ -104,8 +133,7 @@ begin
   end if;
   select min(q.name) into v_source
   from signalbox.queue q
-  where p_queue.is_dead_letter_queue and q.queue_id <> p_queue.queue_id and q.tenant_id = p_queue.tenant_id
-    and (q.dead_letter_queue = p_queue.name or q.dead_letter_queue is null and q.name || '-dlq' = p_queue.name);
+  where q.dead_letter_queue_id = p_queue.queue_id and q.queue_id <> p_queue.queue_id;
   if v_source is not null then
     perform signalbox._refuse_in_use(
       p_queue.name, format('keeps the dead letters of %s', quote_literal(v_source)), jsonb_build_object('source', v_source)

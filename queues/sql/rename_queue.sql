@@ -1,7 +1,8 @@
 -- rename_queue(name, new_name, grace_seconds): give a queue another name; returns its id, which stays, and with it messages,
 -- leases, history, bindings and subscriptions. The old name goes on working for the grace, for those verbs that programs call (_renamed), and
 -- is then refused with an error that says the new one; nobody can make a queue of it until free_queue_name. A queue may take
--- back a name that it had. What other queues' settings say of it by name follows, also where it was unsaid: '<name>-dlq'.
+-- back a name that it had. Dead letters go where they went (queue.dead_letter_queue_id), and settings that name the queue follow.
+-- Names that are kept for dead letters are refused as create_queue refuses them.
 -- Waits for who configures the queue; no sender and no consumer waits or is refused, whatever they have begun.
 create or replace function signalbox.rename_queue(
   name text, new_name text, grace_seconds double precision default 604800
@@ -27,13 +28,12 @@ begin
   if exists (select from signalbox.queue_alias a where a.name = rename_queue.new_name) then
     perform signalbox._refuse('new_name', format('%s is the old name of another queue', quote_literal(rename_queue.new_name)));
   end if;
+  perform signalbox._check_reserved_name('new_name', rename_queue.new_name, v_queue.tenant_id);
+  perform signalbox._lock_queue_name(rename_queue.new_name);
   if not v_queue.is_dead_letter_queue and v_queue.dead_letter_queue is null then
     select d.name into v_queue.dead_letter_queue
     from signalbox.queue d
-    where d.name in (v_queue.name || '-dlq', left(v_queue.name || '-dlq', 88) || '-' || v_queue.queue_id)
-      and d.is_dead_letter_queue and d.tenant_id = v_queue.tenant_id
-    order by length(d.name)
-    limit 1;
+    where d.queue_id = v_queue.dead_letter_queue_id and d.is_dead_letter_queue;
   end if;
   begin
     update signalbox.queue q
@@ -46,9 +46,7 @@ begin
   if v_queue.is_dead_letter_queue then
     update signalbox.queue q
     set dead_letter_queue = rename_queue.new_name
-    where q.tenant_id = v_queue.tenant_id and q.queue_id <> v_queue.queue_id
-      and (q.dead_letter_queue = v_queue.name
-        or q.dead_letter_queue is null and not q.is_dead_letter_queue and q.name || '-dlq' = v_queue.name);
+    where q.dead_letter_queue_id = v_queue.queue_id and q.queue_id <> v_queue.queue_id;
   end if;
   perform signalbox._keep_alias(v_queue.name, v_queue.queue_id, rename_queue.grace_seconds);
   return v_queue.queue_id;

@@ -4,7 +4,8 @@
 -- last place of its lane; a dead letter holds its FIFO group again where nothing of it is under way (block_lane_on_dead).
 -- Deliveries and states are kept. Left in the trash, and counted as skipped: whose queue is gone, and whose
 -- deduplication id another message holds, or is being sent with at this moment.
--- Locks the removal, then rows in order. Nobody waits for an id. Indexes: trash_pkey, trash_message (by any: see ack).
+-- What comes back was accepted once: a closed queue takes it. Until this commits, its queues cannot be deleted.
+-- Locks the removal, rows in order, then the queues (_keep_queue). Nobody waits for an id. Indexes: trash_pkey, trash_message (by any: see ack).
 create or replace function signalbox.restore(
   removal_id bigint,
   after_turn bigint default -1,
@@ -48,6 +49,13 @@ begin
     return;
   end if;
   last_message_id := v_ids[cardinality(v_ids)];
+  perform signalbox._keep_queue(k.queue_id)
+  from (
+    select t.queue_id from signalbox.trash t where t.message_id = any(v_ids)
+    union
+    select (t.letter ->> 'queue_id')::integer from signalbox.trash t where t.message_id = any(v_ids) and t.letter is not null
+    order by queue_id
+  ) k;
   v_kept := signalbox._hold_keys_again(v_ids);
   perform signalbox._use_priority(u.queue_id, u.priority)
   from (

@@ -136,11 +136,62 @@ class TestFifo:
     def test_a_queue_that_holds_messages_keeps_its_mode(self, engine: Engine) -> None:
         engine.send(group_id="a")
 
+        with pytest.raises(psycopg.Error, match="mode can be changed only while the queue is closed"):
+            configure(engine, mode="fifo")
+        configure(engine, closed=True)
         with pytest.raises(psycopg.Error, match="mode can be changed only while the queue is empty"):
-            engine.value('select signalbox.configure_queue(%s, \'{"mode": "fifo"}\')', engine.queue)
+            configure(engine, mode="fifo")
 
         engine.ack(engine.receive_one()[1])
-        engine.value('select signalbox.configure_queue(%s, \'{"mode": "fifo"}\')', engine.queue)
+        configure(engine, mode="fifo")
+        configure(engine, mode="standard", closed=False)
+
+    def test_a_closing_that_is_not_committed_does_not_let_the_mode_change(self, engine: Engine) -> None:
+        """Senders find the queue open until then."""
+        with pytest.raises(psycopg.Error, match="in a transaction of its own"), engine.connection.transaction():
+            configure(engine, closed=True)
+            with engine.connection.transaction():
+                configure(engine, mode="fifo")
+
+    @pytest.mark.parametrize("ending", ["commits", "is prepared", "is rolled back"])
+    def test_an_open_send_keeps_the_mode(self, engine: Engine, connect: Connect, ending: str) -> None:
+        """Its message would have no place in the order of its group."""
+        sender = engine.on(connect(autocommit=False))
+        sender.send("found it open", group_id="a")
+        configure(engine, closed=True)
+        changing = start(configure, engine.on(connect()), mode="fifo")
+        if ending == "is prepared":
+            with prepared_by(sender.connection):
+                with pytest.raises(psycopg.Error, match="mode cannot be changed while transactions are open"):
+                    finish(changing)
+        elif ending == "commits":
+            sender.connection.commit()
+            with pytest.raises(psycopg.Error, match="mode c"):  # it waited, and found the message, or saw it at once
+                finish(changing)
+        else:
+            sender.connection.rollback()
+            finish(changing)
+
+    def test_a_transaction_that_goes_on_keeps_the_mode(self, engine: Engine, connect: Connect) -> None:
+        sender = engine.on(connect(autocommit=False))
+        sender.send("found it open", group_id="a")
+        configure(engine, closed=True)
+        with pytest.raises(psycopg.Error, match="mode cannot be changed while transactions are open"):
+            configure(engine, mode="fifo")
+        sender.connection.commit()
+        with pytest.raises(psycopg.Error, match="mode can be changed only while the queue is empty"):
+            configure(engine, mode="fifo")
+
+    def test_an_open_restore_keeps_the_mode(self, engine: Engine, connect: Connect) -> None:
+        engine.send("undone", group_id="a")
+        removal = engine.value("select signalbox.open_removal(3600)")
+        engine.value("select signalbox.purge(%s, null, null, null, null, %s)", engine.queue, removal)
+        configure(engine, closed=True)
+        restorer = connect(autocommit=False)
+        restorer.execute("select signalbox.restore(%s)", [removal])
+        with pytest.raises(psycopg.Error, match="mode cannot be changed while transactions are open"):
+            configure(engine, mode="fifo")
+        restorer.commit()
 
 
 class TestLimits:

@@ -149,20 +149,59 @@ def test_a_dead_letter_queue_hands_out_its_dead_whatever_priorities_it_has_seen(
     assert [row[3] for row in queue.receive(10)] == ["dead later"]
 
 
-def test_two_who_first_need_a_dead_letter_queue_share_it(
-    engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
-) -> None:
+def test_two_who_first_need_a_dead_letter_queue_share_it_and_do_not_wait(engine: Engine, connect: Connect) -> None:
     handles = [engine.receive_one()[1] for number in range(2) if engine.send(number)]
-    first, second = engine.on(connect()), engine.on(connect())
+    first, second = engine.on(connect()), engine.on(impatient(connect))
     first.connection.execute("begin")
     assert first.nack(handles[0], reason="rejected") == "dead"
-    burying = start(second.nack, handles[1], reason="rejected")
-    until_waiting(observer, second.connection)
-    first.connection.execute("rollback")
+    assert second.nack(handles[1], reason="rejected") == "dead"
+    first.connection.execute("commit")
 
-    assert finish(burying) == "dead"
-    assert first.nack(handles[0], reason="rejected") == "dead"
     assert cemetery(engine).recounted()[4] == 2
+
+
+@pytest.mark.parametrize("maker", ["the next burial", "upkeep"])
+def test_letters_whose_queue_was_rolled_back_get_it_later(engine: Engine, connect: Connect, maker: str) -> None:
+    handles = [engine.receive_one()[1] for number in range(3) if engine.send(number)]
+    first, second = engine.on(connect()), engine.on(impatient(connect))
+    first.connection.execute("begin")
+    assert first.nack(handles[0], reason="rejected") == "dead"
+    assert second.nack(handles[1], reason="rejected") == "dead"
+    first.connection.execute("rollback")
+    assert engine.value("select count(*) from signalbox.queue where name = %s", f"{engine.queue}-dlq") == 0
+
+    if maker == "upkeep":
+        engine.value("select signalbox.clean_up()")
+    else:
+        assert second.nack(handles[2], reason="rejected") == "dead"
+    expected = 1 if maker == "upkeep" else 2
+    assert cemetery(engine).recounted()[4] == expected
+    engine.value("select signalbox.fold()")
+    assert cemetery(engine).counted()[4] == expected
+    assert len(cemetery(engine).receive(10)) == expected
+
+
+def test_first_burials_in_two_queues_crosswise_do_not_deadlock(
+    make_engine: Callable[..., Engine], connect: Connect
+) -> None:
+    queues = make_engine(), make_engine()
+    sessions = impatient(connect), impatient(connect)
+    handles = [[one.receive_one()[1] for number in range(2) if one.send(number)] for one in queues]
+    for session in sessions:
+        session.execute("begin")
+    for turn in range(2):
+        for number, session in enumerate(sessions):
+            which = (number + turn) % 2
+            assert queues[which].on(session).nack(handles[which][number], reason="rejected") == "dead"
+    for session in sessions:
+        session.execute("commit")
+
+    assert [cemetery(one).recounted()[4] for one in queues] == [2, 2]
+
+
+def impatient(connect: Connect) -> psycopg.Connection[Any]:
+    """A session that fails rather than wait for a lock."""
+    return connect(options="-c lock_timeout=1ms")
 
 
 def test_a_message_given_back_forever_never_blocks_its_queue(engine: Engine) -> None:
