@@ -85,9 +85,10 @@ def read(chosen: Filter) -> Causes:
 def _deaths(chosen: Filter) -> list[_Death]:
     ids = find(chosen, datetime.now(UTC)).ids(NEWEST + 1, Order.NEWEST_FIRST)
     rows = Query(
-        "select d.error_class, d.reason, left(d.error, 300), d.source_queue, q.name, d.died_at, d.redrive_count"  # noqa: S608
+        "select d.error_class, d.reason, left(d.error, 300), d.source_queue,"  # noqa: S608
+        " coalesce(q.name, d.source_queue), d.died_at, d.redrive_count"
         f" from ({ids.sql}) found join signalbox.dead_letter d using (dead_letter_id)"
-        " join signalbox.queue q on q.queue_id = d.queue_id"
+        " left join signalbox.queue q on q.queue_id = d.queue_id"
         " order by d.dead_letter_id desc",
         ids.params,
     ).rows()

@@ -1,4 +1,4 @@
-"""Which queues keep their dead letters in which: the one place that reads it, for reach and for masks."""
+"""Which queues have, or had, their dead letters kept in which: asked of the engine, for reach and for masks."""
 
 from __future__ import annotations
 
@@ -8,26 +8,33 @@ from typing import LiteralString
 from dlq.finding import Query
 from queues.models import Queue
 
-# A dead-letter queue and a queue of the same tenant whose dead letters it keeps: by the name that the settings have, by
-# '<name>-dlq', or with the id behind that name where another tenant had taken it (`queues/sql/_dead_letter_queue.sql`).
-_KEPT: LiteralString = """
-select h.name, s.name
-from signalbox.queue s
-cross join lateral (select coalesce(s.dead_letter_queue, s.name || '-dlq') as name) named
-join signalbox.queue h on h.name in (named.name, left(named.name, 88) || '-' || s.queue_id)
-where h.is_dead_letter_queue and h.tenant_id = s.tenant_id and h.queue_id <> s.queue_id
+GONE = ""
+"""Stands for a queue that was deleted."""
+
+_OF_ONE: LiteralString = """
+select s.name
+from signalbox.source_queues(%s) one(queue_id)
+join signalbox.queue s on s.queue_id = one.queue_id
+where not s.is_dead_letter_queue
+order by s.name
+"""
+
+_OF_ALL: LiteralString = """
+select h.name, coalesce(s.name, '')
+from signalbox.queue h
+cross join lateral signalbox.source_queues(h.queue_id) one(queue_id)
+left join signalbox.queue s on s.queue_id = one.queue_id
 """
 
 
 def sources_of(holder: Queue) -> list[str]:
-    """The queues whose dead letters this one keeps, by name; queues of dead letters left out."""
-    found = Query(f"{_KEPT} and h.queue_id = %s and not s.is_dead_letter_queue order by s.name", [holder.pk])
-    return [source for _, source in found.rows()]
+    """The queues whose dead letters this one keeps, or kept, by name; queues of dead letters left out."""
+    return [row[0] for row in Query(_OF_ONE, [holder.pk]).rows()]
 
 
 def sources_by_holder() -> dict[str, set[str]]:
-    """For each dead-letter queue the queues, also of dead letters, whose dead letters it keeps."""
+    """For each queue those whose dead letters it keeps or kept, by name; `GONE` for one that was deleted."""
     found: dict[str, set[str]] = defaultdict(set)
-    for holder, source in Query(_KEPT, []).rows():
+    for holder, source in Query(_OF_ALL, []).rows():
         found[holder].add(source)
     return found

@@ -95,9 +95,9 @@ class Masking:
         return rules
 
     def _of_one(self, name: str, *, letters: bool) -> Rules:
-        if not self._places.knows(name):
-            return self.everywhere()
         origins = self._places.origins(name)
+        if not all(map(self._places.knows, origins)):
+            return self.everywhere()
         if letters:
             origins |= self._places.holders_of(origins)
         if origins not in self._known:

@@ -127,9 +127,8 @@ _asking: dict[str, asyncio.Task[KnownQueue | None]] = {}
 _LOOK_UP = """
 select q.queue_id, t.name, case when q.is_dead_letter_queue then array(
     select s.name
-    from signalbox.queue s
-    where s.tenant_id = q.tenant_id and s.queue_id <> q.queue_id
-      and (s.dead_letter_queue = q.name or s.dead_letter_queue is null and s.name || '-dlq' = q.name)
+    from signalbox.source_queues(q.queue_id) one(queue_id)
+    join signalbox.queue s on s.queue_id = one.queue_id
   ) else '{}' end, q.name
 from signalbox.queue q
 join signalbox.tenant t using (tenant_id)

@@ -19,7 +19,7 @@ from console.roles import requires
 from dlq.comparing import Success, last_success
 from dlq.masking import Rules
 from dlq.masking_rules import Masking
-from queues.models import DeadLetter
+from queues.models import DeadLetter, Queue
 
 LARGE = "Its payload is large and kept elsewhere: download it from the page of the message."
 
@@ -53,13 +53,11 @@ def show(request: HttpRequest) -> HttpResponse:
     asked = [int(one) for one in request.GET.getlist("id") if one.isascii() and one.isdigit() and len(one) < 19][:3]
     with_success = request.GET.get("with") == "success"
     reached = roles.reach(request.user, "see_metadata").among("source__name", "source__tenant__name")
-    letters = {
-        one.message_id: one for one in DeadLetter.objects.select_related("queue").filter(reached, message_id__in=asked)
-    }
+    letters = {one.message_id: one for one in DeadLetter.objects.filter(reached, message_id__in=asked)}
     found = [letters[one] for one in dict.fromkeys(asked) if one in letters]
     sides, notice = _sides(found, with_success)
     masking = Masking()
-    holders = [one.queue.name for one in found]
+    holders = Queue.objects.filter(pk__in=[one.queue_id for one in found]).values_list("name", flat=True)
     sides = [_concealed(one, masking.of_letters(one.queue, *holders)) for one in sides]
     see = roles.may_here(request, "see_payloads")
     context = {
