@@ -24,6 +24,8 @@ class Cause:
     error: str | None
     count: int
     sources: Sequence[str]
+    holders: Sequence[str]
+    """The dead-letter queues that keep them."""
     first_at: datetime
     last_at: datetime
     redriven: int
@@ -57,6 +59,7 @@ class _Death:
     reason: str
     error: str | None
     source_queue: str
+    queue: str
     died_at: datetime
     redrive_count: int
 
@@ -82,8 +85,10 @@ def read(chosen: Filter) -> Causes:
 def _deaths(chosen: Filter) -> list[_Death]:
     ids = find(chosen, datetime.now(UTC)).ids(NEWEST + 1, Order.NEWEST_FIRST)
     rows = Query(
-        "select d.error_class, d.reason, left(d.error, 300), d.source_queue, d.died_at, d.redrive_count"  # noqa: S608
+        "select d.error_class, d.reason, left(d.error, 300), d.source_queue,"  # noqa: S608
+        " coalesce(q.name, d.source_queue), d.died_at, d.redrive_count"
         f" from ({ids.sql}) found join signalbox.dead_letter d using (dead_letter_id)"
+        " left join signalbox.queue q on q.queue_id = d.queue_id"
         " order by d.dead_letter_id desc",
         ids.params,
     ).rows()
@@ -99,6 +104,7 @@ def _cause(group: list[_Death], first: datetime, last: datetime, chosen: Filter)
         error=newest.error,
         count=len(group),
         sources=sorted({death.source_queue for death in group}),
+        holders=sorted({death.queue for death in group}),
         first_at=min(moments),
         last_at=max(moments),
         redriven=sum(death.redrive_count > 0 for death in group),

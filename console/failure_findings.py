@@ -112,7 +112,7 @@ def of_cluster(fingerprints: Sequence[str], user: AbstractBaseUser | AnonymousUs
     rows = []
     for one in shown:
         name = names.get(one.queue_id, "")
-        rules = masking.of(name) if name else masking.everywhere()
+        rules = masking.of_letters(name) if name else masking.everywhere()
         may_read = readable is None or one.queue_id in readable
         rows.append(_in_queue(name, one, found.get((one.cause, one.queue_id), []), rules, may_read))
     return OfCluster(made, rows, len(compared) - len(shown))
@@ -153,5 +153,5 @@ def _error(row: Template, masking: Masking) -> str | None:
     """A template still has words of the error, which may quote: masked where anything is, as in a cluster."""
     names: list[Any] = [one["queue"] for one in row.queues]
     known = row.queue_count == len(names) and all(names)
-    rules = masking.of(*names) if known else masking.everywhere()
+    rules = masking.of_letters(*names) if known else masking.everywhere()
     return MASK if row.error and rules else row.error

@@ -14,17 +14,19 @@ from django.http import HttpRequest
 
 from console import causes, roles
 from console.message_story import Body, Story
+from dlq import patching
 from dlq.browse import DeadLetterRow, MessageRow, Page
 from dlq.clusters import Cluster
-from dlq.masking import MASK, Rules, mask, scrub, scrub_document
-from dlq.masking_rules import Masking
+from dlq.masking import MASK, Rules, Steps, View, mask, touches
+from dlq.masking_rules import Masking, died_in, pointer_readings
+from dlq.plan_options import Options
 from dlq.plans import Preview
-from queues.models import Failure
+from queues.models import Failure, Queue
 
 
 def letters(masking: Masking, rows: Sequence[DeadLetterRow]) -> list[DeadLetterRow]:
     """Dead letters as a list may show them."""
-    return [_letter(masking.of(row.source_queue, row.queue), row) for row in rows]
+    return [_letter(masking.of_letters(row.source_queue, row.queue), row) for row in rows]
 
 
 def letter_page(page: Page[DeadLetterRow]) -> Page[DeadLetterRow]:
@@ -44,24 +46,43 @@ def preview(seen: Preview) -> Preview:
 def found_causes(found: causes.Causes) -> causes.Causes:
     """Causes with an example of an error each: where anything is masked, an example may quote it."""
     masking = Masking()
-    shown = [replace(one, error=MASK) if one.error and masking.of(*one.sources) else one for one in found.causes]
-    return replace(found, causes=shown)
+    return replace(
+        found,
+        causes=[
+            replace(one, error=MASK) if one.error and masking.of_letters(*one.sources, *one.holders) else one
+            for one in found.causes
+        ],
+    )
 
 
-def difference(
-    rules: Rules, payload: str | None, lines: Sequence[tuple[str, str]], problem: str
-) -> tuple[Sequence[tuple[str, str]], str]:
-    """What a patch changes in a payload, or why it does not apply: what is masked may be in either, and be copied."""
-    if not rules.payload or payload is None:
-        return lines, problem
-    values = rules.values(json.loads(payload))
-    return [(mark, scrub(line, values)) for mark, line in lines], scrub(problem, values)
+def difference(rules: Rules, before: str, after: str) -> list[tuple[str, str]]:
+    """What a patch changes in a payload, line by line: what is masked may be in either, and may have been copied."""
+    if not rules.payload:
+        return patching.difference(before, after)
+    old, new = patching.load(before), patching.load(after)
+    view = rules.view(old).also(new)
+    return patching.difference(*(json.dumps(view.document(one), ensure_ascii=False) for one in (old, new)))
+
+
+def patch_text(options: Options) -> str:
+    """A patch as everybody reads it: what it writes where something is masked in any queue is masked as well."""
+    rules = Masking().everywhere().payload
+    if not rules or options.patch is None:
+        return options.patch_text
+    if options.patch_kind == "merge":
+        return replace(options, patch=mask(options.patch, rules)).patch_text
+    return replace(options, patch=[_operation(one, rules) for one in options.patch]).patch_text
+
+
+def _operation(operation: dict[str, Any], rules: frozenset[Steps]) -> dict[str, Any]:
+    touched = "value" in operation and any(touches(steps, rules) for steps in pointer_readings(operation["path"]))
+    return {**operation, "value": MASK} if touched else operation
 
 
 def cluster(found: Cluster, masking: Masking) -> Cluster:
     """A cluster with an example of its error: where anything is masked, an example may quote it."""
     known = found.source_count == len(found.sources)
-    rules = masking.of(*(source.queue for source in found.sources)) if known else masking.everywhere()
+    rules = masking.of_letters(*(source.queue for source in found.sources)) if known else masking.everywhere()
     return replace(found, error=MASK) if found.error and rules else found
 
 
@@ -78,7 +99,13 @@ def rules_of(story: Story) -> Rules:
     names = {story.queue.name, *(redriven.queue.name for redriven in story.redriven)}
     if story.dead_letter:
         names |= {story.dead_letter.source_queue, story.dead_letter.queue.name}
-    return Masking().of(*sorted(names))
+    if story.body:
+        names |= set(died_in(story.body.attributes))
+    masking = Masking()
+    if masking:
+        failed_in = {failure.queue_id for failure in story.failures}
+        names |= set(Queue.objects.filter(pk__in=failed_in).values_list("name", flat=True))
+    return masking.of(*sorted(names))
 
 
 def hidden_fields(rules: Rules, body: Body | None) -> list[str]:
@@ -94,25 +121,29 @@ def conceal(story: Story, rules: Rules) -> None:
     """Put the mask over everything of the story that shows or may quote what is masked."""
     if not rules:
         return
-    body = story.body
-    values = None if body is None or (body.large and rules.payload) else rules.values(body.payload, body.attributes)
-    if values is not None:
-        values = values.union(*(rules.values(one.payload) for one in story.rewritten))
+    body, view = story.body, _view(story, rules)
     for one in story.rewritten:
-        one.payload = mask(one.payload, rules.payload)
+        one.payload = view.payload(one.payload)
     for failure in story.failures:
-        failure.error = quoted(failure.error, values)
-        failure.details = quoted(failure.details, values)
-    story.settlements = [replace(one, result=_document(one.result, rules, values)) for one in story.settlements]
+        failure.error = view.text(failure.error)
+        failure.details = view.text(failure.details)
+    story.settlements = [replace(one, result=view.document(one.result)) for one in story.settlements]
     if story.dead_letter:
-        story.dead_letter.state = _document(story.dead_letter.state, rules, values)
+        story.dead_letter.state = view.document(story.dead_letter.state)
     if body is not None:
         story.body = replace(
             body,
-            payload=mask(body.payload, rules.payload),
-            attributes=scrub_document(mask(body.attributes, rules.attributes), values or set()),
-            state=_document(body.state, rules, values),
+            payload=view.payload(body.payload),
+            attributes=view.attributes(body.attributes),
+            state=view.document(body.state),
         )
+
+
+def _view(story: Story, rules: Rules) -> View:
+    if story.body is None:
+        return View(rules, None)
+    view = rules.view(story.body.payload, story.body.attributes, complete=not story.body.large)
+    return view.also(*(one.payload for one in story.rewritten))
 
 
 def large_body(rules: Rules, content: bytes) -> bytes:
@@ -140,20 +171,6 @@ def _error(rules: Rules, row: DeadLetterRow) -> str | None:
     if row.error is None or rules.attributes or row.payload_text is None:
         return row.error and MASK
     try:
-        return scrub(row.error, rules.values(json.loads(row.payload_text)))
+        return rules.view(json.loads(row.payload_text)).text(row.error)
     except (ValueError, RecursionError):
         return MASK
-
-
-def quoted(text: str | None, values: set[str] | None) -> str | None:
-    """A text that may quote masked values; None for what they are: they are not known, and all of it is masked."""
-    if text is None:
-        return None
-    return MASK if values is None else scrub(text, values)
-
-
-def _document(document: Any, rules: Rules, values: set[str] | None) -> Any:
-    """A state or a result, which a handler may have filled from the payload."""
-    if document is None:
-        return None
-    return MASK if values is None else scrub_document(mask(document, rules.payload), values)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from dlq import browse
 from dlq.browse import MessageRow, Place, State
-from dlq.exporting import Row, Source, visible
+from dlq.exporting import Document, Row, Source
 from dlq.filters import Filter, Target
 from dlq.finding import Order, Query, Search, Span, database_now, find
-from dlq.masking import Rules, scrub
-from dlq.masking_rules import Masking
+from dlq.masking import Rules
+from dlq.masking_rules import Masking, died_in
 from dlq.patterns import check_patterns, too_slow
 from dlq.selecting import IN_INDEX_ORDER, WINDOW_IDS, newest_id
 from dlq.time_limits import OutOfTime, time_limit
@@ -70,8 +71,8 @@ def messages(
         chosen.compile(TARGETS[one], as_of)
     check_patterns(chosen)
     columns = (*MESSAGE_COLUMNS, *MASKED_MESSAGE_COLUMNS) if see_payloads else MESSAGE_COLUMNS
-    rules = Rules() if reveal else Masking().of(queue.name)
-    batches = _messages(queue.queue_id, states, chosen, as_of, rules if see_payloads else None)
+    masked = _NOTHING_MASKED if reveal else _Masked(Masking(), queue.name)
+    batches = _messages(queue.queue_id, states, chosen, as_of, masked if see_payloads else None)
     return Source(f"messages of {queue.name}", str(chosen), columns, batches, queue, reveal=reveal)
 
 
@@ -80,10 +81,10 @@ def whole_letters(ids: Sequence[int], masking: Masking) -> list[Row]:
     return _letter_rows(ids, (*LETTER_COLUMNS, *MASKED_LETTER_COLUMNS), masking)
 
 
-def whole_messages(queue_id: int, rows: Sequence[MessageRow], rules: Rules) -> list[Row]:
-    """The messages of a list with all of their columns, in its order."""
-    bodies = _bodies(queue_id, rows)
-    return [_message(row, bodies, rules) for row in rows]
+def whole_messages(queue: Queue, rows: Sequence[MessageRow], masking: Masking) -> list[Row]:
+    """The messages of a queue's list with all of their columns, in its order."""
+    bodies, masked = _bodies(queue.queue_id, rows), _Masked(masking, queue.name)
+    return [_message(row, bodies, masked) for row in rows]
 
 
 # ---- dead letters
@@ -126,7 +127,7 @@ def _letter_rows(ids: Sequence[int], columns: Sequence[str], masking: Masking | 
         [list(ids)],
     ).rows()
     rows = [dict(zip(columns, row, strict=True)) for row in found]
-    return [_shown(row, masking.of(row["source_queue"], row["queue"]) if masking else Rules()) for row in rows]
+    return [_shown(row, masking.of_letters(row["source_queue"], row["queue"]) if masking else Rules()) for row in rows]
 
 
 _SQL = {
@@ -141,25 +142,40 @@ _SQL = {
 
 
 def _messages(
-    queue_id: int, states: Sequence[State], chosen: Filter, as_of: datetime, rules: Rules | None
+    queue_id: int, states: Sequence[State], chosen: Filter, as_of: datetime, masked: _Masked | None
 ) -> Iterator[Sequence[Row]]:
-    """Without rules, nobody sees the bodies."""
+    """Where `masked` is None, nobody sees the bodies."""
     for state in states:
         place: Place | None = Place()
         while place is not None:
             page = browse.messages(queue_id, state, chosen, place, now=as_of, size=BATCH_ROWS, with_payloads=False)
-            bodies = {} if rules is None else _bodies(queue_id, page.rows)
-            yield [_message(row, bodies, rules or Rules()) for row in page.rows]
+            bodies = {} if masked is None else _bodies(queue_id, page.rows)
+            yield [_message(row, bodies, masked or _NOTHING_MASKED) for row in page.rows]
             place = Place(after=page.after) if page.after else None
 
 
-def _message(row: MessageRow, bodies: dict[int, tuple[Any, ...]], rules: Rules) -> Row:
+@dataclass(frozen=True)
+class _Masked:
+    """What is masked of the messages of a queue."""
+
+    masking: Masking | None
+    queue: str = ""
+
+    def rules(self, attributes: str | None) -> Rules:
+        if not self.masking:
+            return Rules()
+        return self.masking.of(self.queue, *died_in(json.loads(attributes or "null")))
+
+
+_NOTHING_MASKED = _Masked(None)
+
+
+def _message(row: MessageRow, bodies: dict[int, tuple[Any, ...]], masked: _Masked) -> Row:
     body = bodies.get(row.message_id, (None,) * len(MASKED_MESSAGE_COLUMNS))
+    columns = dict(zip(MASKED_MESSAGE_COLUMNS, body, strict=True))
     return _shown(
-        {name: getattr(row, name) for name in MESSAGE_COLUMNS}
-        | {"state": row.state.value}
-        | dict(zip(MASKED_MESSAGE_COLUMNS, body, strict=True)),
-        rules,
+        {name: getattr(row, name) for name in MESSAGE_COLUMNS} | {"state": row.state.value} | columns,
+        masked.rules(columns["attributes"]),
     )
 
 
@@ -179,13 +195,18 @@ def _bodies(queue_id: int, rows: Sequence[MessageRow]) -> dict[int, tuple[Any, .
 
 
 def _shown(row: dict[str, Any], rules: Rules) -> Row:
-    """With the mask over what is masked, and over texts that quote it; over all of them where the body is elsewhere."""
+    """The row with the mask over what is masked, and over all that quotes it."""
     if "payload" not in row:
         return row
-    texts = {name: row[name] for name in ("error", "details") if row.get(name) is not None}
-    if rules and texts:
-        body = [None if row[name] is None else json.loads(row[name]) for name in ("payload", "attributes")]
-        values = {""} if rules.payload and row["payload"] is None else rules.values(*body)
-        texts = {name: scrub(text, values) for name, text in texts.items()}
-    documents = {"payload": rules.payload, "attributes": rules.attributes}
-    return row | texts | {name: visible(row[name], masked) for name, masked in documents.items()}
+    documents = {name: None if row[name] is None else Document(row[name]) for name in ("payload", "attributes")}
+    if not rules:
+        return row | documents
+    payload, attributes = (None if text is None else json.loads(text) for text in documents.values())
+    view = rules.view(payload, attributes, complete=row["payload"] is not None)
+    shown = {"payload": view.payload(payload), "attributes": view.attributes(attributes)}
+    texts = {name: view.text(row[name]) for name in ("error", "details") if name in row}
+    return row | texts | {name: documents[name] and Document(_as_json(shown[name])) for name in documents}
+
+
+def _as_json(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False)

@@ -18,7 +18,6 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from dlq.masking import Steps, mask
 from queues import audit
 from queues.errors import InvalidArgument
 from queues.models import Queue
@@ -46,13 +45,6 @@ class Document(str):
 
 
 Row = Mapping[str, Any]
-
-
-def visible(document: str | None, masked: Iterable[Steps] = ()) -> Document | None:
-    """What an export shows of a payload or attributes: all but what is masked; every one goes through here."""
-    if document is None or not masked:
-        return None if document is None else Document(document)
-    return Document(json.dumps(mask(json.loads(document), masked), ensure_ascii=False))
 
 
 @dataclass(frozen=True)

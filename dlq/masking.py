@@ -1,15 +1,18 @@
 """Masking: values at named paths of a document replaced by one fixed mask. Pure: no database, no web.
 
-Lists, pages, samples, comparisons and exports all call `mask`, and `scrub` for texts that may quote what is masked. A
-text that is not whole JSON, because a list cut it, is masked altogether: half a document may be half a secret.
+Everything that shows a message asks `Rules.view` for what may be shown of its payload, attributes, errors, state
+and result. A text that is not whole JSON, because a list cut it, is masked altogether: half a document may be half a
+secret.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from queues.errors import InvalidArgument
@@ -19,6 +22,11 @@ MOST_STEPS = 20
 LONGEST_PATH = 200
 # More values than this are not looked for one by one in a text: it is masked as a whole.
 MOST_VALUES = 500
+
+ORIGIN, ERROR = "dead_letter", "error"
+"""Where the attributes of a message that was dead quote its error: `queues/sql/_receive_dead_letters.sql`."""
+CUT_ERROR = 1_000
+"""The engine cuts that error there: what is quoted at its end may be half a value, and is not recognised."""
 
 Steps = tuple[str, ...]
 ANY, ANY_DEPTH = "*", "**"
@@ -63,15 +71,15 @@ def mask(document: Any, rules: Iterable[Steps]) -> Any:
         return MASK
 
 
-def masked_values(document: Any, rules: Iterable[Steps]) -> set[str]:
+def masked_values(document: Any, rules: Iterable[Steps]) -> frozenset[str]:
     """Every text in which what `mask` hides may be quoted elsewhere."""
     found: set[str] = set()
     try:
         for value in _hidden(document, frozenset(rules)):
             found.update(_spellings(value))
     except RecursionError:
-        return {""}
-    return found - {""}
+        return frozenset({""})
+    return frozenset(found - {""})
 
 
 def values_at(document: Any, rule: Steps) -> Iterator[Any]:
@@ -79,18 +87,29 @@ def values_at(document: Any, rule: Steps) -> Iterator[Any]:
     return _lying_at(document, frozenset([rule]))
 
 
-def scrub(text: str, values: set[str]) -> str:
+def scrub(text: str, values: Set[str]) -> str:
     """The text with the mask in the place of every value, in any case; all of it when there are too many."""
-    present = [value for value in values if len(value) <= len(text)]
-    if "" in values or len(present) > MOST_VALUES:
+    lengths, pattern = _searched(frozenset(values))
+    short_enough = bisect_right(lengths, len(text))
+    if "" in values or short_enough > MOST_VALUES:
         return MASK
-    if not present:
-        return text
-    ordered = sorted(present, key=len, reverse=True)
-    return re.sub("|".join(re.escape(value) for value in ordered), MASK, text, flags=re.IGNORECASE)
+    return pattern.sub(MASK, text) if short_enough else text
 
 
-def scrub_document(document: Any, values: set[str]) -> Any:
+@lru_cache(maxsize=64)
+def _searched(values: frozenset[str]) -> tuple[list[int], re.Pattern[str]]:
+    """The lengths of values, and what finds each of them in a text, the longest first."""
+    lengths = sorted(map(len, values))
+    ordered = sorted(values, key=len, reverse=True) if len(values) <= MOST_VALUES else _shortest(values)
+    return lengths, re.compile("|".join(re.escape(value) for value in ordered), re.IGNORECASE)
+
+
+def _shortest(values: Iterable[str]) -> list[str]:
+    """As many as are looked for: in a text that could hold more of them nothing is."""
+    return sorted(values, key=len)[:MOST_VALUES][::-1]
+
+
+def scrub_document(document: Any, values: Set[str]) -> Any:
     """A document that may quote masked values: a state, a result."""
     try:
         return _scrubbed(document, values)
@@ -101,6 +120,12 @@ def scrub_document(document: Any, values: set[str]) -> Any:
 def touches(asked: Steps, rules: Iterable[Steps]) -> bool:
     """Whether asking for this path could tell something of a masked one: it lies on the way there, or behind."""
     return any(_meets(asked, rule) for rule in rules)
+
+
+def covers(rules: Iterable[Steps], others: Iterable[Steps]) -> bool:
+    """Whether `rules` mask everything that the `others` mask, in any document."""
+    known = list(rules)
+    return all(any(_holds_for(rule, other) for rule in known) for other in others)
 
 
 @dataclass(frozen=True)
@@ -116,6 +141,15 @@ class Rules:
     def __or__(self, other: Rules) -> Rules:
         return Rules(self.payload | other.payload, self.attributes | other.attributes)
 
+    def covers(self, other: Rules) -> bool:
+        """Whether everything that the other rules mask is masked by these."""
+        return covers(self.payload, other.payload) and covers(self.attributes, other.attributes)
+
+    def view(self, payload: Any, attributes: Any = None, *, complete: bool = True) -> View:
+        """What may be shown of a message; `complete`: nothing of its payload and attributes is kept elsewhere."""
+        known = complete or not self.payload
+        return View(self, self.values(payload, attributes) if known else None)
+
     def mask_text(self, text: str | None) -> str | None:
         """The text of a payload as lists have it, perhaps cut."""
         if not self.payload or text is None or text.startswith("large body of "):
@@ -125,9 +159,56 @@ class Rules:
         except (ValueError, RecursionError):
             return MASK
 
-    def values(self, payload: Any, attributes: Any = None) -> set[str]:
+    def values(self, payload: Any, attributes: Any = None) -> frozenset[str]:
         """What is hidden of one message, as it may be quoted in errors."""
         return masked_values(payload, self.payload) | masked_values(attributes, self.attributes)
+
+
+@dataclass(frozen=True)
+class View:
+    """What may be shown of one message: the one way for its documents and texts to a reader. Made by `Rules.view`."""
+
+    rules: Rules
+    values: frozenset[str] | None
+    """Every spelling of what is masked in this message; None where its body is not at hand, so nobody knows."""
+
+    def also(self, *payloads: Any) -> View:
+        """The same message, which had these payloads before; texts may quote those too."""
+        if self.values is None:
+            return self
+        return View(self.rules, self.values.union(*(self.rules.values(one) for one in payloads)))
+
+    def payload(self, document: Any) -> Any:
+        """A payload: that of the message, or one that it had."""
+        return mask(document, self.rules.payload)
+
+    def attributes(self, document: Any) -> Any:
+        """Attributes. Those of a message that was received from a dead-letter queue hold the error it died of."""
+        if not self.rules:
+            return document
+        shown = mask(document, self.rules.attributes)
+        if (error := _quoted_error(shown)) is not None and (self.values is None or len(error) >= CUT_ERROR):
+            shown = {**shown, ORIGIN: {**shown[ORIGIN], ERROR: MASK}}
+        return shown if self.values is None else scrub_document(shown, self.values)
+
+    def text(self, text: str | None) -> str | None:
+        """An error or a stack."""
+        if text is None or not self.rules:
+            return text
+        return MASK if self.values is None else scrub(text, self.values)
+
+    def document(self, document: Any) -> Any:
+        """A state or a result, which a handler may have filled from the payload."""
+        if document is None or not self.rules:
+            return document
+        return MASK if self.values is None else scrub_document(self.payload(document), self.values)
+
+
+def _quoted_error(attributes: Any) -> str | None:
+    """The error that the engine wrote into the attributes of a message that was dead."""
+    origin = attributes.get(ORIGIN) if isinstance(attributes, dict) else None
+    error = origin.get(ERROR) if isinstance(origin, dict) else None
+    return error if isinstance(error, str) else None
 
 
 def _masked(node: Any, patterns: frozenset[Steps]) -> Any:
@@ -190,11 +271,25 @@ def _meets(asked: Steps, rule: Steps) -> bool:
         return True
     if asked[0].isdigit() and _meets(asked[1:], rule):
         return True  # an index of an array that the rule passes through
+    if (rule[0].isdigit() or rule[0] == ANY) and _meets(asked, rule[1:]):
+        return True  # the rule names elements of an array; the question passes through it
     same = ANY in (asked[0], rule[0]) or asked[0].casefold() == rule[0].casefold()
     return same and _meets(asked[1:], rule[1:])
 
 
-def _scrubbed(node: Any, values: set[str]) -> Any:
+def _holds_for(rule: Steps, other: Steps) -> bool:
+    """Whether whatever the other rule masks lies at, or within, what the rule masks."""
+    if not rule or (len(rule) == 1 and rule[0] == ANY_DEPTH):
+        return True
+    if rule[0] == ANY_DEPTH and any(_holds_for(rule[1:], other[start:]) for start in range(len(other) + 1)):
+        return True
+    if not other or (other[0] == ANY_DEPTH) != (rule[0] == ANY_DEPTH) or (other[0] == ANY and rule[0] != ANY):
+        return False
+    same = rule[0] == ANY or rule[0].casefold() == other[0].casefold()
+    return same and _holds_for(rule[1:], other[1:])
+
+
+def _scrubbed(node: Any, values: Set[str]) -> Any:
     if isinstance(node, dict):
         return {scrub(key, values): _scrubbed(value, values) for key, value in node.items()}
     if isinstance(node, list):

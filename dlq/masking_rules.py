@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from dlq.dead_letter_sources import sources_by_holder
 from dlq.filters import Filter, FilterError
 from dlq.filters.syntax import Term
-from dlq.masking import Rules, Steps, parse_path, touches
+from dlq.finding import Query
+from dlq.masking import ERROR, ORIGIN, Rules, Steps, parse_path, touches
 from dlq.models import MaskingRule
 from queues import audit
 from queues.errors import InvalidArgument
 from queues.models import Queue, Tenant
+from queues.stream_models import ConsumerGroup, Stream
 
 MOST_RULES = 500
+_QUOTED_ERROR: Steps = (ORIGIN, ERROR)
 
 
 def add(*, part: str, path: str, queue: str = "", tenant: str = "", actor: str, reason: str = "") -> MaskingRule:
@@ -26,8 +32,8 @@ def add(*, part: str, path: str, queue: str = "", tenant: str = "", actor: str, 
     if queue and tenant:
         raise InvalidArgument("tenant must be empty beside a queue: the rule is of one of them, or of all", "tenant")
     found = Queue.objects.filter(name=queue).first() if queue else None
-    if queue and found is None:
-        raise InvalidArgument(f"queue '{queue[:100]}' does not exist", "queue")
+    if queue and found is None and not Stream.objects.filter(name=queue).exists():
+        raise InvalidArgument(f"queue '{queue[:100]}' does not exist, nor does a stream of that name", "queue")
     if tenant and not Tenant.objects.filter(name=tenant).exists():
         raise InvalidArgument(f"tenant '{tenant[:100]}' does not exist", "tenant")
     if MaskingRule.objects.count() >= MOST_RULES:
@@ -56,38 +62,50 @@ def remove(rule_id: int, *, actor: str, reason: str = "") -> bool:
 
 
 class Masking:
-    """The rules as of one moment: read once for a page or an export, then asked for each queue."""
+    """The rules as of one moment: read once for a page or an export, then asked for each queue or stream."""
 
     def __init__(self) -> None:
         self._rules: Sequence[MaskingRule] = list(MaskingRule.objects.all()[:MOST_RULES])
-        self._known: dict[str, Rules] = {}
-        if self._rules:
-            facts = Queue.objects.values_list("name", "tenant__name", "dead_letter_queue")
-            self._tenants = {name: tenant for name, tenant, _ in facts}
-            self._sources: dict[str, set[str]] = {}
-            for name, _, holder in facts:
-                self._sources.setdefault(holder or f"{name}-dlq", set()).add(name)
+        self._places = _Places.read() if self._rules else _Places()
+        self._known: dict[frozenset[str], Rules] = {}
 
     def __bool__(self) -> bool:
         return bool(self._rules)
 
-    def of(self, *queues: str) -> Rules:
-        """What is masked of a message that is, or was, in any of these queues."""
-        rules = Rules()
-        for name in queues if self._rules else ():
-            if name not in self._known:
-                self._known[name] = self._of_one(name)
-            rules |= self._known[name]
-        return rules
+    def of(self, *places: str) -> Rules:
+        """What is masked of a message that is, or was, in any of these queues or streams.
+
+        The rules of what may have put it there hold too: of the queues whose dead letters this one keeps, and of the
+        streams whose subscriptions feed it. For a name that no queue or stream has, all rules hold.
+        """
+        return self._together(places, letters=False)
+
+    def of_letters(self, *queues: str) -> Rules:
+        """What is masked of dead letters that died in any of these queues, or are kept in one of them."""
+        return self._together(queues, letters=True)
 
     def everywhere(self) -> Rules:
         """What is masked in any queue."""
         return _rules(self._rules)
 
-    def _of_one(self, name: str) -> Rules:
-        """Of a dead-letter queue also what is masked where its messages died."""
-        names = {name} | self._sources.get(name, set())
-        tenants = {self._tenants[one] for one in names if one in self._tenants}
+    def _together(self, names: Iterable[str], *, letters: bool) -> Rules:
+        rules = Rules()
+        for name in dict.fromkeys(names) if self._rules else ():
+            rules |= self._of_one(name, letters=letters)
+        return rules
+
+    def _of_one(self, name: str, *, letters: bool) -> Rules:
+        origins = self._places.origins(name)
+        if not all(map(self._places.knows, origins)):
+            return self.everywhere()
+        if letters:
+            origins |= self._places.holders_of(origins)
+        if origins not in self._known:
+            self._known[origins] = self._naming(origins)
+        return self._known[origins]
+
+    def _naming(self, names: Set[str]) -> Rules:
+        tenants = self._places.tenants_of(names)
         return _rules(
             rule
             for rule in self._rules
@@ -101,7 +119,7 @@ class Masking:
         """
         if not self._rules:
             return
-        rules = self.of(*queues) if queues else self._selected(chosen)
+        rules = self.of(*queues) if queues else self.selected(chosen)
         for term in chosen.terms:
             if _probes(term, rules):
                 raise _refusal(term)
@@ -114,14 +132,93 @@ class Masking:
         rules = self.everywhere().payload
         for operation in patch if rules and isinstance(patch, list) else ():
             pointer = operation.get("path" if operation.get("op") == "test" else "from")
-            if isinstance(pointer, str) and any(touches(steps, rules) for steps in _readings(pointer)):
+            if isinstance(pointer, str) and any(touches(steps, rules) for steps in pointer_readings(pointer)):
                 raise InvalidArgument(f"patch reads {pointer[:100]}, which is masked: you may not ask for it", "patch")
 
-    def _selected(self, chosen: Filter) -> Rules:
+    def check_destination(self, carried: Rules, target_queue: str) -> None:
+        """Refuse to send messages of which `carried` is masked to a queue that masks less of them.
+
+        Raises `InvalidArgument`, which names the field `target_queue`.
+        """
+        if not self.of(target_queue).covers(carried):
+            raise InvalidArgument(
+                f"target_queue is '{target_queue}': fields that are masked elsewhere would be seen in this queue;"
+                " mask them there too, or ask somebody who may reveal them",
+                "target_queue",
+            )
+
+    def selected(self, chosen: Filter) -> Rules:
+        """What is masked of the dead letters that a filter may select: in the queues that it names, or in all."""
         names = [name for term in chosen.terms if term.key == "queue" and not term.negated for name in term.literals]
-        plain = names and all(name in self._tenants for name in names)
+        plain = names and all(self._places.knows(name) for name in names)
         bound = all(len(term.literals) == len(term.values) for term in chosen.terms if term.key == "queue")
-        return self.of(*names) if plain and bound else self.everywhere()
+        return self.of_letters(*names) if plain and bound else self.everywhere()
+
+
+def died_in(attributes: Any) -> list[str]:
+    """The queue in which a message died before it was received from a dead-letter queue, by its attributes."""
+    origin = attributes.get(ORIGIN) if isinstance(attributes, dict) else None
+    queue = origin.get("queue") if isinstance(origin, dict) else None
+    return [queue] if isinstance(queue, str) else []
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The names of queues and streams, and what puts messages into which, as of one moment."""
+
+    tenants: Mapping[str, Set[str]] = field(default_factory=dict)
+    """Of the queue or the stream of a name, or of both."""
+    called: Mapping[str, Set[str]] = field(default_factory=dict)
+    """The other names that go with one: those that a queue had, and the one that it has now."""
+    comes_from: Mapping[str, Set[str]] = field(default_factory=dict)
+    """Of a dead-letter queue those whose dead letters it keeps; of a queue the streams that feed it."""
+    kept_in: Mapping[str, Set[str]] = field(default_factory=dict)
+    """Of a queue those that keep its dead letters."""
+
+    @classmethod
+    def read(cls) -> _Places:
+        """Five queries."""
+        tenants: dict[str, set[str]] = defaultdict(set)
+        for model in (Queue, Stream):
+            for name, tenant in model._default_manager.values_list("name", "tenant__name"):
+                tenants[name].add(tenant)
+        called: dict[str, set[str]] = defaultdict(set)
+        for old, name in Query(_OLD_NAMES, []).rows():
+            called[old].add(name)
+            called[name].add(old)
+        comes_from, kept_in = sources_by_holder(), defaultdict[str, set[str]](set)
+        for holder, sources in comes_from.items():
+            for source in sources:
+                kept_in[source].add(holder)
+        fed = ConsumerGroup.objects.filter(queue__isnull=False).values_list("queue__name", "stream__name")
+        for queue, stream in fed:
+            comes_from.setdefault(queue, set()).add(stream)
+        return cls(tenants, called, comes_from, kept_in)
+
+    def knows(self, name: str) -> bool:
+        """Whether a queue or a stream has this name, or a queue had it."""
+        return name in self.tenants or name in self.called
+
+    def origins(self, name: str) -> frozenset[str]:
+        """The name itself, and of all that may have put a message there, by whatever name."""
+        found, ahead = set[str](), {name}
+        while ahead:
+            found |= ahead
+            ahead = {
+                other for one in ahead for beyond in (self.called, self.comes_from) for other in beyond.get(one, ())
+            } - found
+        return frozenset(found)
+
+    def holders_of(self, names: Iterable[str]) -> frozenset[str]:
+        return frozenset(holder for name in names for holder in self.kept_in.get(name, ()))
+
+    def tenants_of(self, names: Iterable[str]) -> set[str]:
+        return {tenant for name in names for tenant in self.tenants.get(name, ())}
+
+
+_OLD_NAMES = """
+select a.name, q.name from signalbox.queue_alias a join signalbox.queue q on q.queue_id = a.queue_id
+"""
 
 
 def _rules(rules: Iterable[MaskingRule]) -> Rules:
@@ -137,11 +234,11 @@ def _probes(term: Term, rules: Rules) -> bool:
     if term.key == "payload":
         return touches(_keys(term), rules.payload)
     if term.key == "attr":
-        return touches(_keys(term), rules.attributes)
+        return touches(_keys(term), rules.attributes) or (bool(rules) and touches(_keys(term), [_QUOTED_ERROR]))
     return term.key == "error" and bool(rules)
 
 
-def _readings(pointer: str) -> tuple[Steps, Steps]:
+def pointer_readings(pointer: str) -> tuple[Steps, Steps]:
     """What a JSON pointer names, where a number is a key, and where it is a place in a list."""
     steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
     return steps, tuple(step for step in steps if not step.isdigit())
@@ -153,6 +250,6 @@ def _keys(term: Term) -> Steps:
 
 
 def _refusal(term: Term) -> FilterError:
-    if term.key == "error":
-        return term.error("error: may quote fields that are masked here.", "a key such as class: or fp:")
+    if term.key == "error" or (term.key == "attr" and touches(_keys(term), [_QUOTED_ERROR])):
+        return term.error(f"{term.name}: may quote fields that are masked here.", "a key such as class: or fp:")
     return term.error(f"{term.name}: is masked: you may not ask for it.", "a path that is not masked")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import jsonpatch
-from jsonpointer import JsonPointerException
+from jsonpointer import JsonPointer, JsonPointerException
 
 from queues.errors import InvalidArgument
 from queues.models import Rewritten
@@ -23,6 +23,11 @@ MOST_PATCH_BYTES = 65_536
 _NEEDS = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
 # What the log takes; what is larger is in a store, and its bodies are not patched.
 INLINE_BYTES = 262_144
+# What the operations of one patch may write into one payload, in bytes of JSON: each is counted before it is done, also
+# what a later one takes away. A payload whose copy is put into itself doubles, and a hundred doublings have no end.
+MAX_WRITTEN_BYTES = INLINE_BYTES
+# What differs in more lines than this is not compared line by line: the time for that grows with their square.
+MAX_COMPARED_LINES = 500
 
 
 class DoesNotApply(Exception):  # noqa: N818 - it names what happened
@@ -53,11 +58,42 @@ class Patch:
     def _patched(self, payload: Any) -> Any:
         if self.kind == "merge":
             return merged(payload, self.document)
-        try:
-            # What a patch adds becomes part of the payload, and its later operations may change that.
-            return jsonpatch.JsonPatch(copy.deepcopy(self.document)).apply(payload, in_place=True)
-        except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError, IndexError) as error:
-            raise DoesNotApply(str(error) or type(error).__name__) from error
+        room = MAX_WRITTEN_BYTES
+        # What a patch adds becomes part of the payload, and its later operations may change that.
+        for number, operation in enumerate(copy.deepcopy(self.document), 1):
+            try:
+                room -= _bytes_written(operation, payload)
+                if room < 0:
+                    raise DoesNotApply(f"its operations write more than {MAX_WRITTEN_BYTES:,} bytes")
+                payload = jsonpatch.JsonPatch([operation]).apply(payload, in_place=True)
+            except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError, IndexError) as error:
+                raise DoesNotApply(f"operation {number}, {_words(operation)}: {_why(error)}") from error
+        return payload
+
+
+def _bytes_written(operation: dict[str, Any], payload: Any) -> int:
+    """How much JSON an operation is about to write. Raises what jsonpatch does where there is nothing to copy."""
+    if operation["op"] == "copy":
+        return _json_bytes(JsonPointer(operation["from"]).resolve(payload))
+    return _json_bytes(operation["value"]) if operation["op"] in ("add", "replace") else 0
+
+
+def _json_bytes(document: Any) -> int:
+    return len(json.dumps(document, ensure_ascii=False).encode())
+
+
+def _words(operation: dict[str, Any]) -> str:
+    source = f"{operation['from'][:100]} to " if "from" in operation else ""
+    return f"{operation['op']} {source}{operation['path'][:100]}"
+
+
+def _why(error: Exception) -> str:
+    """In words that quote nothing of the payload: whoever reads them may not read that."""
+    if isinstance(error, jsonpatch.JsonPatchTestFailed):
+        return "the value there is another"
+    if isinstance(error, jsonpatch.JsonPatchConflict | JsonPointerException | KeyError | IndexError):
+        return "there is nothing at that path"
+    return "the path leads into a value that has no members"
 
 
 def read(kind: str, document: Any) -> Patch | None:
@@ -100,8 +136,36 @@ def originals(message_id: int) -> list[Rewritten]:
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
-    """(mark, line) for each line of the patched document: "+", "-" or a space."""
-    return [(line[0], line[2:]) for line in difflib.ndiff(_lines(before), _lines(after)) if line[0] != "?"]
+    """(mark, line) for each line of the patched document: "+", "-" or a space.
+
+    Lines that differ in too many places are not compared one by one: all of the old stand before all of the new.
+    """
+    old, new = _lines(before), _lines(after)
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    old_middle, new_middle = old[start : len(old) - end], new[start : len(new) - end]
+    shared = [(" ", line) for line in old[:start]], [(" ", line) for line in old[len(old) - end :]]
+    return [*shared[0], *_compared(old_middle, new_middle), *shared[1]]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _compared(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, str]]:
+    if max(len(old), len(new)) > MAX_COMPARED_LINES:
+        return [("-", line) for line in old] + [("+", line) for line in new]
+    found: list[tuple[str, str]] = []
+    for tag, old_start, old_end, new_start, new_end in difflib.SequenceMatcher(None, old, new).get_opcodes():
+        if tag == "equal":
+            found += [(" ", line) for line in old[old_start:old_end]]
+        else:
+            found += [("-", line) for line in old[old_start:old_end]]
+            found += [("+", line) for line in new[new_start:new_end]]
+    return found
 
 
 def _lines(text: str) -> list[str]:

@@ -18,6 +18,7 @@ from dlq.cluster_members import widened
 from dlq.counting import BoundedCount, survey
 from dlq.filters import parse
 from dlq.finding import Span, database_now, find
+from dlq.masking_rules import Masking
 from dlq.models import Plan, Redrive, StagedMessage
 from dlq.plan_options import Options
 from queues import audit, control
@@ -87,10 +88,12 @@ def make(
     kind: str = Plan.Kind.REDRIVE,
     upper_bound: int | None = None,
     as_of: datetime | None = None,
+    may_reveal: bool = False,
 ) -> Plan:
     """Write down what the filter selects now (or did up to a bound and a time that a look froze), and what it means.
 
-    Raises `FilterError`, `InvalidArgument` with the field, and for the target `QueueNotFound` and `QueueClosed`.
+    A target that shows what is masked now is refused, unless the actor `may_reveal` it. Raises `FilterError`,
+    `InvalidArgument` with the field, and for the target `QueueNotFound` and `QueueClosed`.
     """
     chosen = selecting.as_looked_at(filter_text, as_of)
     now, options = database_now(), (options or Options()).checked()
@@ -102,6 +105,8 @@ def make(
     newest = selecting.newest_id()  # nobody selects what is yet to die
     bound, as_of = newest if upper_bound is None else min(upper_bound, newest), min(as_of or now, now)
     seen = radius.survey(find(chosen, as_of, Span(through=bound), frozen=True), as_of)
+    if not may_reveal:
+        check_masks(options.target_queue, str(chosen), list(seen.sources) if seen.count.exact else None)
     plan = Plan(
         kind=kind,
         filter_text=str(chosen),
@@ -152,6 +157,29 @@ def check_target(target_queue: str) -> None:
         raise InvalidArgument(f"'{target_queue}' is a dead-letter queue: only what dies goes there", "target_queue")
     if queue.closed:
         raise QueueClosed(f"queue '{target_queue}' is closed: it accepts no messages")
+
+
+def check_masks(target_queue: str | None, filter_text: str, sources: Sequence[str] | None) -> None:
+    """Refuse a target where fields would be seen that are masked of these dead letters. Raises `InvalidArgument`.
+
+    `sources` are the queues in which they died; None where only the filter can tell.
+    """
+    masking = Masking()
+    if target_queue is None or not masking:
+        return
+    of_filter = masking.selected(parse(filter_text))
+    carried = of_filter if sources is None else masking.of_letters(*sources)
+    masking.check_destination(carried, target_queue)
+
+
+def check_masks_of(plan: Plan, target_queue: str | None) -> None:
+    """The same for a plan that exists, by what it saw and by the rules of now."""
+    if plan.staging_id is not None:  # a queue of the archive may be gone, and with it whose it was
+        check_masks(target_queue, "", None)
+        return
+    named = plan.source_queues
+    all_named = plan.count_is_exact and len(named) == plan.radius["source_count"]
+    check_masks(target_queue, plan.filter_text, named if all_named else None)
 
 
 def _sample_ids(filter_text: str, as_of: datetime, bound: int) -> list[int]:

@@ -7,13 +7,13 @@ there is no time for is left out and said to be: a plan starts within a second, 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from dlq import patching
 from dlq.counting import COUNT_LIMIT, BoundedCount, read_in_time
 from dlq.finding import Order, Query, Search
 from dlq.patching import DoesNotApply, Patch
@@ -25,6 +25,7 @@ MOST_NAMED = 20
 MOST_CANARIES = 1_000
 MOST_PATCHED = 500
 MOST_PATCHED_BYTES = 65_536
+TRIED_SECONDS = 0.5  # for trying a patch; with the payload under way it is tried to the end
 # (up to so many seconds, in words)
 AGES = ((3_600, "under 1 h"), (86_400, "1 h to 1 d"), (7 * 86_400, "1 to 7 d"), (30 * 86_400, "7 to 30 d"))
 OLDER = "over 30 d"
@@ -187,11 +188,15 @@ def _tried(patch: Patch, letters: list[int], looks: Looks) -> dict[str, Any]:
     except OutOfTime:
         return {"looked_at": 0, "not_applied": 0, "why": []}
     why: Counter[str] = Counter()
+    tried, until = 0, time.monotonic() + TRIED_SECONDS
     for text, is_large in rows:
         problem = "its body is in a store" if is_large else _problem(patch, text)
         if problem:
             why[problem[:200]] += 1
-    return {"looked_at": len(rows), "not_applied": sum(why.values()), "why": why.most_common(5)}
+        tried += 1
+        if time.monotonic() > until:
+            break
+    return {"looked_at": tried, "not_applied": sum(why.values()), "why": why.most_common(5)}
 
 
 def _problem(patch: Patch, text: str) -> str:
@@ -200,14 +205,3 @@ def _problem(patch: Patch, text: str) -> str:
     except DoesNotApply as problem:
         return str(problem)
     return ""
-
-
-def differences(patch: Patch, texts: Mapping[int, str]) -> dict[int, tuple[list[tuple[str, str]], str]]:
-    """For each payload what the patch changes, line by line, or why it does not apply."""
-    found: dict[int, tuple[list[tuple[str, str]], str]] = {}
-    for letter, text in texts.items():
-        try:
-            found[letter] = (patching.difference(text, patch.apply(text)), "")
-        except DoesNotApply as problem:
-            found[letter] = ([], str(problem))
-    return found

@@ -7,10 +7,10 @@ may touch: the queues it found, where it sends to, and all that its frozen filte
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import LiteralString, TypeVar
+from typing import TypeVar
 
+from dlq.dead_letter_sources import sources_of
 from dlq.filters import Filter, FilterError, Literal, Term, parse
-from dlq.finding import Query
 from dlq.models import Deletion, Job, Plan, Purge, Redrive, Undo
 from dlq.trash import REMOVERS
 from queues.errors import InvalidArgument
@@ -20,19 +20,6 @@ from queues.reach import Place, Reach
 AnyJob = TypeVar("AnyJob", Redrive, Deletion, Purge, Undo, Plan, Job)
 MOST_NAMED = 100
 """Queues that a job is held to by their names."""
-
-_SOURCES: LiteralString = """
-select q.name from signalbox.queue q
-cross join lateral (select coalesce(q.dead_letter_queue, q.name || '-dlq') as holder) named
-where q.tenant_id = %s and not q.is_dead_letter_queue
-  and %s in (named.holder, left(named.holder, 88) || '-' || q.queue_id)
-order by q.name
-"""
-
-
-def sources_of(holder: Queue) -> list[str]:
-    """The queues whose dead letters this one keeps, by name."""
-    return [row[0] for row in Query(_SOURCES, [holder.tenant_id, holder.name]).rows()]
 
 
 def place_of(queue: Queue) -> Place:

@@ -39,6 +39,7 @@ def create(
     actor: str,
     reason: str,
     as_of: datetime | None = None,
+    may_reveal: bool = False,
     **options: Any,
 ) -> Redrive:
     """Plan a redrive of what the filter selects up to a dead-letter id, and run the plan at once.
@@ -52,15 +53,19 @@ def create(
         options=Options(**options),
         upper_bound=upper_bound,
         as_of=as_of,
+        may_reveal=may_reveal,
     )
-    return run(plan.pk, actor=actor, reason=reason)
+    return run(plan.pk, actor=actor, reason=reason, may_reveal=may_reveal)
 
 
-def run(plan_id: int, *, actor: str, reason: str = "", kicked: bool = True, **otherwise: Any) -> Redrive:
+def run(
+    plan_id: int, *, actor: str, reason: str = "", kicked: bool = True, may_reveal: bool = False, **otherwise: Any
+) -> Redrive:
     """Start the redrive that a plan describes, with some of its options `otherwise`.
 
-    Raises `PlanNotFound`, `InvalidArgument`, `QueueNotFound`, `QueueClosed`. A plan is run by one redrive at a time;
-    run again, it takes what is left.
+    A target that shows what is masked now is refused, unless the actor `may_reveal` it: rules may have changed since
+    the plan. Raises `PlanNotFound`, `InvalidArgument`, `QueueNotFound`, `QueueClosed`. A plan is run by one redrive at
+    a time; run again, it takes what is left.
     """
     with transaction.atomic():
         plan = Plan.objects.select_for_update().filter(pk=plan_id, kind=Plan.Kind.REDRIVE).first()
@@ -75,6 +80,8 @@ def run(plan_id: int, *, actor: str, reason: str = "", kicked: bool = True, **ot
         options = replace(plan.choices, **otherwise).checked()
         if options.target_queue is not None:
             plans.check_target(options.target_queue)
+        if not may_reveal:
+            plans.check_masks_of(plan, options.target_queue)
         return jobs.start(_job_of(plan, options, actor, reason), kicked=kicked)
 
 

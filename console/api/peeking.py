@@ -79,7 +79,7 @@ def _others(
     chosen, masking = parse(text), Masking()
     masking.check(chosen, queue.name)
     page = browse.messages(queue.queue_id, State(state), chosen, place, size=limit, with_payloads=False)
-    rows = whole_messages(queue.queue_id, page.rows, masking.of(queue.name))
+    rows = whole_messages(queue, page.rows, masking)
     return [_document(row, row["state"], row["at"]) | {"death": None} for row in rows], page.after
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from console.api.problems import Problem
 from console.api_keys import Key
+from dlq.dead_letter_sources import sources_of
 from dlq.filters import Filter, FilterError, parse
 from dlq.filters.syntax import Term
 from dlq.masking_rules import Masking
 from dlq.models import Redrive
-from dlq.reaching import sources_of
 from queues.models import Queue
 
 

@@ -11,15 +11,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from console import masked, roles
+from console import roles
 from console.comparison import Part, compare_documents, compare_texts
 from console.frame import Frame
 from console.message_story import body_of
 from console.roles import requires
 from dlq.comparing import Success, last_success
-from dlq.masking import Rules, mask
+from dlq.masking import Rules
 from dlq.masking_rules import Masking
-from queues.models import DeadLetter
+from queues.models import DeadLetter, Queue
 
 LARGE = "Its payload is large and kept elsewhere: download it from the page of the message."
 
@@ -57,7 +57,8 @@ def show(request: HttpRequest) -> HttpResponse:
     found = [letters[one] for one in dict.fromkeys(asked) if one in letters]
     sides, notice = _sides(found, with_success)
     masking = Masking()
-    sides = [_concealed(one, masking.of(one.queue)) for one in sides]
+    holders = Queue.objects.filter(pk__in=[one.queue_id for one in found]).values_list("name", flat=True)
+    sides = [_concealed(one, masking.of_letters(one.queue, *holders)) for one in sides]
     see = roles.may_here(request, "see_payloads")
     context = {
         "title": "Compare",
@@ -91,13 +92,13 @@ def _concealed(side: Side, rules: Rules) -> Side:
     """With the mask over what is masked in its queue, and over what quotes that."""
     if not rules:
         return side
-    values = None if side.unseen else rules.values(side.payload, side.attributes)
+    view = rules.view(side.payload, side.attributes, complete=not side.unseen)
     return replace(
         side,
-        payload=mask(side.payload, rules.payload),
-        attributes=mask(side.attributes, rules.attributes),
-        error=masked.quoted(side.error, values),
-        details=masked.quoted(side.details, values),
+        payload=view.payload(side.payload),
+        attributes=view.attributes(side.attributes),
+        error=view.text(side.error),
+        details=view.text(side.details),
     )
 
 

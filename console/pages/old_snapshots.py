@@ -9,7 +9,9 @@ from django.views.decorators.http import require_safe
 from console.htmx import render_page
 from console.old_snapshots import Row
 from console.roles import may, requires
-from metrics.xmin_holders import HIDDEN_BACKEND, YOUNG_SECONDS, read_holders
+from dlq.masking import MASK
+from dlq.masking_rules import Masking
+from metrics.xmin_holders import HIDDEN_BACKEND, YOUNG_SECONDS, Holder, read_holders
 
 MOST_HOLDERS = 100
 
@@ -17,12 +19,13 @@ MOST_HOLDERS = 100
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /old-snapshots: the holders, oldest first. Statements may quote data: they take what payloads take."""
+    """GET /old-snapshots: the holders, oldest first. Statements may quote payloads: they are masked where those are."""
     holders = read_holders()
     sees_queries = may(request.user, "see_payloads")
+    masks = bool(Masking())
     context = {
         "title": "Old snapshots",
-        "rows": [Row(one, one.query if sees_queries else None) for one in holders[:MOST_HOLDERS]],
+        "rows": [Row(one, _query(one, masks=masks) if sees_queries else None) for one in holders[:MOST_HOLDERS]],
         "count": len(holders),
         "old": sum(one.is_old for one in holders),
         "hidden": sum(one.kind == HIDDEN_BACKEND for one in holders),
@@ -30,3 +33,8 @@ def browse(request: HttpRequest) -> HttpResponse:
         "old_seconds": settings.OLD_SNAPSHOT_SECONDS,
     }
     return render_page(request, "old_snapshots/browse.html", "old_snapshots/_list.html", context)
+
+
+def _query(holder: Holder, *, masks: bool) -> str | None:
+    """Nobody knows of which queue a statement is: where anything is masked anywhere, all of it is."""
+    return MASK if masks and holder.query else holder.query

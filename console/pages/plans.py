@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +22,13 @@ from console.plan_forms import PlanForm, RunForm
 from console.roles import requires
 from console.subjects import PLAN
 from console.wording import plural
-from dlq import patching, plans, radius, redrives
+from dlq import patching, plans, redrives
 from dlq.filters import FilterError
 from dlq.finding import Query
+from dlq.masking import Rules
 from dlq.masking_rules import Masking
 from dlq.models import Plan
+from dlq.patching import DoesNotApply, Patch
 from queues.errors import QueueNotFound, SignalboxError
 from queues.models import Queue
 
@@ -76,9 +79,16 @@ def _make(request: HttpRequest, form: PlanForm) -> Plan:
     text = held_filter(request, text, "redrive")
     options = form.options()
     _check_target(request, options.target_queue)
-    if not masked.may_reveal(request):
+    may_reveal = masked.may_reveal(request)
+    if not may_reveal:
         Masking().check_patch(options.patch)
-    return plans.make(text, actor=request.user.get_username(), reason=form.cleaned_data["reason"], options=options)
+    return plans.make(
+        text,
+        actor=request.user.get_username(),
+        reason=form.cleaned_data["reason"],
+        options=options,
+        may_reveal=may_reveal,
+    )
 
 
 def _check_target(request: HttpRequest, name: str | None) -> None:
@@ -122,7 +132,8 @@ def run(request: HttpRequest, plan_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             rate = form.cleaned_data["rate_per_second"]
-            job = redrives.run(plan.pk, actor=request.user.get_username(), rate_per_second=rate)
+            actor, may_reveal = request.user.get_username(), masked.may_reveal(request)
+            job = redrives.run(plan.pk, actor=actor, rate_per_second=rate, may_reveal=may_reveal)
         except SignalboxError as error:
             form.add_error(None, str(error))
         else:
@@ -140,6 +151,7 @@ def _show(request: HttpRequest, plan: Plan, form: RunForm | None) -> HttpRespons
         "frame": Frame(request),
         "plan": plan,
         "options": plan.choices,
+        "patch_text": masked.patch_text(plan.choices),
         "warnings": [*_warnings(plan), *(warning for one in destinations for warning in one.warnings)],
         "destinations": destinations,
         "samples": _samples(plan, with_payloads=roles.may_here(request, "see_payloads")),
@@ -226,19 +238,33 @@ def _samples(plan: Plan, *, with_payloads: bool) -> list[Sample]:
     options, masking = plan.choices, Masking()
     patch = patching.read(options.patch_kind, options.patch)
     # A queue that was archived may be gone, and with it what says whose it was.
-    rules = {row[0]: masking.everywhere() if plan.staging_id else masking.of(row[2]) for row in rows}
+    rules = {row[0]: masking.everywhere() if plan.staging_id else masking.of_letters(row[2]) for row in rows}
     whole = {row[0]: row[5] for row in rows if row[5]}
-    changed = radius.differences(patch, whole) if patch else {}
+    changed = _changed(patch, whole, rules) if patch else {}
     return [
         Sample(
             message_id,
             source,
             died_at,
             rules[letter].mask_text(text),
-            *masked.difference(rules[letter], whole.get(letter), *changed.get(letter, ((), ""))),
+            *changed.get(letter, ((), "")),
         )
         for letter, message_id, source, died_at, text, _ in rows
     ]
+
+
+def _changed(
+    patch: Patch, texts: Mapping[int, str], rules: Mapping[int, Rules]
+) -> dict[int, tuple[Sequence[tuple[str, str]], str]]:
+    """For each payload what the patch changes, line by line, or why it does not apply; with the mask over both."""
+    found: dict[int, tuple[Sequence[tuple[str, str]], str]] = {}
+    for letter, text in texts.items():
+        try:
+            found[letter] = masked.difference(rules[letter], text, patch.apply(text)), ""
+        except DoesNotApply as problem:
+            view = rules[letter].view(json.loads(text))
+            found[letter] = (), view.text(str(problem)) or ""
+    return found
 
 
 def _find(plan_id: int) -> Plan:

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console import jobs, keyset
+from console import jobs, keyset, masked
 from console.forms import RateForm
 from console.htmx import render_page
 from console.roles import requires
@@ -68,6 +68,7 @@ def show(request: HttpRequest, redrive_id: int) -> HttpResponse:
         "again": _again(job),
         "moved": _latest(job),
         "options": job.choices,
+        "patch_text": masked.patch_text(job.choices),
         "skipped": [(moving.REASONS.get(reason, reason), number) for reason, number in job.skipped_why.items()],
         "form": RateForm(initial={"rate_per_second": job.rate_per_second}),
     }

@@ -19,7 +19,7 @@ from pipeline import starting
 from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing, replay_arguments
 from pipeline.replay.wanted import Wanted
-from queues.errors import InvalidArgument, SignalboxError
+from queues.errors import SignalboxError
 from queues.models import Queue
 
 MOST_QUEUES_OFFERED = 1_000
@@ -63,12 +63,9 @@ def _check(request: HttpRequest, wanted: Wanted) -> None:
     readable_filter(wanted.filter_text, request)
     readable_filter(str(chosen.without("queue")), request)  # archived queues may be gone, and their tenants unknown
     options = staged_plans.check(wanted.options)
-    masking = Masking()
-    if masking.everywhere() != masking.of(options.target_queue or "") and not masked.may_reveal(request):
-        raise InvalidArgument(
-            "fields that are masked elsewhere would be seen in this queue: ask somebody who may reveal them",
-            "target_queue",
-        )
+    if options.target_queue is not None and not masked.may_reveal(request):
+        masking = Masking()
+        masking.check_destination(masking.everywhere(), options.target_queue)
 
 
 def _ask(request: HttpRequest, wanted: Wanted) -> HttpResponse:

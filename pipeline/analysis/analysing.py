@@ -197,7 +197,7 @@ def _hidden(names: Mapping[int, str | None]) -> dict[int, Hidden]:
     there = {row[0] for row in _rows("select queue_id from signalbox.queue where queue_id = any(%s)", list(names))}
     found = {}
     for queue_id, name in names.items() if masking else ():
-        rules = masking.of(name) if queue_id in there and name else masking.everywhere()
+        rules = masking.of_letters(name) if queue_id in there and name else masking.everywhere()
         found[queue_id] = (rules.payload, rules.attributes)
     return found
 

@@ -159,7 +159,7 @@ def test_a_patch_is_shown_as_a_difference_on_the_samples(operator: Browser, grav
     assert "does not apply to 1 of 2 tried" in page.text
     assert [one.text for one in page.all("del")] == ['- "region": "us"']
     assert [one.text for one in page.all("ins")] == ['+ "region": "<b>"']
-    assert "The patch does not apply: can't replace a non-existent object 'region'" in page.text
+    assert "The patch does not apply: operation 1, replace /region: there is nothing at that path" in page.text
 
 
 def test_a_patch_that_is_none_is_refused(operator: Browser, graveyard: Graveyard) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -190,3 +192,61 @@ def test_a_sender_who_repeats_the_original_is_known_again(make_graveyard: Callab
         assert engine.send({"v": 1}, deduplication_id="k") == first
     with pytest.raises(psycopg.DatabaseError, match="another body"):
         engine.send({"v": 3}, deduplication_id="k")
+
+
+@pytest.mark.parametrize("operations", [18, 99])
+def test_a_patch_that_doubles_a_payload_is_stopped_while_it_runs(operations: int) -> None:
+    bomb = [{"op": "add", "path": "/zz", "value": [1]}]
+    bomb += [{"op": "copy", "from": "/zz", "path": "/zz/-"}] * operations
+    patch = patching.read("json", bomb)
+    assert patch
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(DoesNotApply, match="write more than 262,144 bytes"):
+            patch.apply("{}")
+        assert tracemalloc.get_traced_memory()[1] < 64_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_written_and_taken_away_again_counts() -> None:
+    wasteful = [
+        {"op": "copy", "from": "/text", "path": "/copy"},
+        {"op": "remove", "path": "/copy"},
+    ] * 3
+
+    with pytest.raises(DoesNotApply, match="write more than"):
+        patched("json", wasteful, {"text": "x" * 100_000}, 262_144)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "test", "path": "/card", "value": 1},
+        {"op": "remove", "path": "/card/number"},
+        {"op": "copy", "from": "/card/number", "path": "/b"},
+        {"op": "add", "path": "/list/7", "value": 1},
+        {"op": "add", "path": "/card/number", "value": 1},
+        {"op": "remove", "path": "/card/0/1"},
+        {"op": "move", "from": "/list/7", "path": "/b"},
+        {"op": "replace", "path": "/none", "value": 1},
+    ],
+)
+def test_why_a_patch_does_not_apply_quotes_nothing_of_the_payload(operation: dict[str, Any]) -> None:
+    with pytest.raises(DoesNotApply) as caught:
+        patched("json", [operation], {"card": "411122223333", "list": [411122223333]})
+
+    assert "4111" not in str(caught.value)
+    assert str(caught.value).startswith(f"operation 1, {operation['op']} ")
+
+
+def test_long_documents_are_compared_in_little_time() -> None:
+    before, after = json.dumps(list(range(60_000))), json.dumps([n * 3 + 1 for n in range(60_000)])
+    began = time.process_time()
+
+    lines = patching.difference(before, after)
+
+    assert time.process_time() - began < 10
+    assert ("+", "  4,") in lines
+    assert ("-", "  2,") in lines

@@ -69,7 +69,7 @@ class Command(OwnCommand):
 
     def _plan(self, options: dict[str, Any]) -> None:
         chosen = Options(**_given(options), **_patch(options))
-        plan = plans.make(options["filter"], actor=ACTOR, reason=options["reason"], options=chosen)
+        plan = plans.make(options["filter"], actor=ACTOR, reason=options["reason"], options=chosen, may_reveal=True)
         if options["json"]:
             self._print(plan_document(plan))
             return
@@ -79,7 +79,12 @@ class Command(OwnCommand):
     def _run(self, options: dict[str, Any]) -> None:
         waits = options["wait"]
         job = redrives.run(
-            options["plan_id"], actor=ACTOR, reason=options["reason"], kicked=not waits, **_given(options)
+            options["plan_id"],
+            actor=ACTOR,
+            reason=options["reason"],
+            kicked=not waits,
+            may_reveal=True,
+            **_given(options),
         )
         if waits:
             tell = self._tell if sys.stderr.isatty() else None
