@@ -25,6 +25,7 @@ begin
     end if;
   end if;
   perform signalbox._check_lanes(v_queue, v_settings);
+  perform signalbox._audit_configuration(v_queue, v_settings);
   v_queue := jsonb_populate_record(v_queue, v_settings);
   update signalbox.queue q
   set visibility_timeout_seconds = v_queue.visibility_timeout_seconds,

@@ -34,6 +34,7 @@ begin
   end if;
   if v_queue_id is not null then
     perform signalbox._make_heads(v_queue_id);
+    perform signalbox._audit_verb('queue.create', v_queue_id, create_queue.name, jsonb_build_object('settings', v_settings));
     if v_settings <> '{}' then
       perform signalbox.configure_queue(create_queue.name, v_settings);
     end if;

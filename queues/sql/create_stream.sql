@@ -32,6 +32,7 @@ begin
     returning * into v_stream;
     if found then
       perform signalbox._equip_stream(v_stream.stream_id, v_stream.partitions);
+      perform signalbox._audit_stream('stream.create', create_stream.name, jsonb_build_object('settings', v_settings));
       return v_stream.stream_id;
     end if;
   end if;
