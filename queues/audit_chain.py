@@ -223,7 +223,9 @@ order by e.position
 
 def guards() -> list[str]:
     """What of the audit's functions, triggers and tables is not as this release has it, in words. Two queries."""
-    wanted = [one for name in GUARDING_SCRIPTS for one in sql_definitions.declared((SCRIPTS / f"{name}.sql").read_text())]
+    wanted = [
+        one for name in GUARDING_SCRIPTS for one in sql_definitions.declared((SCRIPTS / f"{name}.sql").read_text())
+    ]
     functions = sql_definitions.differing(wanted, sql_definitions.installed(connection))
     return [f"the function {name} is not this release's" for name in functions] + _table_complaints()
 
