@@ -1,100 +1,64 @@
-"""The record of what people did. Written in the action's own transaction: no action without its row, no row without its
-action. Nothing else writes the table, and nothing updates or deletes from it but `queues.audit_pruning`: the database
-refuses, and chains each row to the one before by its hash (`queues/sql/_seal_audit.sql`), so that `verify` finds what
-was changed behind its back.
+"""The record of what people and programs did, written in the action's own transaction: no action without its row.
+
+Rows are written by one function (`queues/sql/_record_audit.sql`): verbs that change a queue or a stream call it
+themselves, services call it through `record`. Nothing updates or deletes rows but `queues.audit_pruning`: the database
+refuses, and chains each row to the one before by its hash (`queues/sql/_seal_audit.sql`), so that
+`queues.audit_chain.verify` finds what was changed behind its back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
+from psycopg import pq
 
-from queues import audit_exports
-from queues.errors import InvalidArgument
+from queues.audit_chain import Verdict, verify
 from queues.models import AuditEvent, Queue
+
+__all__ = ["Verdict", "acting", "record", "verify"]
 
 
 def record(
     actor: str, action: str, queue: Queue | None = None, reason: str = "", details: dict[str, Any] | None = None
 ) -> AuditEvent:
-    """Add one row: who (`actor`) did what (`action`, say "queue.pause"), to which queue, why, with which values."""
-    return AuditEvent.objects.create(
-        actor=actor,
-        action=action,
-        queue=queue,
-        queue_name=queue.name if queue else "",
-        reason=reason[:500],
-        details=details or {},
-    )
+    """Add one row: who (`actor`) did what (`action`, say "queue.pause"), to which queue, why, with which values.
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a walk over the chain found: `events` rows, and the place, id and complaint of the first that is wrong.
-
-    `hash` is that of the last row. `position` is None for a row that has no place in the chain, `event_id` for one
-    that is gone. Rows up to `pruned` were exported and removed.
+    Verbs write their own rows: see `acting`.
     """
-
-    events: int
-    hash: str
-    position: int | None
-    event_id: int | None
-    complaint: str
-    pruned: int = 0
-
-    @property
-    def intact(self) -> bool:
-        return not self.complaint
-
-    @property
-    def last(self) -> int:
-        """The place of the last row of an intact chain."""
-        return self.pruned + self.events
+    queue_id, name = (queue.queue_id, queue.name) if queue else (None, "")
+    [event] = AuditEvent.objects.raw(_RECORD, [actor, action, queue_id, name, reason, json.dumps(details or {})])
+    return event
 
 
-def verify(noted: tuple[int, str] | None = None, exports: Sequence[Path] = ()) -> Verdict:
-    """Walk the whole chain. `noted` is a position and its hash, written down elsewhere: they must still hold.
+@contextmanager
+def acting(actor: str, reason: str = "", details: dict[str, Any] | None = None) -> Iterator[None]:
+    """Name the person in the rows that verbs write within the block; use it inside a transaction.
 
-    `exports` are files of pruned rows: they must be whole, and reach up to where the database begins. Raises
-    `InvalidArgument` when `noted` was pruned and no export has it.
+    The database believes it only of a role that is a member of the audit's owner: rows of other roles say `sql:ROLE`.
+    `details` are added to those that the verb writes.
     """
+    before = _note_actor(json.dumps({"actor": actor, "reason": reason, "details": details or {}}))
+    try:
+        yield
+    finally:
+        if connection.connection.info.transaction_status == pq.TransactionStatus.INTRANS:
+            _note_actor(before)  # a transaction that is undone forgets it
+
+
+def _note_actor(acting: str) -> str:
     with connection.cursor() as cursor:
-        cursor.execute("select events, hash, bad_position, bad_event_id, complaint from signalbox.verify_audit()")
-        events, last, position, event_id, complaint = cursor.fetchone()
-        cursor.execute("select position, encode(hash, 'hex') from signalbox.audit_anchor order by 1 desc limit 1")
-        pruned, anchor = cursor.fetchone() or (0, "")
-    verdict = Verdict(events, last or "", position, event_id, complaint or "", pruned)
-    kept = {pruned: anchor}
-    if exports and verdict.intact:
-        found = audit_exports.read(exports)
-        verdict = _with_exports(found, verdict, anchor)
-        kept |= found.hashes
-    return _against(noted, verdict, kept) if noted and verdict.intact else verdict
+        cursor.execute(_NOTE_ACTOR, [acting])
+        return str(cursor.fetchone()[0])
 
 
-def _with_exports(found: audit_exports.Exports, verdict: Verdict, anchor: str) -> Verdict:
-    if found.complaint:
-        return replace(verdict, position=found.bad_position, complaint=f"in its export {found.complaint}")
-    if found.last != verdict.pruned or found.hashes.get(found.last) != anchor:
-        return replace(verdict, position=found.last, complaint="the exports end there, and not where the audit begins")
-    return verdict
-
-
-def _against(noted: tuple[int, str], verdict: Verdict, kept: dict[int, str]) -> Verdict:
-    """A chain that was written anew is whole in itself; it does not have the hash that was noted."""
-    position, expected = noted
-    event = AuditEvent.objects.filter(position=position).first()
-    if event is not None and event.hash is not None:
-        kept = {position: bytes(event.hash).hex()}
-    elif position not in kept and 0 < position <= verdict.pruned:
-        raise InvalidArgument(f"expect is of row {position}, which was pruned: name the export that has it", "expect")
-    if kept.get(position) == expected.lower():
-        return verdict
-    complaint = "its hash is not the one that was noted" if position in kept else "it is missing"
-    event_id = None if event is None else event.audit_event_id
-    return replace(verdict, position=position, event_id=event_id, complaint=complaint)
+_RECORD = """
+select e.* from signalbox._record_audit(%s::text, %s::text, %s::integer, %s::text, %s::text, %s::jsonb) e
+"""
+_NOTE_ACTOR = """
+with noted as materialized (select coalesce(current_setting('signalbox.acting', true), '') as before)
+select n.before, set_config('signalbox.acting', %s, true) from noted n
+"""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from django.db import connection
-
+from queues.audit_hashes import Fields, hash_of
 from queues.errors import InvalidArgument
 
-AT_ONCE = 1_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -45,31 +46,62 @@ def read(paths: Iterable[Path]) -> Exports:
     return found
 
 
-def _lines(paths: Iterable[Path]) -> Iterator[tuple[int, str]]:
+def _lines(paths: Iterable[Path]) -> Iterator[tuple[int, dict[str, Any]]]:
     """(place, row as it was written) of each."""
     for path in paths:
         with path.open() as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    yield int(json.loads(line)["position"]), line
+                    row = json.loads(line, parse_int=Number, parse_float=Number)
+                    yield int(row["position"]), row
                 except (ValueError, KeyError, TypeError):
                     raise InvalidArgument(f"export {path}: line {number} is no row of the audit", "export") from None
 
 
-def _hashed(rows: list[tuple[int, str]]) -> Iterator[tuple[int, str, str, str]]:
-    """(place, hash before, hash kept, hash computed by the database) of each.
+def _hashed(rows: list[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, str, str, str]]:
+    """(place, hash before, hash kept, hash computed) of each."""
+    for position, row in rows:
+        before, kept = (str(row.get(name) or "").removeprefix("\\x") for name in ("previous_hash", "hash"))
+        try:
+            computed = hash_of(_fields(position, row), bytes.fromhex(before)).hex()
+        except (ValueError, KeyError, TypeError, AttributeError):
+            computed = ""  # no row of the audit has such a value
+        yield position, before, kept, computed
 
-    The text goes there as it is: read and written by others a number might look otherwise.
-    """
-    for start in range(0, len(rows), AT_ONCE):
-        with connection.cursor() as cursor:
-            cursor.execute(_HASHES, [f"[{','.join(line for _, line in rows[start : start + AT_ONCE])}]"])
-            yield from cursor.fetchall()
+
+class Number(str):
+    """A number as its text: read and written by others it might look otherwise."""
+
+    __slots__ = ()
 
 
-_HASHES = """
-select e.position, encode(e.previous_hash, 'hex'), encode(e.hash, 'hex'),
-  encode(signalbox._audit_hash(e, e.position, e.previous_hash), 'hex')
-from jsonb_populate_recordset(null::signalbox.audit_event, %s::jsonb) e
-order by e.position
-"""
+def _fields(position: int, row: dict[str, Any]) -> Fields:
+    at = datetime.fromisoformat(row["at"]) - EPOCH
+    return Fields(
+        position,
+        int(row["audit_event_id"]),
+        at // timedelta(microseconds=1),
+        row["actor"],
+        row["action"],
+        None if row["queue_id"] is None else int(row["queue_id"]),
+        row["queue_name"],
+        row["reason"],
+        written(row["details"]),
+        row.get("database_role"),
+        row.get("application_name"),
+    )
+
+
+def written(value: Any) -> str:
+    """A JSON document as the database writes it; keys are in the order in which it wrote them."""
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_text(key)}: {written(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(written(one) for one in value)}]"
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,7 @@
-"""The control plane: making, configuring, pausing and resuming queues, each with its audit row in one transaction."""
+"""The control plane: making, configuring, pausing and resuming queues, each with its audit row in one transaction.
+
+Verbs write the row themselves, in the name that `audit.acting` notes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from queues import audit, renaming
 from queues.errors import translated
 from queues.messages import client
 from queues.models import Queue
-from queues.settings import SETTINGS
 
 
 def get_queue(name: str) -> Queue:
@@ -38,28 +40,20 @@ def make_queue(
         with connection.cursor() as cursor:
             cursor.execute("select pg_advisory_xact_lock(hashtext('signalbox.make_queue'), hashtext(%s))", [name])
         known = Queue.objects.filter(name=name).exists()
-        queue_id = client().create_queue(name, settings, tenant=tenant)
+        with audit.acting(actor):
+            queue_id = client().create_queue(name, settings, tenant=tenant)
         queue = Queue.objects.select_related("tenant").get(queue_id=queue_id)
         known = known or queue.name != name  # it had this name, and is called otherwise by now
-        if not known:
-            audit.record(actor, "queue.create", queue, details={"settings": dict(settings or {})})
         return queue, not known
 
 
 def configure_queue(name: str, settings: Mapping[str, Any], *, actor: str, reason: str = "") -> Queue:
     """Change the settings that are named, and record the value of each before and after."""
     with transaction.atomic(), translated():
-        before = _locked(name)
-        client().configure_queue(name, settings)
-        after = get_queue(name)
-        changes = {
-            setting: {"before": getattr(before, setting), "after": getattr(after, setting)}
-            for setting in settings
-            if setting in SETTINGS and getattr(before, setting) != getattr(after, setting)
-        }
-        if changes:
-            audit.record(actor, "queue.configure", after, reason, {"changes": changes})
-        return after
+        _locked(name)
+        with audit.acting(actor, reason):
+            client().configure_queue(name, settings)
+        return get_queue(name)
 
 
 def limit_lane(queue: str, group_id: str, max_in_flight: int | None, *, actor: str, reason: str = "") -> None:
@@ -68,11 +62,10 @@ def limit_lane(queue: str, group_id: str, max_in_flight: int | None, *, actor: s
     Raises `QueueNotFound` and `InvalidArgument`, which names the field.
     """
     with transaction.atomic(), translated():
-        found = _locked(queue)
-        # Past Django's cursor, which would make errors of its own of the database's refusals.
-        connection.connection.execute("select signalbox.limit_lane(%s, %s, %s)", [queue, group_id, max_in_flight])
-        details = {"group_id": group_id, "max_in_flight": max_in_flight}
-        audit.record(actor, "lane.limit", found, reason, details)
+        _locked(queue)
+        with audit.acting(actor, reason):
+            # Past Django's cursor, which would make errors of its own of the database's refusals.
+            connection.connection.execute("select signalbox.limit_lane(%s, %s, %s)", [queue, group_id, max_in_flight])
 
 
 def pause_queue(name: str, *, actor: str, reason: str = "") -> bool:

@@ -88,8 +88,8 @@ def _delete(name: str, version: str | None, before: set[str], actor: str, reason
             raise QueueNotFound(f"queue '{name}' does not exist")
         if _version(name) != version:
             raise QueueInUse(f"queue '{name}' was changed, and perhaps open, while it was being deleted")
-        _ask("select signalbox.delete_queue(%s, %s::text[])", name, sorted(before))
-        audit.record(actor, "queue.delete", queue, reason, {"tenant": queue.tenant.name})
+        with audit.acting(actor, reason):
+            _ask("select signalbox.delete_queue(%s, %s::text[])", name, sorted(before))
 
 
 def _version(name: str) -> str | None:

@@ -40,7 +40,7 @@ _OTHERS = """
 select a.pid from pg_stat_activity a
 where a.datname = current_database() and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
 """
-_NOTE = "insert into signalbox.audit_event (actor, action, reason, details) values (%s, %s, %s, %s)"
+_NOTE = "select signalbox._record_audit(%s::text, %s::text, null, '', %s::text, %s::jsonb)"
 
 
 @dataclass(frozen=True)

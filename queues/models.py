@@ -138,6 +138,9 @@ class AuditEvent(models.Model):
     queue_name = models.CharField(max_length=100, db_default="")
     reason = models.CharField(max_length=500, db_default="")
     details = models.JSONField(db_default={})
+    database_role = models.TextField(null=True)
+    """The role that logged in, and what its session calls itself: written by the database, whatever the row said."""
+    application_name = models.TextField(null=True)
     position = models.BigIntegerField(null=True, unique=True)
     """Its place in the chain, from 1; given when its transaction commits, with both hashes."""
     previous_hash = models.BinaryField(null=True)

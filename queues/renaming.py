@@ -39,20 +39,15 @@ def rename_queue(
 ) -> Queue:
     """Rename it, with an audit row. Raises `QueueNotFound` and `InvalidArgument`, which names the field."""
     with transaction.atomic(), translated():
-        ((queue_id,),) = _ask("select signalbox.rename_queue(%s, %s, %s)", name, new_name, grace_seconds)
-        queue = Queue.objects.get(queue_id=queue_id)
-        said = {"before": name, "after": new_name, "grace_seconds": grace_seconds, **(details or {})}
-        audit.record(actor, "queue.rename", queue, reason, said)
-        return queue
+        with audit.acting(actor, reason, details):
+            ((queue_id,),) = _ask("select signalbox.rename_queue(%s, %s, %s)", name, new_name, grace_seconds)
+        return Queue.objects.get(queue_id=queue_id)
 
 
 def free_name(name: str, *, actor: str, reason: str = "") -> bool:
     """Let another queue have an old name, which from now on means nothing. False when it was no old name."""
-    with transaction.atomic():
-        queue = Queue.objects.filter(pk__in=[row[0] for row in _ask(_OF_NAME, name)]).first()
+    with transaction.atomic(), audit.acting(actor, reason):
         ((freed,),) = _ask("select signalbox.free_queue_name(%s)", name)
-        if freed:
-            audit.record(actor, "queue.free_name", queue, reason, {"name": name})
         return bool(freed)
 
 
@@ -84,7 +79,6 @@ def _ask(statement: str, *parameters: Any) -> list[Row]:
     return rows
 
 
-_OF_NAME = "select a.queue_id from signalbox.queue_alias a where a.name = %s"
 _NAME_NOW = "select q.name from signalbox.queue_alias a join signalbox.queue q using (queue_id) where a.name = %s"
 _OLD_NAMES = """
 select a.name, a.renamed_at, a.works_until, a.works_until > clock_timestamp(),

@@ -1,4 +1,4 @@
-"""Installs the SQL verbs: every file in `queues/sql/`, replaced whenever its text has changed.
+"""Installs the SQL verbs: every file in `queues/sql/`, replaced whenever its text or what the catalog has changed.
 
 Tables belong to migrations; functions and views are repeatable scripts, so the file in the tree is what runs. They are
 replaced in place (`create or replace`), never dropped, so that prepared statements and grants survive an upgrade.
@@ -15,7 +15,9 @@ from django.db import ProgrammingError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 
+from queues import sql_definitions
 from queues.settings import SETTINGS
+from queues.sql_definitions import declared
 
 SCRIPTS = Path(__file__).parent / "sql"
 
@@ -27,7 +29,7 @@ IDENTIFY_CALLS = 20
 
 
 def install(connection: BaseDatabaseWrapper) -> list[str]:
-    """Run every script that is new or changed, in name order and in one transaction; return their names."""
+    """Run every script that is new or changed, or whose functions somebody replaced, in name order and in one transaction; return their names."""
     with connection.cursor() as cursor:
         cursor.execute("select to_regclass('signalbox.sql_script') is not null")
         if not cursor.fetchone()[0]:
@@ -37,12 +39,13 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
         _store_setting_definitions(cursor)
         cursor.execute("select name, checksum from signalbox.sql_script")
         installed = dict(cursor.fetchall())
+        found = sql_definitions.installed(connection)
         changed = []
         cursor.execute("set local check_function_bodies = off")
         for script in sorted(SCRIPTS.glob("*.sql")):
             text = script.read_text()
             checksum = hashlib.sha256(text.encode()).hexdigest()
-            if installed.get(script.stem) == checksum:
+            if installed.get(script.stem) == checksum and not sql_definitions.differing(declared(text), found):
                 continue
             if not _run(connection, text):
                 continue

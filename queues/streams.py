@@ -117,27 +117,17 @@ def create_stream(
 ) -> Stream:
     """Make a stream, or find the one that exists with equal settings."""
     with transaction.atomic(), translated():
-        known = Stream.objects.filter(name=name).exists()
-        client().create_stream(name, settings, tenant=tenant)
-        if not known:
-            audit.record(actor, "stream.create", details={"stream": name, "settings": dict(settings or {})})
+        with audit.acting(actor):
+            client().create_stream(name, settings, tenant=tenant)
         return get_stream(name)
 
 
 def configure_stream(name: str, settings: Mapping[str, Any], *, actor: str, reason: str = "") -> Stream:
     """Change the settings that are named, and record the value of each before and after."""
     with transaction.atomic(), translated():
-        before = get_stream(name)
-        client().configure_stream(name, settings)
-        after = get_stream(name)
-        changes = {
-            setting: {"before": getattr(before, setting), "after": getattr(after, setting)}
-            for setting in settings
-            if getattr(before, setting) != getattr(after, setting)
-        }
-        if changes:
-            audit.record(actor, "stream.configure", reason=reason, details={"stream": name, "changes": changes})
-        return after
+        with audit.acting(actor, reason):
+            client().configure_stream(name, settings)
+        return get_stream(name)
 
 
 def create_group(
@@ -153,21 +143,15 @@ def create_group(
     """Make a group that reads from a point of history on, or one that feeds a queue."""
     with transaction.atomic(), translated():
         found = get_stream(stream)
-        known = ConsumerGroup.objects.filter(stream=found, name=name).exists()
-        client().create_group(stream, name, point=point, at=at, queue=queue, queue_window=queue_window)
-        if not known:
-            details = {"stream": stream, "group": name, "point": point, "at": at and at.isoformat(), "queue": queue}
-            audit.record(actor, "group.create", details=details)
+        with audit.acting(actor):
+            client().create_group(stream, name, point=point, at=at, queue=queue, queue_window=queue_window)
         return get_group(found, name)
 
 
 def drop_group(stream: str, name: str, *, actor: str, reason: str) -> bool:
     """Forget a group; False when somebody else already has."""
-    with transaction.atomic(), translated():
-        dropped = client().drop_group(stream, name)
-        if dropped:
-            audit.record(actor, "group.drop", reason=reason, details={"stream": stream, "group": name})
-        return dropped
+    with transaction.atomic(), translated(), audit.acting(actor, reason):
+        return client().drop_group(stream, name)
 
 
 def preview_rewind(stream: str, group: str, point: Point, **where: Any) -> list[Moved]:
@@ -178,17 +162,8 @@ def preview_rewind(stream: str, group: str, point: Point, **where: Any) -> list[
 
 def rewind(stream: str, group: str, point: Point, *, actor: str, reason: str, **where: Any) -> list[Moved]:
     """Let a group go on from another point, and record from where to where."""
-    with transaction.atomic(), translated():
-        moved = client().rewind(stream, group, point, **where)
-        details = {
-            "stream": stream,
-            "group": group,
-            "point": point,
-            "at": where["at"].isoformat() if where.get("at") else None,
-            "partitions": [one._asdict() for one in moved],
-        }
-        audit.record(actor, "group.rewind", reason=reason, details=details)
-        return moved
+    with transaction.atomic(), translated(), audit.acting(actor, reason):
+        return client().rewind(stream, group, point, **where)
 
 
 def browse(

@@ -110,7 +110,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "setting_definition": ("name", "kind", "default_value", "choices"),
     "sql_script": ("name", "checksum"),
     "write_ledger": ("writer", "target"),
-    "audit_event": ("hash", "previous_hash"),
+    "audit_event": ("hash", "previous_hash", "database_role", "application_name"),
     "audit_head": ("hash",),
     "audit_anchor": ("export", "hash", "export_sha256"),
     "queue_alias": ("name", "last_used"),

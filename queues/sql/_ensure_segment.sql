@@ -1,15 +1,32 @@
--- Make sure that the log has the segment for a message id: normally upkeep has made it long before. One caller creates,
--- the others wait for it. The table is built apart and attached, so no reader or sender of the log is in the way.
+-- Make sure that the log has the segment for a message id: normally upkeep has made it long before.
 create or replace function signalbox._ensure_segment(p_message_id bigint) returns boolean
 language plpgsql
 as $$
 declare
   c_segment_ids constant bigint := 1000000;
-  v_number bigint := (p_message_id - 1) / c_segment_ids;
-  v_name text := 'message_' || v_number;
 begin
-  if to_regclass('signalbox.' || v_name) is not null then
+  if to_regclass('signalbox.message_' || (p_message_id - 1) / c_segment_ids) is not null then
     return false;
+  end if;
+  return signalbox._make_segment((p_message_id - 1) / c_segment_ids);
+end $$;
+
+-- Make a segment of the log. One caller creates, the others wait for it. The table is built apart and attached, so no reader or sender of
+-- the log is in the way. Runs with the owner's rights, since only the owner may attach it: a sender that finds upkeep gone
+-- must not fail. Whoever does not own the log gets no segment further ahead than the ids that are drawn.
+create or replace function signalbox._make_segment(p_number bigint) returns boolean
+language plpgsql
+security definer
+set search_path = pg_catalog, signalbox, pg_temp
+as $$
+declare
+  c_segment_ids constant bigint := 1000000;
+  c_batch_ids constant bigint := 100000;
+  v_name text := 'message_' || p_number;
+  v_highest bigint := coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0) + c_batch_ids;
+begin
+  if not signalbox._owns_audit() and p_number not between 0 and v_highest / c_segment_ids then
+    perform signalbox._refuse('message_id', 'is of a segment that no message has reached');
   end if;
   perform pg_advisory_xact_lock(hashtext('signalbox.segment'), 0);
   -- Asks the catalog anew: an advisory lock brings no invalidations, so to_regclass may still answer from before the wait.
@@ -23,7 +40,8 @@ begin
   );
   execute format(
     'alter table signalbox.message attach partition signalbox.%I for values from (%s) to (%s)',
-    v_name, v_number * c_segment_ids + 1, (v_number + 1) * c_segment_ids + 1
+    v_name, p_number * c_segment_ids + 1, (p_number + 1) * c_segment_ids + 1
   );
   return true;
 end $$;
+revoke execute on function signalbox._make_segment(bigint) from public;

@@ -1,8 +1,13 @@
 -- Triggers that keep what verbs must look at right, whoever writes a queue's or a tenant's row: queue.guards (1: limits on
 -- sending, 2: a limit on what is in flight, 4: messages hold deduplication ids, 8 and 16: maintenance holds claims, refuses
--- sends), the gauges and counters that those limits need, what a tenant allows its queues, and where dead letters go (queue.dead_letter_queue_id). A queue that no limit concerns has guards 0, and its verbs do nothing more.
+-- sends), the gauges and counters that those limits need, what a tenant allows its queues, and where dead letters go
+-- (queue.dead_letter_queue_id). A queue that no limit concerns has guards 0, and its verbs do nothing more.
+-- With the owner's rights: whoever makes or configures a queue has none on tenants, whose row this locks, and cannot make sequences.
 create or replace function signalbox._guard_queue() returns trigger
-language plpgsql as $$
+language plpgsql
+security definer
+set search_path = pg_catalog, signalbox, pg_temp
+as $$
 declare
   v_tenant signalbox.tenant;
 begin
@@ -54,7 +59,10 @@ end $$;
 
 -- After the row is there, so that one that finds another of its name makes nothing.
 create or replace function signalbox._equip_queue() returns trigger
-language plpgsql as $$
+language plpgsql
+security definer
+set search_path = pg_catalog, signalbox, pg_temp
+as $$
 begin
   if tg_op = 'UPDATE' and old.dead_letter_queue_id is distinct from new.dead_letter_queue_id and old.dead_letter_queue_id is not null then
     insert into signalbox.former_dead_letter_queue (queue_id, source_queue_id)
@@ -82,7 +90,10 @@ begin
 end $$;
 
 create or replace function signalbox._guard_tenant() returns trigger
-language plpgsql as $$
+language plpgsql
+security definer
+set search_path = pg_catalog, signalbox, pg_temp
+as $$
 begin
   if signalbox._limits_sending(
     new.max_backlog_messages, new.max_backlog_bytes, new.max_oldest_age_seconds, new.publish_rate_per_second
@@ -136,8 +147,10 @@ begin
     'next_free', 'last_xid', 'admitted', 'base', 'bytes_held', 'oldest', 'evaluated', 'lost', 'mark_admitted', 'mark_xid'
   ] loop
     execute format('create unlogged sequence if not exists signalbox.%I minvalue -4000000000000000000', v_prefix || v_register);
+    perform signalbox._share(format('signalbox.%I', v_prefix || v_register)::regclass, 'signalbox.register_grants');
   end loop;
   execute format('create sequence if not exists signalbox.%I minvalue 0', v_prefix || 'mean_bytes');
+  perform signalbox._share(format('signalbox.%I', v_prefix || 'mean_bytes')::regclass, 'signalbox.register_grants');
   v_prefix := 'signalbox.' || v_prefix;
   insert into signalbox.gauge (
     queue_id, tenant_id, next_free, last_xid, admitted, base, bytes_held, mean_bytes, oldest, evaluated, lost, mark_admitted, mark_xid
@@ -161,6 +174,7 @@ begin
   foreach v_reason in array p_reasons loop
     continue when exists (select from signalbox.refusal r where r.queue_id = p_queue_id and r.reason = v_reason);
     execute format('create sequence if not exists signalbox.%I minvalue 0 start 1', format('refused_%s_%s', p_queue_id, v_reason));
+    perform signalbox._share(format('signalbox.refused_%s_%s', p_queue_id, v_reason)::regclass, 'signalbox.register_grants');
     insert into signalbox.refusal (queue_id, reason, counter)
     values (p_queue_id, v_reason, format('signalbox.refused_%s_%s', p_queue_id, v_reason)::regclass)
     on conflict do nothing;
@@ -176,6 +190,7 @@ begin
   foreach v_reason in array p_reasons loop
     continue when exists (select from signalbox.tenant_refusal r where r.tenant_id = p_tenant_id and r.reason = v_reason);
     execute format('create sequence if not exists signalbox.%I minvalue 0 start 1', format('tenant_refused_%s_%s', p_tenant_id, v_reason));
+    perform signalbox._share(format('signalbox.tenant_refused_%s_%s', p_tenant_id, v_reason)::regclass, 'signalbox.register_grants');
     insert into signalbox.tenant_refusal (tenant_id, reason, counter)
     values (p_tenant_id, v_reason, format('signalbox.tenant_refused_%s_%s', p_tenant_id, v_reason)::regclass)
     on conflict do nothing;

@@ -3,29 +3,59 @@
 -- writes both hashes. So the chain has no gap, its order is the order of commits, and nobody waits for an open transaction.
 -- The trigger's name sorts behind those of foreign keys: what they may wait for, they wait for first.
 -- In repeatable read a commit that comes second fails with 40001 and is to be tried again (queues/recounting.py).
+-- Runs with the owner's rights: whoever commits needs none on the audit. Where the head does not fit the chain (its row is gone, it is
+-- behind the last row, or beyond all reason), somebody has been at it: actions go on behind the last row, and where rows may have
+-- been taken from the end a place is left out, which verify reports for good.
 create or replace function signalbox._seal_audit() returns trigger
-language plpgsql as $$
+language plpgsql
+security definer
+set search_path = pg_catalog, signalbox, pg_temp
+as $$
 declare
+  c_highest constant bigint := 1000000000000000000;
   v_position bigint;
   v_before bytea;
   v_hash bytea;
+  v_last record;
 begin
-  update signalbox.audit_head h set position = h.position + 1 returning h.position, h.hash into strict v_position, v_before;
+  update signalbox.audit_head h set hash = h.hash returning h.position, h.hash into v_position, v_before; -- holds it until the commit
+  select l.position, l.hash
+  into v_last
+  from (
+    (select e.position, e.hash from signalbox.audit_event e where e.position is not null order by e.position desc limit 1)
+    union all
+    (select a.position, a.hash from signalbox.audit_anchor a order by a.position desc limit 1)
+    union all
+    select 0, decode(repeat('00', 32), 'hex')
+  ) l
+  order by l.position desc
+  limit 1;
+  if v_position is null or v_position > c_highest then
+    v_position := v_last.position + 1;
+    v_before := v_last.hash;
+    delete from signalbox.audit_head;
+    insert into signalbox.audit_head (position, hash) values (v_position, v_before);
+  elsif v_position < v_last.position then
+    v_position := v_last.position;
+    v_before := v_last.hash;
+  end if;
+  v_position := v_position + 1;
   update signalbox.audit_event e
   set position = v_position, previous_hash = v_before, hash = signalbox._audit_hash(e, v_position, v_before)
   where e.audit_event_id = new.audit_event_id
   returning e.hash into strict v_hash;
-  update signalbox.audit_head h set hash = v_hash;
+  update signalbox.audit_head h set position = v_position, hash = v_hash;
   return null;
 end $$;
 
--- What a row's hash is of: the hash before, and every field in one text. Times are whole microseconds.
+-- What a row's hash is of: the hash before, and every field in one text. Times are whole microseconds. Rows from before audit rows
+-- named the role have two fields fewer.
 create or replace function signalbox._audit_hash(p_event signalbox.audit_event, p_position bigint, p_before bytea) returns bytea
 language sql immutable as $$
-  select sha256(p_before || convert_to(jsonb_build_array(
+  select sha256(p_before || convert_to((jsonb_build_array(
     p_position, p_event.audit_event_id, (extract(epoch from p_event.at) * 1000000)::bigint, p_event.actor, p_event.action,
     p_event.queue_id, p_event.queue_name, p_event.reason, p_event.details
-  )::text, 'UTF8'))
+  ) || case when p_event.database_role is null then '[]' else jsonb_build_array(p_event.database_role, p_event.application_name) end)::text, 'UTF8'))
 $$;
 
 -- Rows are never changed, but for the sealing of one that has no place in the chain yet, and never removed, but for those before
@@ -50,13 +80,16 @@ begin
     hint = 'docs/audit.md says why, and how to move it elsewhere.';
 end $$;
 
--- A row comes without a place: whoever brings one of his own would break the chain for everybody.
+-- A row comes without a place: whoever brings one of his own would break the chain for everybody. It says which role logged in, and what
+-- its session calls itself, whatever the row said.
 create or replace function signalbox._enter_audit() returns trigger
 language plpgsql as $$
 begin
   new.position := null;
   new.previous_hash := null;
   new.hash := null;
+  new.database_role := session_user;
+  new.application_name := coalesce(current_setting('application_name', true), '');
   return new;
 end $$;
 

@@ -48,6 +48,7 @@ begin
   if v_settings ->> 'mode' <> v_queue.mode and not p_is_new then
     perform signalbox._refuse_unless_deserted(v_queue);
   end if;
+  perform signalbox._audit_configuration(v_queue, v_settings);
   v_queue := jsonb_populate_record(v_queue, v_settings);
   update signalbox.queue q
   set visibility_timeout_seconds = v_queue.visibility_timeout_seconds,

@@ -8,6 +8,7 @@ as $$
 declare
   v_settings jsonb := signalbox._check_stream_settings(configure_stream.settings);
   v_stream signalbox.stream;
+  v_changes jsonb;
 begin
   select * into v_stream from signalbox.stream s where s.name = configure_stream.name for no key update;
   if not found then
@@ -15,6 +16,13 @@ begin
   end if;
   if v_settings ? 'partitions' and (v_settings ->> 'partitions')::numeric <> v_stream.partitions then
     perform signalbox._refuse('partitions', format('is %s, and stays: a key would change its partition', v_stream.partitions));
+  end if;
+  select jsonb_object_agg(s.key, jsonb_build_object('before', to_jsonb(v_stream) -> s.key, 'after', s.value))
+  into v_changes
+  from jsonb_each(v_settings) s
+  where to_jsonb(v_stream) -> s.key is distinct from s.value;
+  if v_changes is not null then
+    perform signalbox._audit_stream('stream.configure', configure_stream.name, jsonb_build_object('changes', v_changes));
   end if;
   v_stream := jsonb_populate_record(v_stream, v_settings);
   update signalbox.stream s

@@ -41,6 +41,9 @@ begin
     insert into signalbox.group_offset (group_id, partition, position)
     select v_group.group_id, p, signalbox._position_at(v_stream.stream_id, p, create_group.point, create_group.at)
     from generate_series(0, v_stream.partitions - 1) p;
+    perform signalbox._audit_stream('group.create', create_group.stream, jsonb_build_object(
+      'group', create_group.name, 'point', create_group.point, 'at', create_group.at, 'queue', create_group.queue
+    ));
     return v_group.group_id;
   end if;
   v_group := signalbox._group_of(v_stream.stream_id, create_group.name);

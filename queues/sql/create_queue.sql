@@ -46,6 +46,7 @@ begin
   end if;
   if v_queue_id is not null then
     perform signalbox._make_heads(v_queue_id);
+    perform signalbox._audit_verb('queue.create', v_queue_id, create_queue.name, jsonb_build_object('settings', v_settings));
     if v_settings <> '{}' then
       perform signalbox._configure_queue(v_queue_id, v_settings, true);
     end if;

@@ -8,11 +8,19 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+  v_deleted bigint;
 begin
   if delete_dead_letters.removal_id is not null then
     perform signalbox._check_removal(delete_dead_letters.removal_id);
   end if;
-  return signalbox._delete_dead_letters(dead_letter_ids, 'p', 18::smallint, 26::smallint, delete_dead_letters.removal_id);
+  v_deleted := signalbox._delete_dead_letters(dead_letter_ids, 'p', 18::smallint, 26::smallint, delete_dead_letters.removal_id);
+  if v_deleted > 0 then
+    perform signalbox._audit_verb('dead_letter.delete', null, null, jsonb_build_object(
+      'dead_letter_ids', to_jsonb(delete_dead_letters.dead_letter_ids[:100]), 'messages', v_deleted, 'removal_id', delete_dead_letters.removal_id
+    ));
+  end if;
+  return v_deleted;
 end $$;
 
 create or replace function signalbox._delete_dead_letters(

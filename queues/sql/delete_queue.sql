@@ -39,6 +39,7 @@ begin
   perform signalbox._drop_alias(a) from signalbox.queue_alias a where a.queue_id = v_queue.queue_id;
   delete from signalbox.queue q where q.queue_id = v_queue.queue_id;
   insert into signalbox.former_queue (queue_id, name, tenant_id) values (v_queue.queue_id, v_queue.name, v_queue.tenant_id);
+  perform signalbox._audit_deletion(v_queue);
   delete from signalbox.consumer c where c.queue_id = v_queue.queue_id;
   delete from signalbox.dedup_in_flight k where k.queue_id = v_queue.queue_id;
   delete from signalbox.failure_cluster_queue c where c.queue_id = v_queue.queue_id;

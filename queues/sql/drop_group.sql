@@ -8,5 +8,9 @@ declare
   v_stream signalbox.stream := signalbox._stream_of(drop_group.stream);
 begin
   delete from signalbox.consumer_group g where g.stream_id = v_stream.stream_id and g.name = drop_group.group_name;
-  return found;
+  if not found then
+    return false;
+  end if;
+  perform signalbox._audit_stream('group.drop', drop_group.stream, jsonb_build_object('group', drop_group.group_name));
+  return true;
 end $$;

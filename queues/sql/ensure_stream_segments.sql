@@ -31,8 +31,11 @@ language sql immutable as $$
   select least(greatest(round(p_retention_seconds / 8), 60), 86400) * interval '1 second'
 $$;
 
+-- With the owner's rights, as _make_segment: an appender that finds upkeep gone must not fail. It makes what time asks for, no more.
 create or replace function signalbox._ensure_stream_segments(p_stream_id integer) returns text[]
 language plpgsql
+security definer
+set search_path = pg_catalog, signalbox, pg_temp
 as $$
 declare
   v_stream signalbox.stream;
@@ -62,3 +65,4 @@ begin
   update signalbox.stream s set segments_until = v_to where s.stream_id = p_stream_id and s.segments_until < v_to;
   return v_made;
 end $$;
+revoke execute on function signalbox._ensure_stream_segments(integer) from public;

@@ -31,6 +31,10 @@ begin
     values (v_queue_id, limit_lane.group_id, limit_lane.max_in_flight)
     on conflict (queue_id, lane) do update set max_in_flight = excluded.max_in_flight;
   end if;
+  perform signalbox._audit_verb(
+    'lane.limit', v_queue_id, limit_lane.queue,
+    jsonb_build_object('group_id', limit_lane.group_id, 'max_in_flight', limit_lane.max_in_flight)
+  );
   insert into signalbox.lane_hint (queue_id, lane)
   select v_queue_id, limit_lane.group_id
   where exists (select from signalbox.head h where h.queue_id = v_queue_id and h.kind = 12); -- else nobody would take it

@@ -32,7 +32,9 @@ begin
   perform setval('signalbox.message_id', greatest(v_first, pg_sequence_last_value('signalbox.message_id'::regclass)));
   perform setval('signalbox.dead_letter_id', coalesce(pg_sequence_last_value('signalbox.dead_letter_id'::regclass), 0) + c_gap);
   update signalbox.group_partition p set epoch = p.epoch + c_gap; -- a member may hold one that has not reached us
-  insert into signalbox.audit_event (actor, action, details)
-  values ('upkeep', 'server.promoted', jsonb_build_object('cluster', v_cluster::text, 'epoch', v_epoch, 'first_message_id', v_first + 1));
+  perform signalbox._record_audit(
+    'upkeep', 'server.promoted', null, '', '',
+    jsonb_build_object('cluster', v_cluster::text, 'epoch', v_epoch, 'first_message_id', v_first + 1)
+  );
   return v_epoch;
 end $$;

@@ -33,8 +33,10 @@ begin
   select count(*) into v_rows from signalbox.audit_event e where e.position <= v_row.position;
   insert into signalbox.audit_anchor (position, hash, rows, through, export, export_sha256)
   values (v_row.position, v_row.hash, v_rows, v_row.at, prune_audit.export, prune_audit.export_sha256);
-  insert into signalbox.audit_event (actor, action, details)
-  values (prune_audit.actor, 'audit.prune', signalbox._anchor_facts(v_row.position, v_row.hash, v_rows, prune_audit.export, prune_audit.export_sha256));
+  perform signalbox._record_audit(
+    prune_audit.actor, 'audit.prune', null, '', '',
+    signalbox._anchor_facts(v_row.position, v_row.hash, v_rows, prune_audit.export, prune_audit.export_sha256)
+  );
   delete from signalbox.audit_event e where e.position <= v_row.position;
   return v_rows;
 end $$;

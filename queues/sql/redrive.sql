@@ -9,10 +9,21 @@ create or replace function signalbox.redrive(
   redrive_id bigint default null,
   actor text default null
 ) returns table (dead_letter_id bigint, message_id bigint, queue_id int)
-language sql as $$
+language plpgsql as $$
+declare
+  v_redriven bigint;
+begin
+  return query
   select r.dead_letter_id, r.message_id, r.queue_id
-  from signalbox._redrive(redrive.dead_letter_ids, redrive.target_queue, redrive.redrive_id, redrive.actor, null) r
-$$;
+  from signalbox._redrive(redrive.dead_letter_ids, redrive.target_queue, redrive.redrive_id, redrive.actor, null) r;
+  get diagnostics v_redriven = row_count;
+  if v_redriven > 0 then
+    perform signalbox._audit_verb('dead_letter.redrive', null, null, jsonb_build_object(
+      'dead_letter_ids', to_jsonb(redrive.dead_letter_ids[:100]), 'messages', v_redriven, 'target_queue', redrive.target_queue,
+      'redrive_id', redrive.redrive_id
+    ));
+  end if;
+end $$;
 
 -- The same, with other payloads for some of them: a JSON object by dead-letter id. What a letter had before is kept beside
 -- it (rewritten). Where the log still has the first body its row goes, or it would be delivered in place of the new one.

@@ -49,6 +49,7 @@ begin
     where q.dead_letter_queue_id = v_queue.queue_id and q.queue_id <> v_queue.queue_id;
   end if;
   perform signalbox._keep_alias(v_queue.name, v_queue.queue_id, rename_queue.grace_seconds);
+  perform signalbox._audit_renaming(v_queue, rename_queue.new_name, rename_queue.grace_seconds);
   return v_queue.queue_id;
 end $$;
 
@@ -90,7 +91,17 @@ create or replace function signalbox.free_queue_name(name text) returns boolean
 language plpgsql
 as $$
 #variable_conflict use_column
+declare
+  v_queue signalbox.queue;
 begin
+  select q.* into v_queue
+  from signalbox.queue_alias a
+  left join signalbox.queue q on q.queue_id = a.queue_id
+  where a.name = free_queue_name.name;
   perform signalbox._drop_alias(a) from signalbox.queue_alias a where a.name = free_queue_name.name;
-  return found;
+  if not found then
+    return false;
+  end if;
+  perform signalbox._audit_verb('queue.free_name', v_queue.queue_id, v_queue.name, jsonb_build_object('name', free_queue_name.name));
+  return true;
 end $$;

@@ -19,6 +19,7 @@ declare
   v_stream signalbox.stream := signalbox._stream_of(rewind.stream);
   v_group signalbox.consumer_group := signalbox._group_of(v_stream.stream_id, rewind.group_name);
   v_one record;
+  v_moved jsonb := '[]';
 begin
   perform signalbox._check_point(rewind.point, rewind.at, array['beginning', 'end', 'time', 'offset']);
   if rewind.partition not between 0 and v_stream.partitions - 1 then
@@ -63,6 +64,14 @@ begin
     if not rewind.dry_run then
       insert into signalbox.group_offset (group_id, partition, position) values (v_group.group_id, v_one.partition, to_position);
     end if;
+    v_moved := v_moved || jsonb_build_object(
+      'partition', of_partition, 'from_position', from_position, 'to_position', to_position, 'messages', messages
+    );
     return next;
   end loop;
+  if not rewind.dry_run then
+    perform signalbox._audit_stream('group.rewind', rewind.stream, jsonb_build_object(
+      'group', rewind.group_name, 'point', rewind.point, 'at', rewind.at, 'partitions', v_moved
+    ));
+  end if;
 end $$;

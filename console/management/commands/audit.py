@@ -11,11 +11,14 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from queues.audit import Verdict, verify
+from queues.audit_chain import Verdict, verify
 from queues.audit_pruning import count_due, prune
 from queues.commands import OwnCommand
 from queues.connections import connect
 from queues.errors import SignalboxError
+
+
+AGAIN = "`manage.py migrate` installs functions of the release again; find out who replaced them."
 
 
 def _noted(text: str) -> tuple[int, str]:
@@ -87,7 +90,8 @@ def _document(verdict: Verdict) -> dict[str, Any]:
         "rows": verdict.last,
         "pruned_through": verdict.pruned,
         "hash": verdict.hash,
-        "first_bad": None if verdict.intact else bad,
+        "first_bad": bad if verdict.complaint else None,
+        "guards": list(verdict.guards),
     }
 
 
@@ -96,6 +100,14 @@ def _sentence(verdict: Verdict) -> str:
         note = f" Note {verdict.last}:{verdict.hash} elsewhere." if verdict.events else ""
         since = f"from row {verdict.pruned + 1} " if verdict.pruned else ""
         return f"The audit is intact {since}up to row {verdict.last}.{note}"
+    if verdict.guards:
+        return "\n".join([_chain(verdict), *(f"The audit was not guarded: {one}." for one in verdict.guards), AGAIN])
+    return _chain(verdict)
+
+
+def _chain(verdict: Verdict) -> str:
+    if not verdict.complaint:
+        return f"The chain is intact up to row {verdict.last}."
     row = "a row outside the chain" if verdict.position is None else f"row {verdict.position}"
     name = f" (audit_event_id {verdict.event_id})" if verdict.event_id is not None else ""
     return f"The audit is broken: the first bad row is {row}{name}: {verdict.complaint}."

@@ -1,0 +1,224 @@
+"""What a role of the database may do: exactly what the verbs of its kind need, and nothing else of the schema.
+
+The lists here are all there is: `statements` takes every other right on the schema's tables and sequences away, so a table that
+a later release adds is refused until it is listed. A test logs in as each kind and calls each of its verbs, and tries
+every other table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from queues.errors import InvalidArgument
+from queues.settings import SETTINGS
+
+READ = "select"
+ADD = "select, insert"
+ADD_AND_REMOVE = "select, insert, delete"
+ALL = "select, insert, update, delete"
+DRAW = "usage, select"
+COUNT = "usage, select, update"
+
+_SETTINGS = ", ".join(SETTINGS)
+_STREAM_SETTINGS = "retention_seconds, max_payload_bytes, closed, alert_group_lag_seconds"
+
+#: What sending, receiving, settling, purging, making and configuring queues need. By table: privileges.
+MESSAGES: Mapping[str, str] = {
+    "body_pointer": ADD,
+    "cluster_delta": "insert",
+    "cluster_member": READ,
+    "consumer": "select, insert, update",
+    "counter_delta": ADD,
+    "counter_event": READ,
+    "dead_letter": ALL,
+    "dedup": ADD_AND_REMOVE,
+    "dedup_in_flight": ALL,
+    "failure": ADD,
+    "fold": READ,
+    "gauge": READ,
+    "head": ADD,
+    "lane_floor": ADD_AND_REMOVE,
+    "lane_hint": ALL,
+    "lane_limit": ALL,
+    "lane_slot": ADD_AND_REMOVE,
+    "large_body": ALL,
+    "lease": ALL,
+    "live_message": READ,
+    "maintenance": READ,
+    "message": "select, insert, update (body_sha256, body_bytes)",
+    "message_kept": READ,
+    "message_state": ALL,
+    "message_status": READ,
+    "queue": f"select, insert (name, tenant_id, is_dead_letter_queue, retention_seconds), update ({_SETTINGS}, is_dead_letter_queue)",
+    "queue_alias": READ,
+    "queue_stat": READ,
+    "ready": ALL,
+    "redriven": ADD,
+    "refusal": READ,
+    "removal": "select, insert, update",
+    "scheduled": ALL,
+    "setting_definition": READ,
+    "settled": ADD,
+    "tenant": "select, insert (name)",
+    "tenant_refusal": READ,
+    "trash": ADD,
+    "waiting": ALL,
+}
+MESSAGE_SEQUENCES: Mapping[str, str] = {
+    "clock": READ,
+    "dead_letter_id": DRAW,
+    "failure_id": DRAW,
+    "lane_epoch": DRAW,
+    "lane_noted": DRAW,
+    "log_end": READ,
+    "message_id": DRAW,
+    "place": DRAW,
+    "place_horizon": READ,
+    "redriven_id": DRAW,
+    "register_grants": COUNT,
+}
+STREAMS: Mapping[str, str] = {
+    "consumer_group": ADD_AND_REMOVE,
+    "group_member": ALL,
+    "group_offset": ADD,
+    "group_partition": "select, insert, update",
+    "staged_write": ALL,
+    "stream": f"select, insert, update ({_STREAM_SETTINGS})",
+    "stream_message": ADD,
+    "stream_partition": READ,
+    "write_ledger": "select, insert, update",
+}
+MAILBOXES: Mapping[str, str] = {"binding": ADD_AND_REMOVE, "mail": ALL, "mailbox": ALL}
+ARCHIVE: Mapping[str, str] = {
+    "_known_queue": READ,
+    "dead_letter": READ,
+    "failure": READ,
+    "message": READ,
+    "message_kept": READ,
+    "redriven": READ,
+    "rewritten": READ,
+    "settled": READ,
+    "tenant": "select (tenant_id, name)",
+}
+
+#: Sequences and tables that are made for one queue, tenant or stream; those made later get the same (queues/sql/_share.sql).
+MESSAGE_REGISTERS: Mapping[str, str] = {
+    r"(gauge_[qt]|refused_|tenant_refused_)\d+_\w+": COUNT,
+    r"floor_\d+_\d+": READ,
+    r"alias_used_\d+_\d+": "select, update",
+}
+STREAM_REGISTERS: Mapping[str, str] = {r"stream_(turn_\d+|position_\d+_\d+)": DRAW, r"stream_message_\d+": ADD}
+
+MESSAGE_FUNCTIONS = (
+    "_record_audit(text, text, integer, text, text, jsonb)",
+    "_was_just_made(integer, jsonb)",
+    "_make_segment(bigint)",
+)
+STREAM_FUNCTIONS = ("_ensure_stream_segments(integer)", "_equip_stream(integer, integer)")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What roles of one kind may do. `registers` are by a pattern of names."""
+
+    tables: Mapping[str, str]
+    sequences: Mapping[str, str]
+    registers: Mapping[str, str]
+    functions: Sequence[str]
+
+
+KINDS: Mapping[str, Kind] = {
+    "application": Kind(
+        {**MESSAGES, **STREAMS},
+        {**MESSAGE_SEQUENCES, "group_offset_id": DRAW},
+        {**MESSAGE_REGISTERS, **STREAM_REGISTERS},
+        (*MESSAGE_FUNCTIONS, *STREAM_FUNCTIONS),
+    ),
+    "archiver": Kind(ARCHIVE, {}, {}, ()),
+    "broker": Kind({**MESSAGES, **MAILBOXES}, MESSAGE_SEQUENCES, MESSAGE_REGISTERS, MESSAGE_FUNCTIONS),
+}
+
+
+def statements(connection: psycopg.Connection[Any], roles: Mapping[str, Iterable[str]]) -> list[str]:
+    """The SQL that gives these roles the rights of their kinds, and takes every other right on the schema from them.
+
+    Raises `InvalidArgument` for a role that does not exist, and for one that no grant can hold back.
+    """
+    written = []
+    for role, kinds in roles.items():
+        _check(connection, role)
+        written += _of_role(connection, role, [KINDS[kind] for kind in kinds])
+    return written
+
+
+def write(connection: psycopg.Connection[Any], roles: Mapping[str, Iterable[str]]) -> list[str]:
+    """Execute what `statements` says, in one transaction: no verb of a role fails between two of them."""
+    with connection.transaction():
+        written = statements(connection, roles)
+        for statement in written:
+            connection.execute(statement.encode())
+    return written
+
+
+def _check(connection: psycopg.Connection[Any], role: str) -> None:
+    row = connection.execute(_ROLE, [role]).fetchone()
+    if row is None:
+        raise InvalidArgument(f"role {role} does not exist: make it with `create role {role} login`", "role")
+    if row[0]:
+        message = f"role {role} is a superuser, or a member of the role that owns the schema: no grant holds it back"
+        raise InvalidArgument(message, "role")
+
+
+def _of_role(connection: psycopg.Connection[Any], role: str, kinds: Sequence[Kind]) -> list[str]:
+    name = sql.Identifier(role).as_string(connection)
+    made = [row for row in connection.execute(_OBJECTS).fetchall()]
+    written = [template.format(role=name) for template in _AFRESH]
+    for table in sorted({table for kind in kinds for table in kind.tables}):
+        rights = _together(kind.tables[table] for kind in kinds if table in kind.tables)
+        written.append(f"grant {rights} on table signalbox.{table} to {name}")
+    for sequence in sorted({sequence for kind in kinds for sequence in kind.sequences}):
+        rights = _together(kind.sequences[sequence] for kind in kinds if sequence in kind.sequences)
+        written.append(f"grant {rights} on sequence signalbox.{sequence} to {name}")
+    registers = {pattern: rights for kind in kinds for pattern, rights in kind.registers.items()}
+    for relation, is_sequence in made:
+        for pattern, rights in registers.items():
+            if re.fullmatch(pattern, relation):
+                noun = "sequence" if is_sequence else "table"
+                written.append(f"grant {rights} on {noun} signalbox.{relation} to {name}")
+    for function in sorted({function for kind in kinds for function in kind.functions}):
+        written.append(f"grant execute on function signalbox.{function} to {name}")
+    return written
+
+
+def _together(rights: Iterable[str]) -> str:
+    """Each privilege once; one on the whole table and one on some of its columns stand beside each other."""
+    found = [one for each in rights for one in re.findall(r"\w+(?: \([^)]*\))?", each)]
+    return ", ".join(dict.fromkeys(found))
+
+
+_ROLE = """
+select r.rolsuper or pg_has_role(r.oid, n.nspowner, 'member')
+from pg_roles r, pg_namespace n
+where r.rolname = %s and n.nspname = 'signalbox'
+"""
+_OBJECTS = """
+select c.relname, c.relkind = 'S'
+from pg_class c
+where c.relnamespace = 'signalbox'::regnamespace
+  and (c.relkind = 'S' or c.relkind = 'p' and c.relname ~ '^stream_message_[0-9]+$')
+order by c.relname
+"""
+_AFRESH = (
+    "revoke all on all tables in schema signalbox from {role}",
+    "revoke all on all sequences in schema signalbox from {role}",
+    "alter default privileges in schema signalbox revoke all on tables from {role}",
+    "alter default privileges in schema signalbox revoke all on sequences from {role}",
+    "revoke all on schema signalbox from {role}",
+    "grant usage on schema signalbox to {role}",
+)

@@ -1,0 +1,19 @@
+"""Audit rows say which role of the database wrote them, and a sequence carries the grants of registers made later.
+
+Rows from before have neither column filled, and keep the hash that they have (queues/sql/_seal_audit.sql).
+"""
+
+from django.db import migrations, models
+
+# Nothing draws from it. What a role may do with it, it may do with each sequence that verbs count by, also with those of
+# queues and streams that are made later (queues/sql/_share.sql).
+REGISTER = "create sequence if not exists signalbox.register_grants minvalue 0 start 0"
+
+
+class Migration(migrations.Migration):
+    dependencies = [("queues", "0024_former_queues")]
+    operations = [
+        migrations.AddField("auditevent", "database_role", models.TextField(null=True)),
+        migrations.AddField("auditevent", "application_name", models.TextField(null=True)),
+        migrations.RunSQL(REGISTER, "drop sequence if exists signalbox.register_grants"),
+    ]

@@ -1,0 +1,86 @@
+"""The functions that the scripts in `queues/sql/` define, and those that the catalog has: are they the same?
+
+Whoever owns the schema can replace a function past its script. `migrate` puts such a function back, and
+`manage.py audit verify` names those of the audit. Compared is what decides what a function does: its body, language,
+volatility, settings, and whether it runs with its owner's rights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+_FUNCTION = re.compile(
+    r"^create or replace function signalbox\.(?P<name>\w+)\b(?P<head>.*?)\bas \$\$(?P<body>.*?)\$\$(?P<tail>[^;]*);",
+    re.MULTILINE | re.DOTALL,
+)
+_SETTING = re.compile(r"^\s*set (\w+) = (.+?)\s*$", re.MULTILINE)
+_COMMENT = re.compile(r"--[^\n]*")
+VOLATILITIES = {"immutable": "i", "stable": "s"}
+VOLATILE = "v"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What decides what a function does."""
+
+    name: str
+    body: str
+    language: str
+    volatility: str
+    is_security_definer: bool
+    settings: tuple[str, ...]
+
+
+def declared(script: str) -> Iterator[Definition]:
+    """The functions that a script defines, in its order."""
+    for found in _FUNCTION.finditer(script):
+        options = _COMMENT.sub("", found["head"][_end_of_arguments(found["head"]) :] + found["tail"])
+        words = set(re.findall(r"\w+", options))
+        language = re.search(r"\blanguage (\w+)", options)
+        yield Definition(
+            found["name"],
+            found["body"],
+            language[1] if language else "",
+            next((letter for word, letter in VOLATILITIES.items() if word in words), VOLATILE),
+            "security definer" in options,
+            tuple(sorted(f"{name}={value.strip(chr(39))}" for name, value in _SETTING.findall(options))),
+        )
+
+
+def _end_of_arguments(head: str) -> int:
+    depth = 0
+    for place, letter in enumerate(head):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == ")" and depth == 0:
+            return place + 1
+    return len(head)
+
+
+def installed(connection: BaseDatabaseWrapper) -> set[Definition]:
+    """The functions of the schema, as the catalog has them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_INSTALLED)
+        return {Definition(*row[:5], tuple(sorted(row[5]))) for row in cursor.fetchall()}
+
+
+def differing(wanted: Iterable[Definition], found: set[Definition]) -> list[str]:
+    """The names of functions that the catalog lacks, has otherwise, or has twice where the scripts have one."""
+    wanted = list(wanted)
+    names = {one.name for one in wanted}
+    others = {one.name for one in found - set(wanted) if one.name in names}
+    return sorted(others | {one.name for one in wanted if one not in found})
+
+
+# Qualified throughout: the catalog is asked, whatever else the search path has.
+_INSTALLED = """
+select p.proname::pg_catalog.text, p.prosrc, l.lanname::pg_catalog.text, p.provolatile::pg_catalog.text, p.prosecdef,
+  coalesce(p.proconfig, '{}'::pg_catalog.text[])
+from pg_catalog.pg_proc p
+join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) p.pronamespace
+join pg_catalog.pg_language l on l.oid operator(pg_catalog.=) p.prolang
+where n.nspname operator(pg_catalog.=) 'signalbox'
+"""
