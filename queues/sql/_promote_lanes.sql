@@ -203,6 +203,7 @@ end $$;
 -- may run wakes a sleeping consumer. Returns how many became claimable. One probe for each queue that ever had lanes.
 create or replace function signalbox.release_lanes(max_lanes integer default 100) returns bigint
 language plpgsql
+set lock_timeout = '200ms'
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_sort = off
@@ -233,7 +234,14 @@ begin
       limit 1
     )
   loop
-    v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes);
+    begin
+      v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes);
+    exception
+      when read_only_sql_transaction then
+        raise;
+      when others then
+        perform signalbox._pass_over('release_lanes', v_queue_id, sqlstate, sqlerrm);
+    end;
   end loop;
   return v_released;
 end $$;
@@ -242,6 +250,7 @@ end $$;
 -- safeguard. Walks from lane to lane, whatever their length. Returns how many. Index: waiting_lane.
 create or replace function signalbox.hint_lanes(queue_id integer default null) returns bigint
 language sql
+set lock_timeout = '200ms'
 as $$
   select signalbox._hint_lanes(hint_lanes.queue_id, false)
 $$;

@@ -437,7 +437,8 @@ class TestOpenClaims:
         self, fifo: Engine, connect: Callable[..., psycopg.Connection[Any]]
     ) -> None:
         fifo.rows(
-            "select count(signalbox.send(%s, to_jsonb(n), group_id => 'busy')) from generate_series(1, 3000) n", fifo.queue
+            "select count(signalbox.send(%s, to_jsonb(n), group_id => 'busy')) from generate_series(1, 3000) n",
+            fifo.queue,
         )
         fifo.rows(
             "select count(signalbox.send(%s, to_jsonb(n), group_id => 'group ' || n)) from generate_series(1, 50) n",
