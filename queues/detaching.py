@@ -31,12 +31,13 @@ def detach(connection: psycopg.Connection[Any], parent: sql.Identifier, name: st
             connection.execute(sql.SQL("set local lock_timeout = {}").format(BRIEF_PATIENCE))
             connection.execute(_detach(parent, name, "finalize" if begun else ""))
         return
+    usual = connection.execute("select current_setting('lock_timeout')").fetchone()
     connection.execute(sql.SQL("set lock_timeout = {}").format(DETACH_PATIENCE))
     try:
         connection.execute(_detach(parent, name, "finalize" if begun else "concurrently"))
     finally:
         if not connection.broken:
-            connection.execute("reset lock_timeout")
+            connection.execute("select set_config('lock_timeout', %s, false)", usual)
 
 
 def _detach(parent: sql.Identifier, name: str, how: str) -> sql.Composed:

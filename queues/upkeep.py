@@ -1,8 +1,10 @@
 """The engine's housekeeping: any process may run it; several may, and then they share or follow.
 
 Nothing depends on it for delivery. Without it claims look from the start, counters are read from more deltas, receivers
-poll instead of being woken, and history stands still. Each step is one small transaction. The pulse (wake-ups, floors,
-folds) and the chores run on a thread and a connection each, so that no chore delays a wake-up.
+poll instead of being woken, and history stands still; but it alone feeds the queues of subscriptions.
+Each step is one small transaction. The pulse (wake-ups, floors, folds) and the chores run on a thread and a connection
+each, so that no chore delays a wake-up. No step waits long for a lock, and one that works on many queues passes over a
+queue that it cannot work on (`_pass_over.sql`), so that no queue stops another.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from queues.failover import Sentinel
 from queues.floors import FloorKeeper
 from queues.stopping import Stopping
 from queues.stream_upkeep import StreamChores
+from signalbox import pooling
 from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
@@ -39,6 +42,12 @@ FLOOR_SECONDS = 0.1
 ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
 RECONNECT_SECONDS = 1.0
 BUCKET_SECONDS = 10  # of history
+MAX_PAUSE_SECONDS = 32.0  # of a step that keeps failing
+MAX_FLOOR_PAUSE_SECONDS = 1.0  # claims believe floors whose clock is younger than ten seconds
+PULSE_LOCK_TIMEOUT = "200ms"  # every step of the pulse waits behind the one that waits for a lock
+CHORES_LOCK_TIMEOUT = "2s"
+PULSE_STATEMENT_TIMEOUT = "5min"  # what still runs then hangs; the first fold after days without upkeep takes minutes
+CHORES_STATEMENT_TIMEOUT = "1h"
 RECORD_BEFORE_END = 1.0  # seconds; chores may be late by a beat and what the others take
 
 
@@ -52,10 +61,12 @@ class Step:
     due_at: float = 0.0
     failures: int = 0
     """In a row; each doubles the pause, so that a step that cannot work neither hammers the database nor the log."""
+    max_pause_seconds: float = MAX_PAUSE_SECONDS
 
     def postpone(self, now: float) -> None:
         """Due again after its usual pause, or after a longer one when it keeps failing."""
-        pause = self.every_seconds if not self.failures else max(self.every_seconds, 2.0 ** min(self.failures, 6) / 2)
+        longer = min(2.0 ** min(self.failures, 6) / 2, self.max_pause_seconds)
+        pause = max(self.every_seconds, longer) if self.failures else self.every_seconds
         self.due_at = now + pause
 
 
@@ -86,6 +97,7 @@ class Upkeep:
         while not self.stopping.is_set():
             try:
                 with connect(f"{UPKEEP} {kind.__name__.lower()}") as connection:
+                    kind.limit_waits(connection)
                     self._loop(kind(connection))
             except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:
                 log.warning("upkeep lost the database, trying again: %s", in_brief(error))
@@ -116,9 +128,21 @@ class Rounds:
     steps: list[Step]
     beat_seconds: float
     """How long after one look at what is due the next follows."""
+    lock_timeout: str
+    statement_timeout: str
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
+
+    @classmethod
+    def limit_waits(cls, connection: psycopg.Connection[Any]) -> None:
+        """Set the timeouts of this session.
+
+        Behind a pooler with no way past it the session is not ours to set: the functions of most steps have their own.
+        """
+        if pooling.has_sessions():
+            connection.execute("select set_config('lock_timeout', %s, false)", [cls.lock_timeout])
+            connection.execute("select set_config('statement_timeout', %s, false)", [cls.statement_timeout])
 
     def close(self) -> None:
         """Called at an orderly end."""
@@ -157,6 +181,8 @@ class Pulse(Rounds):
     """What others wait for: wake-ups, claim floors, counters, due messages, and a log to send into."""
 
     beat_seconds = PULSE_SECONDS
+    lock_timeout = PULSE_LOCK_TIMEOUT
+    statement_timeout = PULSE_STATEMENT_TIMEOUT
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
@@ -167,7 +193,7 @@ class Pulse(Rounds):
         self.steps = [
             Step("notice_promotion", 5.0, self.notice_promotion),
             Step("announce", PULSE_SECONDS, self.announce),
-            Step("floors", FLOOR_SECONDS, self.move_floors),
+            Step("floors", FLOOR_SECONDS, self.move_floors, max_pause_seconds=MAX_FLOOR_PAUSE_SECONDS),
             Step("fold", 1.0, self.fold),
             Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
             Step("release_lanes", 0.05, self._call("release_lanes")),
@@ -210,6 +236,8 @@ class Chores(Rounds):
     """What can take its time: retention, history, and clearing away."""
 
     beat_seconds = 0.5
+    lock_timeout = CHORES_LOCK_TIMEOUT
+    statement_timeout = CHORES_STATEMENT_TIMEOUT
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)

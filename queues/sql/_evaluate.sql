@@ -85,27 +85,51 @@ begin
 end $$;
 
 -- weigh(): evaluate the gauges whose limits ask what queues hold, and note which queues have refused a send since the last
--- call. Returns how many have. One process at a time (try-lock); senders do without it.
+-- call. Returns how many have. One process at a time (try-lock); senders do without it. A limit that cannot be read, since
+-- its queue is being deleted, is passed over.
 create or replace function signalbox.weigh() returns integer
 language plpgsql
+set lock_timeout = '200ms'
 set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_refusing integer;
+  c_fresh_ns constant bigint := 500000000;
+  v_gauge record;
+  v_refusal record;
+  v_queue_ids integer[] := '{}';
 begin
   if not pg_try_advisory_xact_lock(hashtext('signalbox.weigh'), 0) then
     return null;
   end if;
-  perform signalbox._evaluate(g.gauge_id)
-  from signalbox.gauge g, signalbox._limits(g) l
-  where l.weighed and abs(signalbox._now_ns() - signalbox._register(g.evaluated)) > 500000000;
-  with refused as (
-    update signalbox.refusal r
-    set counted = signalbox._register(r.counter), refused_at = clock_timestamp()
-    where r.counted <> signalbox._register(r.counter)
-    returning r.queue_id
-  )
-  select count(distinct r.queue_id) into v_refusing from refused r;
-  return v_refusing;
+  for v_gauge in
+    select g.gauge_id, g.queue_id, g.evaluated from signalbox.gauge g, signalbox._limits(g) l where l.weighed
+  loop
+    begin
+      if abs(signalbox._now_ns() - signalbox._register(v_gauge.evaluated)) > c_fresh_ns then
+        perform signalbox._evaluate(v_gauge.gauge_id);
+      end if;
+    exception
+      when read_only_sql_transaction then
+        raise;
+      when others then
+        perform signalbox._pass_over('weigh', v_gauge.queue_id, sqlstate, sqlerrm);
+    end;
+  end loop;
+  for v_refusal in select r.ctid as tid, r.queue_id, r.counter, r.counted from signalbox.refusal r loop
+    begin
+      if signalbox._register(v_refusal.counter) <> v_refusal.counted then
+        update signalbox.refusal r
+        set counted = signalbox._register(r.counter), refused_at = clock_timestamp()
+        where r.ctid = v_refusal.tid;
+        v_queue_ids := v_queue_ids || v_refusal.queue_id;
+      end if;
+    exception
+      when read_only_sql_transaction then
+        raise;
+      when others then
+        perform signalbox._pass_over('weigh', v_refusal.queue_id, sqlstate, sqlerrm);
+    end;
+  end loop;
+  return (select count(distinct q.queue_id) from unnest(v_queue_ids) q(queue_id));
 end $$;

@@ -2,7 +2,10 @@
 -- promotion, so a lane with a million waiting queues up behind the others each time. Never waits: a lane that another
 -- promoter has keeps its hint. Whoever changes a lane leaves a hint in the same transaction, and the lane is looked at in
 -- a statement that begins after the hint was seen and the lane was locked, so no change is overlooked.
--- Bounded: p_limit lanes. Every probe begins where nothing was consumed yet: hints at their floor, the lane's places and
+-- Bounded: p_limit lanes, found among the first hints. Lanes whose lock is taken, or whose messages are, do not use up that
+-- limit, and where the first hints led to nothing it looks further: among c_hints_beyond, and at last behind these
+-- from a moment chosen at random, so that no open transaction hides the other lanes, however many hints its own have.
+-- Every probe begins where nothing was consumed yet: hints at their floor, the lane's places and
 -- slots at what _note_lane wrote. Hints are found by the hash of their lane, and places in order, in words that rule out
 -- the other index of each table. Indexes: lane_hint_due, lane_hint_lane, lane_floor_newest, lane_slot_lane, waiting_lane.
 create or replace function signalbox._promote_lanes(p_queue_id integer, p_limit integer) returns integer
@@ -15,7 +18,19 @@ set enable_sort = off
 set jit = off
 as $$
 declare
+  c_first constant integer := 1;
+  c_beyond constant integer := 2;
+  c_anywhere constant integer := 3;
+  c_hints_beyond constant integer := 10000;
   v_now timestamptz := clock_timestamp();
+  v_from timestamptz;
+  v_until timestamptz;
+  v_window integer;
+  v_seen integer;
+  v_lanes text[];
+  v_looked text[] := '{}';
+  v_looks integer;
+  v_emptied integer := 0;
   v_mode text;
   v_queue_max bigint;
   v_interval double precision;
@@ -44,127 +59,142 @@ begin
   from signalbox.queue q
   where q.queue_id = p_queue_id;
 
-  for v_lane in
-    select l.lane
+  v_from := v_hint_floor;
+  for v_pass in c_first..c_anywhere loop
+    v_window := case v_pass when c_first then 20 * p_limit else greatest(c_hints_beyond, 40 * p_limit) end;
+    select array_agg(l.lane order by l.due_at), sum(l.hints), max(l.last_due_at)
+    into v_lanes, v_seen, v_until
     from (
-      select h.lane, h.due_at
-      from signalbox.lane_hint h
-      where h.queue_id = p_queue_id and h.due_at >= v_hint_floor and h.due_at <= v_now
-      order by h.due_at
-      limit 20 * p_limit
-    ) l
-    group by l.lane
-    order by min(l.due_at)
-    limit p_limit
-  loop
-    continue when not pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lane, 2));
-    -- With its lock held nobody else takes this lane's hints away. What they announce is visible from here on.
-    v_hints := array(
-      select h.ctid
-      from signalbox.lane_hint h
-      where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
-        and h.lane = v_lane and h.queue_id + 0 = p_queue_id
-        and h.due_at >= v_hint_floor and h.due_at <= v_now
-      order by h.due_at
-      limit 1000
-    );
-    v_max := v_queue_max;
-    if v_mode <> 'fifo' then
-      select l.max_in_flight into v_max from signalbox.lane_limit l where l.queue_id = p_queue_id and l.lane = v_lane;
-      v_max := coalesce(v_max, v_queue_max);
-    end if;
-    v_epoch := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the hints: see _distrust_lanes
-    select f.epoch, f.ctid, f.place, f.slot, f.latest, f.holders
-    into v_noted, v_origin, v_place, v_slot, v_latest, v_holders
-    from signalbox.lane_floor f
-    where f.queue_id = p_queue_id and f.lane = v_lane
-    order by f.noted desc
-    limit 1;
-    if not coalesce(v_kept and v_noted = v_epoch, false) then
-      v_place := 0; -- nothing is known, and the walk is from the start
-      v_slot := 0;
-      v_latest := 0;
-      v_holders := '{}';
-    end if;
-    select v_max - count(*)
-    into v_free
-    from (
-      select
-      from unnest(v_holders) k(message_id), lateral (
-        select from signalbox.lane_slot s where s.message_id = any(array[k.message_id]) and s.slot <= v_slot
-      ) held
-      union all
-      (
-        select
-        from signalbox.lane_slot s
-        where s.queue_id = p_queue_id and s.lane = v_lane and s.slot > v_slot
-        limit v_max
-      )
-    ) taken;
-    if v_free > 0 and v_interval > 0 then
-      -- A hint that is not due yet is the pause after the last release.
-      v_free := case when exists (
-        select
+      select f.lane, count(*) as hints, min(f.due_at) as due_at, max(f.due_at) as last_due_at
+      from (
+        select h.lane, h.due_at
+        from signalbox.lane_hint h
+        where h.queue_id = p_queue_id and h.due_at >= v_from and h.due_at <= v_now
+        order by h.due_at
+        limit v_window
+      ) f
+      group by f.lane
+    ) l;
+    v_looks := 0;
+    foreach v_lane in array coalesce(v_lanes, '{}') loop
+      exit when v_emptied >= p_limit or v_looks >= 2 * p_limit;
+      continue when v_lane = any(v_looked);
+      continue when not pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lane, 2));
+      v_looks := v_looks + 1;
+      v_looked := v_looked || v_lane;
+      -- With its lock held nobody else takes this lane's hints away. What they announce is visible from here on.
+      v_hints := array(
+        select h.ctid
         from signalbox.lane_hint h
         where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
-          and h.lane = v_lane and h.queue_id + 0 = p_queue_id and h.due_at > v_now
-      ) then 0 else 1 end;
+          and h.lane = v_lane and h.queue_id + 0 = p_queue_id
+          and h.due_at >= v_hint_floor and h.due_at <= v_now
+        order by h.due_at
+        limit 1000
+      );
+      v_max := v_queue_max;
+      if v_mode <> 'fifo' then
+        select l.max_in_flight into v_max from signalbox.lane_limit l where l.queue_id = p_queue_id and l.lane = v_lane;
+        v_max := coalesce(v_max, v_queue_max);
+      end if;
+      v_epoch := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the hints: see _distrust_lanes
+      select f.epoch, f.ctid, f.place, f.slot, f.latest, f.holders
+      into v_noted, v_origin, v_place, v_slot, v_latest, v_holders
+      from signalbox.lane_floor f
+      where f.queue_id = p_queue_id and f.lane = v_lane
+      order by f.noted desc
+      limit 1;
+      if not coalesce(v_kept and v_noted = v_epoch, false) then
+        v_place := 0; -- nothing is known, and the walk is from the start
+        v_slot := 0;
+        v_latest := 0;
+        v_holders := '{}';
+      end if;
+      select v_max - count(*)
+      into v_free
+      from (
+        select
+        from unnest(v_holders) k(message_id), lateral (
+          select from signalbox.lane_slot s where s.message_id = any(array[k.message_id]) and s.slot <= v_slot
+        ) held
+        union all
+        (
+          select
+          from signalbox.lane_slot s
+          where s.queue_id = p_queue_id and s.lane = v_lane and s.slot > v_slot
+          limit v_max
+        )
+      ) taken;
+      if v_free > 0 and v_interval > 0 then
+        -- A hint that is not due yet is the pause after the last release.
+        v_free := case when exists (
+          select
+          from signalbox.lane_hint h
+          where hashtextextended(h.lane, h.queue_id::bigint) = hashtextextended(v_lane, p_queue_id::bigint)
+            and h.lane = v_lane and h.queue_id + 0 = p_queue_id and h.due_at > v_now
+        ) then 0 else 1 end;
+      end if;
+      v_moved := 0;
+      if v_free > 0 then
+        -- In a FIFO lane it is the first or none: one that somebody else has in hand is not passed over.
+        v_first := null;
+        if v_mode = 'fifo' then
+          select w.place into v_first
+          from signalbox.waiting w
+          where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_place
+          order by w.place
+          limit 1;
+        end if;
+        with picked as (
+          delete from signalbox.waiting w
+          where w.ctid = any(array(
+            select c.ctid
+            from signalbox.waiting c
+            where c.queue_id = p_queue_id and c.lane = v_lane and c.place >= v_place and (v_first is null or c.place = v_first)
+            order by c.place
+            limit v_free
+            for update skip locked
+          ))
+          returning w.place, w.priority, w.receive_count, w.message_id
+        ), slots as (
+          insert into signalbox.lane_slot (message_id, queue_id, lane)
+          select p.message_id, p_queue_id, v_lane from picked p
+        ), counted as (
+          insert into signalbox.counter_delta (queue_id, event, amount, lane)
+          select p_queue_id, 35::smallint, count(*), v_lane from picked having count(*) > 0
+        ), moment as materialized (
+          select signalbox.clock_time() as at
+        )
+        insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
+        select p_queue_id, p.priority, p.receive_count, m.at + row_number() over (order by p.place) * interval '1 microsecond',
+          p.message_id, v_lane
+        from moment m, picked p;
+        get diagnostics v_moved = row_count;
+        v_promoted := v_promoted + v_moved;
+        -- What somebody else has in hand may come back.
+        if v_moved < v_free then
+          perform
+          from signalbox.waiting w
+          where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_place
+          order by w.place
+          limit 1;
+          continue when found;
+        end if;
+        if v_moved > 0 and v_interval > 0 then
+          insert into signalbox.lane_hint (queue_id, lane, due_at)
+          values (p_queue_id, v_lane, greatest(clock_timestamp() + v_interval * interval '1 second', signalbox.clock_time()));
+        end if;
+        if v_moved > 0 and random() < 0.06 then
+          perform signalbox._note_lane(p_queue_id, v_lane, v_epoch, v_origin, v_place, v_slot, v_latest, v_holders); -- now and then
+        end if;
+      end if;
+      delete from signalbox.lane_hint h where h.ctid = any(v_hints);
+      v_emptied := v_emptied + 1;
+    end loop;
+    exit when v_promoted > 0 or v_emptied >= p_limit or v_seen is distinct from v_window;
+    if v_pass = c_beyond then
+      v_from := v_until + random() * (v_now - v_until);
     end if;
-    v_moved := 0;
-    if v_free > 0 then
-      -- In a FIFO lane it is the first or none: one that somebody else has in hand is not passed over.
-      v_first := null;
-      if v_mode = 'fifo' then
-        select w.place into v_first
-        from signalbox.waiting w
-        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_place
-        order by w.place
-        limit 1;
-      end if;
-      with picked as (
-        delete from signalbox.waiting w
-        where w.ctid = any(array(
-          select c.ctid
-          from signalbox.waiting c
-          where c.queue_id = p_queue_id and c.lane = v_lane and c.place >= v_place and (v_first is null or c.place = v_first)
-          order by c.place
-          limit v_free
-          for update skip locked
-        ))
-        returning w.place, w.priority, w.receive_count, w.message_id
-      ), slots as (
-        insert into signalbox.lane_slot (message_id, queue_id, lane)
-        select p.message_id, p_queue_id, v_lane from picked p
-      ), counted as (
-        insert into signalbox.counter_delta (queue_id, event, amount, lane)
-        select p_queue_id, 35::smallint, count(*), v_lane from picked having count(*) > 0
-      ), moment as materialized (
-        select signalbox.clock_time() as at
-      )
-      insert into signalbox.ready (queue_id, priority, receive_count, ready_at, message_id, lane)
-      select p_queue_id, p.priority, p.receive_count, m.at + row_number() over (order by p.place) * interval '1 microsecond',
-        p.message_id, v_lane
-      from moment m, picked p;
-      get diagnostics v_moved = row_count;
-      -- What somebody else has in hand may come back.
-      if v_moved < v_free then
-        perform
-        from signalbox.waiting w
-        where w.queue_id = p_queue_id and w.lane = v_lane and w.place >= v_place
-        order by w.place
-        limit 1;
-        continue when found;
-      end if;
-      if v_moved > 0 and v_interval > 0 then
-        insert into signalbox.lane_hint (queue_id, lane, due_at)
-        values (p_queue_id, v_lane, greatest(clock_timestamp() + v_interval * interval '1 second', signalbox.clock_time()));
-      end if;
-      if v_moved > 0 and random() < 0.06 then
-        perform signalbox._note_lane(p_queue_id, v_lane, v_epoch, v_origin, v_place, v_slot, v_latest, v_holders); -- now and then
-      end if;
-    end if;
-    v_promoted := v_promoted + v_moved;
-    delete from signalbox.lane_hint h where h.ctid = any(v_hints);
   end loop;
   return v_promoted;
 end $$;
@@ -173,6 +203,7 @@ end $$;
 -- may run wakes a sleeping consumer. Returns how many became claimable. One probe for each queue that ever had lanes.
 create or replace function signalbox.release_lanes(max_lanes integer default 100) returns bigint
 language plpgsql
+set lock_timeout = '200ms'
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_sort = off
@@ -203,7 +234,14 @@ begin
       limit 1
     )
   loop
-    v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes);
+    begin
+      v_released := v_released + signalbox._promote_lanes(v_queue_id, release_lanes.max_lanes);
+    exception
+      when read_only_sql_transaction then
+        raise;
+      when others then
+        perform signalbox._pass_over('release_lanes', v_queue_id, sqlstate, sqlerrm);
+    end;
   end loop;
   return v_released;
 end $$;
@@ -212,6 +250,7 @@ end $$;
 -- safeguard. Walks from lane to lane, whatever their length. Returns how many. Index: waiting_lane.
 create or replace function signalbox.hint_lanes(queue_id integer default null) returns bigint
 language sql
+set lock_timeout = '200ms'
 as $$
   select signalbox._hint_lanes(hint_lanes.queue_id, false)
 $$;

@@ -92,7 +92,8 @@ begin
 end $$;
 
 -- ensure_floors(token, queue_ids): give every head of these queues a sequence to keep its floor in, and remove the
--- duplicates that first senders of a priority may have left.
+-- duplicates that first senders of a priority may have left. Waits for nobody: heads that another transaction holds, since it
+-- deletes their queue, are left for the next call, and so is a head whose floor cannot be made.
 create or replace function signalbox.ensure_floors(token uuid, queue_ids integer[]) returns integer
 language plpgsql
 as $$
@@ -110,21 +111,31 @@ begin
     from signalbox.head d
     where d.queue_id = any(ensure_floors.queue_ids)
   ) twice
-  where h.ctid = twice.tid and twice.n > 1;
+  where h.ctid = any(array(
+    select d.ctid from signalbox.head d where d.ctid = twice.tid and twice.n > 1 for update skip locked
+  ));
   for v_head in
     select h.queue_id, h.kind
     from signalbox.head h
     where h.queue_id = any(ensure_floors.queue_ids) and h.floor is null
     order by h.queue_id, h.kind
+    for update skip locked
   loop
-    execute format('create sequence if not exists signalbox.floor_%s_%s minvalue 0', v_head.queue_id, v_head.kind);
-    -- Before PostgreSQL 18 reading another role's sequence is an error, which would stop that role's claims.
-    execute format('grant select on sequence signalbox.floor_%s_%s to public', v_head.queue_id, v_head.kind);
-    perform setval(format('signalbox.floor_%s_%s', v_head.queue_id, v_head.kind), 0);
-    update signalbox.head h
-    set floor = format('signalbox.floor_%s_%s', v_head.queue_id, v_head.kind)::regclass
-    where h.queue_id = v_head.queue_id and h.kind = v_head.kind;
-    v_made := v_made + 1;
+    begin
+      execute format('create sequence if not exists signalbox.floor_%s_%s minvalue 0', v_head.queue_id, v_head.kind);
+      -- Before PostgreSQL 18 reading another role's sequence is an error, which would stop that role's claims.
+      execute format('grant select on sequence signalbox.floor_%s_%s to public', v_head.queue_id, v_head.kind);
+      perform setval(format('signalbox.floor_%s_%s', v_head.queue_id, v_head.kind), 0);
+      update signalbox.head h
+      set floor = format('signalbox.floor_%s_%s', v_head.queue_id, v_head.kind)::regclass
+      where h.queue_id = v_head.queue_id and h.kind = v_head.kind;
+      v_made := v_made + 1;
+    exception
+      when read_only_sql_transaction then
+        raise;
+      when others then
+        perform signalbox._pass_over('ensure_floors', v_head.queue_id, sqlstate, sqlerrm);
+    end;
   end loop;
   return v_made;
 end $$;

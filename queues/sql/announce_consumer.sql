@@ -1,5 +1,6 @@
 -- announce_consumer(queue, consumer, details): say who is receiving and with what (host, pid, concurrency, version).
--- Workers call it every 10 s; a consumer unseen for 60 s no longer counts. Locks the consumer's own row.
+-- Workers call it every 10 s; a consumer unseen for 60 s no longer counts. Waits for nobody:
+-- where another transaction is writing down the same consumer, that one's word stands (as in _see_consumer).
 create or replace function signalbox.announce_consumer(queue text, consumer text, details jsonb default '{}') returns void
 language plpgsql
 as $$
@@ -15,7 +16,25 @@ begin
   if announce_consumer.consumer is null or length(announce_consumer.consumer) not between 1 and 200 then
     perform signalbox._refuse('consumer', 'must have from 1 to 200 characters');
   end if;
-  insert into signalbox.consumer as c (queue_id, consumer, last_seen_at, details)
-  values (v_queue_id, announce_consumer.consumer, clock_timestamp(), coalesce(announce_consumer.details, '{}'))
-  on conflict (queue_id, consumer) do update set last_seen_at = excluded.last_seen_at, details = excluded.details;
+  if not pg_try_advisory_xact_lock(v_queue_id, hashtext('seen ' || announce_consumer.consumer)) then
+    return;
+  end if;
+  if not exists (
+    select from signalbox.consumer c where c.queue_id = v_queue_id and c.consumer = announce_consumer.consumer
+  ) then
+    insert into signalbox.consumer (queue_id, consumer, last_seen_at, details)
+    values (v_queue_id, announce_consumer.consumer, clock_timestamp(), coalesce(announce_consumer.details, '{}'))
+    on conflict do nothing;
+    return;
+  end if;
+  with free as (
+    select c.ctid as tid
+    from signalbox.consumer c
+    where c.queue_id = v_queue_id and c.consumer = announce_consumer.consumer
+    for update skip locked
+  )
+  update signalbox.consumer c
+  set last_seen_at = clock_timestamp(), details = coalesce(announce_consumer.details, '{}')
+  from free f
+  where c.ctid = f.tid;
 end $$;

@@ -3,6 +3,7 @@
 -- and never sent; and BRIN summaries brought up to date. Makes the dead-letter queues that are missing (make_dead_letter_queues).
 create or replace function signalbox.clean_up() returns bigint
 language plpgsql
+set lock_timeout = '1s'
 as $$
 declare
   v_deleted bigint := 0;
@@ -57,6 +58,7 @@ begin
       from signalbox.redriven o
       where o.redriven_at < clock_timestamp() - 2 * (select max(q.retention_seconds) from signalbox.queue q) * interval '1 second'
       limit 10000
+      for update skip locked
     ))
     returning r.message_id, r.dead_letter_id
   )
@@ -64,7 +66,10 @@ begin
   using gone g
   where w.message_id = any(array[g.message_id]) and w.dead_letter_id = g.dead_letter_id;
   delete from signalbox.former_queue f where f.deleted_at < clock_timestamp() - interval '1 year';
-  delete from signalbox.consumer c where c.last_seen_at < clock_timestamp() - interval '1 day';
+  delete from signalbox.consumer c
+  where c.ctid = any(array(
+    select o.ctid from signalbox.consumer o where o.last_seen_at < clock_timestamp() - interval '1 day' for update skip locked
+  ));
   get diagnostics v_rows = row_count;
   return v_deleted + v_rows + signalbox.expire_mailboxes() + signalbox.forget_writes();
 end $$;

@@ -2,6 +2,7 @@
 -- removal first, bounded; a removal that somebody works on is passed by. Returns how many. Indexes: removal_due, trash_pkey.
 create or replace function signalbox.empty_trash(max_messages integer default 10000) returns bigint
 language plpgsql
+set lock_timeout = '1s'
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
@@ -9,6 +10,7 @@ as $$
 #variable_conflict use_column
 declare
   v_removal_id bigint;
+  v_passed bigint[] := '{}';
   v_emptied bigint := 0;
   v_gone bigint;
 begin
@@ -16,13 +18,21 @@ begin
     select r.removal_id
     into v_removal_id
     from signalbox.removal r
-    where r.trashed > r.restored + r.emptied and r.expires_at < clock_timestamp()
+    where r.trashed > r.restored + r.emptied and r.expires_at < clock_timestamp() and r.removal_id <> all(v_passed)
     order by r.expires_at
     limit 1
     for update skip locked;
     exit when not found;
-    v_gone := signalbox._empty_removal(v_removal_id, empty_trash.max_messages - v_emptied::integer);
-    v_emptied := v_emptied + v_gone;
+    begin
+      v_gone := signalbox._empty_removal(v_removal_id, empty_trash.max_messages - v_emptied::integer);
+      v_emptied := v_emptied + v_gone;
+    exception
+      when read_only_sql_transaction then
+        raise;
+      when others then
+        v_passed := v_passed || v_removal_id;
+        perform signalbox._pass_over('empty_trash', null, sqlstate, format('removal %s: %s', v_removal_id, sqlerrm));
+    end;
   end loop;
   return v_emptied;
 end $$;

@@ -20,9 +20,14 @@ begin
   v_last := coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0);
   v_number := greatest(v_last - 1, 0) / c_segment_ids;
   for n in v_number..v_number + c_segments_ahead loop
-    if signalbox._ensure_segment(n * c_segment_ids + 1) then
-      v_made := v_made || ('message_' || n);
-    end if;
+    begin
+      if signalbox._ensure_segment(n * c_segment_ids + 1) then
+        v_made := v_made || ('message_' || n);
+      end if;
+    exception
+      when lock_not_available then
+        exit; -- a sender that found none makes it in a transaction that is open: the next call comes in time
+    end;
   end loop;
   -- Those that were jumped over or filled between two calls too, or they would never be sealed and dropped.
   insert into signalbox.segment (segment_number, opened_at)

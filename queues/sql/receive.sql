@@ -63,6 +63,7 @@ declare
   v_lane text;
   v_waits integer[];
   v_laned boolean;
+  v_released integer := 0;
   v_ids bigint[];
   v_counts smallint[];
   v_first_id bigint;
@@ -166,13 +167,15 @@ begin
       -- Look around: at the priorities in use, and for what must come back or is due.
       v_look := false;
       v_looked := true;
-      select q.aging_seconds * interval '1 second', heads.bands, heads.floors, heads.lease_floor, heads.due_floor, clock_timestamp()
-      into v_aging, v_bands, v_floors, v_lease_floor, v_due_floor, v_now
+      select q.aging_seconds * interval '1 second', heads.bands, heads.floors, heads.lease_floor, heads.due_floor,
+        v_laned or heads.had_lanes, clock_timestamp()
+      into v_aging, v_bands, v_floors, v_lease_floor, v_due_floor, v_laned, v_now
       from signalbox.queue q, lateral (
         select array_agg(h.kind) filter (where h.kind < 10) as bands,
           array_agg(f.at) filter (where h.kind < 10) as floors,
           coalesce(max(f.at) filter (where h.kind = 10), '-infinity') as lease_floor,
-          coalesce(max(f.at) filter (where h.kind = 11), '-infinity') as due_floor
+          coalesce(max(f.at) filter (where h.kind = 11), '-infinity') as due_floor,
+          bool_or(h.kind = 12) as had_lanes -- what waited when the limit was taken off still waits
         from signalbox.head h, lateral (select signalbox.floor_time(h.floor) as at) f
         where h.queue_id = q.queue_id
       ) heads
@@ -193,10 +196,10 @@ begin
         perform signalbox._promote_due(v_queue_id, v_due_floor, 100 + v_wanted);
       end if;
       if v_laned then
-        perform signalbox._promote_lanes(v_queue_id, 20 + v_wanted);
+        v_released := signalbox._promote_lanes(v_queue_id, 20 + v_wanted);
       end if;
       v_many := cardinality(v_bands) > 1;
-      exit when v_claimed_short and not (v_many or v_some_expired or v_some_due or v_holds_dead_letters);
+      exit when v_claimed_short and not (v_many or v_some_expired or v_some_due or v_holds_dead_letters or v_released > 0);
       v_priority := v_bands[1];
       v_floor := v_floors[1];
     end if;

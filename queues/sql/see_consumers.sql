@@ -35,6 +35,7 @@ begin
     select g.queue_id, g.consumer, clock_timestamp()
     from given g
     where not exists (select from signalbox.consumer c where c.queue_id = g.queue_id and c.consumer = g.consumer)
+      and pg_try_advisory_xact_lock(g.queue_id, hashtext('seen ' || g.consumer))
     order by g.queue_id, g.consumer
     on conflict do nothing
   )

@@ -1,8 +1,10 @@
 -- upkeep(step): one call does one step and says what it did; null takes the next in turn, so that calling it from psql,
--- cron or pg_cron keeps a system alive with no process of ours. One step is one small transaction. The claim floors are
+-- cron or pg_cron keeps a system alive with no process of ours. One step is one small transaction, and waits a second for a
+-- lock at the most; the next call takes the next step. The claim floors are
 -- not here: only a process that stays (manage.py upkeep) may move them, and without it claims simply do not use them.
 create or replace function signalbox.upkeep(step text default null) returns text
 language plpgsql
+set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare

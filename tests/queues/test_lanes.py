@@ -437,3 +437,90 @@ class TestCounts:
         engine.receive(1)
 
         assert engine.lanes() == engine.lanes_recounted() == {"": (4999, 1)}
+
+
+class TestOpenClaims:
+    """A claim in a transaction that stays open has its lanes; every other lane is delivered meanwhile."""
+
+    def test_the_hints_of_one_held_group_do_not_hide_the_other_groups(
+        self, fifo: Engine, connect: Callable[..., psycopg.Connection[Any]]
+    ) -> None:
+        fifo.rows(
+            "select count(signalbox.send(%s, to_jsonb(n), group_id => 'busy')) from generate_series(1, 3000) n",
+            fifo.queue,
+        )
+        fifo.rows(
+            "select count(signalbox.send(%s, to_jsonb(n), group_id => 'group ' || n)) from generate_series(1, 50) n",
+            fifo.queue,
+        )
+        open_claim = connect(autocommit=False)
+        assert [row[4] for row in fifo.on(open_claim).receive(1)] == ["busy"]
+
+        received = [row[4] for _ in range(20) for row in fifo.receive(10)]
+
+        assert sorted(received) == sorted(f"group {number}" for number in range(1, 51))
+
+    @pytest.mark.parametrize(("groups", "held", "asked"), [(300, 50, 1), (300, 50, 50), (900, 200, 10)])
+    def test_held_groups_do_not_use_up_what_a_claim_looks_at(
+        self,
+        make_engine: MakeEngine,
+        connect: Callable[..., psycopg.Connection[Any]],
+        groups: int,
+        held: int,
+        asked: int,
+    ) -> None:
+        limited = make_engine(lane_max_in_flight=1)
+        for first in range(0, groups, 300):
+            limited.rows(
+                "select count(signalbox.send(%s, to_jsonb(n), group_id => 'group ' || n))"
+                " from generate_series(%s::integer, %s::integer) n",
+                limited.queue,
+                first + 1,
+                first + 300,
+            )
+        open_claim = connect(autocommit=False)
+        assert len(limited.on(open_claim).receive(held)) == held
+
+        assert len(limited.receive(asked)) == asked
+
+    def test_more_hints_of_a_held_group_than_a_claim_reads_do_not_hide_the_others_for_ever(
+        self, fifo: Engine, connect: Callable[..., psycopg.Connection[Any]]
+    ) -> None:
+        fifo.send("first", group_id="busy")
+        fifo.rows(
+            "with hints as (insert into signalbox.lane_hint (queue_id, lane, due_at)"
+            " select %s, 'busy', clock_timestamp() - interval '1 hour' + n * interval '0.1 second'"
+            " from generate_series(1, 30000) n returning 1) select count(*) from hints",
+            fifo.queue_id,
+        )
+        open_claim = connect(autocommit=False)
+        assert len(fifo.on(open_claim).receive(1)) == 1
+        fifo.send("other", group_id="other")
+
+        rounds = next(number for number in range(1, 1000) if fifo.receive(1))
+        assert rounds < 1000
+
+    def test_groups_whose_messages_somebody_has_in_hand_do_not_use_up_what_a_claim_looks_at(
+        self, fifo: Engine, connect: Callable[..., psycopg.Connection[Any]]
+    ) -> None:
+        fifo.rows(
+            "select count(signalbox.send(%s, to_jsonb(n), group_id => 'group ' || n)) from generate_series(1, 30) n",
+            fifo.queue,
+        )
+        holder = connect(autocommit=False)
+        holder.execute(
+            "select from signalbox.waiting where queue_id = %s and lane <> 'group 30' for update", (fifo.queue_id,)
+        )
+
+        assert [row[4] for row in fifo.receive(1)] == ["group 30"]
+
+
+def test_what_waits_is_received_when_the_limit_is_taken_off(make_engine: MakeEngine) -> None:
+    limited = make_engine(lane_max_in_flight=1)
+    sent = [limited.send(number, group_id="a") for number in range(6)]
+    assert len(limited.receive(10)) == 1
+
+    limited.value("select signalbox.configure_queue(%s, '{\"lane_max_in_flight\": 0}')", limited.queue)
+
+    assert sorted(row[0] for row in limited.receive(10)) == sent[1:]
+    assert limited.waiting() == 0
