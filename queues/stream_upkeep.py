@@ -9,6 +9,7 @@ import psycopg
 from psycopg import sql
 
 from queues.detaching import detach
+from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,8 @@ class StreamChores:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
         self._feeding = False
+        self._refused: dict[int, str] = {}
+        """By group id: why the subscription could not be fed in the last round."""
 
     def ensure(self) -> None:
         """Make segments, and notice whether any subscription feeds a queue."""
@@ -37,9 +40,26 @@ class StreamChores:
         self.connection.execute("select signalbox.clean_streams()")
 
     def feed(self) -> None:
-        """Send to the queues of subscriptions, if there are any."""
-        if self._feeding:
-            self.connection.execute("select signalbox.feed_queues()")
+        """Send to the queues of subscriptions, each in a transaction of its own: none keeps another back."""
+        if not self._feeding:
+            return
+        turns = self.connection.execute("select group_id, sharers from signalbox.subscriptions_to_feed()").fetchall()
+        for group_id, sharers in turns:
+            try:
+                self.connection.execute("select signalbox.feed_queue(%s, %s)", [group_id, sharers])
+            except psycopg.Error as error:
+                if self.connection.closed:
+                    raise
+                self._report(group_id, error)
+            else:
+                self._refused.pop(group_id, None)
+
+    def _report(self, group_id: int, error: psycopg.Error) -> None:
+        """Log why a subscription is not fed, once for each cause and not in every round."""
+        cause = in_brief(error)
+        if self._refused.get(group_id) != cause:
+            self._refused[group_id] = cause
+            log.error("Subscription %d was not fed: %s", group_id, cause)
 
     def drop(self) -> None:
         """Drop the segments that no retention needs: readers are told first, and nobody waits."""

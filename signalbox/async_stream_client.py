@@ -82,10 +82,11 @@ class AsyncStreamVerbs:
         return await self._run(streams.read_stream(stream, group, member, max_messages))
 
     async def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
-        """The partition is read up to this place. False: it is no longer the member's, or was rewound.
+        """Commit that the group has read the partition up to this place.
 
+        False: the partition is no longer the member's, was rewound, or the group has committed this place already.
         In the caller's transaction what was made of the messages and the offset are committed together; roll
-        back when this is False.
+        back when this is False. A place that no read has returned raises `InvalidArgument`.
         """
         return await self._run(streams.commit_offset(stream, group, member, place, epoch))
 

@@ -197,7 +197,7 @@ def read_stream(stream: str, group: str, member: str, max_messages: int) -> Stat
 
 
 def commit_offset(stream: str, group: str, member: str, place: tuple[int, int], epoch: int) -> Statement[bool]:
-    """The group has read the partition up to this position. False: the partition is no longer the member's."""
+    """Commit a position of a group. False: the partition is no longer the member's, or the position is committed."""
     return Statement(
         """
         select signalbox.commit_offset(

@@ -123,7 +123,7 @@ def test_a_commit_never_goes_back(log: Log) -> None:
     first, second = log.read()
 
     assert log.commit(second)
-    assert log.commit(first)
+    assert not log.commit(first)
     assert log.read() == []
 
 

@@ -232,3 +232,66 @@ def test_a_subscription_to_a_queue_that_is_being_deleted_is_refused_as_one_to_no
     with pytest.raises(psycopg.errors.Error) as caught:
         finish(made)
     assert caught.value.sqlstate == "SB404"
+
+
+def test_the_second_of_two_sessions_that_did_the_same_work_is_told_so(
+    log: Log, connect: Connect, observer: psycopg.Connection[Any]
+) -> None:
+    """One member's name on two connections, because the first was thought lost: one epoch, and one commit."""
+    for n in range(3):
+        log.append(n)
+    first, second = log.on(connect(autocommit=False)), log.on(connect(autocommit=False))
+    read = first.read()
+    first.connection.commit()
+    assert second.read() == read
+    second.connection.commit()
+
+    assert first.commit(read[-1])
+    late = start(second.commit, read[-1])
+    until_waiting(observer, second.connection)
+    first.connection.commit()
+
+    assert finish(late) is False
+    second.connection.rollback()
+    assert log.numbers()[1] == 0
+
+
+def test_a_position_that_was_committed_is_not_committed_again(log: Log) -> None:
+    for n in range(3):
+        log.append(n)
+    first, _, last = log.read()
+
+    assert log.commit(last)
+    assert not log.commit(last)
+    assert not log.commit(first)
+    assert log.numbers()[1] == 0
+
+
+def test_a_position_above_the_horizon_cannot_be_committed(log: Log, connect: Connect) -> None:
+    """Another session's append before it is still open: it would be skipped for good."""
+    log.append("before")
+    slow = log.on(connect(autocommit=False))
+    slow.append("late")
+    log.append("after")
+    (row,) = log.read()
+    beyond = (row[0], row[1] + 2, row[2])
+
+    with pytest.raises(psycopg.Error) as refused:
+        log.commit(beyond)
+    assert (refused.value.sqlstate, refused.value.diag.column_name) == ("SB400", "through_position")
+    slow.connection.commit()
+
+    assert log.consume() == ["before", "late", "after"]
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_an_older_snapshot_commits_no_offset(log: Log, connect: Connect, level: str) -> None:
+    log.append("a")
+    session = log.on(connect())
+    session.connection.execute(f"begin isolation level {level}".encode())
+    session.value("select 1")
+    (row,) = log.read()
+
+    with pytest.raises(psycopg.Error) as refused:
+        session.commit(row)
+    assert refused.value.sqlstate == "SB425"
