@@ -11,7 +11,7 @@ REGISTER = "create sequence if not exists signalbox.register_grants minvalue 0 s
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0024_former_queues")]
+    dependencies = [("queues", "0025_dead_letter_queue_id")]
     operations = [
         migrations.AddField("auditevent", "database_role", models.TextField(null=True)),
         migrations.AddField("auditevent", "application_name", models.TextField(null=True)),
