@@ -59,9 +59,9 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(PRODUCT): requirements.lock | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	touch $@
 
 $(DEVELOPMENT): requirements-dev.lock $(PRODUCT)
-	$(BIN)/python -m pip install --quiet --no-deps -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
 	touch $@

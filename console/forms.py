@@ -133,7 +133,7 @@ class NewQueueForm(SettingsForm):
         self.fields["name"] = forms.RegexField(
             r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$",
             max_length=90,
-            help_text="1 to 90 letters, digits, dots, dashes and underscores. It cannot be changed later.",
+            help_text="1 to 90 letters, digits, dots, dashes and underscores. Rename the queue later from its page.",
             error_messages={"invalid": "Letters, digits, dots, dashes and underscores; a letter or digit first."},
         )
         self.fields["tenant"] = forms.CharField(

@@ -260,7 +260,7 @@ INSTALLATION_RULES: tuple[OwnRule[Installation], ...] = (
     OwnRule(
         "SignalboxTablesUnidentified",
         "critical",
-        "A publication would stop receives, or does",
+        "Tables have no replica identity: a publication stops receives",
         _unidentified,
         for_seconds=300.0,
     ),

@@ -24,6 +24,13 @@ def queues(*words: str, **options: Any) -> str:
     return answer.getvalue()
 
 
+def test_whoever_names_a_new_queue_reads_that_it_can_be_renamed(admin: Browser) -> None:
+    page = admin.see("/new-queue").text
+
+    assert "Rename the queue later from its page." in page
+    assert "cannot be changed later" not in page
+
+
 def test_from_its_settings_to_its_new_name(admin: Browser, engine: Engine) -> None:
     new_name = f"{engine.queue}.new"
     saved_filters.save("dead-letters", "mine", f"queue:{engine.queue}", owner=admin.name)

@@ -21,7 +21,8 @@ from metrics.alerts.evaluating import Outcome
 from metrics.alerts.models import Alert, Evaluation, Notification, Silence
 from metrics.alerts.own_rules import ALL_RULES, SILENT_PROMETHEUS
 from metrics.engine import Engine as PostgreSQL
-from metrics.xmin_holders import BACKEND, CATALOG_SLOT, Holder
+from metrics.engine import read_engine
+from metrics.xmin_holders import BACKEND, CATALOG_SLOT, Holder, read_holders
 from queues import maintenance
 from queues.counters import read_numbers
 from queues.maintenance.models import Maintenance
@@ -52,10 +53,12 @@ def clean_up() -> None:
 
 @pytest.fixture
 def look(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> Look:
-    """Looks at this test's queue and its dead-letter queue alone, so many seconds after noon."""
+    """Looks at this test's queue and its dead-letter queue alone, so many seconds after noon; the server is well."""
     holder = engine.value("select signalbox.create_queue(%s)", f"{engine.queue}-dlq")
     engine.value("select signalbox.configure_queue(%s, '{\"alert_no_consumers_seconds\": 0}')", engine.queue)
     monkeypatch.setattr(evaluating, "read_numbers", lambda: read_numbers([engine.queue_id, holder]))
+    monkeypatch.setattr(evaluating, "read_engine", PostgreSQL)  # whatever other tests have left open
+    monkeypatch.setattr(evaluating, "read_holders", lambda: ())
 
     def _look(seconds: float, evaluator: str = "this one") -> Outcome:
         outcome = evaluating.evaluate(NOON + timedelta(seconds=seconds), evaluator)
@@ -330,6 +333,19 @@ def test_what_is_wrong_with_the_installation(
     row = fires_and_ends(look, name, hold=hold, keep=0, end=read)
     assert row.queue_name == ""
     assert row.runbook_url == f"docs/runbooks/{name}.md"
+
+
+def test_a_publication_is_read_from_the_database(engine: Engine, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluating, "read_engine", read_engine)
+    monkeypatch.setattr(evaluating, "read_holders", read_holders)
+    engine.connection.execute("create publication somebody_elses for table signalbox.ready")
+    try:
+        look(0)
+    finally:
+        engine.connection.execute("drop publication somebody_elses")
+
+    (row,) = rows(name="SignalboxTablesPublished")
+    assert row.description == "A publication covers 1 table: subscribers receive every step."
 
 
 def test_slots_for_logical_decoding_are_no_old_snapshots(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,6 @@ def test_every_call_of_the_tour_does_what_it_says(caller: Caller) -> None:
 
 
 def _another_lease(caller: Caller) -> str:
-    caller.post("/v1/queues/email-send/messages", {"body": "another"})
-    received = caller.post("/v1/queues/email-send/messages:receive", {}).document["messages"]
+    caller.post("/v1/queues/newsletter-send/messages", {"body": "another"})
+    received = caller.post("/v1/queues/newsletter-send/messages:receive", {}).document["messages"]
     return str(received[0]["receiptHandle"])
