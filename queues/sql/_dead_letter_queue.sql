@@ -64,7 +64,7 @@ begin
   perform signalbox._make_heads(p_queue_id);
   return true;
 exception
-  when unique_violation then -- made by a transaction that this snapshot does not see
+  when unique_violation or out_of_memory then -- made by one that this snapshot does not see; or a thousand were made at once
     return false;
 end $$;
 
@@ -120,22 +120,29 @@ as $$
 $$;
 
 -- Until this transaction ends, the queue is not deleted and its mode does not change (_claim_queue). For those who put messages
--- into a queue without looking at `closed`. Waits only for a transaction that is deleting the queue, or changing its mode.
+-- into a queue without looking at `closed`. Waits only for a transaction that is deleting the queue, or changing its mode. One that
+-- buries in many thousands of queues holds no more locks than there are places: queues share them.
 create or replace function signalbox._keep_queue(p_queue_id integer) returns void
 language plpgsql
 as $$
 begin
-  perform pg_advisory_xact_lock_shared(hashtext('signalbox.keep_queue'), p_queue_id);
+  perform pg_advisory_xact_lock_shared(hashtext('signalbox.keep_queue'), signalbox._keep_place(p_queue_id));
   if current_setting('transaction_isolation') <> 'read committed' then
     perform from signalbox.queue q where q.queue_id = p_queue_id for key share; -- an error when it was deleted since the snapshot
   end if;
 end $$;
 
--- The other side of _keep_queue: false while somebody holds the queue. Never waits.
+-- The other side of _keep_queue: false while somebody holds the queue, or another of its place. Never waits.
 create or replace function signalbox._claim_queue(p_queue_id integer) returns boolean
 language sql volatile
 as $$
-  select pg_try_advisory_xact_lock(hashtext('signalbox.keep_queue'), p_queue_id)
+  select pg_try_advisory_xact_lock(hashtext('signalbox.keep_queue'), signalbox._keep_place(p_queue_id))
+$$;
+
+create or replace function signalbox._keep_place(p_queue_id integer) returns integer
+language sql immutable
+as $$
+  select p_queue_id % 1024
 $$;
 
 -- Which queue a queue's dead letters go to, as its settings are: the queue that they name; else '<name>-dlq' of the same tenant, if that
