@@ -65,8 +65,8 @@ _ALL = (
         "dead_letter_queue",
         "text",
         None,
-        "Where dead letters go; it is made when it does not exist, and has mode standard and no limit of groups. Empty: "
-        "a queue of this name with -dlq appended, or -dlq-NUMBER where that name is taken.",
+        "Where dead letters go; it is made when it does not exist, and has mode standard and no limit of groups. "
+        "Empty: a queue of this name with -dlq appended, or -dlq-NUMBER where that name is taken.",
     ),
     _seconds(
         "retention_seconds",
