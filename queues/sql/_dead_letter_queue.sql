@@ -38,6 +38,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtext('signalbox.make_dead_letter_queue'), p_queue_id) then
     return false;
   end if;
+  lock table signalbox.queue in row exclusive mode nowait; -- maintenance that begins keeps others from it
   select * into v_source from signalbox.queue q where q.queue_id = p_source_queue_id;
   if exists (select from signalbox.queue q where q.queue_id = p_queue_id) then
     perform from signalbox.queue q where q.queue_id = p_queue_id for no key update skip locked;
@@ -64,7 +65,8 @@ begin
   perform signalbox._make_heads(p_queue_id);
   return true;
 exception
-  when unique_violation or out_of_memory then -- made by one that this snapshot does not see; or a thousand were made at once
+  -- Maintenance begins; the queue was made by one that this snapshot does not see; the lock table is full.
+  when lock_not_available or unique_violation or out_of_memory then
     return false;
 end $$;
 

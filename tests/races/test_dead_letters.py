@@ -215,6 +215,30 @@ def test_a_burial_does_not_wait_where_another_queue_of_its_place_is_deleted(engi
     dying.connection.execute("commit")
 
 
+def test_a_first_burial_does_not_wait_for_who_keeps_queues_from_being_made(engine: Engine, connect: Connect) -> None:
+    engine.send("dying")
+    handle = engine.receive_one()[1]
+    keeper = connect(autocommit=False)
+    keeper.execute("lock table signalbox.queue in share row exclusive mode")
+    assert engine.on(impatient(connect)).nack(handle, reason="rejected") == "dead"
+    keeper.commit()
+    engine.value("select signalbox.clean_up()")
+
+    assert [row[3] for row in cemetery(engine).receive(10)] == ["dying"]
+
+
+def test_a_first_burial_does_not_wait_for_a_change_of_its_tenant(engine: Engine, connect: Connect) -> None:
+    engine.send("dying")
+    handle = engine.receive_one()[1]
+    keeper = connect(autocommit=False)
+    keeper.execute("select from signalbox.tenant where name = 'default' for no key update")
+    assert engine.on(impatient(connect)).nack(handle, reason="rejected") == "dead"
+    keeper.commit()
+    engine.value("select signalbox.clean_up()")
+
+    assert [row[3] for row in cemetery(engine).receive(10)] == ["dying"]
+
+
 def test_upkeep_marks_a_queue_that_was_being_configured_at_its_first_burial(engine: Engine, connect: Connect) -> None:
     name = f"{engine.queue}-dlq"
     engine.value("select signalbox.create_queue(%s)", name)
