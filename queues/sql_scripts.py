@@ -26,7 +26,10 @@ INSTALL_LOCK = 0x5369676E  # "Sign"
 
 
 def install(connection: BaseDatabaseWrapper) -> list[str]:
-    """Run every script that is new or changed, or whose functions somebody replaced, in name order and in one transaction; return their names."""
+    """Run every script that is new, changed, or has functions that somebody replaced; return the scripts' names.
+
+    In name order and in one transaction.
+    """
     with connection.cursor() as cursor:
         cursor.execute("select to_regclass('signalbox.sql_script') is not null")
         if not cursor.fetchone()[0]:

@@ -17,7 +17,6 @@ from queues.commands import OwnCommand
 from queues.connections import connect
 from queues.errors import SignalboxError
 
-
 AGAIN = "`manage.py migrate` installs functions of the release again; find out who replaced them."
 
 
