@@ -120,6 +120,8 @@ MESSAGE_FUNCTIONS = (
     "_record_audit(text, text, integer, text, text, jsonb)",
     "_was_just_made(integer, jsonb)",
     "_make_segment(bigint)",
+    "_removal_of_purge(text, text[], double precision)",
+    "_note_purge(bigint, text, text[], bigint, bigint)",
 )
 STREAM_FUNCTIONS = ("_ensure_stream_segments(integer)", "_equip_stream(integer, integer)")
 
