@@ -65,7 +65,11 @@ def installed(connection: BaseDatabaseWrapper) -> set[Definition]:
     """The functions of the schema, as the catalog has them."""
     with connection.cursor() as cursor:
         cursor.execute(_INSTALLED)
-        return {Definition(*row[:5], tuple(sorted(row[5]))) for row in cursor.fetchall()}
+        rows: list[tuple[str, str, str, str, bool, list[str]]] = cursor.fetchall()
+    return {
+        Definition(name, body, language, volatility, is_definer, tuple(sorted(settings)))
+        for name, body, language, volatility, is_definer, settings in rows
+    }
 
 
 def declared_triggers(script: str) -> set[str]:

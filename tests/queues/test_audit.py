@@ -171,6 +171,14 @@ BELIEVES = """
 create or replace function signalbox._audit_hash(p_event signalbox.audit_event, p_position bigint, p_before bytea)
 returns bytea language sql immutable as 'select p_event.hash'
 """
+SWALLOWS = """
+create function signalbox._mine() returns trigger language plpgsql as 'begin return null; end';
+create trigger a before insert on signalbox.audit_event for each row execute function signalbox._mine();
+"""
+OVERLOADS = """
+create function signalbox._audit_hash(signalbox.audit_event, bigint, text) returns bytea
+language sql as 'select null::bytea'
+"""
 INTACT = """
 create or replace function signalbox.verify_audit()
 returns table (events bigint, hash text, bad_position bigint, bad_event_id bigint, complaint text)
@@ -213,16 +221,8 @@ def test_functions_of_the_database_are_not_believed(three: list[AuditEvent], for
             "create rule mine as on insert to signalbox.audit_event do instead nothing",
             "audit_event is not a plain table",
         ),
-        (
-            "create function signalbox._mine() returns trigger language plpgsql as 'begin return null; end';"
-            "create trigger a before insert on signalbox.audit_event for each row execute function signalbox._mine()",
-            "the trigger a of audit_event is not this release's",
-        ),
-        (
-            "create function signalbox._audit_hash(signalbox.audit_event, bigint, text) returns bytea"
-            " language sql as 'select null::bytea'",
-            "the function _audit_hash",
-        ),
+        (SWALLOWS, "the trigger a of audit_event is not this release's"),
+        (OVERLOADS, "the function _audit_hash"),
     ],
 )
 def test_what_guards_the_audit_is_compared_with_the_release(forged: CursorWrapper, done: str, guard: str) -> None:
