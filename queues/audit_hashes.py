@@ -1,4 +1,4 @@
-"""The hash of a row of the audit: the sum that `_audit_hash` makes (`queues/sql/_seal_audit.sql`), without a database."""
+"""The hash of a row of the audit, without a database: the sum that `_audit_hash` makes (queues/sql/_seal_audit.sql)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a role of the database may do: exactly what the verbs of its kind need, and nothing else of the schema.
 
-The lists here are all there is: `statements` takes every other right on the schema's tables and sequences away, so a table that
-a later release adds is refused until it is listed. A test logs in as each kind and calls each of its verbs, and tries
-every other table.
+The lists here are complete: `statements` takes away every other right on the schema's tables and sequences, so a
+table that a later release adds is refused until it is listed. A test logs in as each kind, calls each of its verbs, and
+tries every other table.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ ALL = "select, insert, update, delete"
 DRAW = "usage, select"
 COUNT = "usage, select, update"
 
+_MADE = "name, tenant_id, is_dead_letter_queue, retention_seconds"
 _SETTINGS = ", ".join(SETTINGS)
 _STREAM_SETTINGS = "retention_seconds, max_payload_bytes, closed, alert_group_lag_seconds"
 
@@ -55,7 +56,7 @@ MESSAGES: Mapping[str, str] = {
     "message_kept": READ,
     "message_state": ALL,
     "message_status": READ,
-    "queue": f"select, insert (name, tenant_id, is_dead_letter_queue, retention_seconds), update ({_SETTINGS}, is_dead_letter_queue)",
+    "queue": f"select, insert ({_MADE}), update ({_SETTINGS}, is_dead_letter_queue)",
     "queue_alias": READ,
     "queue_stat": READ,
     "ready": ALL,
@@ -107,7 +108,7 @@ ARCHIVE: Mapping[str, str] = {
     "tenant": "select (tenant_id, name)",
 }
 
-#: Sequences and tables that are made for one queue, tenant or stream; those made later get the same (queues/sql/_share.sql).
+#: Sequences and tables of one queue, tenant or stream; those made later get the same (queues/sql/_share.sql).
 MESSAGE_REGISTERS: Mapping[str, str] = {
     r"(gauge_[qt]|refused_|tenant_refused_)\d+_\w+": COUNT,
     r"floor_\d+_\d+": READ,
@@ -119,6 +120,8 @@ MESSAGE_FUNCTIONS = (
     "_record_audit(text, text, integer, text, text, jsonb)",
     "_was_just_made(integer, jsonb)",
     "_make_segment(bigint)",
+    "_removal_of_purge(text, text[], double precision)",
+    "_note_purge(bigint, text, text[], bigint, bigint)",
 )
 STREAM_FUNCTIONS = ("_ensure_stream_segments(integer)", "_equip_stream(integer, integer)")
 
@@ -177,7 +180,7 @@ def _check(connection: psycopg.Connection[Any], role: str) -> None:
 
 def _of_role(connection: psycopg.Connection[Any], role: str, kinds: Sequence[Kind]) -> list[str]:
     name = sql.Identifier(role).as_string(connection)
-    made = [row for row in connection.execute(_OBJECTS).fetchall()]
+    made = connection.execute(_OBJECTS).fetchall()
     written = [template.format(role=name) for template in _AFRESH]
     for table in sorted({table for kind in kinds for table in kind.tables}):
         rights = _together(kind.tables[table] for kind in kinds if table in kind.tables)
@@ -191,9 +194,8 @@ def _of_role(connection: psycopg.Connection[Any], role: str, kinds: Sequence[Kin
             if re.fullmatch(pattern, relation):
                 noun = "sequence" if is_sequence else "table"
                 written.append(f"grant {rights} on {noun} signalbox.{relation} to {name}")
-    for function in sorted({function for kind in kinds for function in kind.functions}):
-        written.append(f"grant execute on function signalbox.{function} to {name}")
-    return written
+    functions = sorted({function for kind in kinds for function in kind.functions})
+    return written + [f"grant execute on function signalbox.{function} to {name}" for function in functions]
 
 
 def _together(rights: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ _FUNCTION = re.compile(
     r"^create or replace function signalbox\.(?P<name>\w+)\b(?P<head>.*?)\bas \$\$(?P<body>.*?)\$\$(?P<tail>[^;]*);",
     re.MULTILINE | re.DOTALL,
 )
+_TRIGGER = re.compile(r"^create (?:or replace |constraint )?trigger (\w+)", re.MULTILINE)
 _SETTING = re.compile(r"^\s*set (\w+) = (.+?)\s*$", re.MULTILINE)
 _COMMENT = re.compile(r"--[^\n]*")
 VOLATILITIES = {"immutable": "i", "stable": "s"}
@@ -64,7 +65,23 @@ def installed(connection: BaseDatabaseWrapper) -> set[Definition]:
     """The functions of the schema, as the catalog has them."""
     with connection.cursor() as cursor:
         cursor.execute(_INSTALLED)
-        return {Definition(*row[:5], tuple(sorted(row[5]))) for row in cursor.fetchall()}
+        rows: list[tuple[str, str, str, str, bool, list[str]]] = cursor.fetchall()
+    return {
+        Definition(name, body, language, volatility, is_definer, tuple(sorted(settings)))
+        for name, body, language, volatility, is_definer, settings in rows
+    }
+
+
+def declared_triggers(script: str) -> set[str]:
+    """The names of the triggers that a script makes."""
+    return set(_TRIGGER.findall(script))
+
+
+def enabled_triggers(connection: BaseDatabaseWrapper) -> set[str]:
+    """The names of the schema's triggers that fire."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ENABLED_TRIGGERS)
+        return {row[0] for row in cursor.fetchall()}
 
 
 def differing(wanted: Iterable[Definition], found: set[Definition]) -> list[str]:
@@ -83,4 +100,11 @@ from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) p.pronamespace
 join pg_catalog.pg_language l on l.oid operator(pg_catalog.=) p.prolang
 where n.nspname operator(pg_catalog.=) 'signalbox'
+"""
+_ENABLED_TRIGGERS = """
+select t.tgname::pg_catalog.text
+from pg_catalog.pg_trigger t
+join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) t.tgrelid
+join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
+where n.nspname operator(pg_catalog.=) 'signalbox' and t.tgenabled operator(pg_catalog.=) 'O'
 """

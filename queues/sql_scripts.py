@@ -29,7 +29,10 @@ IDENTIFY_CALLS = 20
 
 
 def install(connection: BaseDatabaseWrapper) -> list[str]:
-    """Run every script that is new or changed, or whose functions somebody replaced, in name order and in one transaction; return their names."""
+    """Run every script that is new, changed, or has functions that somebody replaced; return the scripts' names.
+
+    In name order and in one transaction.
+    """
     with connection.cursor() as cursor:
         cursor.execute("select to_regclass('signalbox.sql_script') is not null")
         if not cursor.fetchone()[0]:
@@ -39,13 +42,13 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
         _store_setting_definitions(cursor)
         cursor.execute("select name, checksum from signalbox.sql_script")
         installed = dict(cursor.fetchall())
-        found = sql_definitions.installed(connection)
+        found, triggers = sql_definitions.installed(connection), sql_definitions.enabled_triggers(connection)
         changed = []
         cursor.execute("set local check_function_bodies = off")
         for script in sorted(SCRIPTS.glob("*.sql")):
             text = script.read_text()
             checksum = hashlib.sha256(text.encode()).hexdigest()
-            if installed.get(script.stem) == checksum and not sql_definitions.differing(declared(text), found):
+            if installed.get(script.stem) == checksum and _is_in_place(text, found, triggers):
                 continue
             if not _run(connection, text):
                 continue
@@ -58,6 +61,11 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
     _prepare_log(connection)
     _identify_tables(connection)
     return changed
+
+
+def _is_in_place(text: str, found: set[sql_definitions.Definition], triggers: set[str]) -> bool:
+    """Nobody has replaced a function of this script, or dropped or switched off a trigger."""
+    return not sql_definitions.differing(declared(text), found) and sql_definitions.declared_triggers(text) <= triggers
 
 
 def _run(connection: BaseDatabaseWrapper, text: str) -> bool:

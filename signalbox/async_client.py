@@ -159,9 +159,13 @@ class AsyncClient(AsyncStreamVerbs):
         through_message_id: int | None = None,
         states: Sequence[str] = ("ready", "scheduled", "waiting"),
         max_messages: int = 10_000,
+        keep_seconds: float = statements.TRASH_SECONDS,
     ) -> int:
-        """Take up to `max_messages` messages out of the queue for good; how many. Call until it returns 0."""
-        return await self._run(statements.purge(queue, through_message_id, states, max_messages))
+        """Take up to `max_messages` messages out of the queue; how many. Call until it returns 0.
+
+        They stay in the trash for `keep_seconds`, from where the console puts them back; with 0 they go for good.
+        """
+        return await self._run(statements.purge(queue, through_message_id, states, max_messages, keep_seconds))
 
     async def message_outcome(self, message_id: int) -> Outcome | None:
         """Where the message stands and how it ended; None when nothing is known of it."""

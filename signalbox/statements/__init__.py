@@ -7,7 +7,7 @@ JSON travels as text in both directions, so that a connection whose owner has re
 
 from signalbox.statements.batches import Refused, nack_batch, send_each
 from signalbox.statements.looking import describe_queue, list_queues
-from signalbox.statements.managing import announce_consumer, configure_queue, create_queue, purge
+from signalbox.statements.managing import TRASH_SECONDS, announce_consumer, configure_queue, create_queue, purge
 from signalbox.statements.receiving import ack_and_receive, begin_long_poll, end_long_poll, receive
 from signalbox.statements.sending import (
     BatchOptions,
@@ -23,6 +23,7 @@ from signalbox.statements.settling import NackOptions, ack, change_visibility, m
 from signalbox.statements.statement import Statement
 
 __all__ = [
+    "TRASH_SECONDS",
     "BatchOptions",
     "NackOptions",
     "Refused",

@@ -8,6 +8,9 @@ from signalbox import arguments
 from signalbox.payloads import encode
 from signalbox.statements.statement import Statement, only_value
 
+TRASH_SECONDS = 86_400.0
+"""How long what a client purges can be put back, unless it says otherwise."""
+
 
 def create_queue(name: str, settings: Mapping[str, object], tenant: str | None = None) -> Statement[int]:
     """A queue of this name with these settings; its id. Repeating it with equal settings changes nothing."""
@@ -35,15 +38,21 @@ def configure_queue(name: str, settings: Mapping[str, object]) -> Statement[int]
     )
 
 
-def purge(queue: str, through_message_id: int | None, states: Sequence[str], max_messages: int) -> Statement[int]:
-    """One step of a purge; how many messages it took. Zero: there is nothing left to take."""
+def purge(
+    queue: str, through_message_id: int | None, states: Sequence[str], max_messages: int, keep_seconds: float
+) -> Statement[int]:
+    """One step of a purge; how many messages it took. Zero: there is nothing left to take.
+
+    They stay in the trash for `keep_seconds`; with 0 they go for good.
+    """
     return Statement(
         """
-        select signalbox.purge(
+        select signalbox.purge_to_trash(
           queue => %(queue)s::text,
           through_message_id => %(through_message_id)s::bigint,
           states => %(states)s::text[],
-          max_messages => %(max_messages)s::int
+          max_messages => %(max_messages)s::int,
+          keep_seconds => %(keep_seconds)s::double precision
         )
         """,
         {
@@ -51,6 +60,7 @@ def purge(queue: str, through_message_id: int | None, states: Sequence[str], max
             "through_message_id": through_message_id,
             "states": arguments.column("states", states, len(states), arguments.text),
             "max_messages": arguments.count("max_messages", max_messages),
+            "keep_seconds": float(keep_seconds),
         },
         only_value,
     )

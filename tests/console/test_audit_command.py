@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection, transaction
 
 from queues import audit
 from queues.models import AuditEvent
@@ -44,7 +45,23 @@ def test_an_intact_audit_says_up_to_which_row() -> None:
         "pruned_through": document["pruned_through"],
         "hash": document["hash"],
         "first_bad": None,
+        "guards": [],
     }
+
+
+def test_a_function_that_somebody_replaced_is_named() -> None:
+    latest()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("alter function signalbox._record_audit security invoker")
+
+        said, status = run()
+        document = json.loads(run("--json")[0])
+        transaction.set_rollback(True)
+
+    assert status == 1
+    assert "Not guarded as this release guards it: the function _record_audit is not this release's." in said
+    assert "Run `manage.py migrate`" in said
+    assert (document["intact"], document["first_bad"]) == (False, None)
 
 
 def test_what_was_noted_must_still_hold() -> None:

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from queues import grants
 from signalbox import Client
 from tests.chaos.server import PROJECT
 from tests.failover.pair import Pair
@@ -21,12 +22,6 @@ from tests.races.sessions import until
 pytestmark = [pytest.mark.timeout(900)]
 
 QUEUE = "archived"
-READER = """
-create role archiver login;
-grant usage on schema signalbox to archiver;
-grant select on all tables in schema signalbox to archiver;
-alter default privileges in schema signalbox grant select on tables to archiver;
-"""
 SESSIONS = "select count(*) from pg_stat_activity where usename = 'archiver' and application_name ~ %s"
 WAITS, READS = ["standby$"], ["(settled|failures|dead_letters)$"]
 
@@ -34,7 +29,8 @@ WAITS, READS = ["standby$"], ["(settled|failures|dead_letters)$"]
 def test_a_run_reads_all_that_it_counted_from_a_standby_that_is_behind(tmp_path: Path) -> None:
     with Pair() as pair, pair.connect_to_standby() as standby:
         with Client(pair.primary.url) as client, pair.connect_to_primary() as primary:
-            primary.execute(READER)
+            primary.execute("create role archiver login")
+            grants.write(primary, {"archiver": ["archiver"]})
             client.create_queue(QUEUE)
             pair.wait_until(lambda: _knows(standby, "archiver"), "the role on the standby")
             standby.execute("select pg_wal_replay_pause()")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
-from queues import audit, control
+from queues import audit, audit_exports, control, sql_scripts
 from queues.models import AuditEvent
 from tests.engine import Engine
 
@@ -162,3 +165,96 @@ def test_a_queue_that_goes_leaves_its_rows_as_they_were(engine: Engine, connect:
 
     assert verdict(session) == (None, None, None)
     session.execute("rollback")
+
+
+BELIEVES = """
+create or replace function signalbox._audit_hash(p_event signalbox.audit_event, p_position bigint, p_before bytea)
+returns bytea language sql immutable as 'select p_event.hash'
+"""
+SWALLOWS = """
+create function signalbox._mine() returns trigger language plpgsql as 'begin return null; end';
+create trigger a before insert on signalbox.audit_event for each row execute function signalbox._mine();
+"""
+OVERLOADS = """
+create function signalbox._audit_hash(signalbox.audit_event, bigint, text) returns bytea
+language sql as 'select null::bytea'
+"""
+INTACT = """
+create or replace function signalbox.verify_audit()
+returns table (events bigint, hash text, bad_position bigint, bad_event_id bigint, complaint text)
+language sql stable as 'select 0::bigint, null::text, null::bigint, null::bigint, null::text'
+"""
+
+
+@pytest.fixture
+def forged() -> Iterator[CursorWrapper]:
+    """Django's own connection, in a transaction of which nothing stays."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("set constraints all deferred")
+        yield cursor
+        transaction.set_rollback(True)
+
+
+def test_functions_of_the_database_are_not_believed(three: list[AuditEvent], forged: CursorWrapper) -> None:
+    forged.execute(BELIEVES)
+    forged.execute(INTACT)
+    forged.execute("alter table signalbox.audit_event disable trigger user")
+    forged.execute("update signalbox.audit_event set reason = 'nothing' where audit_event_id = %s", [three[1].pk])
+
+    found = audit.verify()
+
+    assert (found.position, found.complaint) == (three[1].position, "it is not what was written")
+    assert "the function _audit_hash is not this release's" in found.guards
+    assert "the function verify_audit is not this release's" in found.guards
+    assert "the trigger audit_keep of audit_event is missing, switched off or another" in found.guards
+
+
+@pytest.mark.parametrize(
+    ("done", "guard"),
+    [
+        (BELIEVES, "the function _audit_hash is not this release's"),
+        ("drop trigger audit_enter on signalbox.audit_event", "the trigger audit_enter of audit_event"),
+        ("alter table signalbox.audit_anchor disable trigger anchor_keep", "the trigger anchor_keep of audit_anchor"),
+        ("alter function signalbox._record_audit security invoker", "the function _record_audit"),
+        ("alter function signalbox._seal_audit reset search_path", "the function _seal_audit"),
+        (
+            "create rule mine as on insert to signalbox.audit_event do instead nothing",
+            "audit_event is not a plain table",
+        ),
+        (SWALLOWS, "the trigger a of audit_event is not this release's"),
+        (OVERLOADS, "the function _audit_hash"),
+    ],
+)
+def test_what_guards_the_audit_is_compared_with_the_release(forged: CursorWrapper, done: str, guard: str) -> None:
+    assert audit.verify().guards == []
+
+    forged.execute(done)
+
+    found = audit.verify()
+    assert not found.intact
+    assert [one for one in found.guards if guard in one]
+
+
+def test_migrate_puts_back_what_somebody_replaced(forged: CursorWrapper) -> None:
+    forged.execute(BELIEVES)
+    forged.execute("alter table signalbox.audit_event disable trigger user")
+    forged.execute("drop trigger anchor_keep on signalbox.audit_anchor")
+
+    assert {"_seal_audit", "prune_audit"} <= set(sql_scripts.install(connection))
+
+    assert audit.verify().guards == []
+    assert sql_scripts.install(connection) == []
+
+
+@pytest.mark.parametrize("text", ['"', "\\", "\b\f\n\r\t\x01\x7f", "é\u2028\U0001f600", "</x>", ""])
+def test_the_hash_is_the_same_sum_here_and_there(text: str) -> None:
+    details = {"b": [1, 1.5, 1e30, -0.0, None, True, {}], "aa": {text: text}, "": 10**30}
+    event = audit.record(text or "ana", "test.text", None, text, details)
+
+    assert audit.verify().complaint == ""
+    with connection.cursor() as cursor:
+        cursor.execute("select to_jsonb(e)::text from signalbox.audit_event e where audit_event_id = %s", [event.pk])
+        line = cursor.fetchone()[0]
+    [(_, row)] = [(0, json.loads(line, parse_int=audit_exports.Number, parse_float=audit_exports.Number))]
+    [(_, _, kept, computed)] = audit_exports._hashed([(int(row["position"]), row)])
+    assert kept == computed

@@ -47,6 +47,27 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_enter_audit": ("signalbox._enter_audit()", Refusal("0A000")),
     "_keep_audit": ("signalbox._keep_audit()", Refusal("0A000")),
+    "_record_audit": ("(signalbox._record_audit('ana', 'test', null, '', 'why', '{}')).actor", "ana"),
+    "record_audit": ("signalbox.record_audit('test.done', %(queue)s, 'why', '{}') > 0", True),
+    "_owns_audit": ("signalbox._owns_audit()", True),
+    "_audit_verb": ("signalbox._audit_verb('test', null, null, '{}')", NOTHING),
+    "_audit_configuration": (
+        "signalbox._audit_configuration(q, '{}') from signalbox.queue q where q.name = %(queue)s",
+        NOTHING,
+    ),
+    "_audit_deletion": ("signalbox._audit_deletion(q) from signalbox.queue q where q.name = %(queue)s", NOTHING),
+    "_audit_renaming": (
+        "signalbox._audit_renaming(q, 'n', 1) from signalbox.queue q where q.name = %(queue)s",
+        NOTHING,
+    ),
+    "_audit_stream": ("signalbox._audit_stream('test', 's', '{}')", NOTHING),
+    "_was_just_made": ("signalbox._was_just_made(%(queue_id)s, '{\"paused\": true}')", False),
+    "_share": ("signalbox._share('signalbox.register_grants', 'signalbox.message_id')", NOTHING),
+    "_purge": ("signalbox._purge(%(queue)s, null, '{ready}', 100, null, null)", NUMBER),
+    "purge_to_trash": ("signalbox.purge_to_trash(%(queue)s)", 2),
+    "_removal_of_purge": ("signalbox._removal_of_purge(%(queue)s, '{ready}', 60) > 0", True),
+    "_note_purge": ("signalbox._note_purge(0, %(queue)s, '{ready}', 0, 0) is null", True),
+    "_make_segment": ("signalbox._make_segment(999999999)", False),
     "_seal_audit": ("signalbox._seal_audit()", Refusal("0A000")),
     "verify_audit": ("(signalbox.verify_audit()).complaint", None),
     "_anchor_facts": ("signalbox._anchor_facts(1, 'h', 2, 'file', 'f') ->> 'rows'", "2"),
@@ -435,7 +456,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_equip_stream": (
         "signalbox._equip_stream(%(stream_id)s, 1)",
-        Refusal("42P07"),
+        Refusal("SB400"),
     ),
     "configure_stream": ("signalbox.configure_stream(%(stream)s, '{\"closed\": true}') > 0", True),
     "_stream_of": ("to_jsonb(signalbox._stream_of(%(stream)s)) is null", False),
@@ -530,6 +551,7 @@ def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection
     session.value("select signalbox._keep_alias(%s, %s, 60)", f"{engine.queue}-of-old", engine.queue_id)
     session.connection.execute("create table signalbox.message_999999999 (like signalbox.message)")
     names |= streamed(session)
+    session.connection.execute("set constraints all immediate; set constraints all deferred")  # chains its audit rows
     yield session.connection, names
     session.connection.execute("rollback")
 

@@ -17,8 +17,7 @@ from queues.commands import OwnCommand
 from queues.connections import connect
 from queues.errors import SignalboxError
 
-
-AGAIN = "`manage.py migrate` installs functions of the release again; find out who replaced them."
+AGAIN = "Run `manage.py migrate`: it installs them again. Find out who changed them, and what was written meanwhile."
 
 
 def _noted(text: str) -> tuple[int, str]:
@@ -96,18 +95,15 @@ def _document(verdict: Verdict) -> dict[str, Any]:
 
 
 def _sentence(verdict: Verdict) -> str:
-    if verdict.intact:
-        note = f" Note {verdict.last}:{verdict.hash} elsewhere." if verdict.events else ""
-        since = f"from row {verdict.pruned + 1} " if verdict.pruned else ""
-        return f"The audit is intact {since}up to row {verdict.last}.{note}"
-    if verdict.guards:
-        return "\n".join([_chain(verdict), *(f"The audit was not guarded: {one}." for one in verdict.guards), AGAIN])
-    return _chain(verdict)
+    lines = [_chain(verdict), *(f"Not guarded as this release guards it: {one}." for one in verdict.guards)]
+    return "\n".join([*lines, AGAIN] if verdict.guards else lines)
 
 
 def _chain(verdict: Verdict) -> str:
     if not verdict.complaint:
-        return f"The chain is intact up to row {verdict.last}."
+        note = f" Note {verdict.last}:{verdict.hash} elsewhere." if verdict.events else ""
+        since = f"from row {verdict.pruned + 1} " if verdict.pruned else ""
+        return f"The audit is intact {since}up to row {verdict.last}.{note}"
     row = "a row outside the chain" if verdict.position is None else f"row {verdict.position}"
     name = f" (audit_event_id {verdict.event_id})" if verdict.event_id is not None else ""
     return f"The audit is broken: the first bad row is {row}{name}: {verdict.complaint}."

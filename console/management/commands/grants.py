@@ -19,7 +19,7 @@ HELP = {
 
 
 class Command(OwnCommand):
-    help = "Print the SQL that gives roles exactly the rights of their kind and takes all others away; --write executes it."
+    help = "Print the SQL that gives roles exactly the rights of their kind and no others; --write executes it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         for kind in KINDS:

@@ -152,8 +152,8 @@ def test_settings_are_changed_and_others_stay(
     assert caller.patch(f"/v1/queues/{engine.queue}", {"paused": False}).document["state"] == "active"
 
     rows = audit(observer, engine.queue)
-    assert [row[1] for row in rows] == ["queue.configure", "queue.pause", "queue.resume"]
-    assert rows[0][2] == {"changes": {"max_receives": {"before": 5, "after": 2}}}
+    assert [row[1] for row in rows] == ["queue.create", "queue.configure", "queue.pause", "queue.resume"]
+    assert rows[1][2] == {"changes": {"max_receives": {"before": 5, "after": 2}}}
     refused = caller.patch(f"/v1/queues/{engine.queue}", {"maxReceiveCount": 3, "jitter": 7})
     assert (refused.status, refused.fields) == (422, ["jitter"])
     assert caller.get(f"/v1/queues/{engine.queue}").document["maxReceiveCount"] == 2
