@@ -373,6 +373,18 @@ def test_a_rule_of_a_tenant_or_of_a_stream_holds_for_streams_and_what_they_feed(
     assert admin.see("/masking").link(stream) == f"/streams/{stream}"
 
 
+@pytest.mark.parametrize("named", ["", "-dlq"])
+def test_a_rule_of_a_dead_letter_queue_bars_questions_by_either_name(
+    operator: Browser, graveyard: Graveyard, named: str
+) -> None:
+    graveyard.bury(1, payload={"card": {"number": SECRET}})
+    masking_rules.add(part="payload", path="card.number", queue=f"{graveyard.queue}-dlq", actor="ann")
+
+    page = operator.see("/dead-letters", q=f"queue:{graveyard.queue}{named} payload.card.number:x")
+
+    assert "is masked" in page.one("p", id="q-mistake").text
+
+
 def test_a_rule_of_a_tenant_holds_in_its_queues(operator: Browser, engine: Engine) -> None:
     masking_rules.add(part="payload", path="**.iban", tenant="default", actor="ann")
     engine.send({"to": [{"iban": "DE00-SECRET"}]})
