@@ -14,6 +14,6 @@ class MaskingForm(forms.Form):
     path = forms.CharField(
         max_length=200, help_text='As in card.number, *.email, **.iban; quotes hold dots: "a.b".c', strip=True
     )
-    queue = forms.CharField(max_length=100, required=False, help_text="Empty: in every queue.")
-    tenant = forms.CharField(max_length=100, required=False, help_text="Or in every queue of a tenant.")
+    queue = forms.CharField(max_length=100, required=False, label="Queue or stream", help_text="Empty: in all of them.")
+    tenant = forms.CharField(max_length=100, required=False, help_text="Or in every queue and stream of a tenant.")
     reason = forms.CharField(max_length=500, required=False, help_text="Kept in the audit.")

@@ -1,4 +1,4 @@
-"""Which paths are masked where: rules of a queue, of a tenant, or of all, kept in a table and audited."""
+"""Which paths are masked where: rules of a queue or stream, of a tenant, or of all, kept in a table and audited."""
 
 from __future__ import annotations
 

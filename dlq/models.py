@@ -442,7 +442,7 @@ class Erasure(Erasing, Job):
 
 
 class MaskingRule(models.Model):
-    """A path into payloads or attributes that is shown as a mask: in one queue, in a tenant's queues, or in all."""
+    """A path into payloads or attributes that is masked: in a queue or a stream, in all of a tenant, or everywhere."""
 
     class Part(models.TextChoices):
         PAYLOAD = "payload"

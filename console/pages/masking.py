@@ -21,6 +21,7 @@ from dlq.masking import MASK
 from dlq.models import MaskingRule
 from queues import audit
 from queues.errors import InvalidArgument
+from queues.stream_models import Stream
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -36,7 +37,9 @@ def browse(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, f"{rule.part}.{rule.path} is masked from now on.")
             return redirect("masking")
-    context = {"title": "Masking", "rules": MaskingRule.objects.all(), "form": form, "mask": MASK}
+    rules = list(MaskingRule.objects.all())
+    streams = Stream.objects.filter(name__in={rule.queue_name for rule in rules}).values_list("name", flat=True)
+    context = {"title": "Masking", "rules": rules, "streams": set(streams), "form": form, "mask": MASK}
     status = 422 if form.errors else 200
     return render_page(request, "masking/browse.html", "masking/_list.html", context, status=status)
 

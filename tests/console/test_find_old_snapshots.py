@@ -12,6 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
 from console.old_snapshots import Row, advise, warning
+from dlq import masking_rules
+from dlq.masking import MASK
 from metrics import xmin_holders
 from metrics.xmin_holders import (
     BACKEND,
@@ -23,6 +25,8 @@ from metrics.xmin_holders import (
     Holder,
 )
 from tests.console.browsers import Browser
+from tests.console.masks import no_rules_left as no_rules_left
+from tests.engine import Engine
 from tests.metrics.holders import forgotten_session, prepared_transaction, slot
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -40,6 +44,18 @@ def row(browser: Browser, words: str) -> str:
     """The one row of the page that has these words."""
     (text,) = [text for text in browser.see("/old-snapshots").rows() if words in text]
     return text
+
+
+@pytest.mark.usefixtures("at_once", "no_rules_left")
+def test_statements_are_masked_where_anything_is_masked(operator: Browser, engine: Engine, connect: Connect) -> None:
+    session = forgotten_session(connect, application_name="reporting")
+    session.execute("select 'card 4111-2222'")
+    assert "card 4111-2222" in row(operator, f"Session {session.info.backend_pid}")
+
+    masking_rules.add(part="payload", path="card", queue=engine.queue, actor="ann")
+
+    assert MASK in row(operator, f"Session {session.info.backend_pid}")
+    assert "card 4111-2222" not in operator.see("/old-snapshots").html
 
 
 def test_work_as_usual_is_not_spoken_of(viewer: Browser, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

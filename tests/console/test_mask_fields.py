@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from django.core.management import call_command
@@ -255,6 +256,133 @@ def test_other_queues_and_other_fields_can_be_asked_for(
 
     assert len(page.rows()) >= 1
     assert not [one for one in page.elements if one.attributes.get("id") == "q-mistake"]
+
+
+def plan_form(browser: Browser, graveyard: Graveyard, target: str) -> dict[str, str]:
+    fields = browser.see("/redrives/new", q=graveyard.filter).fields()
+    return {**fields, "target_queue": target, "reason": "mended"}
+
+
+def test_a_redrive_does_not_carry_what_is_masked_to_where_it_is_seen(
+    operator: Browser, admin: Browser, graveyard: Graveyard, make_engine: Callable[..., Engine]
+) -> None:
+    masked(graveyard.engine)
+    graveyard.bury(2)
+    target = make_engine().queue
+    asked_for = plan_form(operator, graveyard, target)
+
+    page = operator.submit("/redrives/new", 422, **asked_for)
+
+    assert "ask somebody who may reveal them" in page.text
+    admin.submit("/redrives/new", **asked_for)
+    plan = Plan.objects.filter(filter_text=graveyard.filter).latest("pk")
+    assert plan.choices.target_queue == target
+    refused = operator.submit(f"/redrives/plans/{plan.pk}/run", 422, rate_per_second="")
+    assert "ask somebody who may reveal them" in refused.text
+    assert "is on its way" in admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="").text
+
+
+def test_a_plan_to_a_queue_that_masks_as_much_is_made_and_held_to_the_rules_of_its_run(
+    operator: Browser, graveyard: Graveyard, make_engine: Callable[..., Engine]
+) -> None:
+    masked(graveyard.engine)
+    graveyard.bury(1)
+    target = make_engine()
+    there = masked(target, "card")
+
+    operator.submit("/redrives/new", **plan_form(operator, graveyard, target.queue))
+    plan = Plan.objects.filter(filter_text=graveyard.filter).latest("pk")
+    masking_rules.remove(there.pk, actor="ann")
+
+    refused = operator.submit(f"/redrives/plans/{plan.pk}/run", 422, rate_per_second="")
+    assert "ask somebody who may reveal them" in refused.text
+
+
+def test_queues_without_masks_are_free_to_exchange(
+    operator: Browser, engine: Engine, graveyard: Graveyard, make_engine: Callable[..., Engine]
+) -> None:
+    masked(engine)
+    graveyard.bury(1)
+    other = make_engine()
+
+    operator.submit("/redrives/new", **plan_form(operator, graveyard, other.queue))
+
+    assert Plan.objects.filter(filter_text=graveyard.filter).exists()
+
+
+def test_what_a_patch_writes_over_a_masked_field_is_masked(operator: Browser, engine: Engine) -> None:
+    masked(engine)
+    engine.die({"card": {"number": SECRET}, "n": 1})
+    for kind, patch in (
+        ("merge", {"card": {"number": "5500-new-secret"}, "note": "5500-new-secret"}),
+        ("json", [{"op": "replace", "path": "/card", "value": {"number": "5500-new-secret"}}]),
+    ):
+        options = Options(patch_kind=kind, patch=patch)
+        plan = plans.make(f"queue:{engine.queue}", actor="ann", reason="", options=options)
+
+        page = operator.see(f"/redrives/plans/{plan.pk}")
+
+        assert SECRET not in page.html
+        assert "5500-new-secret" not in page.one("pre", class_="diff").text
+        assert MASK in page.text
+        if kind == "json":
+            assert "5500-new-secret" not in page.html
+
+
+def test_rules_hold_by_the_names_that_a_queue_had(operator: Browser, engine: Engine) -> None:
+    engine.die({"card": {"number": SECRET}}, error=f"saw {SECRET}")
+    masked(engine)
+    new = f"{engine.queue}-renamed"
+    engine.value("select signalbox.rename_queue(%s, %s)", engine.queue, new)  # by a program: no rule is copied
+    Engine(engine.connection, new, engine.queue_id).send({"card": {"number": SECRET}})
+
+    for path in (f"/queues/{new}/messages", f"/dead-letters?q=queue:{new}", f"/queues/{new}"):
+        assert SECRET not in operator.see(path).html, path
+
+
+def test_rules_hold_where_dead_letters_were_kept_before(operator: Browser, engine: Engine) -> None:
+    engine.die({"card": {"number": SECRET}})
+    engine.value("select count(*) from signalbox.receive(%s)", f"{engine.queue}-dlq")
+    masked(engine)
+    elsewhere = json.dumps({"dead_letter_queue": f"{engine.queue}-graves"})
+    engine.value("select signalbox.configure_queue(%s, %s)", engine.queue, elsewhere)
+    listed = f"/queues/{engine.queue}-dlq/messages?state=leased"
+
+    assert SECRET not in operator.see(listed).html
+    assert "masked" in operator.see(f"{listed}&q=payload.card.number:x").one("p", id="q-mistake").text
+
+
+def test_a_rule_of_a_tenant_or_of_a_stream_holds_for_streams_and_what_they_feed(
+    admin: Browser, operator: Browser, engine: Engine
+) -> None:
+    stream = f"{engine.queue}-stream"
+    engine.value("select signalbox.create_stream(%s)", stream)
+    engine.value("select signalbox.append(%s, %s)", stream, json.dumps({"card": {"number": SECRET}}))
+    engine.value("select signalbox.create_group(%s, 'feeds', queue => %s)", stream, engine.queue)
+    engine.send({"card": {"number": SECRET}})
+    listed = f"/streams/{stream}/messages"
+    assert SECRET in operator.see(listed).html
+
+    rule = masking_rules.add(part="payload", path="card", tenant="default", actor="ann")
+    assert SECRET not in operator.see(listed).html
+    masking_rules.remove(rule.pk, actor="ann")
+    assert "is masked from now on" in asked(admin, part="payload", path="card", queue=stream).text
+
+    assert SECRET not in operator.see(listed).html
+    assert SECRET not in operator.see(f"/queues/{engine.queue}/messages").html
+    assert admin.see("/masking").link(stream) == f"/streams/{stream}"
+
+
+@pytest.mark.parametrize("named", ["", "-dlq"])
+def test_a_rule_of_a_dead_letter_queue_bars_questions_by_either_name(
+    operator: Browser, graveyard: Graveyard, named: str
+) -> None:
+    graveyard.bury(1, payload={"card": {"number": SECRET}})
+    masking_rules.add(part="payload", path="card.number", queue=f"{graveyard.queue}-dlq", actor="ann")
+
+    page = operator.see("/dead-letters", q=f"queue:{graveyard.queue}{named} payload.card.number:x")
+
+    assert "is masked" in page.one("p", id="q-mistake").text
 
 
 def test_a_rule_of_a_tenant_holds_in_its_queues(operator: Browser, engine: Engine) -> None:

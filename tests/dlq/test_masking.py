@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlq.masking import MASK, Rules, Steps, mask, masked_values, parse_path, scrub, scrub_document, touches
+from dlq.masking import MASK, Rules, Steps, covers, mask, masked_values, parse_path, scrub, scrub_document, touches
 from queues.errors import InvalidArgument
 
 
@@ -188,3 +189,103 @@ def test_no_masked_value_is_left_where_a_rule_names_it(document: Any, rule: Step
     # A value that was hidden may stand elsewhere too, in the open: then it was there before.
     for value in hidden:
         assert left.count(value) < json.dumps(document).count(value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rule"),
+    [
+        ("items.sku", "items.0.sku"),
+        ("items.0.sku", "items.0.sku"),
+        ("items.a.b", "items.*.a.b"),
+        ("items", "items.0.sku"),
+        ("lists", "lists.0.1.2"),
+        ("pair", "**.1"),
+    ],
+)
+def test_a_question_passes_through_an_array_of_which_a_rule_names_elements(asked: str, rule: str) -> None:
+    assert touches(parse_path(asked), rules(rule))
+
+
+RULES = (
+    st.lists(KEYS | st.sampled_from(["0", "1", "*", "**"]), min_size=1, max_size=4)
+    .map(tuple)
+    .filter(lambda r: r != ("**",))
+)
+
+
+def paths_to(node: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
+    """Each scalar with the names on the way, as a filter asks for it: lists are passed through by `[]`."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from paths_to(value, (*path, key))
+    elif isinstance(node, list):
+        for value in node:
+            yield from paths_to(value, path)
+    else:
+        yield path, node
+
+
+@given(document=DOCUMENTS, rule=RULES)
+def test_whatever_is_masked_cannot_be_asked_for(document: Any, rule: Steps) -> None:
+    hidden = masked_values(document, [rule])
+
+    for path, value in paths_to(document):
+        if path and value in hidden and not touches(path, [rule]):
+            # The same value in the open elsewhere may be asked for there.
+            assert (path, value) in list(paths_to(mask(document, [rule])))
+
+
+@given(document=DOCUMENTS, rule=RULES, other=RULES)
+def test_rules_that_cover_others_mask_what_those_mask(document: Any, rule: Steps, other: Steps) -> None:
+    assert covers([rule], [rule])
+    if covers([rule], [other]):
+        assert masked_values(document, [other]) <= masked_values(document, [rule])
+
+
+@pytest.mark.parametrize(
+    ("rule", "other", "covered"),
+    [
+        ("card", "card.number", True),
+        ("CARD", "card", True),
+        ("**.iban", "to.iban", True),
+        ("*.email", "to.email", True),
+        ("a.**", "a.b", True),
+        ("card.number", "card", False),
+        ("to.email", "*.email", False),
+        ("to.iban", "**.iban", False),
+        ("items.0.sku", "items.sku", False),
+    ],
+)
+def test_which_rules_cover_which(rule: str, other: str, covered: bool) -> None:
+    assert covers(rules(rule), rules(other)) is covered
+    assert Rules(frozenset(rules(rule))).covers(Rules(frozenset(rules(other)))) is covered
+    assert not Rules(frozenset(rules(rule))).covers(Rules(attributes=frozenset(rules(other))))
+
+
+def test_attributes_lose_what_their_error_quotes() -> None:
+    masked = Rules(frozenset(rules("card.number")))
+    received = {"dead_letter": {"queue": "orders", "error": "bad card 411122223333"}, "region": "eu"}
+
+    known = masked.view({"card": {"number": "411122223333"}}, received)
+    elsewhere = masked.view(None, received, complete=False)
+    cut = {"dead_letter": {"error": "x" * 990 + "4111222233"}}
+
+    assert known.attributes(received) == {
+        "dead_letter": {"queue": "orders", "error": f"bad card {MASK}"},
+        "region": "eu",
+    }
+    assert elsewhere.attributes(received) == {"dead_letter": {"queue": "orders", "error": MASK}, "region": "eu"}
+    assert known.attributes(cut) == {"dead_letter": {"error": MASK}}
+    assert Rules().view(None, received).attributes(received) is received
+
+
+def test_a_view_shows_nothing_that_quotes_what_is_not_at_hand() -> None:
+    view = Rules(frozenset(rules("card"))).view(None, complete=False)
+
+    assert (view.text("some error"), view.document({"seen": 1}), view.text(None)) == (MASK, MASK, None)
+
+
+def test_values_of_former_payloads_are_not_quoted_either() -> None:
+    view = Rules(frozenset(rules("card"))).view({"card": "new-card"}).also({"card": "old-card"})
+
+    assert view.text("old-card became new-card") == f"{MASK} became {MASK}"
