@@ -15,7 +15,7 @@ from metrics.alerts.models import Alert
 
 MOST_FIRING = 1_000
 SEVERITIES = ("critical", "warning")  # worst first; any other word comes after them
-OF_THE_INSTALLATION = ("SignalboxMaintenanceOverdue",)
+OF_THE_INSTALLATION = ("SignalboxMaintenanceOverdue", "SignalboxClockAhead")
 """About no queue, and one thing whoever says it: the console's labels are not those of Prometheus."""
 WATCHDOGS = ("SignalboxWatchdog", "Watchdog")
 """Alerts that fire always: they say nothing but that word gets through."""

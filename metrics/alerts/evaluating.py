@@ -20,9 +20,17 @@ from django.db import connection, transaction
 
 from metrics.alerts import notifications, silences
 from metrics.alerts.models import Alert, Evaluation
-from metrics.alerts.own_rules import MAINTENANCE_OVERDUE, OWN_RULES, SILENT_PROMETHEUS, OwnRule, late_maintenance
+from metrics.alerts.own_rules import (
+    CLOCK_AHEAD,
+    MAINTENANCE_OVERDUE,
+    OWN_RULES,
+    SILENT_PROMETHEUS,
+    OwnRule,
+    clock_ahead,
+    late_maintenance,
+)
 from metrics.alerts.watchdog import look
-from queues import maintenance
+from queues import clock, maintenance
 from queues.counters import QueueNumbers, read_numbers
 
 GAP = timedelta(minutes=5)
@@ -73,13 +81,15 @@ def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome
 
 
 def findings(numbers: Sequence[QueueNumbers], now: datetime) -> Iterator[Finding]:
-    """Everything that is wrong by these numbers; maintenance that is late; a Prometheus heard once that is silent."""
+    """Everything that is wrong by these numbers; late maintenance; a clock that is ahead; a silent Prometheus."""
     for queue in numbers:
         for rule in OWN_RULES:
             if description := rule.describe(queue):
                 yield Finding(rule, queue.tenant, queue.name, _fingerprint(rule, queue.queue_id), description)
     if (held := maintenance.current()) is not None and (late := held.overdue(now).total_seconds()):
         yield _of_all(MAINTENANCE_OVERDUE, late_maintenance(late))
+    if (ahead := clock.ahead_seconds()) > clock.TOLERATED_SECONDS:
+        yield _of_all(CLOCK_AHEAD, clock_ahead(ahead))
     if look(now).missing:
         yield _of_all(SILENT_PROMETHEUS, "No watchdog for five minutes.")
 

@@ -13,6 +13,7 @@ import pytest
 from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs, read_fleet
 from metrics.health import Report, judge, report
 from metrics.snapshot import STALE_SECONDS, State
+from queues.clock import TOLERATED_SECONDS
 from queues.counters import QueueNumbers
 from queues.upkeep import Pulse
 from tests.engine import Engine
@@ -138,9 +139,20 @@ def test_nobody_need_receive_from_paused_and_dead_letter_queues(numbers: QueueNu
     assert judge(state(replace(waiting, paused=True), replace(waiting, is_dead_letter_queue=True))).ok
 
 
+def test_a_clock_that_is_ahead_is_not_well_and_no_sign_of_upkeep(numbers: QueueNumbers) -> None:
+    assert judge(state(numbers, signs=replace(ALIVE, clock_age_seconds=-TOLERATED_SECONDS))).ok
+
+    found = judge(state(numbers, signs=replace(ALIVE, clock_age_seconds=-3600.0)))
+    assert problems(found) == {"clock"}
+    assert found.checks["clock"].numbers == {"ahead_seconds": 3600.0}
+
+    silent = replace(ALIVE, clock_age_seconds=-3600.0, last_fold_age_seconds=UPKEEP_STALE_SECONDS + 1)
+    assert problems(judge(state(numbers, signs=silent))) == {"clock", "upkeep"}
+
+
 def test_the_report_says_what_was_looked_at(commits: None) -> None:
     answer = report().as_dict()
 
     assert set(answer) == {"ok", "checks"}
-    assert set(answer["checks"]) == {"database", "writable", "upkeep", "workers", "durability"}
+    assert set(answer["checks"]) == {"database", "writable", "upkeep", "clock", "workers", "durability"}
     assert answer["checks"]["database"]["ok"] is True

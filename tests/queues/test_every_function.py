@@ -57,6 +57,13 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_note_home": ("signalbox._note_home('counters')", NOTHING),
     "_system_identifier": ("signalbox._system_identifier() <> 0", True),
     "_skip_positions": ("signalbox._skip_positions(1000)", NOTHING),
+    "_pass_over": ("signalbox._pass_over('step', 1, 'XX000', 'broken')", NOTHING),
+    "_clock_at": ("signalbox._clock_at() >= timestamptz 'epoch'", True),
+    "_leases_ahead": ("count(*) from signalbox._leases_ahead('infinity', 'infinity')", 0),
+    "_scheduled_ahead": ("count(*) from signalbox._scheduled_ahead('infinity', 'infinity', false)", 0),
+    "clock_ahead_seconds": ("signalbox.clock_ahead_seconds() < 5", True),
+    "clock_state": ("signalbox.clock_state() ->> 'leased'", "0"),
+    "reset_clock": ("signalbox.reset_clock()", Refusal("SB400")),
     "restored": ("signalbox.restored(0) ->> 'from_elsewhere'", "false"),
     "_check_new_name": ("signalbox._check_new_name('no name')", Refusal("SB400")),
     "_drop_alias": (
