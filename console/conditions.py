@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from metrics.wording import span
+from queues.clock import TOLERATED_SECONDS
 from queues.durability import MUST_BE_ON, READ_ONLY, Unsafe, judge
 from queues.maintenance.models import Maintenance
 
@@ -19,7 +21,8 @@ select
   m.reason,
   m.until,
   m.holds_claims,
-  m.refuses_sends
+  m.refuses_sends,
+  signalbox.clock_ahead_seconds() as clock_ahead_seconds
 from (select json_object_agg(p.name, p.setting) as settings from pg_settings p where p.name = any(%s)) s
 left join signalbox.maintenance m on true
 """
@@ -42,6 +45,7 @@ class Conditions:
     read_only: bool = False
     unsafe: Sequence[Unsafe] = ()
     maintenance: Maintenance | None = None
+    clock_ahead_seconds: float = 0.0
 
     def notices(self, *, at_home: bool) -> Iterator[Notice]:
         """Those of every page; at home, the overview, also what is no news."""
@@ -52,6 +56,13 @@ class Conditions:
                 "The database is read-only.",
                 "It is a standby, or default_transaction_read_only is on. Nothing can be sent, received or changed."
                 " What is shown is true.",
+                "bad",
+            )
+        if at_home and self.clock_ahead_seconds > TOLERATED_SECONDS:
+            yield Notice(
+                f"The engine's clock is {span(self.clock_ahead_seconds)} ahead of the database server's.",
+                "Leases, retries and delays last until it is reached. If the server's clock is right again:"
+                " manage.py clock reset.",
                 "bad",
             )
         if at_home and self.unsafe:
@@ -66,10 +77,10 @@ def read() -> Conditions:
     """One query."""
     with connection.cursor() as cursor:
         cursor.execute(_QUERY, [[*MUST_BE_ON, READ_ONLY]])
-        settings, *row = cursor.fetchone()
+        settings, *row, ahead = cursor.fetchone()
     settings = json.loads(settings) if isinstance(settings, str) else settings
     held = Maintenance(**dict(zip(_COLUMNS, row, strict=True))) if row[0] else None
-    return Conditions(settings.get(READ_ONLY) == "on", judge(settings), held)
+    return Conditions(settings.get(READ_ONLY) == "on", judge(settings), held, ahead)
 
 
 def _of_maintenance(row: Maintenance) -> Notice:

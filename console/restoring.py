@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from queues import restoring
+from queues.clock import TOLERATED_SECONDS
 
 ACTOR = "manage.py"
 
@@ -30,6 +31,8 @@ def restored(out: Any, options: dict[str, Any]) -> None:
     elsewhere = "The backup is of another cluster: counters and the archive's horizon are put right."
     out.write(elsewhere if done.from_elsewhere else "The backup is of this cluster: counters hold.")
     out.write(f"Message ids were at {done.last_id:,} and go on behind {done.next_id:,}.")
+    if done.clock_ahead_seconds > TOLERATED_SECONDS:
+        out.write(f"The engine's clock was {done.clock_ahead_seconds:,.0f} s ahead, and was put back.")
     if done.leased and done.leased_until:
         until = done.leased_until.isoformat(timespec="seconds")
         out.write(f"{done.leased:,} messages are in consumers' hands, the last until {until}; then they come again.")

@@ -39,6 +39,7 @@ def render_fleet(fleet: Fleet | None, *, up: bool, omitted: int = 0) -> bytes:
     fleet_series.add_postgres(page, fleet.holders, fleet.engine)
     page.add(names.PG_READ_ONLY, float(fleet.read_only))
     fleet_series.add_maintenance(page, fleet.maintenance)
+    fleet_series.add_clock(page, fleet.signs)
     fleet_series.add_trash(page, fleet.engine)
     fleet_series.add_archive(page, fleet.engine)
     fleet_series.add_exporter(page, fleet, up=True)

@@ -40,6 +40,11 @@ class Signs:
     """Counters are waiting although upkeep has been silent for UPKEEP_STALE_SECONDS."""
     newest_consumer_age_seconds: float | None
 
+    @property
+    def clock_ahead_seconds(self) -> float:
+        """How far the engine's clock is ahead of the server's; 0 while it is not."""
+        return max(-(self.clock_age_seconds or 0.0), 0.0)
+
 
 @dataclass(frozen=True)
 class Fleet:

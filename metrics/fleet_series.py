@@ -8,7 +8,7 @@ from django.conf import settings
 
 from metrics import names
 from metrics.engine import Engine
-from metrics.fleet import Fleet
+from metrics.fleet import Fleet, Signs
 from metrics.names import Metric
 from metrics.text import Page
 from metrics.totals import Totals, totals
@@ -77,6 +77,10 @@ def add_trash(page: Page, engine: Engine) -> None:
 def add_maintenance(page: Page, maintenance: Maintenance | None) -> None:
     page.add(names.MAINTENANCE, float(maintenance is not None))
     page.add(names.MAINTENANCE_OVERDUE, maintenance.overdue().total_seconds() if maintenance else 0.0)
+
+
+def add_clock(page: Page, signs: Signs) -> None:
+    page.add(names.CLOCK_AHEAD, signs.clock_ahead_seconds)
 
 
 def add_archive(page: Page, engine: Engine) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from metrics.engine import Engine
 from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs
 from metrics.snapshot import State, snapshot
+from queues.clock import TOLERATED_SECONDS
 from queues.counters import QueueNumbers
 
 UNIDENTIFIED = (
@@ -19,6 +20,9 @@ UNIDENTIFIED = (
     " run `select signalbox.identify_tables()`"
 )
 READ_ONLY = "the database is read-only: nothing is sent, received or changed until it takes writes again"
+CLOCK_AHEAD = (
+    "the engine's clock is ahead of the server's: leases, retries and delays last too long; see manage.py clock show"
+)
 # A consumer counts as present for this long after it was last seen, so a message may rightly wait as long.
 CONSUMER_SECONDS = 60.0
 
@@ -60,6 +64,7 @@ def judge(state: State) -> Report:
     if state.fleet is not None and checks["database"].ok:
         checks["writable"] = Check(not state.fleet.read_only, {}, READ_ONLY if state.fleet.read_only else "")
         checks["upkeep"] = _upkeep(state.fleet.signs)
+        checks["clock"] = _clock(state.fleet.signs)
         checks["workers"] = _workers(state.fleet)
         checks["durability"] = Check(not state.fleet.unsafe, {}, "; ".join(map(str, state.fleet.unsafe)))
         checks["replication"] = _replication(state.fleet.engine)
@@ -73,9 +78,22 @@ def _database(state: State) -> Check:
     return Check(ok, numbers, "" if ok else f"{why}; the log of this process says more")
 
 
+def _clock(signs: Signs) -> Check:
+    ahead = signs.clock_ahead_seconds
+    ok = ahead <= TOLERATED_SECONDS
+    return Check(ok, {"ahead_seconds": _rounded(ahead)}, "" if ok else CLOCK_AHEAD)
+
+
 def _upkeep(signs: Signs) -> Check:
-    """Fresh when either sign is. An installation that runs upkeep from SQL alone may be silent when all is folded."""
-    ages = [age for age in (signs.clock_age_seconds, signs.last_fold_age_seconds) if age is not None]
+    """Fresh when either sign is. An installation that runs upkeep from SQL alone may be silent when all is folded.
+
+    A clock that is ahead is no sign: it stays ahead when nobody moves it.
+    """
+    signs_of_life = (
+        signs.last_fold_age_seconds,
+        signs.clock_age_seconds if signs.clock_ahead_seconds <= TOLERATED_SECONDS else None,
+    )
+    ages = [age for age in signs_of_life if age is not None]
     only_from_sql = signs.clock_age_seconds is None
     ok = min(ages) <= UPKEEP_STALE_SECONDS or (only_from_sql and not signs.unfolded)
     numbers = {

@@ -184,6 +184,11 @@ MAINTENANCE_OVERDUE = _gauge(
     "How long maintenance goes on beyond the time that was announced; 0 where none does, or no time was.",
     (),
 )
+CLOCK_AHEAD = _gauge(
+    "clock_ahead_seconds",
+    "How far the engine's clock is ahead of the server's, which was ahead once; so long leases and delays last longer.",
+    (),
+)
 PG_READ_ONLY = _gauge("pg_read_only", "1 while nothing can be written: a standby, or a read-only default.", ())
 PUBLISHED_TABLES = _gauge(
     "published_tables", "Tables of Signalbox that a publication of logical replication covers.", ()
@@ -349,6 +354,7 @@ FLEET_METRICS = (
     ARCHIVE_HORIZON_AGE,
     MAINTENANCE,
     MAINTENANCE_OVERDUE,
+    CLOCK_AHEAD,
 )
 POSTGRES_METRICS = (
     OLDEST_XMIN_AGE,

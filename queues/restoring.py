@@ -34,6 +34,8 @@ class Restored:
     """Behind which ids go on."""
     leased: int
     leased_until: datetime | None
+    clock_ahead_seconds: float = 0.0
+    """How far the engine's clock was ahead of the server's, and was put back."""
 
 
 def restored(skip_ids: int = SKIP_IDS, *, actor: str, reason: str = "") -> Restored:
@@ -54,6 +56,7 @@ def restored(skip_ids: int = SKIP_IDS, *, actor: str, reason: str = "") -> Resto
         ids["after"],
         done["leased"],
         None if until is None else datetime.fromisoformat(until),
+        done["clock_ahead_seconds"],
     )
 
 

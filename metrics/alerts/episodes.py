@@ -16,7 +16,11 @@ from metrics.alerts.own_rules import INSTALLATION_RULES
 
 MOST_FIRING = 1_000
 SEVERITIES = ("critical", "warning")  # worst first; any other word comes after them
-OF_THE_INSTALLATION = ("SignalboxMaintenanceOverdue", *(rule.name for rule in INSTALLATION_RULES))
+OF_THE_INSTALLATION = (
+    "SignalboxMaintenanceOverdue",
+    "SignalboxClockAhead",
+    *(rule.name for rule in INSTALLATION_RULES),
+)
 """About no queue, and one thing whoever says it: the console's labels are not those of Prometheus."""
 WATCHDOGS = ("SignalboxWatchdog", "Watchdog")
 """Alerts that fire always: they say nothing but that word gets through."""

@@ -23,6 +23,7 @@ from metrics.alerts import notifications, silences
 from metrics.alerts.models import Alert, Evaluation
 from metrics.alerts.own_rules import (
     ALL_RULES,
+    CLOCK_AHEAD,
     INSTALLATION_RULES,
     LEASE_RULES,
     MAINTENANCE_OVERDUE,
@@ -31,12 +32,13 @@ from metrics.alerts.own_rules import (
     Held,
     Installation,
     OwnRule,
+    clock_ahead,
     late_maintenance,
 )
 from metrics.alerts.watchdog import look
 from metrics.engine import read_engine
 from metrics.xmin_holders import read_holders
-from queues import maintenance
+from queues import clock, maintenance
 from queues.counters import QueueNumbers, read_numbers
 from queues.leases import Leases, read_leases
 
@@ -109,6 +111,8 @@ def findings_of_all(now: datetime) -> Iterator[Finding]:
             yield _of_all(rule, description)
     if (held := maintenance.current()) is not None and (late := held.overdue(now).total_seconds()):
         yield _of_all(MAINTENANCE_OVERDUE, late_maintenance(late))
+    if (ahead := clock.ahead_seconds()) > clock.TOLERATED_SECONDS:
+        yield _of_all(CLOCK_AHEAD, clock_ahead(ahead))
     if look(now).missing:
         yield _of_all(SILENT_PROMETHEUS, "No watchdog for five minutes.")
 

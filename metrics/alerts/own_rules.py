@@ -285,6 +285,13 @@ MAINTENANCE_OVERDUE: OwnRule[None] = OwnRule(
     _of_no_queue,
     for_seconds=300.0,
 )
+CLOCK_AHEAD: OwnRule[None] = OwnRule(
+    "SignalboxClockAhead",
+    "critical",
+    "The engine's clock is ahead: leases and delays last too long",
+    _of_no_queue,
+    for_seconds=60.0,
+)
 SILENT_PROMETHEUS: OwnRule[None] = OwnRule(
     "SignalboxWatchdogMissing",
     "critical",
@@ -298,6 +305,7 @@ ALL_RULES: tuple[OwnRule[Any], ...] = (
     *LEASE_RULES,
     *INSTALLATION_RULES,
     MAINTENANCE_OVERDUE,
+    CLOCK_AHEAD,
     SILENT_PROMETHEUS,
 )
 
@@ -305,3 +313,11 @@ ALL_RULES: tuple[OwnRule[Any], ...] = (
 def late_maintenance(seconds: float) -> str:
     """What is said of maintenance that was to have ended so long ago."""
     return f"It was to have ended {_long(seconds)} ago. Until somebody ends it alerts about waiting keep still."
+
+
+def clock_ahead(seconds: float) -> str:
+    """What is said of an engine's clock that is so far ahead."""
+    return (
+        f"It is {_long(seconds)} ahead of the database server's. Until it is reached, or reset by"
+        " manage.py clock reset, no lease, retry or delay ends."
+    )

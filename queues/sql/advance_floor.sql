@@ -20,7 +20,10 @@ declare
   -- No floor rises beyond the mark: looking further would be a walk over all that was consumed ahead of its deadline.
   v_to timestamptz := timestamptz 'epoch' + advance_floor.mark * interval '1 microsecond';
 begin
-  if not signalbox._leads(advance_floor.token) then
+  -- A mark beyond the clock is from before that was put back (reset_clock): tickets of earlier times come again.
+  if not signalbox._leads(advance_floor.token)
+    or advance_floor.mark > nullif(pg_sequence_last_value('signalbox.clock'::regclass), 0) -- 0: it was never moved
+  then
     return null;
   end if;
   for v_head in

@@ -1,4 +1,4 @@
--- The time of a ticket: the later of the wall clock and signalbox.clock, which upkeep moves forward and nobody back.
+-- The time of a ticket: the later of the wall clock and signalbox.clock, which upkeep moves forward. Only reset_clock moves it back.
 -- Call it only inside the statement that inserts the ticket: that statement's lock on the table is what lets the claim
 -- floor know that no earlier ticket can still appear. Inlined by the planner: no locks, no queries.
 create or replace function signalbox.clock_time() returns timestamptz

@@ -4,12 +4,13 @@
 -- sequences of a later one. Message ids and the positions of streams go on so many further, and groups that had read all
 -- have read all: what was drawn after the backup is known to others as something else (who has done it already, a
 -- checkpoint of Spark's), and none of it may come to mean a new message. Leases are left: handed out before the backup, their
--- holders may still end them, until their deadlines. Takes the locks of both folds, in their order.
+-- holders may still end them, until their deadlines. A clock that is ahead is put back (reset_clock). Takes the locks of both folds, in their order.
 create or replace function signalbox.restored(skip_ids bigint default 10000000) returns jsonb
 language plpgsql
 as $$
 declare
   v_elsewhere boolean;
+  v_ahead double precision;
   v_ids bigint := coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0);
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -29,6 +30,10 @@ begin
   perform setval(h.floor, 0) from signalbox.head h where h.floor is not null;
   perform setval('signalbox.place_horizon', 0);
   perform signalbox._distrust_lanes();
+  v_ahead := signalbox.clock_ahead_seconds();
+  if v_ahead >= 1 then
+    perform signalbox.reset_clock();
+  end if;
   if restored.skip_ids > 0 then
     -- To the end of a segment: the log's next one begins behind it, as it does after a quiet day (ensure_partitions).
     perform setval('signalbox.message_id', (v_ids + restored.skip_ids + 999999) / 1000000 * 1000000);
@@ -36,6 +41,7 @@ begin
   end if;
   return jsonb_build_object(
     'from_elsewhere', v_elsewhere,
+    'clock_ahead_seconds', v_ahead,
     'message_ids', jsonb_build_object('before', v_ids, 'after', pg_sequence_last_value('signalbox.message_id'::regclass)),
     'leased', (select count(*) from signalbox.lease),
     'leased_until', (select max(l.deadline) from signalbox.lease l)

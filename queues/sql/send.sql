@@ -1,7 +1,8 @@
 -- send(queue, payload, ...): put one message into a queue, in the caller's transaction; returns the message id.
 -- Durable when that transaction is; a rollback leaves nothing. With a deduplication id that was used within the queue's
 -- window, or is held by a message, it sends nothing and returns the first message's id. Waits only for another sender of
--- the same deduplication id. Where a limit would be exceeded it is refused at once (_admit).
+-- the same deduplication id; and, beyond the end of the log, where no upkeep has made the next segment, for the sender who
+-- makes it, until that one commits. Where a limit would be exceeded it is refused at once (_admit).
 -- A message of a lane (its group, where the queue is FIFO or limits groups) goes to waiting until the lane has room; in
 -- a FIFO queue the senders of one group take turns until they commit.
 -- A payload too large for the log is sent as JSON's null and body_sha256, its hash, after claim_body and the upload.

@@ -7,6 +7,7 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
+  c_terms_ahead constant double precision := 10; -- no term is so long: it was written while the server's clock was ahead
   v_now timestamptz := clock_timestamp();
 begin
   if not pg_try_advisory_xact_lock(hashtext('signalbox.floor'), 0) then
@@ -26,7 +27,8 @@ begin
   values (take_lead.token, v_now + take_lead.ttl_seconds * interval '1 second')
   on conflict (only_row) do update
   set token = excluded.token, expires_at = excluded.expires_at
-  where l.expires_at <= v_now;
+  where l.expires_at <= v_now
+    or l.expires_at > v_now + c_terms_ahead * take_lead.ttl_seconds * interval '1 second';
   if not found then
     return 'following';
   end if;

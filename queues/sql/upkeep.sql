@@ -1,7 +1,8 @@
 -- upkeep(step): one call does one step and says what it did; null takes the next in turn, so that calling it from psql,
 -- cron or pg_cron keeps a system alive with no process of ours. One step is one small transaction, and waits a second for a
 -- lock at the most; the next call takes the next step. The claim floors are
--- not here: only a process that stays (manage.py upkeep) may move them, and without it claims simply do not use them.
+-- not here: only a process that stays (manage.py upkeep) may move them. Without it claims do not use them, and while anybody
+-- holds an old snapshot a claim walks over all that was consumed since: it gets slower for as long as the snapshot is held.
 create or replace function signalbox.upkeep(step text default null) returns text
 language plpgsql
 set lock_timeout = '1s'
@@ -28,6 +29,7 @@ begin
     when 'summarize_history' then signalbox.summarize_history() || ' ranges'
     when 'clean_up' then signalbox.clean_up() || ' rows'
     when 'drop_history' then cardinality(signalbox.drop_history()) || ' partitions'
+    when 'drop_segments' then cardinality(signalbox.drop_segments()) || ' segments'
     when 'drop_kept' then signalbox.drop_kept() || ' bodies'
     when 'drop_lost_keys' then signalbox.drop_lost_keys() || ' ids'
     when 'weigh' then signalbox.weigh() || ' queues refuse'
@@ -36,6 +38,7 @@ begin
     when 'empty_cluster_deltas' then signalbox.empty_cluster_deltas() || ' slots'
     when 'forget_clusters' then signalbox.forget_clusters() || ' rows'
     when 'ensure_stream_segments' then cardinality(signalbox.ensure_stream_segments()) || ' segments'
+    when 'drop_stream_segments' then cardinality(signalbox.drop_stream_segments()) || ' segments'
     when 'feed_queues' then signalbox.feed_queues() || ' messages'
     when 'record_group_history' then signalbox.record_group_history() || ' rows'
     when 'clean_streams' then signalbox.clean_streams() || ' rows'
@@ -55,8 +58,8 @@ create or replace function signalbox.upkeep_steps() returns text[]
 language sql immutable as $$
   select array[
     'notice_promotion', 'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'empty_trash', 'record_history',
-    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_kept',
+    'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_segments', 'drop_kept',
     'drop_lost_keys', 'weigh', 'log_warnings', 'fold_clusters', 'empty_cluster_deltas', 'forget_clusters',
-    'ensure_stream_segments', 'feed_queues', 'record_group_history', 'clean_streams', 'identify_tables'
+    'ensure_stream_segments', 'drop_stream_segments', 'feed_queues', 'record_group_history', 'clean_streams', 'identify_tables'
   ]
 $$;

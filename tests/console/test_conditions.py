@@ -46,3 +46,17 @@ def test_every_page_says_that_the_database_is_read_only(viewer: Browser, setting
 def test_a_quiet_installation_says_nothing(viewer: Browser) -> None:
     page = viewer.see("/")
     assert page.one("div", id="conditions").text == page.one("div", id="outage").text == ""
+
+
+def test_the_overview_says_that_the_clock_is_ahead(viewer: Browser, commits: None) -> None:
+    move = "select setval('signalbox.clock', (extract(epoch from clock_timestamp()) * 1000000)::bigint + %s)"
+    with connection.cursor() as cursor:
+        cursor.execute(move, [3_600_000_000])
+        try:
+            shown = viewer.see("/").text
+        finally:
+            cursor.execute(move, [0])
+
+    assert "ahead of the database server's" in shown
+    assert "manage.py clock reset" in shown
+    assert "manage.py clock reset" not in viewer.see("/").text

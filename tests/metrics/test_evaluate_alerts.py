@@ -23,7 +23,7 @@ from metrics.alerts.own_rules import ALL_RULES, SILENT_PROMETHEUS
 from metrics.engine import Engine as PostgreSQL
 from metrics.engine import read_engine
 from metrics.xmin_holders import BACKEND, CATALOG_SLOT, Holder, read_holders
-from queues import maintenance
+from queues import clock, maintenance
 from queues.counters import read_numbers
 from queues.maintenance.models import Maintenance
 from tests.engine import Engine
@@ -454,6 +454,20 @@ def test_maintenance_that_is_late_is_one_line_whoever_says_so(look: Look, begin:
 
     (episode,) = episodes.firing()
     assert episode.sources == ["console", "prometheus"]
+
+
+def test_a_clock_that_is_ahead_is_an_alert(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "ahead_seconds", lambda: clock.TOLERATED_SECONDS)
+    assert look(0).pending == 0
+    monkeypatch.setattr(clock, "ahead_seconds", lambda: 86_400.0)
+    assert look(1).pending == 1
+
+    (row,) = look(62).fired
+    assert (row.name, row.queue_name, row.severity) == ("SignalboxClockAhead", "", "critical")
+    assert "ahead of the database server's" in row.description
+    assert row.runbook_url == "docs/runbooks/SignalboxClockAhead.md"
+    monkeypatch.setattr(clock, "ahead_seconds", lambda: 0.0)
+    assert [row.name for row in look(80).resolved] == ["SignalboxClockAhead"]
 
 
 def test_prometheus_that_falls_silent_is_an_alert(look: Look) -> None:

@@ -14,6 +14,7 @@ from metrics.engine import Engine as PostgreSQL
 from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs, read_fleet
 from metrics.health import Report, judge, report
 from metrics.snapshot import STALE_SECONDS, State
+from queues.clock import TOLERATED_SECONDS
 from queues.counters import QueueNumbers
 from queues.upkeep import Pulse
 from tests.engine import Engine
@@ -165,9 +166,28 @@ def test_a_publication_is_counted(engine: Engine, commits: None) -> None:
         engine.connection.execute("drop table signalbox.without_identity")
 
 
+def test_a_clock_that_is_ahead_is_not_well_and_no_sign_of_upkeep(numbers: QueueNumbers) -> None:
+    assert judge(state(numbers, signs=replace(ALIVE, clock_age_seconds=-TOLERATED_SECONDS))).ok
+
+    found = judge(state(numbers, signs=replace(ALIVE, clock_age_seconds=-3600.0)))
+    assert problems(found) == {"clock"}
+    assert found.checks["clock"].numbers == {"ahead_seconds": 3600.0}
+
+    silent = replace(ALIVE, clock_age_seconds=-3600.0, last_fold_age_seconds=UPKEEP_STALE_SECONDS + 1)
+    assert problems(judge(state(numbers, signs=silent))) == {"clock", "upkeep"}
+
+
 def test_the_report_says_what_was_looked_at(commits: None) -> None:
     answer = report().as_dict()
 
     assert set(answer) == {"ok", "checks"}
-    assert set(answer["checks"]) == {"database", "writable", "upkeep", "workers", "durability", "replication"}
+    assert set(answer["checks"]) == {
+        "database",
+        "writable",
+        "upkeep",
+        "clock",
+        "workers",
+        "durability",
+        "replication",
+    }
     assert answer["checks"]["database"]["ok"] is True

@@ -413,3 +413,58 @@ def test_a_body_that_a_redrive_needs_again_is_not_dropped_behind_it(engine: Engi
     operator.connection.execute("commit")
 
     assert kept(engine) == [redriven[0]]
+
+
+def until_upkeep_says(engine: Engine, step: str, wanted: str) -> None:
+    """Call a step of upkeep from outside until it says this; a few calls are enough."""
+    said = [engine.value("select signalbox.upkeep(%s)", step) for _ in range(8)]
+    assert f"{step}: {wanted}" in said
+
+
+@pytest.fixture
+def nobody_leads(observer: psycopg.Connection[Any]) -> None:
+    observer.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
+
+
+@pytest.mark.usefixtures("nobody_leads")
+def test_calls_from_outside_drop_a_segment_that_is_over(engine: Engine) -> None:
+    enter_a_new_segment(engine)
+    ready = engine.send("ready")
+    segment = leave_and_forget_the_segment(engine)
+
+    until_upkeep_says(engine, "drop_segments", "1 segments")
+
+    assert not exists(engine, segment)
+    assert [row[3] for row in engine.receive(10)] == ["ready"]
+    assert kept(engine) == [ready]
+
+
+@pytest.mark.usefixtures("nobody_leads")
+def test_a_segment_that_is_read_is_left_by_calls_from_outside(engine: Engine, connect: Connect) -> None:
+    enter_a_new_segment(engine)
+    segment = leave_and_forget_the_segment(engine)
+    reader = connect(autocommit=False)
+    reader.execute("select count(*) from signalbox.message")
+
+    assert engine.value("select signalbox.drop_segments()") == []
+
+    assert exists(engine, segment)
+    reader.rollback()
+    until_upkeep_says(engine, "drop_segments", "1 segments")
+
+
+@pytest.mark.usefixtures("nobody_leads")
+def test_segments_are_left_to_the_process_that_keeps_the_floors(engine: Engine) -> None:
+    enter_a_new_segment(engine)
+    segment = leave_and_forget_the_segment(engine)
+    engine.rows(
+        "insert into signalbox.upkeep_leader (token, expires_at)"
+        " values (gen_random_uuid(), clock_timestamp() + interval '5 seconds')"
+        " on conflict (only_row) do update set expires_at = excluded.expires_at returning 1"
+    )
+
+    assert [engine.value("select signalbox.drop_segments()") for _ in range(3)] == [[]] * 3
+
+    assert exists(engine, segment)
+    engine.rows("update signalbox.upkeep_leader set expires_at = '-infinity' returning 1")
+    until_upkeep_says(engine, "drop_segments", "1 segments")

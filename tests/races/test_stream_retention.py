@@ -187,3 +187,24 @@ def test_an_appender_makes_the_segment_that_upkeep_did_not(log: Log) -> None:
     log.append("without upkeep")
 
     assert log.consume() == ["without upkeep"]
+
+
+def test_calls_of_upkeep_from_outside_drop_segments_too(log: Log, connect: Connect) -> None:
+    outside = connect()
+    outside.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
+    log.append("old")
+    age(log)
+    log.append("new")
+    over = [name for name in segments(log) if name.endswith("_aged")]
+    reader = connect(autocommit=False)
+    reader.execute(f"select count(*) from signalbox.stream_message_{log.stream_id}")
+
+    for _ in range(3 * len(over)):
+        outside.execute("select signalbox.upkeep('drop_stream_segments')")
+    assert [name for name in segments(log) if name.endswith("_aged")] == over, "somebody reads it"
+    reader.rollback()
+    for _ in range(3 * len(over)):
+        outside.execute("select signalbox.upkeep('drop_stream_segments')")
+
+    assert not [name for name in segments(log) if name.endswith("_aged")]
+    assert log.consume() == ["new"]

@@ -28,3 +28,6 @@ class Command(OwnCommand):
             self.stdout.write(f"Removed {done} jobs.")
         else:
             self.stdout.write(f"pg_cron runs: {', '.join(done or [])}.")
+            self.stdout.write(
+                "Claims get slower while anybody holds an old snapshot: only manage.py upkeep moves the claim floors."
+            )
