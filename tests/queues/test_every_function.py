@@ -237,6 +237,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_work_ms": ("signalbox._work_ms(now() + interval '60 days')", 0),
     "ack": ("(signalbox.ack(array[%(handle)s])).acked", True),
     "advance_floor": ("signalbox.advance_floor(%(token)s, 1, array[%(queue_id)s])", NUMBER),
+    "announce_appends": ("signalbox.announce_appends('{}') ? %(stream_id)s::text", True),
     "announce": ("signalbox.announce(pg_current_snapshot())::text", TEXT),
     "announce_consumer": ("signalbox.announce_consumer(%(queue)s, 'consumer', '{\"pid\": 1}')", NOTHING),
     "backoff_seconds": ("signalbox.backoff_seconds(3, 5, 3600, 0)", 20.0),
