@@ -1,9 +1,10 @@
 """Waking receivers: one LISTEN connection for a process, whatever the number of queues and waiters.
 
 The database announces queues that have something to receive on the channel `signalbox_ready`, and streams that
-have something to read on `signalbox_appended`, after the commit that put it there. A wake-up is a hint: it may be late, spurious or, while the connection is down,
-missing. So a waiter always waits with a timeout, and then looks; where LISTEN is impossible (PgBouncer in
-transaction mode, with no other way to the database) that polling is all there is, and enough.
+have something to read on `signalbox_appended`, after the commit that put it there. A wake-up is a hint: it may be
+late, spurious or, while the connection is down, missing. So a waiter always waits with a timeout, and then looks;
+where LISTEN is impossible (PgBouncer in transaction mode, with no other way to the database) that polling is all
+there is, and enough.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Receiving and reading that wait for news, and the place that each waiting connection takes among those its tenant may have.
+"""Receiving and reading that wait for news, and the place of each waiting receiver among those its tenant may have.
 
 The place is a session's advisory lock: whoever dies gives it back. A source that has one connection (a DSN, the
 caller's own) takes it there; of a pool, one connection is kept for as long as the wait lasts. Behind a pooler in
@@ -55,9 +55,7 @@ async def receive_waiting_async(
         return await _look_until_async(connections, queue, receive, ends_at)
 
 
-def read_waiting(
-    connections: Connections, stream: str, read: Callable[[], list[T]], wait_seconds: float
-) -> list[T]:
+def read_waiting(connections: Connections, stream: str, read: Callable[[], list[T]], wait_seconds: float) -> list[T]:
     """What `read` gives of a stream, or the first that it gives within `wait_seconds`."""
     ends_at = time.monotonic() + arguments.seconds("wait_seconds", wait_seconds)
     messages = read()

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-SECRET = """
+TABLE = """
 create table if not exists signalbox.secret (
   singleton boolean primary key default true check (singleton),
   key text not null default gen_random_uuid()::text || gen_random_uuid()
@@ -13,4 +13,4 @@ insert into signalbox.secret default values on conflict do nothing;
 
 class Migration(migrations.Migration):
     dependencies = [("queues", "0024_former_queues")]
-    operations = [migrations.RunSQL(SECRET, "drop table if exists signalbox.secret")]
+    operations = [migrations.RunSQL(TABLE, "drop table if exists signalbox.secret")]

@@ -79,7 +79,7 @@ def test_a_dead_letter_that_comes_back_wakes_the_receivers_of_its_queue(
 
 
 def test_every_event_after_which_something_can_be_received_is_announced(engine: Engine) -> None:
-    """What enters one of these states, or a dead-letter queue, by an event that is new is not left to those who poll."""
+    """An event that is new, and brings messages into one of these states, must be added to announce."""
     source = engine.value("select prosrc from pg_proc where oid = 'signalbox.announce'::regproc")
     entering = engine.rows(
         "select event from signalbox.counter_event where to_state in ('ready', 'waiting', 'held')"
@@ -97,8 +97,8 @@ def test_an_append_wakes_the_readers_of_its_stream_once_it_can_be_read(connect: 
     noted: list[str] = ["{}"]
 
     def announced() -> set[str]:
-        (after,) = observer.execute("select signalbox.announce_appends(%s::jsonb)::text", [noted[0]]).fetchone() or ("",)
-        noted[0] = after
+        row = observer.execute("select signalbox.announce_appends(%s::jsonb)::text", noted).fetchone()
+        noted[:] = row or ()
         names = [name for notice in observer.notifies(timeout=0) for name in notice.payload.split(",")]
         return {log.name, quiet.name} & set(names)
 

@@ -1,4 +1,4 @@
-"""Arrays as PostgreSQL allows them: another first index changes nothing, and more than one dimension is refused by name."""
+"""Arrays as PostgreSQL allows them: another first index changes nothing, and several dimensions are refused."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ COLUMNS = {
 @pytest.mark.parametrize("verb", ["send_batch", "send_each"])
 @pytest.mark.parametrize("limits", [{}, {"max_backlog_messages": 10}], ids=["plain", "limited"])
 @pytest.mark.parametrize("option", COLUMNS)
-def test_options_go_to_their_messages(
-    make_engine: MakeEngine, verb: str, limits: dict[str, Any], option: str
-) -> None:
+def test_options_go_to_their_messages(make_engine: MakeEngine, verb: str, limits: dict[str, Any], option: str) -> None:
     engine = make_engine(**limits)
     column, expected = COLUMNS[option]
     engine.rows(
@@ -102,9 +100,14 @@ def test_a_claim_acknowledges_all_handles(engine: Engine, count: int) -> None:
         engine.send(number)
     handles = [row[1] for row in engine.receive(count)]
 
-    assert engine.rows(
-        "select receipt_handle from signalbox.receive(%s, acknowledge => %s::text[])", engine.queue, bounded(handles)
-    ) == []
+    assert (
+        engine.rows(
+            "select receipt_handle from signalbox.receive(%s, acknowledge => %s::text[])",
+            engine.queue,
+            bounded(handles),
+        )
+        == []
+    )
     assert engine.recounted() == (0, 0, 0, 0, 0)
 
 
@@ -124,9 +127,7 @@ def test_more_than_one_dimension_is_refused_by_name(engine: Engine, field: str) 
     handle = engine.receive_one()[1]
 
     with pytest.raises(psycopg.Error) as refused:
-        engine.connection.execute(
-            TWO_DIMENSIONS[field].format(queue=f"'{engine.queue}'", handle=handle).encode()
-        )
+        engine.connection.execute(TWO_DIMENSIONS[field].format(queue=f"'{engine.queue}'", handle=handle).encode())
     assert (refused.value.sqlstate, refused.value.diag.column_name) == ("SB400", field)
     assert engine.ack(handle) == [True]
 
