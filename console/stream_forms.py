@@ -9,7 +9,9 @@ from typing import Any
 from django import forms
 
 from console.forms import PlainFloatField, ReasonForm
+from queues.stream_models import Stream
 
+MAX_PAYLOAD_BYTES = 262_144
 NAME = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
 
 
@@ -23,17 +25,9 @@ def _seconds(label: str, initial: float, low: float, high: float, help_text: str
     return field
 
 
-class StreamForm(forms.Form):
-    """A new stream."""
+class RetentionForm(forms.Form):
+    """How long a stream keeps its messages, and how far behind a group may be."""
 
-    name = _name("Name", "Letters, digits, dots, dashes and underscores.")
-    tenant = forms.CharField(max_length=100, required=False, help_text="Made when it does not exist.")
-    partitions = forms.IntegerField(
-        initial=4,
-        min_value=1,
-        max_value=64,
-        help_text="How many members of a group can read at once. It stays: another would move keys.",
-    )
     retention_seconds = _seconds(
         "Retention",
         604_800,
@@ -48,6 +42,42 @@ class StreamForm(forms.Form):
         31_536_000,
         "A group that is behind for longer, and moves nothing, counts as stalled.",
     )
+
+
+class StreamForm(RetentionForm):
+    """A new stream."""
+
+    field_order = ("name", "tenant", "partitions")
+    name = _name("Name", "Letters, digits, dots, dashes and underscores.")
+    tenant = forms.CharField(max_length=100, required=False, help_text="Made when it does not exist.")
+    partitions = forms.IntegerField(
+        initial=4,
+        min_value=1,
+        max_value=64,
+        help_text="How many members of a group can read at once. It stays: another would move keys.",
+    )
+
+
+class StreamSettingsForm(RetentionForm, ReasonForm):
+    """The settings of a stream that can be changed, and why they are."""
+
+    field_order = ("retention_seconds", "alert_group_lag_seconds", "max_payload_bytes", "closed", "reason")
+    max_payload_bytes = forms.IntegerField(
+        label="Largest payload",
+        min_value=1,
+        max_value=MAX_PAYLOAD_BYTES,
+        help_text="As JSON text. What is larger is refused.",
+    )
+    max_payload_bytes.unit = "bytes"  # type: ignore[attr-defined]
+    closed = forms.BooleanField(required=False, help_text="A closed stream is read on and accepts no more.")
+
+    def __init__(self, *args: Any, stream: Stream, **kwargs: Any) -> None:
+        self.shown = {name: getattr(stream, name) for name in self.field_order if name != "reason"}
+        super().__init__(*args, initial=self.shown, **kwargs)
+
+    def changes(self) -> dict[str, Any]:
+        """What differs from what the stream has."""
+        return {name: self.cleaned_data[name] for name, value in self.shown.items() if self.cleaned_data[name] != value}
 
 
 class PointForm(forms.Form):

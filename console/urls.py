@@ -178,6 +178,7 @@ undo_urls = [
 
 stream_urls = [
     path("messages", streams.messages, name="stream_messages"),
+    path("settings", streams.edit, name="stream_settings"),
     path("new-group", groups.new, name="group_new"),
     path("groups/<queue:group>", groups.show, name="group"),
     path("groups/<queue:group>/rewind", groups.rewind, name="group_rewind"),

@@ -38,6 +38,7 @@ from signalbox.logs import in_brief
 log = logging.getLogger(__name__)
 
 PULSE_SECONDS = 0.02  # how long a sleeping receiver may wait for the announcement of a message
+APPENDS_SECONDS = 0.05  # the same for a reader of a stream
 FLOOR_SECONDS = 0.1
 ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
 RECONNECT_SECONDS = 1.0
@@ -190,9 +191,11 @@ class Pulse(Rounds):
         self.active: dict[int, float] = {}
         """Queue ids and when each last changed (monotonic seconds)."""
         self._announced = self._value("select pg_current_snapshot()::text")
+        self._appended = "{}"
         self.steps = [
             Step("notice_promotion", 5.0, self.notice_promotion),
             Step("announce", PULSE_SECONDS, self.announce),
+            Step("announce_appends", APPENDS_SECONDS, self.announce_appends),
             Step("floors", FLOOR_SECONDS, self.move_floors, max_pause_seconds=MAX_FLOOR_PAUSE_SECONDS),
             Step("fold", 1.0, self.fold),
             Step("return_and_promote", 1.0, self._call("return_and_promote", None)),
@@ -213,6 +216,10 @@ class Pulse(Rounds):
     def announce(self) -> None:
         """Wake the receivers of queues that have something new since the last announcement."""
         self._announced = self._value("select signalbox.announce(%s::pg_snapshot)::text", self._announced)
+
+    def announce_appends(self) -> None:
+        """Wake the readers of streams that have something new."""
+        self._appended = self._value("select signalbox.announce_appends(%s::jsonb)::text", self._appended)
 
     def fold(self) -> None:
         """Add up the counter deltas; the queues that changed are the active ones."""

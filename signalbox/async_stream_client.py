@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from signalbox.async_connections import AsyncConnections
+from signalbox.long_polls import read_waiting_async
 from signalbox.statements import Statement, streams
 from signalbox.streams import Moved, Place, Point, StreamMessage, last_of_each
 
@@ -14,6 +16,8 @@ T = TypeVar("T")
 
 class AsyncStreamVerbs:
     """Streams: kept for their retention, read by groups, each at its own positions."""
+
+    _connections: AsyncConnections
 
     async def create_stream(
         self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
@@ -73,13 +77,18 @@ class AsyncStreamVerbs:
         """Give the member's partitions to the others; how many they were."""
         return await self._run(streams.leave_group(stream, group, member))
 
-    async def read_stream(self, stream: str, group: str, member: str, max_messages: int = 100) -> list[StreamMessage]:
+    async def read_stream(
+        self, stream: str, group: str, member: str, max_messages: int = 100, *, wait_seconds: float = 0.0
+    ) -> list[StreamMessage]:
         """What the group has not committed yet of this member's partitions; the same again until it is committed.
 
         Reading joins the group and keeps the member in it. In each partition messages come in the order of
         positions, and none is skipped that commits later.
+
+        Where there is nothing it waits up to `wait_seconds` for an append.
         """
-        return await self._run(streams.read_stream(stream, group, member, max_messages))
+        statement = streams.read_stream(stream, group, member, max_messages)
+        return await read_waiting_async(self._connections, stream, lambda: self._run(statement), wait_seconds)
 
     async def commit_offset(self, stream: str, group: str, member: str, place: Place, epoch: int) -> bool:
         """Commit that the group has read the partition up to this place.

@@ -1,9 +1,10 @@
 """Waking receivers: one LISTEN connection for a process, whatever the number of queues and waiters.
 
-The database announces queues that have something to receive on the channel `signalbox_ready`, after the
-commit that put it there. A wake-up is a hint: it may be late, spurious or, while the connection is down,
-missing. So a waiter always waits with a timeout, and then looks; where LISTEN is impossible (PgBouncer in
-transaction mode, with no other way to the database) that polling is all there is, and enough.
+The database announces queues that have something to receive on the channel `signalbox_ready`, and streams that
+have something to read on `signalbox_appended`, after the commit that put it there. A wake-up is a hint: it may be
+late, spurious or, while the connection is down, missing. So a waiter always waits with a timeout, and then looks;
+where LISTEN is impossible (PgBouncer in transaction mode, with no other way to the database) that polling is all
+there is, and enough.
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ from signalbox.pauses import Backoff
 #: How often the listening thread looks whether anybody still waits, in seconds.
 DESERTED_CHECK_SECONDS = 0.5
 
+#: The channel of streams; that of queues is signalbox_ready.
+APPENDED = "signalbox_appended"
+
 logger = logging.getLogger(__name__)
+
+
+def stream_key(stream: str) -> str:
+    """What a waiter waits for who waits for a stream; no queue has such a name."""
+    return f"stream {stream}"
 
 
 class Waiter:
@@ -121,6 +130,7 @@ class Listener:
             try:
                 with epochs.connect(self._dsn or "", autocommit=True) as connection:
                     connection.execute("listen signalbox_ready")
+                    connection.execute(f"listen {APPENDED}")
                     backoff.reset()
                     self.connected.set()
                     self._wake(self._queues())  # what was announced while nobody listened
@@ -141,7 +151,8 @@ class Listener:
     def _follow(self, connection: psycopg.Connection[Any]) -> None:
         while not self._deserted.is_set():
             for notification in connection.notifies(timeout=DESERTED_CHECK_SECONDS):
-                self._wake(notification.payload.split(","))
+                names = notification.payload.split(",")
+                self._wake([stream_key(name) for name in names] if notification.channel == APPENDED else names)
 
     def _queues(self) -> list[str]:
         with self._lock:

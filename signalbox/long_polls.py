@@ -1,4 +1,4 @@
-"""Receiving that waits for news, and the place that each waiting connection takes among those its tenant may have.
+"""Receiving and reading that wait for news, and the place of each waiting receiver among those its tenant may have.
 
 The place is a session's advisory lock: whoever dies gives it back. A source that has one connection (a DSN, the
 caller's own) takes it there; of a pool, one connection is kept for as long as the wait lasts. Behind a pooler in
@@ -20,7 +20,7 @@ from signalbox import arguments, pooling, statements
 from signalbox.async_connections import AsyncConnections
 from signalbox.connections import Connections
 from signalbox.errors import translated
-from signalbox.listening import shared_listener
+from signalbox.listening import shared_listener, stream_key
 from signalbox.messages import Message
 from signalbox.pauses import jittered
 from signalbox.statements import Statement
@@ -39,11 +39,8 @@ def receive_waiting(
     messages = receive()
     if messages or not wait_seconds:
         return messages
-    with _place(connections, queue), _waiter(connections.dsn, queue) as waiter:
-        while not (messages := receive()) and (left := ends_at - time.monotonic()) > 0:
-            waiter.wait(min(left, jittered(LOOK_SECONDS)))
-            waiter.clear()  # before the look: what is announced after it wakes the next wait
-    return messages
+    with _place(connections, queue):
+        return _look_until(connections, queue, receive, ends_at)
 
 
 async def receive_waiting_async(
@@ -55,10 +52,46 @@ async def receive_waiting_async(
     if messages or not wait_seconds:
         return messages
     async with _async_place(connections, queue):
-        with _async_waiter(connections.dsn, queue) as waiter:
-            while not (messages := await receive()) and (left := ends_at - time.monotonic()) > 0:
-                await waiter.wait(min(left, jittered(LOOK_SECONDS)))
-                waiter.clear()  # before the look: what is announced after it wakes the next wait
+        return await _look_until_async(connections, queue, receive, ends_at)
+
+
+def read_waiting(connections: Connections, stream: str, read: Callable[[], list[T]], wait_seconds: float) -> list[T]:
+    """What `read` gives of a stream, or the first that it gives within `wait_seconds`."""
+    ends_at = time.monotonic() + arguments.seconds("wait_seconds", wait_seconds)
+    messages = read()
+    if messages or not wait_seconds:
+        return messages
+    return _look_until(connections, stream_key(stream), read, ends_at)
+
+
+async def read_waiting_async(
+    connections: AsyncConnections, stream: str, read: Callable[[], Awaitable[list[T]]], wait_seconds: float
+) -> list[T]:
+    """The same for asyncio."""
+    ends_at = time.monotonic() + arguments.seconds("wait_seconds", wait_seconds)
+    messages = await read()
+    if messages or not wait_seconds:
+        return messages
+    return await _look_until_async(connections, stream_key(stream), read, ends_at)
+
+
+def _look_until(connections: Connections, key: str, look: Callable[[], list[T]], ends_at: float) -> list[T]:
+    """Look again at each announcement, and now and then without one, until there is something or time is over."""
+    with _waiter(connections.dsn, key) as waiter:
+        while not (messages := look()) and (left := ends_at - time.monotonic()) > 0:
+            waiter.wait(min(left, jittered(LOOK_SECONDS)))
+            waiter.clear()  # before the look: what is announced after it wakes the next wait
+    return messages
+
+
+async def _look_until_async(
+    connections: AsyncConnections, key: str, look: Callable[[], Awaitable[list[T]]], ends_at: float
+) -> list[T]:
+    """The same for asyncio."""
+    with _async_waiter(connections.dsn, key) as waiter:
+        while not (messages := await look()) and (left := ends_at - time.monotonic()) > 0:
+            await waiter.wait(min(left, jittered(LOOK_SECONDS)))
+            waiter.clear()  # before the look: what is announced after it wakes the next wait
     return messages
 
 

@@ -14,8 +14,9 @@ from console import feeding, keyset, roles, stream_messages
 from console.frame import Frame
 from console.htmx import render_page
 from console.roles import requires
-from console.stream_forms import StreamForm
+from console.stream_forms import StreamForm, StreamSettingsForm
 from console.subjects import STREAM
+from console.wording import plural
 from queues import streams
 from queues.errors import SignalboxError, StreamNotFound
 from queues.stream_models import Stream
@@ -79,6 +80,27 @@ def new(request: HttpRequest) -> HttpResponse:
             return redirect("stream", made.name)
     context = {"title": "New stream", "form": form, "frame": Frame(request)}
     return render(request, "streams/new.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", of=STREAM)
+def edit(request: HttpRequest, name: str) -> HttpResponse:
+    """GET, POST /streams/<name>/settings: how long it keeps messages, and what it accepts."""
+    stream = find(name)
+    form = StreamSettingsForm(request.POST if request.method == "POST" else None, stream=stream)
+    if request.method == "POST" and form.is_valid():
+        changed, actor = form.changes(), request.user.get_username()
+        try:
+            streams.configure_stream(name, changed, actor=actor, reason=form.cleaned_data["reason"])
+        except SignalboxError as error:
+            field = getattr(error, "field", None)
+            form.add_error(field if field in form.fields else None, str(error))
+        else:
+            done = f"Changed {plural(len(changed), 'setting')} of {name}." if changed else "Nothing was changed."
+            notices.success(request, done)
+            return redirect("stream", name)
+    context = {"title": f"Settings · {name}", "stream": stream, "form": form, "frame": Frame(request)}
+    return render(request, "streams/settings.html", context, status=422 if form.errors else 200)
 
 
 @require_safe

@@ -115,6 +115,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "audit_anchor": ("export", "hash", "export_sha256"),
     "queue_alias": ("name", "last_used"),
     "former_queue": ("name",),
+    "secret": ("key",),
     "cluster_home": ("part",),
     "alert": ("labels", "description", "summary", "runbook_url"),
     "alert_notification": ("news", "last_error", "target"),

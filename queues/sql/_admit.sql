@@ -13,8 +13,9 @@ declare
   v_gauge_id integer;
   v_taken integer;
   v_problem record;
+  v_admitted text := current_setting('signalbox.admitted', true);
 begin
-  if current_setting('signalbox.admitted', true) = p_queue_id::text then
+  if v_admitted <> '' and v_admitted = signalbox._sign('admitted ' || p_queue_id) then
     return; -- send_batch has asked for the whole batch
   end if;
   perform pg_current_xact_id(); -- what is admitted belongs to a transaction that snapshots know of (_evaluate)

@@ -66,8 +66,8 @@ language plpgsql as $$
 declare
   v_malformed text;
 begin
-  if cardinality(p_handles) = 0 or E'\n' || array_to_string(p_handles, E'\n')
-    ~ '^(\n\d{1,9}\.\d{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})+$'
+  if cardinality(p_handles) = 0 or E'\n' || array_to_string(p_handles, E'\n', '')
+    ~ '^(\n(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,17})\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})+$'
   then
     return;
   end if;
@@ -77,7 +77,7 @@ begin
   select h
   into v_malformed
   from unnest(p_handles) h
-  where h !~ '^\d{1,9}\.\d{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
+  where h is null or h !~ '^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,17})\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
   limit 1;
-  perform signalbox._refuse('receipt_handle', format('%s is not a receipt handle', quote_literal(left(v_malformed, 80))));
+  perform signalbox._refuse('receipt_handle', format('%s is not a receipt handle', coalesce(quote_literal(left(v_malformed, 80)), 'null')));
 end $$;

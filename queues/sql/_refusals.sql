@@ -67,6 +67,15 @@ begin
     hint = 'It must see what others have just committed. Call it in a transaction of its own.';
 end $$;
 
+-- A lease that an older snapshot does not show may be held all the same: then nobody can say that it is not.
+create or replace function signalbox._refuse_older_snapshot(p_verb text) returns void
+language plpgsql as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform signalbox._refuse_isolation(p_verb || ', where a lease is not held or younger than the snapshot,');
+  end if;
+end $$;
+
 create or replace function signalbox._refuse_fifo_delay() returns void
 language plpgsql as $$
 begin

@@ -21,6 +21,9 @@ declare
   );
   v_waiting bigint;
 begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform signalbox._refuse_isolation('send to a queue with lane_max_waiting'); -- an older snapshot shows fewer than wait
+  end if;
   select count(*)
   into v_waiting
   from (

@@ -30,6 +30,15 @@ declare
   v_counts smallint[];
   v_work_ms integer[];
 begin
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
+  if array_lower(ack.receipt_handles, 1) <> 1 or array_ndims(ack.receipt_handles) > 1 or array_ndims(ack.results) > 1 then
+    return query
+    select a.receipt_handle, a.acked
+    from signalbox.ack(signalbox._as_list('receipt_handles', ack.receipt_handles), signalbox._as_list('results', ack.results)) a;
+    return;
+  end if;
   if ack.results is not null then
     perform signalbox._check_results(ack.results, cardinality(ack.receipt_handles));
     return query select a.receipt_handle, a.acked from signalbox._ack_claims(ack.receipt_handles, ack.results) a;
@@ -45,6 +54,9 @@ begin
       when data_exception then
         perform signalbox._check_handles(ack.receipt_handles);
     end;
+    if receipt_handle is null or v_queue_id || '.' || v_id || '.' || v_nonce <> receipt_handle then
+      perform signalbox._check_handles(ack.receipt_handles); -- what a cast forgives
+    end if;
     delete from signalbox.lease l
     where l.message_id = v_id and l.nonce = v_nonce and l.queue_id + 0 = v_queue_id
     returning l.receive_count, signalbox._work_ms(l.leased_at), l.consumer, l.lane
@@ -62,6 +74,8 @@ begin
       if v_count > 1 then
         perform signalbox._forget_states(array[v_id]);
       end if;
+    else
+      perform signalbox._refuse_older_snapshot('ack');
     end if;
     return next;
     return;
@@ -84,8 +98,10 @@ begin
     when data_exception then
       perform signalbox._check_handles(ack.receipt_handles);
   end;
-  if cardinality(v_ids) <> cardinality(ack.receipt_handles) then
-    perform signalbox._check_handles(ack.receipt_handles); -- one of them has a comma in it
+  if cardinality(v_ids) <> cardinality(ack.receipt_handles)
+    or v_queue_id::text <> v_queue or v_nonce::text <> v_claim or array_to_string(v_ids, ',') <> v_list
+  then
+    perform signalbox._check_handles(ack.receipt_handles); -- one of them has a comma in it, or what a cast forgives
   end if;
   with gone as (
     delete from signalbox.lease l
@@ -111,6 +127,7 @@ begin
   if cardinality(v_gone) = cardinality(ack.receipt_handles) then
     return query select h, true from unnest(ack.receipt_handles) h;
   else
+    perform signalbox._refuse_older_snapshot('ack');
     return query
     select h.handle, coalesce(h.message_id = any(v_gone), false)
     from unnest(ack.receipt_handles, v_ids) h(handle, message_id);
@@ -174,6 +191,9 @@ begin
   if cardinality(v_gone) = cardinality(p_handles) then
     return query select h, true from unnest(p_handles) h;
   else
+    if cardinality(p_handles) > 0 then
+      perform signalbox._refuse_older_snapshot('ack');
+    end if;
     return query select h, coalesce(h = any(v_gone), false) from unnest(p_handles) h;
   end if;
 end $$;

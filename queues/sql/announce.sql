@@ -1,5 +1,5 @@
--- announce(since): wake the receivers of every queue in which messages became claimable since a snapshot; returns the
--- snapshot to pass next time. Called after the senders have committed, by upkeep: a NOTIFY inside their transactions would
+-- announce(since): wake the receivers of every queue in which messages became claimable since a snapshot, those of
+-- dead-letter queues and those that came back from the trash among them; returns the snapshot to pass next time. Called after the senders have committed, by upkeep: a NOTIFY inside their transactions would
 -- serialise every commit of the database. Channel signalbox_ready, payload: queue names separated by commas,
 -- those that still work after a rename among them.
 create or replace function signalbox.announce(since pg_snapshot) returns pg_snapshot
@@ -20,7 +20,7 @@ begin
     from signalbox.counter_delta d
     where d.txid >= (select signalbox._first_ended(v_xmax, v_xip))
       and (d.txid >= v_xmax or d.txid = any(v_xip))
-      and d.event in (1, 6, 11, 12, 14, 25, 33, 35, 37, 38)
+      and d.event in (1, 6, 11, 12, 14, 22, 25, 33, 35, 37, 38, 40, 42, 44)
   )
   into v_snapshot, v_queue_ids;
   perform pg_notify('signalbox_ready', string_agg(chunk.name, ','))

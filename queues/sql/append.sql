@@ -18,6 +18,9 @@ as $$
 declare
   v_stream signalbox.stream;
 begin
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   select * into v_stream from signalbox.stream s where s.name = append.stream;
   if not found then
     perform signalbox._refuse_unknown_stream(append.stream);

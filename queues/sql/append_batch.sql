@@ -19,6 +19,13 @@ declare
   v_partitions integer[];
   v_drawn bigint[];
 begin
+  append_batch.payloads := signalbox._as_list('payloads', append_batch.payloads);
+  append_batch.attributes := signalbox._as_list('attributes', append_batch.attributes);
+  append_batch.keys := signalbox._as_list('keys', append_batch.keys);
+  append_batch.trace_ids := signalbox._as_list('trace_ids', append_batch.trace_ids);
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   select * into v_stream from signalbox.stream s where s.name = append_batch.stream;
   if not found then
     perform signalbox._refuse_unknown_stream(append_batch.stream);

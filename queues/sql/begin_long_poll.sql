@@ -69,7 +69,7 @@ declare
   v_tenant signalbox.tenant;
 begin
   select t.* into v_tenant from signalbox.tenant t where t.tenant_id = begin_long_poll_of.tenant_id;
-  return signalbox._begin_long_poll(v_tenant, begin_long_poll_of.held);
+  return signalbox._begin_long_poll(v_tenant, signalbox._as_list('held', begin_long_poll_of.held));
 end $$;
 
 -- end_long_poll_of(tenant_id, place): only for a place that this session has.

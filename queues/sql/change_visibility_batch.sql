@@ -15,6 +15,7 @@ declare
   v_held text[];
   v_deadline timestamptz;
 begin
+  change_visibility_batch.receipt_handles := signalbox._as_list('receipt_handles', change_visibility_batch.receipt_handles);
   perform signalbox._check_handles(change_visibility_batch.receipt_handles);
   if change_visibility_batch.seconds is null or not change_visibility_batch.seconds between 0 and 43200 then
     perform signalbox._refuse(
@@ -61,6 +62,9 @@ begin
       select r.queue_id, 25::smallint, count(*) from returned r group by r.queue_id
     )
     select array_agg(r.handle), max(m.at) into v_held, v_deadline from returned r, moment m;
+  end if;
+  if cardinality(v_held) is distinct from cardinality(change_visibility_batch.receipt_handles) then
+    perform signalbox._refuse_older_snapshot('change_visibility');
   end if;
   return query
   select h, case when h = any(v_held) then v_deadline end

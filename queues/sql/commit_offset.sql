@@ -19,6 +19,9 @@ declare
   v_group signalbox.consumer_group := signalbox._group_of(v_stream.stream_id, commit_offset.group_name);
   v_horizon bigint;
 begin
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   if current_setting('transaction_isolation') <> 'read committed' then
     perform signalbox._refuse_isolation('commit_offset');
   end if;

@@ -34,6 +34,8 @@ declare
   v_free bigint[];
   v_busy bigint[];
 begin
+  erase_messages.message_ids := signalbox._as_list('message_ids', erase_messages.message_ids);
+  erase_messages.queue_ids := signalbox._as_list('queue_ids', erase_messages.queue_ids);
   if erase_messages.erasure_id is null then
     perform signalbox._refuse('erasure_id', 'is null: say for which erasure');
   end if;

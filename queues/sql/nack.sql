@@ -24,6 +24,9 @@ declare
   v_queue record;
   v_delay double precision;
 begin
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   perform signalbox._check_handles(array[nack.receipt_handle]);
   if nack.reason is null or nack.reason not in ('rejected', 'runtime_error', 'lock_expired') then
     perform signalbox._refuse(
@@ -43,6 +46,7 @@ begin
     and l.queue_id = split_part(nack.receipt_handle, '.', 1)::integer
   returning * into v_lease;
   if not found then
+    perform signalbox._refuse_older_snapshot('nack');
     return null;
   end if;
   if nack.state is not null then

@@ -20,6 +20,13 @@ declare
   v_outcomes text[] := array_fill(null::text, array[v_count]);
   v_place integer;
 begin
+  nack_batch.receipt_handles := signalbox._as_list('receipt_handles', nack_batch.receipt_handles);
+  nack_batch.delay_seconds := signalbox._as_list('delay_seconds', nack_batch.delay_seconds);
+  nack_batch.error_classes := signalbox._as_list('error_classes', nack_batch.error_classes);
+  nack_batch.errors := signalbox._as_list('errors', nack_batch.errors);
+  nack_batch.details := signalbox._as_list('details', nack_batch.details);
+  nack_batch.reasons := signalbox._as_list('reasons', nack_batch.reasons);
+  nack_batch.states := signalbox._as_list('states', nack_batch.states);
   perform signalbox._check_handles(nack_batch.receipt_handles);
   perform signalbox._refuse(o.name, format('has %s entries for %s receipt handles', o.entries, v_count))
   from (values

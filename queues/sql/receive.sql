@@ -3,7 +3,8 @@
 -- upkeep is alive (and does both every second) and nothing waits above priority 0, only when a claim comes back short.
 -- Call it in a transaction of its own, and commit before the work starts: a rollback would un-count the delivery.
 -- Where what may be in flight is limited it hands out no more than that leaves (_free_in_flight).
--- durable => false lets the commit be asynchronous; only where the claim is the whole transaction.
+-- durable => false lets the commit be asynchronous; use it only where the claim is the whole transaction. It has no effect in a
+-- transaction that has written before, and ends when the transaction goes on to send, append, settle or claim durably.
 -- acknowledge => handles says first what ack would say, for the price of neither a call nor a commit of its own; a row
 -- without a message_id then names a handle that was no longer held.
 -- state is what the last nack left for this delivery; body says where a payload is that is too large for the log: its
@@ -77,6 +78,7 @@ declare
   v_after text;
   v_fetched integer;
   v_done record;
+  v_asynchronous boolean;
 begin
   select q.queue_id, coalesce(receive.visibility_timeout, q.visibility_timeout_seconds),
     q.paused or q.guards & 8 > 0, q.is_dead_letter_queue, h.priority, h.floor, q.mode = 'fifo' or q.lane_max_in_flight > 0,
@@ -107,11 +109,15 @@ begin
     end if;
     perform signalbox._refuse_claim(receive.queue, v_queue_id, receive.max_messages, receive.visibility_timeout);
   end if;
+  v_asynchronous := not receive.durable and receive.acknowledge is null and pg_current_xact_id_if_assigned() is null;
+  if not v_asynchronous and current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   if receive.consumer is not null then
     perform signalbox._see_consumer(v_queue_id, receive.consumer);
   end if;
   if receive.acknowledge is not null then
-    if cardinality(receive.acknowledge) <> 1 then
+    if cardinality(receive.acknowledge) <> 1 or array_lower(receive.acknowledge, 1) <> 1 or array_ndims(receive.acknowledge) > 1 then
       return query
       select null::bigint, a.receipt_handle, null::int, null::jsonb, null::jsonb, null::text, null::int, null::timestamptz,
         null::timestamptz, null::jsonb, null::jsonb
@@ -119,7 +125,7 @@ begin
       where not a.acked;
     else
       -- As in ack, written out: calling it would cost what is saved.
-      if not receive.acknowledge[1] ~ '^\d{1,9}\.\d{1,18}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+      if not receive.acknowledge[1] ~ '^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,17})\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
         perform signalbox._check_handles(receive.acknowledge);
       end if;
       delete from signalbox.lease l
@@ -158,8 +164,9 @@ begin
       return;
     end if;
   end if;
-  if not receive.durable and receive.acknowledge is null then
-    perform set_config('synchronous_commit', 'off', true);
+  if v_asynchronous then
+    perform set_config('signalbox.durable_commit', current_setting('synchronous_commit'), true),
+      set_config('synchronous_commit', 'off', true);
   end if;
 
   loop
@@ -369,7 +376,7 @@ begin
     perform signalbox._refuse_unknown_queue(p_queue);
   end if;
   if p_max_messages is null or p_max_messages not between 1 and 1000 then
-    perform signalbox._refuse('max_messages', format('is %s: it must be from 1 to 1000', p_max_messages));
+    perform signalbox._refuse('max_messages', format('is %s: it must be from 1 to 1000', coalesce(p_max_messages::text, 'null')));
   end if;
   if not p_visibility_timeout between 0 and 43200 then
     perform signalbox._refuse('visibility_timeout', format('is %s: it must be from 0 to 43200 seconds', p_visibility_timeout));

@@ -62,15 +62,21 @@ begin
   ) u;
 
   v_blank.payload := 'null';
-  perform set_config('signalbox.restoring', 'on', true); -- what comes back did not die again (_count_deaths)
+  -- Before they leave the trash: by that it is known that they did not die again (_count_deaths).
+  insert into signalbox.dead_letter
+  select l.*
+  from signalbox.trash t
+  cross join lateral jsonb_populate_record(
+    v_blank, case when t.letter -> 'payload' = 'null' then t.letter - 'payload' else t.letter end
+  ) l
+  where t.message_id = any(v_ids) and t.message_id <> all(v_kept) and t.letter is not null
+  order by l.dead_letter_id;
   with gone as materialized (
     delete from signalbox.trash t where t.message_id = any(v_ids) and t.message_id <> all(v_kept) returning t.*
   ), letters as materialized (
-    select (jsonb_populate_record(v_blank, case when g.letter -> 'payload' = 'null' then g.letter - 'payload' else g.letter end)).*
+    select (g.letter ->> 'queue_id')::integer as queue_id, (g.letter ->> 'source_queue_id')::integer as source_queue_id
     from gone g
     where g.letter is not null
-  ), buried as (
-    insert into signalbox.dead_letter select l.* from letters l order by l.dead_letter_id
   ), placed as materialized (
     select g.turn, g.message_id, g.queue_id, g.priority, g.receive_count, g.due_at,
       g.state = 'scheduled' and g.due_at > clock_timestamp() as rests,
@@ -113,7 +119,6 @@ begin
     select distinct p.queue_id, p.lane from placed p where not p.rests and p.lane is not null
   )
   select count(*) into restored from gone;
-  perform set_config('signalbox.restoring', 'off', true);
   perform signalbox._hold_groups_again(v_ids);
   skipped := cardinality(v_ids) - restored;
   -- What somebody is putting back does not run out under his hands.

@@ -50,6 +50,9 @@ begin
   if v_closed then
     perform signalbox._refuse_closed(send.queue);
   end if;
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   if send.payload is null or octet_length(send.payload::text) > v_max_payload_bytes then
     perform signalbox._check_payload(send.payload, v_max_payload_bytes);
   end if;

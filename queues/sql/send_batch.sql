@@ -47,6 +47,33 @@ begin
   if v_closed then
     perform signalbox._refuse_closed(send_batch.queue);
   end if;
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
+  if array_lower(send_batch.payloads, 1) <> 1 or array_ndims(send_batch.payloads) > 1 or
+    array_lower(send_batch.attributes, 1) <> 1 or array_ndims(send_batch.attributes) > 1 or
+    array_lower(send_batch.priorities, 1) <> 1 or array_ndims(send_batch.priorities) > 1 or
+    array_lower(send_batch.delay_seconds, 1) <> 1 or array_ndims(send_batch.delay_seconds) > 1 or
+    array_lower(send_batch.group_ids, 1) <> 1 or array_ndims(send_batch.group_ids) > 1 or
+    array_lower(send_batch.deduplication_ids, 1) <> 1 or array_ndims(send_batch.deduplication_ids) > 1 or
+    array_lower(send_batch.trace_ids, 1) <> 1 or array_ndims(send_batch.trace_ids) > 1 or
+    array_lower(send_batch.body_sha256s, 1) <> 1 or array_ndims(send_batch.body_sha256s) > 1
+  then
+    return query
+    select *
+    from signalbox.send_batch(
+      send_batch.queue,
+      signalbox._as_list('payloads', send_batch.payloads),
+      signalbox._as_list('attributes', send_batch.attributes),
+      signalbox._as_list('priorities', send_batch.priorities),
+      signalbox._as_list('delay_seconds', send_batch.delay_seconds),
+      signalbox._as_list('group_ids', send_batch.group_ids),
+      signalbox._as_list('deduplication_ids', send_batch.deduplication_ids),
+      signalbox._as_list('trace_ids', send_batch.trace_ids),
+      signalbox._as_list('body_sha256s', send_batch.body_sha256s)
+    );
+    return;
+  end if;
   if v_count = 0 then
     return;
   end if;
@@ -126,7 +153,7 @@ begin
     if send_batch.deduplication_ids is not null then
       perform signalbox._admit_batch(v_queue_id, send_batch.payloads, send_batch.deduplication_ids, send_batch.body_sha256s);
     end if;
-    perform set_config('signalbox.admitted', v_queue_id::text, true);
+    perform set_config('signalbox.admitted', signalbox._sign('admitted ' || v_queue_id), true);
   end if;
   for i in 1..v_count loop
     v_ids[i] := signalbox.send(

@@ -30,6 +30,14 @@ declare
   v_weight record; -- of an attempt, where a quota is kept; what is assigned here outlives an attempt that is undone
   v_admitted boolean;
 begin
+  send_each.payloads := signalbox._as_list('payloads', send_each.payloads);
+  send_each.attributes := signalbox._as_list('attributes', send_each.attributes);
+  send_each.priorities := signalbox._as_list('priorities', send_each.priorities);
+  send_each.delay_seconds := signalbox._as_list('delay_seconds', send_each.delay_seconds);
+  send_each.group_ids := signalbox._as_list('group_ids', send_each.group_ids);
+  send_each.deduplication_ids := signalbox._as_list('deduplication_ids', send_each.deduplication_ids);
+  send_each.trace_ids := signalbox._as_list('trace_ids', send_each.trace_ids);
+  send_each.body_sha256s := signalbox._as_list('body_sha256s', send_each.body_sha256s);
   perform signalbox._check_batch_length(o.name, o.entries, v_count)
   from (values
     ('attributes', cardinality(send_each.attributes)),
@@ -77,7 +85,7 @@ begin
           perform signalbox._admit(v_queue.queue_id, v_weight.messages, v_weight.bytes);
           v_admitted := true;
         end if;
-        perform set_config('signalbox.admitted', v_queue.queue_id::text, true);
+        perform set_config('signalbox.admitted', signalbox._sign('admitted ' || v_queue.queue_id), true);
       end if;
       return query
       select s.sent, null::text, null::text, null::text, null::text

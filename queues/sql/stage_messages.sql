@@ -24,6 +24,13 @@ declare
   v_target record;
   v_count integer := coalesce(cardinality(stage_messages.payloads), 0);
 begin
+  stage_messages.payloads := signalbox._as_list('payloads', stage_messages.payloads);
+  stage_messages.attributes := signalbox._as_list('attributes', stage_messages.attributes);
+  stage_messages.priorities := signalbox._as_list('priorities', stage_messages.priorities);
+  stage_messages.delay_seconds := signalbox._as_list('delay_seconds', stage_messages.delay_seconds);
+  stage_messages.keys := signalbox._as_list('keys', stage_messages.keys);
+  stage_messages.deduplication_ids := signalbox._as_list('deduplication_ids', stage_messages.deduplication_ids);
+  stage_messages.trace_ids := signalbox._as_list('trace_ids', stage_messages.trace_ids);
   select * into v_target
   from signalbox._target_of(stage_messages.queue, stage_messages.stream) t;
   if v_count not between 1 and 1000 then

@@ -119,6 +119,39 @@ def test_a_stream_and_groups_are_made(admin: Browser, log: Log, engine: Engine) 
     assert event.details["settings"]["partitions"] == 3
 
 
+SETTINGS = {"retention_seconds": 7200, "alert_group_lag_seconds": 60, "max_payload_bytes": 1000, "reason": "too much"}
+
+
+def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/settings"
+    assert admin.see(f"/streams/{log.name}").link("Settings…") == address
+    assert admin.see(address).one("input", name="retention_seconds")["value"] == "604800"
+
+    admin.post(address, {**SETTINGS, "closed": "on"})
+
+    columns = "retention_seconds, alert_group_lag_seconds, max_payload_bytes, closed"
+    assert log.rows(f"select {columns} from signalbox.stream where stream_id = %s", log.stream_id) == [
+        (7200, 60, 1000, True)
+    ]
+    (event,) = events(log, "stream.configure")
+    assert event.reason == "too much"
+    assert event.details["changes"]["retention_seconds"] == {"before": 604_800, "after": 7200}
+    assert set(event.details["changes"]) == {
+        "retention_seconds",
+        "alert_group_lag_seconds",
+        "max_payload_bytes",
+        "closed",
+    }
+
+
+@pytest.mark.parametrize("wrong", [{"retention_seconds": 1}, {"max_payload_bytes": 300_000}, {"reason": " "}])
+def test_settings_out_of_range_change_nothing(admin: Browser, log: Log, wrong: dict[str, object]) -> None:
+    assert admin.post(f"/streams/{log.name}/settings", {**SETTINGS, **wrong}).status_code == 422
+
+    assert log.value("select retention_seconds from signalbox.stream where stream_id = %s", log.stream_id) == 604_800
+    assert events(log, "stream.configure") == []
+
+
 def test_a_bad_name_is_refused_beside_its_field(admin: Browser, log: Log) -> None:
     answer = admin.post(f"/streams/{log.name}/new-group", {"name": "no spaces", "point": "end"})
 
@@ -137,7 +170,14 @@ def test_a_group_is_forgotten_by_its_typed_name(admin: Browser, log: Log) -> Non
 
 
 @pytest.mark.parametrize(
-    "place", ["/new-stream", "/streams/S/new-group", "/streams/S/groups/slow/rewind", "/streams/S/groups/slow/drop"]
+    "place",
+    [
+        "/new-stream",
+        "/streams/S/settings",
+        "/streams/S/new-group",
+        "/streams/S/groups/slow/rewind",
+        "/streams/S/groups/slow/drop",
+    ],
 )
 def test_who_may_not_configure_is_told_so(sign_in: Callable[[str], Browser], log: Log, place: str) -> None:
     operator = sign_in("operator")

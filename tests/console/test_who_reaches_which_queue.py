@@ -116,8 +116,8 @@ ROWS = [
     *lists("see_metadata", "streams", shows="stream"),
     *of_queue("see_metadata", "stream", "group"),
     *of_queue("see_payloads", "stream_messages"),
-    *of_queue("configure", "group_new", "group_rewind", "group_drop"),
-    *of_queue("configure", "group_new", "group_rewind", "group_drop", method="post"),
+    *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop"),
+    *of_queue("configure", "stream_settings", "group_new", "group_rewind", "group_drop", method="post"),
     *lists("configure", "queue_new", "stream_new", shows=""),
     *forms("configure", "queue_new", "stream_new"),
     # one's own, or nobody's

@@ -268,3 +268,65 @@ def test_another_tenants_queue_never_gets_the_dead_letters(engine: Engine) -> No
         ]
         == "SB404"
     )
+
+
+SPELLINGS = {
+    "with a tail": "{handle}.anything",
+    "with a zero before": "0{handle}",
+    "with a blank before": " {handle}",
+    "with a blank behind": "{handle} ",
+    "in capitals": "{capitals}",
+    "with a zero before the message": "{queue_id}.0{message_id}.{nonce}",
+    "with a sign": "{queue_id}.+{message_id}.{nonce}",
+    "with a bare nonce": "{queue_id}.{message_id}.{bare}",
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "select * from signalbox.ack(array[%(bad)s])",
+        "select * from signalbox.ack(array[%(bad)s, %(bad)s])",
+        "select * from signalbox.ack(array[%(good)s, %(bad)s])",
+        "select * from signalbox.ack(array[%(bad)s, %(good)s])",
+        "select * from signalbox.ack(array[%(bad)s], array['1']::jsonb[])",
+        "select signalbox.nack(%(bad)s)",
+        "select * from signalbox.nack_batch(array[%(bad)s])",
+        "select signalbox.change_visibility(%(bad)s, 60)",
+        "select * from signalbox.receive(%(queue)s, acknowledge => array[%(bad)s])",
+        "select * from signalbox.receive(%(queue)s, acknowledge => array[%(good)s, %(bad)s])",
+    ],
+)
+def test_a_handle_has_one_spelling(engine: Engine, call: str, spelling: str) -> None:
+    """A digit that a mistyped handle has too many is an error at every verb, not a lease that somebody loses."""
+    engine.send("x")
+    handle = engine.receive_one()[1]
+    queue_id, message_id, nonce = handle.split(".")
+    bad = SPELLINGS[spelling].format(
+        handle=handle,
+        queue_id=queue_id,
+        message_id=message_id,
+        nonce=nonce,
+        bare=nonce.replace("-", ""),
+        capitals=f"{queue_id}.{message_id}.{nonce.upper()}A",
+    )
+    arguments = {"bad": bad, "good": handle, "queue": engine.queue}
+
+    with pytest.raises(psycopg.Error) as caught:
+        engine.connection.execute(call.encode(), arguments)
+    assert (caught.value.sqlstate, caught.value.diag.column_name) == ("SB400", "receipt_handle")
+    assert engine.ack(handle) == [True]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_handle_that_is_null_is_refused(engine: Engine, count: int) -> None:
+    statement = "select * from signalbox.ack(array_fill(null::text, array[%s]))"
+    _, field, message = refused(engine, statement, count)
+    assert (field, message) == ("receipt_handle", "receipt_handle null is not a receipt handle")
+
+
+def test_a_number_of_messages_that_is_null_is_said_to_be_null(engine: Engine) -> None:
+    _, field, message = refused(engine, "select * from signalbox.receive(%s, null)", engine.queue)
+    assert (field, message) == ("max_messages", "max_messages is null: it must be from 1 to 1000")

@@ -105,15 +105,12 @@ def test_what_is_rolled_back_was_never_counted(engine: Engine) -> None:
 
 
 def test_what_is_put_back_did_not_die_again(engine: Engine) -> None:
-    engine.die(1, error_class="A")
-    with engine.connection.transaction():
-        engine.connection.execute(
-            "create temporary table aside on commit drop as"
-            f" select * from signalbox.dead_letter where source_queue_id = {engine.queue_id}".encode()
-        )
-        engine.connection.execute("delete from signalbox.dead_letter where source_queue_id = %s", [engine.queue_id])
-        engine.connection.execute("set local signalbox.restoring = 'on'")
-        engine.connection.execute("insert into signalbox.dead_letter select * from aside")
+    letter = engine.die(1, error_class="A")
+    removal = engine.value("select signalbox.open_removal(3600)")
+    engine.value("select signalbox.delete_dead_letters(array[%s::bigint], %s)", letter, removal)
+    assert agree(engine) == {}
+
+    assert engine.value("select restored from signalbox.restore(%s)", removal) == 1
 
     assert list(agree(engine).values()) == [1]
     assert list(died(engine).values()) == [1]

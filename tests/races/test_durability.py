@@ -13,10 +13,12 @@ import pytest
 
 from tests.engine import Engine
 from tests.races.naive import NaiveVerbs
+from tests.streams import make_log
 
 Connect = Callable[..., psycopg.Connection[Any]]
 
 SHOW = "show synchronous_commit"
+OFF = "perform set_config('synchronous_commit', 'off', true);"
 
 
 def commit_of_a_caller(caller: Engine) -> str:
@@ -38,7 +40,7 @@ def test_a_caller_that_receives_keeps_its_durable_commit(engine: Engine, connect
 def test_a_verb_that_always_claims_asynchronously_would_weaken_its_caller(
     engine: Engine, connect: Connect, naive: NaiveVerbs
 ) -> None:
-    naive.install("receive", {"if not receive.durable and receive.acknowledge is null then": "if true then"})
+    naive.install("receive", {"if v_asynchronous then": f"{OFF} if false then"})
 
     assert commit_of_a_caller(naive.engine(engine, connect())) == "off"
 
@@ -54,6 +56,75 @@ def test_an_asynchronous_claim_ends_with_its_transaction(engine: Engine) -> None
     engine.send("y")
     engine.receive_one(durable=False)
     assert engine.value(SHOW) == "on"
+
+
+def test_an_asynchronous_claim_does_not_weaken_what_was_written_before_it(engine: Engine, connect: Connect) -> None:
+    caller = engine.on(connect())
+    caller.connection.execute("begin")
+    caller.send("x")
+    caller.receive_one(durable=False)
+    setting = caller.value(SHOW)
+    caller.connection.execute("commit")
+
+    assert setting == "on"
+
+
+LATER: dict[str, Callable[[Engine, str], object]] = {
+    "send": lambda caller, _: caller.send("y"),
+    "send_batch": lambda caller, _: caller.value("select signalbox.send_batch(%s, '{1,2}')", caller.queue),
+    "ack": lambda caller, handle: caller.ack(handle),
+    "ack of several": lambda caller, handle: caller.ack(handle, handle),
+    "nack": lambda caller, handle: caller.nack(handle),
+    "a durable claim": lambda caller, _: caller.receive(),
+    "another asynchronous claim": lambda caller, _: caller.receive(durable=False),
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+@pytest.mark.parametrize("usual", ["on", "local", "off"])
+def test_a_verb_after_an_asynchronous_claim_commits_as_it_would_without_it(
+    engine: Engine, connect: Connect, later: str, usual: str
+) -> None:
+    engine.send("x")
+    caller = engine.on(connect())
+    caller.connection.execute(f"set synchronous_commit = {usual}".encode())
+    caller.connection.execute("begin")
+    handle = caller.receive_one(durable=False)[1]
+    assert caller.value(SHOW) == "off"
+    LATER[later](caller, handle)
+    setting = caller.value(SHOW)
+    caller.connection.execute("commit")
+
+    assert setting == usual
+
+
+@pytest.mark.parametrize("verb", ["append", "append_batch", "commit_offset"])
+def test_a_stream_after_an_asynchronous_claim_commits_durably(engine: Engine, connect: Connect, verb: str) -> None:
+    log = make_log(connect(), partitions=1)
+    log.group()
+    log.append("a")
+    (row,) = log.read()
+    engine.send("x")
+    caller = engine.on(log.connection)
+    caller.connection.execute("begin")
+    caller.receive_one(durable=False)
+    if verb == "append":
+        log.append("b")
+    elif verb == "append_batch":
+        log.value("select count(*) from signalbox.append_batch(%s, '{1}')", log.name)
+    else:
+        assert log.commit(row)
+    setting = caller.value(SHOW)
+    caller.connection.execute("commit")
+
+    assert setting == "on"
+
+
+def test_what_a_session_sets_cannot_make_a_commit_weaker(engine: Engine) -> None:
+    for forged in ("off", "nonsense", "on"):
+        engine.value("select set_config('signalbox.durable_commit', %s, false)", forged)
+        engine.send("x")
+        assert engine.value(SHOW) == "on"
 
 
 def test_the_count_of_a_claim_is_in_the_commit_of_the_claim(engine: Engine) -> None:

@@ -64,6 +64,76 @@ def test_an_ack_that_lost_against_another_under_an_older_snapshot_is_an_error(
         late.ack(handle)
 
 
+SETTLING = {
+    "ack": "select * from signalbox.ack(array['{handle}'])",
+    "ack of several": "select * from signalbox.ack(array['{handle}', '{other}'])",
+    "ack of several claims": "select * from signalbox.ack(array['{handle}', '{elsewhere}'])",
+    "ack with a result": "select * from signalbox.ack(array['{handle}'], array['1']::jsonb[])",
+    "nack": "select signalbox.nack('{handle}')",
+    "nack_batch": "select * from signalbox.nack_batch(array['{handle}'])",
+    "change_visibility": "select signalbox.change_visibility('{handle}', 60)",
+    "giving back": "select signalbox.change_visibility('{handle}', 0)",
+    "change_visibility_batch": "select * from signalbox.change_visibility_batch(array['{handle}'], 60)",
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("verb", SETTLING)
+def test_nobody_is_told_that_a_lease_is_gone_which_is_younger_than_the_snapshot(
+    make_engine: Callable[..., Engine], connect: Connect, verb: str, level: str
+) -> None:
+    engine, other = make_engine(), make_engine()
+    session = connect()
+    session.execute(f"begin isolation level {level}".encode())
+    session.execute("select 1")
+    for number in range(2):
+        engine.send(number)
+    other.send("x")
+    handles = [row[1] for row in engine.receive(2)]
+    names = {"handle": handles[0], "other": handles[1], "elsewhere": other.receive_one()[1]}
+
+    with pytest.raises(psycopg.Error) as caught:
+        session.execute(SETTLING[verb].format(**names).encode())
+    assert caught.value.sqlstate == "SB425"
+    session.execute("rollback")
+    assert engine.ack(*handles) == [True, True]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_lease_that_the_snapshot_shows_is_settled_at_any_isolation(
+    engine: Engine, connect: Connect, level: str
+) -> None:
+    """The work and its ack in one serializable transaction: what is held is held."""
+    for number in range(3):
+        engine.send(number)
+    first, second, third = (row[1] for row in engine.receive(3))
+    session = engine.on(connect())
+    session.connection.execute(f"begin isolation level {level}".encode())
+    assert session.ack(first) == [True]
+    assert session.nack(second, delay_seconds=0) == "retry"
+    assert session.value("select signalbox.change_visibility(%s, 60) is not null", third)
+    session.connection.execute("commit")
+
+    assert engine.counted() == engine.recounted() == (1, 0, 1, 0, 0)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("settings", [{"mode": "fifo"}, {"lane_max_in_flight": 1}], ids=["fifo", "limited groups"])
+def test_a_limit_on_what_waits_is_not_passed_with_an_older_snapshot(
+    make_engine: Callable[..., Engine], connect: Connect, settings: dict[str, Any], level: str
+) -> None:
+    engine = make_engine(lane_max_waiting=2, **settings)
+    sender = engine.on(connect())
+    sender.connection.execute(f"begin isolation level {level}".encode())
+    sender.value("select 1")
+    for number in range(2):
+        engine.send(number, group_id="g")
+
+    with pytest.raises(psycopg.Error) as caught:
+        sender.send("x", group_id="g")
+    assert caught.value.sqlstate == "SB425"
+
+
 @pytest.mark.parametrize("path", ["''", "pg_catalog", "decoys, pg_catalog", "decoys, public"])
 def test_the_search_path_of_the_caller_does_not_matter(engine: Engine, connect: Connect, path: str) -> None:
     """Hazard 24: the caller's schemas may hold tables of our tables' names."""
