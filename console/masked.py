@@ -20,6 +20,7 @@ from dlq.masking import MASK, Rules, mask, scrub, scrub_document
 from dlq.masking_rules import Masking
 from dlq.plans import Preview
 from queues.models import Failure
+from signalbox.unreadable import decode
 
 
 def letters(masking: Masking, rows: Sequence[DeadLetterRow]) -> list[DeadLetterRow]:
@@ -54,7 +55,7 @@ def difference(
     """What a patch changes in a payload, or why it does not apply: what is masked may be in either, and be copied."""
     if not rules.payload or payload is None:
         return lines, problem
-    values = rules.values(json.loads(payload))
+    values = rules.values(decode(payload))
     return [(mark, scrub(line, values)) for mark, line in lines], scrub(problem, values)
 
 
@@ -119,10 +120,7 @@ def large_body(rules: Rules, content: bytes) -> bytes:
     """A body from the store, as it may be downloaded."""
     if not rules.payload:
         return content
-    try:
-        return json.dumps(mask(json.loads(content), rules.payload), ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        return json.dumps(MASK, ensure_ascii=False).encode()
+    return json.dumps(mask(decode(content), rules.payload), ensure_ascii=False).encode()
 
 
 def may_reveal(request: HttpRequest) -> bool:
@@ -139,10 +137,7 @@ def _error(rules: Rules, row: DeadLetterRow) -> str | None:
     """Scrubbed where all that may be quoted is at hand; attributes, and payloads that were cut, are not."""
     if row.error is None or rules.attributes or row.payload_text is None:
         return row.error and MASK
-    try:
-        return scrub(row.error, rules.values(json.loads(row.payload_text)))
-    except (ValueError, RecursionError):
-        return MASK
+    return scrub(row.error, rules.values(decode(row.payload_text)))
 
 
 def quoted(text: str | None, values: set[str] | None) -> str | None:

@@ -7,7 +7,6 @@ by the batches that follow. Dead letters that die after the beginning are left o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -23,6 +22,7 @@ from dlq.patterns import check_patterns, too_slow
 from dlq.selecting import IN_INDEX_ORDER, WINDOW_IDS, newest_id
 from dlq.time_limits import OutOfTime, time_limit
 from queues.models import Queue
+from signalbox.unreadable import decode
 
 BATCH_ROWS = 100  # with their whole payloads
 WINDOW_MILLISECONDS = 30_000
@@ -184,7 +184,7 @@ def _shown(row: dict[str, Any], rules: Rules) -> Row:
         return row
     texts = {name: row[name] for name in ("error", "details") if row.get(name) is not None}
     if rules and texts:
-        body = [None if row[name] is None else json.loads(row[name]) for name in ("payload", "attributes")]
+        body = [None if row[name] is None else decode(row[name], name) for name in ("payload", "attributes")]
         values = {""} if rules.payload and row["payload"] is None else rules.values(*body)
         texts = {name: scrub(text, values) for name, text in texts.items()}
     documents = {"payload": rules.payload, "attributes": rules.attributes}

@@ -22,6 +22,7 @@ from dlq.masking import Steps, mask
 from queues import audit
 from queues.errors import InvalidArgument
 from queues.models import Queue
+from signalbox.unreadable import decode
 
 # Spreadsheets take a cell that begins so for a formula, some also behind spaces.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -52,7 +53,7 @@ def visible(document: str | None, masked: Iterable[Steps] = ()) -> Document | No
     """What an export shows of a payload or attributes: all but what is masked; every one goes through here."""
     if document is None or not masked:
         return None if document is None else Document(document)
-    return Document(json.dumps(mask(json.loads(document), masked), ensure_ascii=False))
+    return Document(json.dumps(mask(decode(document), masked), ensure_ascii=False))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from queues.errors import InvalidArgument
+from signalbox.unreadable import Unreadable
 
 MASK = "•••••"
 MOST_STEPS = 20
@@ -57,6 +58,8 @@ def mask(document: Any, rules: Iterable[Steps]) -> Any:
     `items.*.sku`, and `items.0.sku` in the first.
     """
     patterns = frozenset(rules)
+    if patterns and isinstance(document, Unreadable):
+        return MASK
     try:
         return _masked(document, patterns) if patterns else document
     except RecursionError:
@@ -66,8 +69,11 @@ def mask(document: Any, rules: Iterable[Steps]) -> Any:
 def masked_values(document: Any, rules: Iterable[Steps]) -> set[str]:
     """Every text in which what `mask` hides may be quoted elsewhere."""
     found: set[str] = set()
+    patterns = frozenset(rules)
+    if patterns and isinstance(document, Unreadable):
+        return {""}
     try:
-        for value in _hidden(document, frozenset(rules)):
+        for value in _hidden(document, patterns):
             found.update(_spellings(value))
     except RecursionError:
         return {""}
@@ -92,6 +98,8 @@ def scrub(text: str, values: set[str]) -> str:
 
 def scrub_document(document: Any, values: set[str]) -> Any:
     """A document that may quote masked values: a state, a result."""
+    if isinstance(document, Unreadable):
+        return MASK if values else document
     try:
         return _scrubbed(document, values)
     except RecursionError:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from signalbox.errors import InvalidArgument
+from signalbox.unreadable import is_deeper
 
 
 def encode(value: object, field: str = "payload") -> str:
@@ -24,8 +25,10 @@ def encode(value: object, field: str = "payload") -> str:
     if "\\u0000" in text and _NUL.search(text):
         fault = _fault(value, "$", frozenset()) or "contains the character \\u0000"
         raise InvalidArgument(f"{field} {fault}", field=field)
-    if text.count("[") + text.count("{") > MOST_LEVELS and _is_deeper(value, MOST_LEVELS):
+    if text.count("[") + text.count("{") > MOST_LEVELS and is_deeper(value, MOST_LEVELS):
         raise InvalidArgument(f"{field} is nested too deeply: at most {MOST_LEVELS} levels", field=field)
+    if len(text) > MOST_DIGITS and _LONG_NUMBER.search(text) and _has_long_number(value):
+        raise InvalidArgument(f"{field} has a number of more than {MOST_DIGITS} digits", field=field)
     return text
 
 
@@ -51,12 +54,14 @@ def encode_attributes(value: Mapping[str, object] | None, field: str = "attribut
     return encode(dict(value), field)
 
 
-def _is_deeper(value: object, levels: int) -> bool:
-    """Has it more levels of lists and objects than that?"""
+def _has_long_number(value: object) -> bool:
+    """Has it a whole number of more than MOST_DIGITS digits? Of others, Python has none as long."""
     level = [value]
-    for _ in range(levels):
+    while level:
+        if any(isinstance(one, int) and abs(one) >= _FIRST_LONG_NUMBER for one in level):
+            return True
         level = [item for one in level if isinstance(one, dict | list | tuple) for item in _inside(one)]
-    return any(isinstance(one, dict | list | tuple) for one in level)
+    return False
 
 
 def _inside(value: dict[object, object] | list[object] | tuple[object, ...]) -> Iterable[object]:
@@ -112,9 +117,13 @@ def _text_fault(text: str, path: str) -> str | None:
 STATE_BYTES = 16_384
 RESULT_BYTES = 65_536
 
-#: Levels of lists and objects in each other. Python reads some 950, fewer the deeper its own calls are: a message that
-#: its sender could write and its consumer not read would take along all that were received together with it.
-MOST_LEVELS = 500
+#: Levels of lists and objects in each other, and digits of a number: what can be sent. The database has the same limits
+#: in `signalbox._unreadable`. Readers of other languages have theirs close above, and code that walks a payload in
+#: Python takes several of its 1,000 frames a level. What could be sent and not be read would fail at every consumer.
+MOST_LEVELS = 128
+MOST_DIGITS = 1000
+_FIRST_LONG_NUMBER = 10**MOST_DIGITS
+_LONG_NUMBER = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
 
 #: The encoded NUL itself, not the text backslash u0000, in which the backslash is encoded as two.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

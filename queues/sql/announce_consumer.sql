@@ -15,6 +15,7 @@ begin
   if announce_consumer.consumer is null or length(announce_consumer.consumer) not between 1 and 200 then
     perform signalbox._refuse('consumer', 'must have from 1 to 200 characters');
   end if;
+  perform signalbox._check_readable('details', announce_consumer.details);
   insert into signalbox.consumer as c (queue_id, consumer, last_seen_at, details)
   values (v_queue_id, announce_consumer.consumer, clock_timestamp(), coalesce(announce_consumer.details, '{}'))
   on conflict (queue_id, consumer) do update set last_seen_at = excluded.last_seen_at, details = excluded.details;

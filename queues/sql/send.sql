@@ -49,7 +49,7 @@ begin
   if v_closed then
     perform signalbox._refuse_closed(send.queue);
   end if;
-  if send.payload is null or octet_length(send.payload::text) > v_max_payload_bytes then
+  if send.payload is null or octet_length(send.payload::text) > least(v_max_payload_bytes, 256) then
     perform signalbox._check_payload(send.payload, v_max_payload_bytes);
   end if;
   if v_delay_seconds <> 0 or send.priority is distinct from 0 or send.attributes is not null

@@ -88,5 +88,5 @@ def _fits(attributes: Mapping[str, object]) -> bool:
 
 
 def _text_of(attributes: Mapping[str, Any] | None, name: str) -> str | None:
-    value = attributes.get(name) if attributes else None
+    value = attributes.get(name) if isinstance(attributes, Mapping) else None
     return value if isinstance(value, str) else None

@@ -136,6 +136,19 @@ class Received(Document):
     state: Any
     trace_id: str | None
     correlation_id: str | None
+    unreadable: UnreadableContent | None = Field(
+        default=None,
+        description="Only there when the message has JSON that the server cannot read: `body` or `state` is then null,"
+        " or `attributes` are empty.",
+    )
+
+
+class UnreadableContent(Document):
+    """JSON that was stored before it was refused, or came another way."""
+
+    field: str = Field(description="payload, attributes or state.")
+    text: str = Field(description="The JSON as it is stored.")
+    reason: str
 
 
 class ReceivedMessages(Document):
