@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,6 +24,10 @@ MOST_PATCH_BYTES = 65_536
 _NEEDS = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
 # What the log takes; what is larger is in a store, and its bodies are not patched.
 INLINE_BYTES = 262_144
+
+
+MOST_COMPARISONS = 10_000_000
+"""Pairs of characters, one of what is removed and one of what is added, that are held beside each other."""
 
 
 class DoesNotApply(Exception):  # noqa: N818 - it names what happened
@@ -103,8 +107,25 @@ def originals(message_id: int) -> list[Rewritten]:
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
-    """(mark, line) for each line of the patched document: "+", "-" or a space."""
-    return [(line[0], line[2:]) for line in difflib.ndiff(_lines(before), _lines(after)) if line[0] != "?"]
+    """(mark, line) for each line of the patched document: "+", "-" or a space.
+
+    Where more differs than is compared in a moment, all of it is removed and added.
+    """
+    old, new = _lines(before), _lines(after)
+    head = _shared(old, new)
+    tail = _shared(old[head:][::-1], new[head:][::-1])
+    removed, added = old[head : len(old) - tail], new[head : len(new) - tail]
+    if sum(map(len, removed)) * sum(map(len, added)) <= MOST_COMPARISONS:
+        changed = [(line[0], line[2:]) for line in difflib.ndiff(removed, added) if line[0] != "?"]
+    else:
+        changed = [("-", line) for line in removed] + [("+", line) for line in added]
+    return [(" ", line) for line in old[:head]] + changed + [(" ", line) for line in old[len(old) - tail :]]
+
+
+def _shared(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(left), len(right)))
 
 
 def _lines(text: str) -> list[str]:

@@ -20,10 +20,10 @@ def encode(value: object, field: str = "payload") -> str:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        reason = _fault(value, "$", frozenset()) or f"is not JSON: {error}"
+        reason = _fault(value, None, frozenset()) or f"is not JSON: {error}"
         raise InvalidArgument(f"{field} {reason}", field=field) from error
     if "\\u0000" in text and _NUL.search(text):
-        fault = _fault(value, "$", frozenset()) or "contains the character \\u0000"
+        fault = _fault(value, None, frozenset()) or "contains the character \\u0000"
         raise InvalidArgument(f"{field} {fault}", field=field)
     if text.count("[") + text.count("{") > MOST_LEVELS and is_deeper(value, MOST_LEVELS):
         raise InvalidArgument(f"{field} is nested too deeply: at most {MOST_LEVELS} levels", field=field)
@@ -68,49 +68,64 @@ def _inside(value: dict[object, object] | list[object] | tuple[object, ...]) -> 
     return value.values() if isinstance(value, dict) else value
 
 
-def _fault(value: object, path: str, above: frozenset[int]) -> str | None:
+#: How a value is reached: the way to what holds it, and its key or index there. Put into words only for a fault.
+Way = tuple["Way", object] | None
+
+
+def _fault(value: object, way: Way, above: frozenset[int]) -> str | None:
     """What is wrong with `value` or the first wrong part of it; None when nothing is."""
     if value is None or isinstance(value, bool | int):
         return None
     if isinstance(value, float):
-        return None if math.isfinite(value) else f"at {path} is {value}, which JSON does not have"
+        return None if math.isfinite(value) else f"at {_path(way)} is {value}, which JSON does not have"
     if isinstance(value, str):
-        return _text_fault(value, path)
+        fault = _text_fault(value)
+        return fault and f"at {_path(way)} {fault}"
     if not isinstance(value, dict | list | tuple):
-        return f"at {path} is of type {type(value).__qualname__}, which JSON does not have"
+        return f"at {_path(way)} is of type {type(value).__qualname__}, which JSON does not have"
     if id(value) in above:
-        return f"at {path} contains itself"
-    return _first_fault_inside(value, path, above | {id(value)})
+        return f"at {_path(way)} contains itself"
+    return _first_fault_inside(value, way, above | {id(value)})
 
 
 def _first_fault_inside(
-    value: dict[object, object] | list[object] | tuple[object, ...], path: str, above: frozenset[int]
+    value: dict[object, object] | list[object] | tuple[object, ...], way: Way, above: frozenset[int]
 ) -> str | None:
     if len(above) > _MAX_DEPTH:
-        return f"at {path[:80]}... is nested too deeply"
+        return f"at {_path(way)[:80]}... is nested too deeply"
     if not isinstance(value, dict):
-        faults = (_fault(item, f"{path}[{index}]", above) for index, item in enumerate(value))
+        faults = (_fault(item, (way, index), above) for index, item in enumerate(value))
         return next(filter(None, faults), None)
     for key, item in value.items():
-        if fault := _key_fault(key, path) or _fault(item, f"{path}.{key}", above):
+        if fault := _key_fault(key, way) or _fault(item, (way, key), above):
             return fault
     return None
 
 
-def _key_fault(key: object, path: str) -> str | None:
+def _key_fault(key: object, way: Way) -> str | None:
     if isinstance(key, str):
-        return _text_fault(key, f"{path}.{key!r} (the key)")
+        fault = _text_fault(key)
+        return fault and f"at {_path(way)}.{key[:_MOST_CHARACTERS_OF_KEY]!r} (the key) {fault}"
     if key is None or isinstance(key, int | float):
         return None
-    return f"at {path} has a key of type {type(key).__qualname__}; keys must be text"
+    return f"at {_path(way)} has a key of type {type(key).__qualname__}; keys must be text"
 
 
-def _text_fault(text: str, path: str) -> str | None:
+def _text_fault(text: str) -> str | None:
     if "\x00" in text:
-        return f"at {path} contains the character \\u0000, which PostgreSQL cannot store"
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        return f"at {path} contains half of a surrogate pair, which is not text"
+        return "contains the character \\u0000, which PostgreSQL cannot store"
+    if _SURROGATE.search(text):
+        return "contains half of a surrogate pair, which is not text"
     return None
+
+
+def _path(way: Way) -> str:
+    """The way in words, such as $.orders[3].name; long keys are cut."""
+    steps: list[str] = []
+    while way is not None:
+        way, step = way
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{str(step)[:_MOST_CHARACTERS_OF_KEY]}")
+    return "$" + "".join(reversed(steps))
 
 
 #: Most bytes of a state and of a result.
@@ -124,6 +139,11 @@ MOST_LEVELS = 128
 MOST_DIGITS = 1000
 _FIRST_LONG_NUMBER = 10**MOST_DIGITS
 _LONG_NUMBER = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
+
+#: Of a key in the words of a fault.
+_MOST_CHARACTERS_OF_KEY = 80
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 #: The encoded NUL itself, not the text backslash u0000, in which the backslash is encoded as two.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

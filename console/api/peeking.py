@@ -36,6 +36,7 @@ __all__ = ["router"]
 DEAD = "dead"
 StateWord = Literal["ready", "scheduled", "waiting", "leased", "completed", "dead"]
 Limit = Annotated[int, Field(ge=1, le=100)]
+Cursor = Annotated[str, Field(json_schema_extra={"pattern": r"^[0-9]{1,18}(\.[0-9]{1,18})?$"})]
 FilterText = Annotated[str, Field(max_length=2_000)]
 
 _CURSORS = {True: re.compile(r"[0-9]{1,18}"), False: re.compile(r"[0-9]{1,17}\.[0-9]{1,18}")}
@@ -49,7 +50,7 @@ async def peek(
     state: StateWord | None = None,
     filter: FilterText = "",
     limit: Limit = 20,
-    cursor: str | None = None,
+    cursor: Cursor | None = None,
 ) -> HttpResponse:
     """Read messages of one state without taking them; `filter` is in the language of docs/filters.md.
 
