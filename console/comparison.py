@@ -48,7 +48,12 @@ def compare_texts(title: str, left: str | None, right: str | None) -> Part:
 
 
 def _written(document: object) -> str | None:
-    return None if document is None else payloads.pretty(_sorted(document))
+    if document is None:
+        return None
+    try:
+        return payloads.pretty(_sorted(document))
+    except RecursionError:
+        return payloads.pretty(document)
 
 
 def _sorted(document: object) -> object:

@@ -22,6 +22,7 @@ from dlq.masking_rules import Masking, died_in, pointer_readings
 from dlq.plan_options import Options
 from dlq.plans import Preview
 from queues.models import Failure, Queue
+from signalbox.unreadable import decode
 
 
 def letters(masking: Masking, rows: Sequence[DeadLetterRow]) -> list[DeadLetterRow]:
@@ -150,10 +151,7 @@ def large_body(rules: Rules, content: bytes) -> bytes:
     """A body from the store, as it may be downloaded."""
     if not rules.payload:
         return content
-    try:
-        return json.dumps(mask(json.loads(content), rules.payload), ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        return json.dumps(MASK, ensure_ascii=False).encode()
+    return json.dumps(mask(decode(content), rules.payload), ensure_ascii=False).encode()
 
 
 def may_reveal(request: HttpRequest) -> bool:
@@ -170,7 +168,4 @@ def _error(rules: Rules, row: DeadLetterRow) -> str | None:
     """Scrubbed where all that may be quoted is at hand; attributes, and payloads that were cut, are not."""
     if row.error is None or rules.attributes or row.payload_text is None:
         return row.error and MASK
-    try:
-        return rules.view(json.loads(row.payload_text)).text(row.error)
-    except (ValueError, RecursionError):
-        return MASK
+    return rules.view(decode(row.payload_text)).text(row.error)

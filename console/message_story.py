@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +9,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
+from django.db.models.fields.json import KT
 
 from console.message_ahead import Ahead, look_ahead
 from dlq.time_limits import OutOfTime, time_limit
@@ -29,6 +29,7 @@ from queues.models import (
 )
 from queues.reach import EVERYTHING, Reach
 from signalbox.messages import Body as LargeBody
+from signalbox.unreadable import Unreadable, decode
 
 MOST_FAILURES = 100
 SEARCH_MILLISECONDS = 300
@@ -192,6 +193,9 @@ def _cut(story: Story, held: Reach) -> list[int] | None:
 def _queue_id(mark: Any) -> int:
     """The queue that the message was in; of what is dead, the one that it died in."""
     letter = getattr(mark, "letter", None)
+    if isinstance(letter, Unreadable):
+        source = KT("letter__source_queue_id")
+        return int(Trashed.objects.values_list(source, flat=True).get(pk=mark.pk))
     return int(letter["source_queue_id"] if letter else getattr(mark, "source_id", mark.queue_id))
 
 
@@ -232,7 +236,13 @@ def body_of(queue_id: int, message_id: int, told: Sequence[int] | None = None) -
         return None
     payload, attributes, *facts, sha256, size, state = row
     large = LargeBody(sha256, size) if sha256 else None
-    return Body(json.loads(payload), json.loads(attributes or "null"), *facts, large, json.loads(state or "null"))
+    return Body(
+        decode(payload),
+        decode(attributes or "null", "attributes"),
+        *facts,
+        large,
+        decode(state or "null", "state"),
+    )
 
 
 def _redriven(message_id: int) -> QuerySet[Redriven]:
@@ -261,7 +271,7 @@ limit 10
 def _settlements(queue_ids: list[int], message_id: int, sent_at: datetime | None) -> list[Settlement]:
     with connection.cursor() as cursor:
         cursor.execute(_SETTLEMENTS, {"queue_ids": queue_ids, "message_id": message_id, "sent_at": sent_at})
-        return [Settlement(*facts, json.loads(result or "null")) for *facts, result in cursor.fetchall()]
+        return [Settlement(*facts, decode(result or "null", "result")) for *facts, result in cursor.fetchall()]
 
 
 def queue_of(message_id: int) -> str | None:

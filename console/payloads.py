@@ -8,6 +8,8 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from signalbox.unreadable import Unreadable
+
 EXCERPT_CHARACTERS = 240  # of the at most 2 KB that a list carries, what one line can show
 LIST_BYTES = 2048
 TREE_NODES = 2_000
@@ -22,12 +24,21 @@ def excerpt(document: Any) -> str:
 
 
 def pretty(document: Any) -> str:
-    """The whole document, indented."""
-    return json.dumps(document, ensure_ascii=False, indent=2)
+    """The whole document, indented; one that is nested too deeply for that, on one line."""
+    if isinstance(document, Unreadable):
+        return document.text
+    try:
+        return json.dumps(document, ensure_ascii=False, indent=2)
+    except RecursionError:
+        return json.dumps(document, ensure_ascii=False)
 
 
 def tree(document: Any) -> SafeString:
     """The document as nested lists that fold; what lies beyond TREE_NODES is named, not drawn."""
+    if isinstance(document, Unreadable):
+        return format_html(
+            '<p class="quiet">{}. It is shown as it is stored.</p><pre tabindex="0">{}</pre>', document, document.text
+        )
     return format_html('<div class="tree">{}</div>', _Tree().node(None, document, 0))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from dlq.finding import Query
 from dlq.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
 from queues.models import DeadLetter
+from signalbox.unreadable import decode
 
 ACKS_EXAMINED = 50  # each of up to some hundred messages
 MESSAGES_EXAMINED = 200
@@ -73,6 +74,4 @@ def last_success(letter: DeadLetter) -> Success | None:
 
 def _parsed(row: tuple[Any, ...]) -> list[Any]:
     """Documents come as Django's connection hands them out: as text."""
-    return [
-        json.loads(value) if index in (5, 6) and isinstance(value, str) else value for index, value in enumerate(row)
-    ]
+    return [decode(value) if index in (5, 6) and isinstance(value, str) else value for index, value in enumerate(row)]

@@ -24,6 +24,7 @@ from dlq.patterns import check_patterns, too_slow
 from dlq.selecting import IN_INDEX_ORDER, WINDOW_IDS, newest_id
 from dlq.time_limits import OutOfTime, time_limit
 from queues.models import Queue
+from signalbox.unreadable import decode
 
 BATCH_ROWS = 100  # with their whole payloads
 WINDOW_MILLISECONDS = 30_000
@@ -164,7 +165,7 @@ class _Masked:
     def rules(self, attributes: str | None) -> Rules:
         if not self.masking:
             return Rules()
-        return self.masking.of(self.queue, *died_in(json.loads(attributes or "null")))
+        return self.masking.of(self.queue, *died_in(decode(attributes or "null", "attributes")))
 
 
 _NOTHING_MASKED = _Masked(None)
@@ -201,7 +202,7 @@ def _shown(row: dict[str, Any], rules: Rules) -> Row:
     documents = {name: None if row[name] is None else Document(row[name]) for name in ("payload", "attributes")}
     if not rules:
         return row | documents
-    payload, attributes = (None if text is None else json.loads(text) for text in documents.values())
+    payload, attributes = (None if text is None else decode(text, name) for name, text in documents.items())
     view = rules.view(payload, attributes, complete=row["payload"] is not None)
     shown = {"payload": view.payload(payload), "attributes": view.attributes(attributes)}
     texts = {name: view.text(row[name]) for name in ("error", "details") if name in row}

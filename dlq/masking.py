@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from queues.errors import InvalidArgument
+from signalbox.unreadable import Unreadable
 
 MASK = "•••••"
 MOST_STEPS = 20
@@ -65,6 +66,8 @@ def mask(document: Any, rules: Iterable[Steps]) -> Any:
     `items.*.sku`, and `items.0.sku` in the first.
     """
     patterns = frozenset(rules)
+    if patterns and isinstance(document, Unreadable):
+        return MASK
     try:
         return _masked(document, patterns) if patterns else document
     except RecursionError:
@@ -74,8 +77,11 @@ def mask(document: Any, rules: Iterable[Steps]) -> Any:
 def masked_values(document: Any, rules: Iterable[Steps]) -> frozenset[str]:
     """Every text in which what `mask` hides may be quoted elsewhere."""
     found: set[str] = set()
+    patterns = frozenset(rules)
+    if patterns and isinstance(document, Unreadable):
+        return frozenset({""})
     try:
-        for value in _hidden(document, frozenset(rules)):
+        for value in _hidden(document, patterns):
             found.update(_spellings(value))
     except RecursionError:
         return frozenset({""})
@@ -111,6 +117,8 @@ def _shortest(values: Iterable[str]) -> list[str]:
 
 def scrub_document(document: Any, values: Set[str]) -> Any:
     """A document that may quote masked values: a state, a result."""
+    if isinstance(document, Unreadable):
+        return MASK if values else document
     try:
         return _scrubbed(document, values)
     except RecursionError:

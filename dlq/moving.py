@@ -24,6 +24,7 @@ REASONS = {
     "patch": "the patch does not apply",
     "large_body": "its body is in a store and cannot be patched",
     "too_large": "larger than the destination takes",
+    "unreadable": "JSON that clients cannot read",
     "large_body_gone": "its large body is in the store no more",
     "quota": "a limit of the destination would never let it in",
 }

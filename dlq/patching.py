@@ -16,6 +16,7 @@ from jsonpointer import JsonPointer, JsonPointerException
 
 from queues.errors import InvalidArgument
 from queues.models import Rewritten
+from signalbox.payloads import encode
 
 KINDS = ("merge", "json")
 MOST_OPERATIONS = 100
@@ -44,7 +45,9 @@ class Patch:
     def apply(self, payload_text: str, most_bytes: int = INLINE_BYTES) -> str:
         """The payload patched, as JSON text. Raises `DoesNotApply` with the reason."""
         with _readable():
-            patched = json.dumps(self._patched(load(payload_text)), ensure_ascii=False)
+            document = self._patched(load(payload_text))
+            patched = json.dumps(document, ensure_ascii=False)
+            encode(document)  # what no client could read is not sent again
         if len(patched.encode()) > most_bytes:
             raise DoesNotApply(f"it would have more than {most_bytes:,} bytes")
         return patched
@@ -178,6 +181,8 @@ def _readable() -> Iterator[None]:
     """jsonb takes more depth and longer numbers than are read here: one such payload must not stop the others."""
     try:
         yield
+    except InvalidArgument as error:
+        raise DoesNotApply(f"the {error}") from error
     except RecursionError as error:
         raise DoesNotApply("it is nested too deeply") from error
     except ValueError as error:

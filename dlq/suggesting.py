@@ -23,6 +23,7 @@ from dlq.finding import Order, Query, find
 from dlq.masking import MASK, Rules, mask
 from dlq.time_limits import OutOfTime, time_limit
 from queues.reach import EVERYTHING, Reach
+from signalbox.unreadable import decode
 
 MOST = 12  # offered at once
 SAMPLE_ROWS = 500  # for causes
@@ -237,7 +238,7 @@ def _documents(key: str, place: Place, masked: Rules) -> list[Any]:
         [*newest.params, LARGEST_DOCUMENT_BYTES],
     )
     hidden = masked.payload if key == "payload" else masked.attributes
-    return [mask(json.loads(row[0]), hidden) for row in _in_time(query)]
+    return [mask(decode(row[0], key), hidden) for row in _in_time(query)]
 
 
 def _in_time(query: Query) -> list[tuple[Any, ...]]:

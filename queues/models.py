@@ -14,6 +14,7 @@ from django.db.models import Value
 from django.db.models.functions import Now
 
 from queues.settings import SETTINGS
+from queues.stored_json import StoredJson
 
 
 class Tenant(models.Model):
@@ -182,8 +183,8 @@ class Message(DataPlaneModel):
     pk = models.CompositePrimaryKey("queue_id", "message_id")
     message_id = models.BigIntegerField()
     queue = _queue_key("messages")
-    payload = models.JSONField()
-    attributes = models.JSONField(null=True)
+    payload = StoredJson()
+    attributes = StoredJson(null=True)
     group_id = models.TextField(null=True)
     deduplication_id = models.TextField(null=True)
     trace_id = models.TextField(null=True)
@@ -296,8 +297,8 @@ class DeadLetter(DataPlaneModel):
         db_column="source_queue_id",
         related_name="deaths",
     )
-    payload = models.JSONField()
-    attributes = models.JSONField(null=True)
+    payload = StoredJson()
+    attributes = StoredJson(null=True)
     group_id = models.TextField(null=True)
     deduplication_id = models.TextField(null=True)
     trace_id = models.TextField(null=True)
@@ -315,7 +316,7 @@ class DeadLetter(DataPlaneModel):
     died_at = models.DateTimeField()
     redrive_count = models.IntegerField()
     redrive_history = models.JSONField()
-    state = models.JSONField(null=True)
+    state = StoredJson(null=True)
 
     class Meta:
         managed = False
@@ -355,7 +356,7 @@ class Trashed(DataPlaneModel):
     receive_count = models.SmallIntegerField()
     due_at = models.DateTimeField(null=True)
     trashed_at = models.DateTimeField()
-    letter = models.JSONField(null=True)
+    letter = StoredJson(null=True)
 
     class Meta:
         managed = False
@@ -391,7 +392,7 @@ class Rewritten(DataPlaneModel):
     dead_letter_id = models.BigIntegerField()
     redrive_id = models.BigIntegerField(null=True)
     rewritten_at = models.DateTimeField()
-    payload = models.JSONField()
+    payload = StoredJson()
 
     class Meta:
         managed = False

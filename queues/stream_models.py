@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from queues.models import DataPlaneModel, Tenant
+from queues.stored_json import StoredJson
 
 
 class Stream(DataPlaneModel):
@@ -35,8 +36,8 @@ class StreamMessage(DataPlaneModel):
     stream = models.ForeignKey(Stream, on_delete=models.DO_NOTHING, db_constraint=False, related_name="messages")
     partition = models.SmallIntegerField()
     position = models.BigIntegerField()
-    payload = models.JSONField()
-    attributes = models.JSONField(null=True)
+    payload = StoredJson()
+    attributes = StoredJson(null=True)
     key = models.TextField(null=True)
     trace_id = models.TextField(null=True)
     appended_at = models.DateTimeField()

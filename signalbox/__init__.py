@@ -14,6 +14,7 @@ from signalbox.errors import (
     InMaintenance,
     InvalidArgument,
     MessageNotFound,
+    MessageUnreadable,
     NotSettled,
     OpenTransaction,
     PayloadTooLarge,
@@ -31,6 +32,7 @@ from signalbox.sender import Sender
 from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.streams import Place, StreamMessage
 from signalbox.unavailable import DatabaseUnavailable, Unavailable
+from signalbox.unreadable import Unreadable
 from signalbox.verbs import AsyncVerbs, Verbs
 
 try:
@@ -54,6 +56,7 @@ __all__ = [
     "InvalidArgument",
     "Message",
     "MessageNotFound",
+    "MessageUnreadable",
     "NotSettled",
     "OpenTransaction",
     "Outcome",
@@ -73,6 +76,7 @@ __all__ = [
     "StreamNotFound",
     "Unauthorized",
     "Unavailable",
+    "Unreadable",
     "Verbs",
     "WrongIsolation",
     "connect",

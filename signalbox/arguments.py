@@ -17,7 +17,7 @@ def text(field: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidArgument(f"{field} must be text, not {type(value).__name__}", field=field)
     if storable_text(value) != value:
-        raise InvalidArgument(f"{field} has characters that PostgreSQL cannot store: {value!r}", field=field)
+        raise InvalidArgument(f"{field} has characters that PostgreSQL cannot store: {value[:80]!r}", field=field)
     return value
 
 

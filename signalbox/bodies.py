@@ -8,7 +8,6 @@ there. Any store will do that has the three calls of `BodyStore`; this one is a 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -19,6 +18,7 @@ from typing import Any, BinaryIO, Protocol
 
 from signalbox.errors import BodyCorrupt, BodyMissing, InvalidArgument, PayloadTooLarge
 from signalbox.messages import Body, Message
+from signalbox.unreadable import Unreadable, decode
 
 #: What the log itself holds of a payload, in bytes as PostgreSQL counts them; what may be more goes to the store.
 INLINE_BYTES = 262_144
@@ -143,9 +143,11 @@ class LargeMessage(Message):
     @property
     def payload(self) -> Any:
         """The payload. Raises BodyMissing or BodyCorrupt."""
+        assert self.body is not None  # noqa: S101 - none is made without
         if not hasattr(self, "_fetched"):
-            assert self.body is not None  # noqa: S101 - none is made without
-            object.__setattr__(self, "_fetched", json.loads(read_body(self.body, self._bodies)))
+            object.__setattr__(self, "_fetched", decode(read_body(self.body, self._bodies)))
+        if isinstance(self._fetched, Unreadable):
+            raise BodyCorrupt(f"What the body store has under {self.body.sha256} cannot be read: {self._fetched}.")
         return self._fetched
 
     def __repr__(self) -> str:

@@ -58,6 +58,10 @@ class BodyCorrupt(SignalboxError):
     """What the body store has under the payload's hash is something else."""
 
 
+class MessageUnreadable(SignalboxError):
+    """The message has JSON that Python cannot read."""
+
+
 class DeduplicationConflict(SignalboxError):
     """Another message was sent with this deduplication id and a different body."""
 

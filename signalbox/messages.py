@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from signalbox.tracing.context import correlation_id_of, trace_id_of
+from signalbox.unreadable import Unreadable
 
 #: What became of a nacked message; None instead means that the lease was no longer held.
 NackOutcome = Literal["retry", "dead"]
@@ -54,7 +55,8 @@ class Message:
     `lease_seconds` is what was left of the lease when the message was received, measured by the
     database: unlike `deadline` it can be relied upon when this machine's clock is wrong. `state` is what the
     last failed delivery left for this one. `body` says that the payload is large: then it is fetched from
-    the body store when it is first looked at.
+    the body store when it is first looked at. `unreadable` says what of the message is JSON that Python cannot read:
+    where it is the payload that stands in its place; attributes are then empty, a state is None.
     """
 
     id: int
@@ -69,6 +71,7 @@ class Message:
     lease_seconds: float
     state: Any = None
     body: Body | None = None
+    unreadable: Unreadable | None = None
 
     @property
     def trace_id(self) -> str | None:
@@ -84,10 +87,11 @@ class Message:
         """The message as a JSON object, for another process."""
         values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "payload"}
         return values | {
-            "payload": None if self.body else self.payload,
+            "payload": None if self.body or isinstance(self.payload, Unreadable) else self.payload,
             "sent_at": self.sent_at.isoformat(),
             "deadline": self.deadline.isoformat(),
             "body": asdict(self.body) if self.body else None,
+            "unreadable": self.unreadable.to_json() if self.unreadable else None,
         }
 
     @classmethod
@@ -95,7 +99,9 @@ class Message:
         """The message that `to_json` described."""
         times = {name: datetime.fromisoformat(values[name]).astimezone(UTC) for name in ("sent_at", "deadline")}
         body = Body(**values["body"]) if values.get("body") else None
-        return cls(**{**values, **times, "body": body})
+        unreadable = Unreadable(**values["unreadable"]) if values.get("unreadable") else None
+        payload = unreadable if unreadable and unreadable.field == "payload" else values["payload"]
+        return cls(**{**values, **times, "payload": payload, "body": body, "unreadable": unreadable})
 
 
 class AckedAndReceived(NamedTuple):

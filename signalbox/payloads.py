@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from signalbox.errors import InvalidArgument
+from signalbox.unreadable import is_deeper
 
 
 def encode(value: object, field: str = "payload") -> str:
@@ -19,13 +20,15 @@ def encode(value: object, field: str = "payload") -> str:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        reason = _fault(value, "$", frozenset()) or f"is not JSON: {error}"
+        reason = _fault(value, None, frozenset()) or f"is not JSON: {error}"
         raise InvalidArgument(f"{field} {reason}", field=field) from error
     if "\\u0000" in text and _NUL.search(text):
-        fault = _fault(value, "$", frozenset()) or "contains the character \\u0000"
+        fault = _fault(value, None, frozenset()) or "contains the character \\u0000"
         raise InvalidArgument(f"{field} {fault}", field=field)
-    if text.count("[") + text.count("{") > MOST_LEVELS and _is_deeper(value, MOST_LEVELS):
+    if text.count("[") + text.count("{") > MOST_LEVELS and is_deeper(value, MOST_LEVELS):
         raise InvalidArgument(f"{field} is nested too deeply: at most {MOST_LEVELS} levels", field=field)
+    if len(text) > MOST_DIGITS and _LONG_NUMBER.search(text) and _has_long_number(value):
+        raise InvalidArgument(f"{field} has a number of more than {MOST_DIGITS} digits", field=field)
     return text
 
 
@@ -51,70 +54,96 @@ def encode_attributes(value: Mapping[str, object] | None, field: str = "attribut
     return encode(dict(value), field)
 
 
-def _is_deeper(value: object, levels: int) -> bool:
-    """Has it more levels of lists and objects than that?"""
+def _has_long_number(value: object) -> bool:
+    """Has it a whole number of more than MOST_DIGITS digits? Of others, Python has none as long."""
     level = [value]
-    for _ in range(levels):
+    while level:
+        if any(isinstance(one, int) and abs(one) >= _FIRST_LONG_NUMBER for one in level):
+            return True
         level = [item for one in level if isinstance(one, dict | list | tuple) for item in _inside(one)]
-    return any(isinstance(one, dict | list | tuple) for one in level)
+    return False
 
 
 def _inside(value: dict[object, object] | list[object] | tuple[object, ...]) -> Iterable[object]:
     return value.values() if isinstance(value, dict) else value
 
 
-def _fault(value: object, path: str, above: frozenset[int]) -> str | None:
+#: How a value is reached: the way to what holds it, and its key or index there. Put into words only for a fault.
+Way = tuple["Way", object] | None
+
+
+def _fault(value: object, way: Way, above: frozenset[int]) -> str | None:
     """What is wrong with `value` or the first wrong part of it; None when nothing is."""
     if value is None or isinstance(value, bool | int):
         return None
     if isinstance(value, float):
-        return None if math.isfinite(value) else f"at {path} is {value}, which JSON does not have"
+        return None if math.isfinite(value) else f"at {_path(way)} is {value}, which JSON does not have"
     if isinstance(value, str):
-        return _text_fault(value, path)
+        fault = _text_fault(value)
+        return fault and f"at {_path(way)} {fault}"
     if not isinstance(value, dict | list | tuple):
-        return f"at {path} is of type {type(value).__qualname__}, which JSON does not have"
+        return f"at {_path(way)} is of type {type(value).__qualname__}, which JSON does not have"
     if id(value) in above:
-        return f"at {path} contains itself"
-    return _first_fault_inside(value, path, above | {id(value)})
+        return f"at {_path(way)} contains itself"
+    return _first_fault_inside(value, way, above | {id(value)})
 
 
 def _first_fault_inside(
-    value: dict[object, object] | list[object] | tuple[object, ...], path: str, above: frozenset[int]
+    value: dict[object, object] | list[object] | tuple[object, ...], way: Way, above: frozenset[int]
 ) -> str | None:
     if len(above) > _MAX_DEPTH:
-        return f"at {path[:80]}... is nested too deeply"
+        return f"at {_path(way)[:80]}... is nested too deeply"
     if not isinstance(value, dict):
-        faults = (_fault(item, f"{path}[{index}]", above) for index, item in enumerate(value))
+        faults = (_fault(item, (way, index), above) for index, item in enumerate(value))
         return next(filter(None, faults), None)
     for key, item in value.items():
-        if fault := _key_fault(key, path) or _fault(item, f"{path}.{key}", above):
+        if fault := _key_fault(key, way) or _fault(item, (way, key), above):
             return fault
     return None
 
 
-def _key_fault(key: object, path: str) -> str | None:
+def _key_fault(key: object, way: Way) -> str | None:
     if isinstance(key, str):
-        return _text_fault(key, f"{path}.{key!r} (the key)")
+        fault = _text_fault(key)
+        return fault and f"at {_path(way)}.{key[:_MOST_CHARACTERS_OF_KEY]!r} (the key) {fault}"
     if key is None or isinstance(key, int | float):
         return None
-    return f"at {path} has a key of type {type(key).__qualname__}; keys must be text"
+    return f"at {_path(way)} has a key of type {type(key).__qualname__}; keys must be text"
 
 
-def _text_fault(text: str, path: str) -> str | None:
+def _text_fault(text: str) -> str | None:
     if "\x00" in text:
-        return f"at {path} contains the character \\u0000, which PostgreSQL cannot store"
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        return f"at {path} contains half of a surrogate pair, which is not text"
+        return "contains the character \\u0000, which PostgreSQL cannot store"
+    if _SURROGATE.search(text):
+        return "contains half of a surrogate pair, which is not text"
     return None
+
+
+def _path(way: Way) -> str:
+    """The way in words, such as $.orders[3].name; long keys are cut."""
+    steps: list[str] = []
+    while way is not None:
+        way, step = way
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{str(step)[:_MOST_CHARACTERS_OF_KEY]}")
+    return "$" + "".join(reversed(steps))
 
 
 #: Most bytes of a state and of a result.
 STATE_BYTES = 16_384
 RESULT_BYTES = 65_536
 
-#: Levels of lists and objects in each other. Python reads some 950, fewer the deeper its own calls are: a message that
-#: its sender could write and its consumer not read would take along all that were received together with it.
-MOST_LEVELS = 500
+#: Levels of lists and objects in each other, and digits of a number: what can be sent. The database has the same limits
+#: in `signalbox._unreadable`. Readers of other languages have theirs close above, and code that walks a payload in
+#: Python takes several of its 1,000 frames a level. What could be sent and not be read would fail at every consumer.
+MOST_LEVELS = 128
+MOST_DIGITS = 1000
+_FIRST_LONG_NUMBER = 10**MOST_DIGITS
+_LONG_NUMBER = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
+
+#: Of a key in the words of a fault.
+_MOST_CHARACTERS_OF_KEY = 80
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 #: The encoded NUL itself, not the text backslash u0000, in which the backslash is encoded as two.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from signalbox.tracing.context import correlation_id_of, trace_id_of
+from signalbox.unreadable import Unreadable
 
 #: Where a new group begins, or a rewound one goes on.
 Point = Literal["beginning", "end", "time", "offset"]
@@ -22,7 +23,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StreamMessage:
-    """A message read from a stream. `epoch` is that of the group's partition: committing needs it."""
+    """A message read from a stream. `epoch` is that of the group's partition: committing needs it.
+
+    `unreadable` says what of it is JSON that Python cannot read; then that stands in the place of the payload, or the
+    attributes are empty. Committing passes over such a message like any other.
+    """
 
     partition: int
     position: int
@@ -31,6 +36,7 @@ class StreamMessage:
     payload: Any
     attributes: Mapping[str, Any]
     appended_at: datetime
+    unreadable: Unreadable | None = None
 
     @property
     def trace_id(self) -> str | None:

@@ -24,6 +24,7 @@ from console.api.authentication import key_of, within_limits
 from console.api.bodies import read_body
 from console.api.leaving import ClientGone
 from console.api.measuring import Measured
+from console.api.parsing import read_ahead
 from console.api.problems import Problem, problem_of
 from console.api.routes import PREFIX, api
 
@@ -74,6 +75,7 @@ async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpRe
     request.measured = measured
     async with within_limits(key):
         request._body = await read_body(headers, receive)
+        await read_ahead(request)
         response: HttpResponse = await route.func(request, *route.args, **route.kwargs)
     if response.status_code == 405 and "Allow" in response:
         allowed = response["Allow"]

@@ -15,7 +15,7 @@ from console.api.waiting import give_back
 from console.api.wire.settling import AckAndReceive
 from console.api_keys import Key
 from queues import bodies
-from signalbox import AsyncClient, BodyCorrupt, BodyMissing, Message, Outcome
+from signalbox import AsyncClient, BodyCorrupt, BodyMissing, Message, Outcome, Unreadable
 from signalbox.messages import AckedAndReceived
 
 logger = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ def _outcome_document(outcome: Outcome) -> dict[str, Any]:
         "outcome": outcome.outcome,
         "receiveCount": outcome.receive_count,
         "settledAt": moment(outcome.settled_at),
-        "result": outcome.result,
+        "result": None if isinstance(outcome.result, Unreadable) else outcome.result,
     }
 
 
@@ -112,12 +112,13 @@ def lease_lost() -> Problem:
 
 
 def _document(message: Message, payload: Any) -> dict[str, Any]:
+    unreadable = {"unreadable": message.unreadable.to_json()} if message.unreadable else {}
     return {
         "messageId": message_name(message.id),
         "sequence": message.id,
         "receiptHandle": message.receipt_handle,
         "receiveCount": message.receive_count,
-        "body": payload,
+        "body": None if isinstance(payload, Unreadable) else payload,
         "attributes": message.attributes,
         "messageGroupId": message.group_id,
         "priority": message.priority,
@@ -127,6 +128,7 @@ def _document(message: Message, payload: Any) -> dict[str, Any]:
         "state": message.state,
         "traceId": message.trace_id,
         "correlationId": message.correlation_id,
+        **unreadable,
     }
 
 

@@ -5,21 +5,48 @@ Python's own reader would take NaN, the last of two equal names, and a number to
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from django.http import HttpRequest
 from ninja.parser import Parser
 
 from console.api.problems import Problem
+from signalbox.payloads import MOST_DIGITS
+
+MOST_BYTES_IN_LOOP = 65_536
+"""A longer body is read in a thread."""
 
 
 class StrictParser(Parser):
     """Ninja's way to the body of a request."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        return read_json(request.body)
+        read: Callable[[], Any] | None = getattr(request, "read_ahead", None)
+        return read() if read else read_json(request.body)
+
+
+async def read_ahead(request: Any) -> None:
+    """Read a long body in a thread, so that other requests of this process are answered meanwhile."""
+    if len(request.body) > MOST_BYTES_IN_LOOP:
+        request.read_ahead = await asyncio.to_thread(_read, request.body)
+
+
+def _read(content: bytes) -> Callable[[], Any]:
+    """A function that returns what was read, or raises what reading raised."""
+    try:
+        value = read_json(content)
+    except Problem as problem:
+        return partial(_raise, problem)
+    return lambda: value
+
+
+def _raise(problem: Problem) -> NoReturn:
+    raise problem
 
 
 def read_json(content: bytes) -> Any:
@@ -39,10 +66,13 @@ def read_json(content: bytes) -> Any:
 def _without_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"The name {json.dumps(twice[:80])} stands twice in one object.")
+        raise ValueError(f"The name {json.dumps(_first_repeated(pairs)[:80])} stands twice in one object.")
     return found
+
+
+def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
+    seen: set[str] = set()
+    return next(name for name, _ in pairs if name in seen or seen.add(name))
 
 
 def _finite(text: str) -> float:
@@ -53,8 +83,8 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        raise ValueError(f"A number of {len(text)} digits is too large: at most {_MOST_DIGITS}.")
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"A number of {len(text)} digits is too large: at most {MOST_DIGITS}.")
     return int(text)
 
 
@@ -66,7 +96,6 @@ def _unreadable(detail: str) -> Problem:
     return Problem("unreadable-body", detail)
 
 
-_MOST_DIGITS = 1000
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_without_repetitions, parse_float=_finite, parse_int=_whole, parse_constant=_no_constant
 )

@@ -5,7 +5,6 @@ It has its address in common with sending, and so its router.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -30,12 +29,14 @@ from dlq.filters import parse
 from dlq.masking_rules import Masking
 from queues.control import get_queue
 from queues.models import Queue
+from signalbox.unreadable import Unreadable, decode
 
 __all__ = ["router"]
 
 DEAD = "dead"
 StateWord = Literal["ready", "scheduled", "waiting", "leased", "completed", "dead"]
 Limit = Annotated[int, Field(ge=1, le=100)]
+Cursor = Annotated[str, Field(json_schema_extra={"pattern": r"^[0-9]{1,18}(\.[0-9]{1,18})?$"})]
 FilterText = Annotated[str, Field(max_length=2_000)]
 
 _CURSORS = {True: re.compile(r"[0-9]{1,18}"), False: re.compile(r"[0-9]{1,17}\.[0-9]{1,18}")}
@@ -49,7 +50,7 @@ async def peek(
     state: StateWord | None = None,
     filter: FilterText = "",
     limit: Limit = 20,
-    cursor: str | None = None,
+    cursor: Cursor | None = None,
 ) -> HttpResponse:
     """Read messages of one state without taking them; `filter` is in the language of docs/filters.md.
 
@@ -100,7 +101,7 @@ def _document(row: Mapping[str, Any], state: str, at: Any) -> dict[str, Any]:
         "body": _value(row["payload"]),
         "bodyBytes": row["body_bytes"],
         "bodySha256": row["body_sha256"],
-        "attributes": _value(row["attributes"]),
+        "attributes": _attributes(row["attributes"]),
         "messageGroupId": row["group_id"],
         "deduplicationKey": row["deduplication_id"],
         "priority": row["priority"],
@@ -127,4 +128,11 @@ def _death(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    """The value; of JSON that Python cannot read, its text."""
+    value = None if text is None else decode(text)
+    return value.text if isinstance(value, Unreadable) else value
+
+
+def _attributes(text: str | None) -> dict[str, Any] | None:
+    value = _value(text)
+    return {"unreadable": value} if isinstance(value, str) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +30,7 @@ from dlq.models import Plan
 from dlq.patching import DoesNotApply, Patch
 from queues.errors import QueueNotFound, SignalboxError
 from queues.models import Queue
+from signalbox.unreadable import decode
 
 MOST_QUEUES_OFFERED = 1_000
 PACES = (10, 50, 500)
@@ -262,7 +262,7 @@ def _changed(
         try:
             found[letter] = masked.difference(rules[letter], text, patch.apply(text)), ""
         except DoesNotApply as problem:
-            view = rules[letter].view(json.loads(text))
+            view = rules[letter].view(decode(text))
             found[letter] = (), view.text(str(problem)) or ""
     return found
 

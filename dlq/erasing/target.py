@@ -21,6 +21,7 @@ from queues.errors import InvalidArgument
 
 PARTS = ("payload", "attributes")
 LONGEST_VALUE = 500
+LONGEST_PATH = 1_000
 SHORTEST_QUOTED = 3
 """A shorter value is in every other text, and one that has it as a word says nothing of a person."""
 _QUOTED_OR_EACH = re.compile(r'("(?:[^"\\]|\\.)*")|\[\]')
@@ -42,6 +43,8 @@ class Target:
 
     @cached_property
     def steps(self) -> Steps:
+        if len(self.path) > LONGEST_PATH:
+            raise InvalidArgument(f"path has {len(self.path)} characters: at most {LONGEST_PATH}", "path")
         return parse_path(_QUOTED_OR_EACH.sub(lambda found: found[1] or "", self.path))
 
     @cached_property

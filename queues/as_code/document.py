@@ -18,6 +18,8 @@ from queues.quotas import QUOTAS
 from queues.settings import SETTINGS
 
 MOST_BYTES = 4_000_000  # some 20,000 queues
+MOST_DIGITS = 100
+MOST_LEVELS = 50
 DECLARED = {name: setting for name, setting in SETTINGS.items() if name not in ("paused", "closed")}
 DEAD_LETTER_RETENTION_SECONDS = 1_209_600.0  # as queues/sql/_dead_letter_queue.sql makes them
 
@@ -94,7 +96,7 @@ def parse(text: str) -> Document:
     try:
         body = yaml.load(text, _Plain)  # noqa: S506 - a safe loader that takes even less
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise InvalidArgument(f"the file is not YAML that can be read: {error}", field="file") from None
+        raise InvalidArgument(f"the file is not YAML that can be read: {str(error)[:500]}", field="file") from None
     body = _mapping(body, "file", ("queues", "tenants"))
     queues = _mapping(body.get("queues"), "queues")
     tenants = _mapping(body.get("tenants"), "tenants")
@@ -146,3 +148,22 @@ class _Plain(yaml.SafeLoader):
             if times > 1:
                 raise yaml.YAMLError(f"{str(key)[:60]!r} is said twice (line {node.start_mark.line + 1} and below)")
         return super().construct_mapping(node, deep)
+
+    def fetch_flow_collection_start(self, token: Any) -> None:
+        """Refuse deep nesting where it opens: the reader looks at all that is open for each further token."""
+        if self.flow_level >= MOST_LEVELS:
+            raise yaml.YAMLError(f"it is nested too deeply: at most {MOST_LEVELS} levels")
+        super().fetch_flow_collection_start(token)
+
+    def construct_number(self, node: Any) -> Any:
+        """Of digits in groups of base 60, 1:59:59, YAML makes a number in a time that grows with their square."""
+        if len(node.value) > MOST_DIGITS:
+            raise yaml.YAMLError(f"a number has {len(node.value)} characters (line {node.start_mark.line + 1})")
+        try:
+            return yaml.SafeLoader.yaml_constructors[node.tag](self, node)
+        except ArithmeticError as error:
+            raise yaml.YAMLError(f"a number is too large (line {node.start_mark.line + 1})") from error
+
+
+for _kind in ("int", "float"):
+    _Plain.add_constructor(f"tag:yaml.org,2002:{_kind}", _Plain.construct_number)

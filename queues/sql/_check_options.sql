@@ -8,7 +8,63 @@ begin
   if octet_length(p_payload::text) > p_limit then
     perform signalbox._refuse_too_large(octet_length(p_payload::text), p_limit);
   end if;
+  perform signalbox._check_readable('payload', p_payload);
 end $$;
+
+-- Refuses what clients cannot read.
+create or replace function signalbox._check_readable(p_field text, p_value jsonb) returns void
+language plpgsql as $$
+declare
+  v_problem text := signalbox._unreadable(p_value);
+begin
+  if v_problem is not null then
+    perform signalbox._refuse(p_field, v_problem);
+  end if;
+end $$;
+
+-- Why clients cannot read this JSON, though PostgreSQL stores it; null when they can. It has more than 128 levels of arrays
+-- and objects, or a number of more than 1,000 characters when written out, as 1e5000 is. signalbox/payloads.py has the same
+-- limits. JSON text of up to 256 bytes can have neither, so callers need only ask about longer ones. Linear.
+create or replace function signalbox._unreadable(p_value jsonb) returns text
+language plpgsql as $$
+declare
+  v_text text := p_value::text;
+  v_longest integer;
+begin
+  if v_text is null or octet_length(v_text) <= 256 then
+    return null;
+  end if;
+  if jsonb_path_exists(p_value, 'strict $.**{128} ? (@.type() == "array" || @.type() == "object")') then
+    return 'is nested too deeply: at most 128 levels';
+  end if;
+  if octet_length(v_text) > 1000 and v_text ~ '[0-9]{255}' then -- of 1,001 characters, 255 digits stand together
+    select max(octet_length(n::text)) into v_longest
+    from jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n;
+    if v_longest > 1000 then
+      return format('has a number of %s characters, written out: at most 1000', v_longest);
+    end if;
+  end if;
+  return null;
+end $$;
+
+-- The value; in place of one that clients cannot read, its JSON text as a string. For what was stored before it was refused.
+create or replace function signalbox._made_readable(p_value jsonb) returns jsonb
+language plpgsql as $$
+begin
+  if octet_length(p_value::text) <= 256 or signalbox._unreadable(p_value) is null then
+    return p_value;
+  end if;
+  return case jsonb_typeof(p_value)
+    when 'object' then jsonb_build_object('unreadable', p_value::text)
+    else to_jsonb(p_value::text)
+  end;
+end $$;
+
+-- A trace id without the control characters that are refused now.
+create or replace function signalbox._printable(p_trace_id text) returns text
+language sql as $$
+  select nullif(regexp_replace(p_trace_id, '[\u0001-\u001f\u007f-\u009f]', '', 'g'), '')
+$$;
 
 create or replace function signalbox._check_options(
   p_attributes jsonb,
@@ -34,6 +90,9 @@ begin
   if octet_length(p_attributes::text) > 16384 then
     perform signalbox._refuse('attributes', 'is above 16384 bytes of JSON');
   end if;
+  if octet_length(p_attributes::text) > 256 then
+    perform signalbox._check_readable('attributes', p_attributes);
+  end if;
   if length(p_group_id) not between 1 and 200 then
     perform signalbox._refuse('group_id', 'must have from 1 to 200 characters');
   end if;
@@ -42,6 +101,9 @@ begin
   end if;
   if length(p_trace_id) not between 1 and 200 then
     perform signalbox._refuse('trace_id', 'must have from 1 to 200 characters');
+  end if;
+  if p_trace_id ~ '[\u0001-\u001f\u007f-\u009f]' then
+    perform signalbox._refuse('trace_id', 'has a control character: use printable characters');
   end if;
 end $$;
 
@@ -57,6 +119,9 @@ begin
   select max(octet_length(r::text)) into v_bytes from unnest(p_results) r;
   if v_bytes > 65536 then
     perform signalbox._refuse('results', format('has one of %s bytes of JSON: at most 65536', v_bytes));
+  end if;
+  if v_bytes > 256 then
+    perform signalbox._check_readable('results', r) from unnest(p_results) r;
   end if;
 end $$;
 

@@ -1,6 +1,6 @@
 -- _replay(queue, archived_ids, payloads, ...): send messages of the archive anew, at most 1000, each as a message of its own with
 -- an id of its own. One row for each: the id that it has now, or why it is kept back: deduplication (its id is known, or
--- is being sent with at this moment), too_large for the queue, large_body_gone from the store. Options as for send_batch; limits
+-- is being sent with at this moment), too_large for the queue, unreadable for clients, large_body_gone from the store. Options as for send_batch; limits
 -- are asked for all that go, and refuse all of them (_admit). Where they came from is noted in redriven, by the archived id
 -- made negative in place of a dead letter's, so that settle_redriven finds out what becomes of them.
 -- Locks: those of send_batch; ids and large bodies are taken where they are free, never waited for.
@@ -38,10 +38,14 @@ begin
     perform signalbox._refuse_unknown_queue(_replay.queue);
   end if;
   v_kept := array(
-    select signalbox._kept_back(
-      v_queue.queue_id, v_queue.max_payload_bytes, _replay.payloads[i], _replay.deduplication_ids[i], _replay.body_sha256s[i],
-      _replay.deduplication_ids[i] = any(_replay.deduplication_ids[:i - 1])
-    )
+    select case
+        when coalesce(signalbox._unreadable(_replay.payloads[i]), signalbox._unreadable(_replay.attributes[i])) is not null
+          then 'unreadable'
+        else signalbox._kept_back(
+          v_queue.queue_id, v_queue.max_payload_bytes, _replay.payloads[i], _replay.deduplication_ids[i], _replay.body_sha256s[i],
+          _replay.deduplication_ids[i] = any(_replay.deduplication_ids[:i - 1])
+        )
+      end
     from generate_series(1, cardinality(_replay.archived_ids)) i
     order by i
   );
@@ -62,7 +66,7 @@ begin
         case when num_nonnulls(variadic _replay.deduplication_ids) > 0 then
           array(select _replay.deduplication_ids[i] from unnest(v_going) with ordinality g(i, place) order by g.place) end,
         case when num_nonnulls(variadic _replay.trace_ids) > 0 then
-          array(select _replay.trace_ids[i] from unnest(v_going) with ordinality g(i, place) order by g.place) end,
+          array(select signalbox._printable(_replay.trace_ids[i]) from unnest(v_going) with ordinality g(i, place) order by g.place) end,
         case when num_nonnulls(variadic _replay.body_sha256s) > 0 then
           array(select _replay.body_sha256s[i] from unnest(v_going) with ordinality g(i, place) order by g.place) end
       ) with ordinality s(sent, place)

@@ -6,6 +6,7 @@ begin
   if octet_length(p_state::text) > 16384 then
     perform signalbox._refuse('state', format('is %s bytes of JSON: at most 16384', octet_length(p_state::text)));
   end if;
+  perform signalbox._check_readable('state', p_state);
 end $$;
 
 -- Keep this state in the place of an earlier one; JSON's null forgets it.

@@ -16,6 +16,7 @@ begin
   if announce_consumer.consumer is null or length(announce_consumer.consumer) not between 1 and 200 then
     perform signalbox._refuse('consumer', 'must have from 1 to 200 characters');
   end if;
+  perform signalbox._check_readable('details', announce_consumer.details);
   if not pg_try_advisory_xact_lock(v_queue_id, hashtext('seen ' || announce_consumer.consumer)) then
     return;
   end if;

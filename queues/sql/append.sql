@@ -56,7 +56,7 @@ begin
       message = format('stream %s is closed: it accepts no messages', quote_literal(p_stream)),
       column = 'stream';
   end if;
-  if p_payload is null or octet_length(p_payload::text) > p_max_payload_bytes then
+  if p_payload is null or octet_length(p_payload::text) > least(p_max_payload_bytes, 256) then
     perform signalbox._check_payload(p_payload, p_max_payload_bytes);
   end if;
   if p_attributes is not null or p_trace_id is not null then

@@ -107,10 +107,11 @@ begin
   perform signalbox._renew_member(p_group_id, 'feed', 60);
   perform signalbox._balance(p_group_id, 'feed', 64);
   -- As they were read: the partition first that was fed longest ago, so that none starves where few have room.
-  select count(*) as messages, array_agg(r.payload order by r.ordinality) as payloads,
-    array_agg(r.attributes order by r.ordinality) as attributes,
+  -- What was appended before it was refused is fed as text, or nothing behind it would be.
+  select count(*) as messages, array_agg(signalbox._made_readable(r.payload) order by r.ordinality) as payloads,
+    array_agg(signalbox._made_readable(r.attributes) order by r.ordinality) as attributes,
     array_agg(r.key order by r.ordinality) as keys,
-    array_agg(r.trace_id order by r.ordinality) as trace_ids,
+    array_agg(signalbox._printable(r.trace_id) order by r.ordinality) as trace_ids,
     array_agg(r.partition order by r.ordinality) as partitions,
     array_agg(r.position order by r.ordinality) as positions,
     array_agg(r.epoch order by r.ordinality) as epochs

@@ -13,6 +13,7 @@ begin
   if put_mail.body is null or octet_length(put_mail.body::text) > 1048576 then
     perform signalbox._refuse('body', 'must be a JSON value of at most 1048576 bytes');
   end if;
+  perform signalbox._check_readable('body', put_mail.body);
   select * into v_mailbox from signalbox.mailbox m where m.name = put_mail.mailbox for key share;
   if not found then
     return false;

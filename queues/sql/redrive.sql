@@ -69,6 +69,7 @@ begin
     join signalbox.queue q on q.queue_id = any(array[source.queue_id])
     where q.closed;
   end if;
+  perform signalbox._check_readable('payload', p.value) from jsonb_each(_redrive.payloads) p;
   perform signalbox._use_priority(u.queue_id, u.priority)
   from (
     select distinct coalesce(v_target_queue_id, d.source_queue_id) as queue_id, d.priority

@@ -53,7 +53,7 @@ begin
   if current_setting('signalbox.durable_commit', true) <> '' then
     perform signalbox._commit_durably();
   end if;
-  if send.payload is null or octet_length(send.payload::text) > v_max_payload_bytes then
+  if send.payload is null or octet_length(send.payload::text) > least(v_max_payload_bytes, 256) then
     perform signalbox._check_payload(send.payload, v_max_payload_bytes);
   end if;
   if v_delay_seconds <> 0 or send.priority is distinct from 0 or send.attributes is not null

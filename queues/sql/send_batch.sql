@@ -82,7 +82,7 @@ begin
   end if;
   perform signalbox._check_payload(p, v_max_payload_bytes)
   from unnest(send_batch.payloads) p
-  where p is null or octet_length(p::text) > v_max_payload_bytes;
+  where p is null or octet_length(p::text) > least(v_max_payload_bytes, 256);
 
   perform signalbox._check_batch_length('group_ids', cardinality(send_batch.group_ids), v_count);
   if v_guards & 1 > 0 and send_batch.deduplication_ids is null then

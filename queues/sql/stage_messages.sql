@@ -47,7 +47,7 @@ begin
   ) o(name, entries);
   perform signalbox._check_payload(p, v_target.max_payload_bytes)
   from unnest(stage_messages.payloads) p
-  where p is null or octet_length(p::text) > v_target.max_payload_bytes;
+  where p is null or octet_length(p::text) > least(v_target.max_payload_bytes, 256);
   if v_target.stream_id is not null then
     if num_nonnulls(stage_messages.priorities, stage_messages.delay_seconds, stage_messages.deduplication_ids) > 0 then
       perform signalbox._refuse(

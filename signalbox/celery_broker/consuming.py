@@ -21,7 +21,7 @@ from signalbox.celery_broker.prefetching import QoS
 from signalbox.celery_broker.presence import Presence
 from signalbox.celery_broker.waking import Watch
 from signalbox.client import Client
-from signalbox.errors import QueueNotFound
+from signalbox.errors import MessageUnreadable, QueueNotFound
 from signalbox.logs import in_brief
 from signalbox.messages import Message as Delivery
 
@@ -200,6 +200,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
             self.qos.reject(handle)
         self.leases.fail(
             handle,
+            reason="rejected" if isinstance(error, MessageUnreadable) else "runtime_error",
             error_class=type(error).__name__,
             error=str(error),
             details="".join(traceback.format_exception(error)),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from signalbox.errors import InvalidArgument
+from signalbox.errors import InvalidArgument, MessageUnreadable
 from signalbox.messages import Message
 from signalbox.payloads import encode
 
@@ -105,7 +105,12 @@ def delay_of(headers: Mapping[str, Any]) -> float | None:
 
 
 def opened(message: Message) -> dict[str, Any]:
-    """A delivery as kombu's channels know it; its tag is the receipt handle, which no other delivery has."""
+    """A delivery as kombu's channels know it; its tag is the receipt handle, which no other delivery has.
+
+    Raises MessageUnreadable.
+    """
+    if message.unreadable is not None:
+        raise MessageUnreadable(str(message.unreadable))
     payload: Any = message.payload
     if not is_envelope(payload):
         payload = _enclosed(payload, message.id)

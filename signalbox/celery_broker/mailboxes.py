@@ -5,6 +5,7 @@ They are no queues of the engine: nothing in them is leased, counted or shown, a
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -12,8 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from signalbox.celery_broker import verbs
+from signalbox.celery_broker.envelopes import is_envelope
 from signalbox.celery_broker.options import MAIL_POLL_SECONDS
 from signalbox.celery_broker.waking import Watch
+
+logger = logging.getLogger(__name__)
 
 #: Kept for so long after the last sign of its owner, in seconds, at least and unless said otherwise.
 SHORTEST_KEEP_SECONDS = 15.0
@@ -106,6 +110,9 @@ class Mailbox:
         """The next message, or None."""
         if not self._fetched:
             for _, body in client._run(verbs.take_mail([self.name])):
+                if not is_envelope(body):
+                    logger.error("Dropped mail for %s that no broker has sent", self.name)
+                    continue
                 body["properties"]["delivery_tag"] = f"mail-{id(body)}"
                 self._fetched.append(body)
         return self._fetched.popleft() if self._fetched else None

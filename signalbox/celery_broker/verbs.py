@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from signalbox.payloads import encode
 from signalbox.statements import Statement
 from signalbox.statements.statement import only_value
+from signalbox.unreadable import decode
 
 
 def declare_queue(name: str, settings: Mapping[str, Any], tenant: str | None) -> Statement[int]:
@@ -69,11 +69,11 @@ def put_mail(mailbox: str, body: object) -> Statement[bool]:
 
 
 def take_mail(mailboxes: Sequence[str]) -> Statement[list[tuple[str, Any]]]:
-    """What is in these mailboxes, each with the name of its mailbox."""
+    """What is in these mailboxes, each with the name of its mailbox. It may be an `Unreadable`."""
     return Statement(
         "select mailbox, body::text from signalbox.take_mail(%(mailboxes)s::text[])",
         {"mailboxes": list(mailboxes)},
-        lambda rows: [(row[0], json.loads(row[1])) for row in rows],
+        lambda rows: [(row[0], decode(row[1], "body")) for row in rows],
     )
 
 

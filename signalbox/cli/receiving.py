@@ -10,6 +10,7 @@ from typing import cast
 from signalbox.cli.command import DONE, NOTHING, Commands, add, as_json, given_options, say
 from signalbox.messages import FAILURE_REASONS, Message
 from signalbox.statements import NackOptions
+from signalbox.unreadable import Unreadable
 from signalbox.verbs import Verbs
 
 
@@ -50,12 +51,15 @@ def receive(verbs: Verbs, given: argparse.Namespace) -> int:
     )
     for message in messages:
         payload = verbs.fetch(message)
-        text = json.dumps(payload, ensure_ascii=False)
+        if isinstance(payload, Unreadable):
+            text, payload = payload.text, None
+        else:
+            text = json.dumps(payload, ensure_ascii=False)
         line = f"{message.id}\t{message.receive_count}\t{message.receipt_handle}\t{text}"
         say(given, _document(message, payload), line)
     sys.stdout.flush()  # what nobody could read is not acked
-    if given.ack and messages:
-        verbs.ack_batch(messages)
+    if given.ack and (read := [message for message in messages if message.unreadable is None]):
+        verbs.ack_batch(read)
     return DONE if messages else NOTHING
 
 

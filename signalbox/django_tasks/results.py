@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from signalbox.django_tasks.calls import is_call, task_of
 from signalbox.django_tasks.interface import AnyResult, TaskError, TaskResult, TaskResultStatus
+from signalbox.unreadable import decode
 
 #: Message ids are bigint.
 MOST_ID = 2**63 - 1
@@ -59,8 +60,8 @@ def story_of(result_id: str, database: str) -> Story | None:
         queue=queue,
         status=status,
         settled_at=settled_at,
-        result=json.loads(result or "null"),
-        payload=json.loads(payload or "null"),
+        result=decode(result or "null", "result"),
+        payload=decode(payload or "null"),
         sent_at=sent_at,
         deliveries=json.loads(deliveries),
     )

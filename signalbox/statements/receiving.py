@@ -10,6 +10,7 @@ from signalbox import arguments
 from signalbox.durations import RECEIVE
 from signalbox.messages import AckedAndReceived, Body, Message
 from signalbox.statements.statement import Row, Statement, T, handles_of, only_value
+from signalbox.unreadable import decode_contents
 
 
 def receive(
@@ -91,19 +92,21 @@ def _message(row: Row) -> Message:
     message_id, handle, receive_count, payload, attributes, group_id, priority, sent_at, deadline, state, body, left = (
         row
     )
+    contents = decode_contents(payload, attributes, state)
     return Message(
         id=message_id,
         receipt_handle=handle,
         receive_count=receive_count,
-        payload=json.loads(payload),
-        attributes=json.loads(attributes) if attributes else {},
+        payload=contents.payload,
+        attributes=contents.attributes,
         group_id=group_id,
         priority=priority,
         sent_at=sent_at.astimezone(UTC),
         deadline=deadline.astimezone(UTC),
         lease_seconds=left,
-        state=json.loads(state) if state else None,
+        state=contents.state,
         body=Body(**json.loads(body)) if body else None,
+        unreadable=contents.unreadable,
     )
 
 

@@ -11,7 +11,7 @@ from signalbox.durations import PUBLISH
 from signalbox.errors import InvalidArgument
 from signalbox.payloads import encode, encode_attributes
 from signalbox.statements.statement import Statement, T, only_value
-from signalbox.tracing.context import MOST_CHARACTERS, carried, trace_id_of
+from signalbox.tracing.context import MOST_CHARACTERS, carried, is_printable, trace_id_of
 
 
 class SendOptions(TypedDict, total=False):
@@ -167,6 +167,8 @@ def _correlation_id(field: str, value: object) -> str | None:
     given = arguments.optional_text(field, value)
     if given is not None and not 1 <= len(given) <= MOST_CHARACTERS:
         raise InvalidArgument(f"{field} must have from 1 to {MOST_CHARACTERS} characters", field=field)
+    if given is not None and not is_printable(given):
+        raise InvalidArgument(f"{field} has a control character: use printable characters", field=field)
     return given
 
 

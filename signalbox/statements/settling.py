@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TypedDict
@@ -11,6 +10,7 @@ from signalbox import arguments
 from signalbox.messages import FAILURE_REASONS, FailureReason, Message, NackOutcome, Outcome, handle_of
 from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode_within
 from signalbox.statements.statement import Row, Statement, handles_of, only_value
+from signalbox.unreadable import decode
 
 
 class NackOptions(TypedDict, total=False):
@@ -105,7 +105,7 @@ def _outcome(message_id: int, row: Row) -> Outcome:
         outcome=outcome,
         receive_count=receive_count,
         settled_at=settled_at and settled_at.astimezone(UTC),
-        result=json.loads(result) if result else None,
+        result=decode(result, "result") if result else None,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +12,7 @@ from signalbox.statements.statement import Row, Statement, only_value
 from signalbox.streams import Moved, Place, Point, StreamMessage
 from signalbox.tracing import carried
 from signalbox.tracing.context import trace_id_of
+from signalbox.unreadable import decode_contents
 
 
 def create_stream(name: str, settings: Mapping[str, object], tenant: str | None) -> Statement[int]:
@@ -262,14 +262,16 @@ def _of_group(stream: str, group: str) -> dict[str, Any]:
 
 def _message(row: Row) -> StreamMessage:
     partition, position, epoch, key, payload, attributes, appended_at = row
+    contents = decode_contents(payload, attributes)
     return StreamMessage(
         partition=partition,
         position=position,
         epoch=epoch,
         key=key,
-        payload=json.loads(payload),
-        attributes=json.loads(attributes) if attributes else {},
+        payload=contents.payload,
+        attributes=contents.attributes,
         appended_at=appended_at.astimezone(UTC),
+        unreadable=contents.unreadable,
     )
 
 

@@ -20,6 +20,7 @@ ATTRIBUTES_BYTES = 16_384
 MOST_CHARACTERS = 200
 MOST_STATE_CHARACTERS = 512
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 
 
@@ -51,7 +52,12 @@ def trace_id_of(attributes: Mapping[str, Any] | None) -> str | None:
 def correlation_id_of(attributes: Mapping[str, Any] | None) -> str | None:
     """The correlation id among these attributes; None where there is none that could be one."""
     found = _text_of(attributes, CORRELATION_ID)
-    return found if found and len(found) <= MOST_CHARACTERS else None
+    return found if found and len(found) <= MOST_CHARACTERS and is_printable(found) else None
+
+
+def is_printable(text: str) -> bool:
+    """Whether it has no control characters, which would end a line of a log, or be obeyed by a terminal."""
+    return not _CONTROL.search(text)
 
 
 def carried(attributes: Any, correlation_id: str | None = None) -> Any:
@@ -88,5 +94,5 @@ def _fits(attributes: Mapping[str, object]) -> bool:
 
 
 def _text_of(attributes: Mapping[str, Any] | None, name: str) -> str | None:
-    value = attributes.get(name) if attributes else None
+    value = attributes.get(name) if isinstance(attributes, Mapping) else None
     return value if isinstance(value, str) else None

@@ -7,8 +7,9 @@ import traceback
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from signalbox.errors import InvalidArgument
+from signalbox.errors import InvalidArgument, MessageUnreadable
 from signalbox.payloads import RESULT_BYTES, encode_within
+from signalbox.unreadable import Unreadable
 from signalbox.worker.verdicts import Reject, Retry
 
 logger = logging.getLogger(__name__)
@@ -66,6 +67,11 @@ def outcome_of(error: BaseException) -> Outcome:
         delay_seconds=error.delay_seconds if isinstance(error, Retry) else None,
         state=error.state if isinstance(error, Retry) else None,
     )
+
+
+def rejected_as_unreadable(unreadable: Unreadable) -> Outcome:
+    """No handler can work on what Python cannot read, however often it is delivered."""
+    return Outcome("rejected", error_class=qualified_name(MessageUnreadable), error=str(unreadable))
 
 
 def qualified_name(kind: type) -> str:

@@ -19,7 +19,7 @@ from signalbox.worker.crew import STACK_SECONDS, Crew
 from signalbox.worker.leases import Lease, Leases
 from signalbox.worker.options import Options
 from signalbox.worker.outages import happens, persist
-from signalbox.worker.outcomes import Outcome
+from signalbox.worker.outcomes import Outcome, rejected_as_unreadable
 from signalbox.worker.presence import Presence
 from signalbox.worker.settlement import Settlement
 from signalbox.worker.sources import source_of
@@ -169,7 +169,12 @@ class Shift:
     async def _perform(self, lease: Lease) -> None:
         outcome = Outcome("stopped")  # should the crew fail or this be cancelled
         try:
-            outcome = await self._crew.perform(lease.message, self._options.task_timeout, lease.interruption)
+            unreadable = lease.message.unreadable
+            outcome = (
+                rejected_as_unreadable(unreadable)
+                if unreadable is not None
+                else await self._crew.perform(lease.message, self._options.task_timeout, lease.interruption)
+            )
         finally:
             self._settlement.settle(lease, outcome)
 

@@ -10,6 +10,7 @@ from django.db import models
 
 from queues.models import DataPlaneModel, MessageStatus, Queue, ReadOnlyError
 from queues.settings import SETTINGS
+from queues.stored_json import StoredJson
 from tests.engine import Engine
 
 COLUMN_TYPES = {
@@ -20,6 +21,7 @@ COLUMN_TYPES = {
     models.TextField: {"text"},
     models.CharField: {"character varying", '"char"'},
     models.JSONField: {"jsonb"},
+    StoredJson: {"jsonb"},
     models.DateTimeField: {"timestamp with time zone"},
     models.UUIDField: {"uuid"},
     models.BooleanField: {"boolean"},

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalbox.errors import InvalidArgument
-from signalbox.payloads import MOST_LEVELS, encode, encode_attributes
+from signalbox.payloads import MOST_DIGITS, MOST_LEVELS, encode, encode_attributes
 
 own = []
 own.append(own)
@@ -52,8 +52,17 @@ def nested(levels: int) -> object:
 
 def test_nothing_is_sent_that_a_consumer_might_be_too_deep_in_calls_to_read():
     assert json.loads(encode(nested(MOST_LEVELS))) == nested(MOST_LEVELS)
-    with pytest.raises(InvalidArgument, match="payload is nested too deeply: at most 500 levels"):
+    with pytest.raises(InvalidArgument, match="payload is nested too deeply: at most 128 levels"):
         encode(nested(MOST_LEVELS + 1))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_number_has_at_most_so_many_digits(sign):
+    longest = sign * (10**MOST_DIGITS - 1)
+    assert json.loads(encode([longest, "1" * 5000])) == [longest, "1" * 5000]
+    with pytest.raises(InvalidArgument, match="attributes has a number of more than 1000 digits") as caught:
+        encode({"a": [1, {"b": sign * 10**MOST_DIGITS}]}, "attributes")
+    assert caught.value.field == "attributes"
 
 
 def test_what_is_wide_is_not_deep():

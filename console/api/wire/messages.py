@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, W
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from console.api.wire.shape import Document, Shape, Text, whole
+from console.api.wire.shape import Document, Shape, Text, TraceText, whole
 
 MOST_TOGETHER = 1000
 MOST_SECONDS = 31_536_000  # a year
@@ -51,8 +51,8 @@ class NewMessage(Shape):
     message_group_id: Text | None = Field(default=None, description="Its lane.", examples=["merchant_42"])
     delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's own delay.", examples=[0])
     attributes: Attributes | None = None
-    trace_id: Text | None = None
-    correlation_id: Text | None = None
+    trace_id: TraceText | None = None
+    correlation_id: TraceText | None = None
 
 
 class NewBatchMessage(NewMessage):
@@ -69,7 +69,11 @@ class _ReadOneByOne:
 
 
 class Batch(Shape):
-    """Messages to send, each for itself, or all or none."""
+    """Messages to send, each for itself, or all or none.
+
+    Unless `atomic`, one that is not as it should be, without a body for example, is no reason to refuse the request: it
+    gets a result of its own with the status rejected.
+    """
 
     messages: Annotated[list[Annotated[Any, _ReadOneByOne()]], Field(min_length=1, max_length=MOST_TOGETHER)]
     atomic: bool = Field(
@@ -136,6 +140,19 @@ class Received(Document):
     state: Any
     trace_id: str | None
     correlation_id: str | None
+    unreadable: UnreadableContent | None = Field(
+        default=None,
+        description="Only there when the message has JSON that the server cannot read: `body` or `state` is then null,"
+        " or `attributes` are empty.",
+    )
+
+
+class UnreadableContent(Document):
+    """JSON that was stored before it was refused, or came another way."""
+
+    field: str = Field(description="payload, attributes or state.")
+    text: str = Field(description="The JSON as it is stored.")
+    reason: str
 
 
 class ReceivedMessages(Document):

@@ -28,6 +28,10 @@ OTHER_WORDS = {
 """By the engine's word."""
 
 
+MOST_CHARACTERS = 1_000
+"""Of a sentence that are translated: what is behind them is quoted."""
+
+
 def wire_field(engine_field: str) -> str:
     """The name of a field on the wire; what stands behind it, such as a place in a list, stays."""
     word = _WORD.match(engine_field)
@@ -41,6 +45,8 @@ def in_wire_words(text: str, field: str | None = None) -> str:
 
     Sentences begin with the name of the field that is at fault.
     """
+    if len(text) > MOST_CHARACTERS:
+        return in_wire_words(text[:MOST_CHARACTERS], field) + text[MOST_CHARACTERS:]
     if field and text.startswith(f"{field} "):
         return f"{wire_field(field)} {in_wire_words(text[len(field) + 1 :])}"
     return _QUOTED_OR_FIELD.sub(lambda found: wire_field(found[0]) if found[0] in ENGINE_FIELDS else found[0], text)

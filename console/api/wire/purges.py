@@ -7,9 +7,11 @@ from typing import Annotated
 from pydantic import Field
 
 from console.api.wire.redrives import Reason
-from console.api.wire.shape import Document, Shape
+from console.api.wire.shape import Document, Shape, whole
+from dlq.purge import STATES
 
-States = Annotated[list[Annotated[str, Field(max_length=20)]], Field(min_length=1, max_length=5)]
+StateWord = Annotated[str, Field(max_length=20, json_schema_extra={"enum": list(STATES)})]
+States = Annotated[list[StateWord], Field(min_length=1, max_length=len(STATES))]
 MessageName = Annotated[str, Field(pattern=r"^msg_[0-9]{1,18}$")]
 
 
@@ -24,10 +26,10 @@ class NewPurge(Shape):
 
     states: States
     through_message_id: MessageName = Field(description="Messages up to this one go; what is sent later stays.")
-    through_dead_letter_id: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+    through_dead_letter_id: whole(0, 2**63 - 1) = Field(
         0, description="The same of dead letters; needed where `states` has `dead`."
     )
-    count: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+    count: whole(0, 2**63 - 1) = Field(
         description="How many the plan showed: when there are more by now, nothing is removed."
     )
     reason: Reason = Field("", description="Kept in the audit.")

@@ -13,6 +13,8 @@ from queues.settings import SETTINGS, Setting
 MOST_ON_A_PAGE = 1000
 STORABLE = r"^[^\x00]*$"
 """Text that PostgreSQL can be asked for."""
+CURSOR = r"^[A-Za-z0-9_-]+$"
+"""What pages give; which of them are refused is known where they are read."""
 
 
 def _type(setting: Setting) -> Any:
@@ -116,4 +118,4 @@ class QueueListing(Question):
     prefix: Annotated[str, Field(max_length=100, pattern=STORABLE)] = ""
     tenant: Annotated[str, Field(min_length=1, max_length=100, pattern=STORABLE)] | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_ON_A_PAGE)] = 100
-    cursor: Annotated[str, Field(max_length=400)] | None = None
+    cursor: Annotated[str, Field(max_length=400, json_schema_extra={"pattern": CURSOR})] | None = None

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from console.api.wire.shape import Document, Shape
+from console.api.wire.shape import Document, Shape, whole
 from dlq.models import MAX_RATE_PER_SECOND
 
-Rate = Annotated[int, Field(ge=1, le=MAX_RATE_PER_SECOND)]
+Rate = whole(1, MAX_RATE_PER_SECOND)
 Reason = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
 QueueName = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -22,7 +22,7 @@ class NewRedrive(Shape):
     filter: Annotated[str, Field(max_length=2_000)] = Field(
         "", description="In the language of docs/filters.md; without one, all of them.", examples=["class:TimeoutError"]
     )
-    canary: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
+    canary: whole(1, 10_000) | None = Field(
         None, description="So many go first; the rest waits for what becomes of them."
     )
     reason: Reason = Field("", description="Kept in the audit.")

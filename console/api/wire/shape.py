@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
+
+from signalbox.tracing.context import is_printable
 
 HANDLE = r"^[0-9]{1,9}\.[0-9]{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
@@ -19,7 +21,19 @@ def whole(least: float | None, most: float | None) -> Any:
     return Annotated[int, Field(ge=least, le=most), BeforeValidator(_whole)]
 
 
+def _printable(text: str) -> str:
+    if not is_printable(text):
+        raise ValueError("has a control character: use printable characters")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1, max_length=200)]
+TraceText = Annotated[
+    str,
+    Field(min_length=1, max_length=200, json_schema_extra={"pattern": r"^[^\x00-\x1f\x7f-\x9f]+$"}),
+    AfterValidator(_printable),
+]
+"""What names a trace in logs and headers: without control characters."""
 Handle = Annotated[str, WithJsonSchema({"type": "string", "pattern": HANDLE})]
 """A receipt handle; what is none is refused where its queue is known."""
 

@@ -15,6 +15,7 @@ from signalbox.http.calls.settling import acked
 from signalbox.http.handles import apart, with_queue
 from signalbox.messages import AckedAndReceived, Message
 from signalbox.statements.statement import handles_of
+from signalbox.unreadable import Unreadable
 
 #: The longest that the server waits for messages in one request.
 MAX_WAIT_SECONDS = 20.0
@@ -95,11 +96,12 @@ def _messages(queue: str, answer: Answer) -> list[Message]:
 
 
 def _message(queue: str, wire: Mapping[str, Any]) -> Message:
+    unreadable = Unreadable(**wire["unreadable"]) if wire.get("unreadable") else None
     return Message(
         id=int(wire["sequence"]),
         receipt_handle=with_queue(queue, wire["receiptHandle"]),
         receive_count=wire["receiveCount"],
-        payload=wire["body"],
+        payload=unreadable if unreadable and unreadable.field == "payload" else wire["body"],
         attributes=wire["attributes"] or {},
         group_id=wire["messageGroupId"],
         priority=wire["priority"],
@@ -107,4 +109,5 @@ def _message(queue: str, wire: Mapping[str, Any]) -> Message:
         deadline=datetime.fromisoformat(wire["deadline"]).astimezone(UTC),
         lease_seconds=float(wire["leaseSeconds"]),
         state=wire["state"],
+        unreadable=unreadable,
     )

@@ -1,0 +1,282 @@
+"""Every parser of what others send takes time in proportion to its length, up to what one request may have.
+
+A parser of square growth is a way to stop a process with one small request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from console.api import asgi, deliveries, idempotency, job_names, peeking, queue_documents, sending
+from console.api.bodies import read_body
+from console.api.faults import invalid
+from console.api.parsing import read_json
+from console.api.problems import problem_of
+from console.api.wire.names import in_wire_words
+from console.api_keys import keeping, tokens
+from console.forms import JsonTextField
+from console.terms import Key
+from console.terms import parse as parse_terms
+from dlq import masking, patching
+from dlq.browse import message_list
+from dlq.erasing import target
+from dlq.filters import complete
+from dlq.filters import parse as parse_filter
+from metrics.alerts import receiving
+from pipeline.replay import documents
+from queues.as_code import document as as_code
+from signalbox import arguments, payloads, unreadable
+from signalbox.celery_broker import envelopes, names
+from signalbox.cli import command
+from signalbox.http import problems
+from signalbox.messages import Message
+from signalbox.statements.sending import send_batch
+from signalbox.tracing import context
+from signalbox.worker.frames import Frames, pack
+from tests.growth import SIZES_OF_REQUESTS, assert_linear
+
+Texts = dict[str, Callable[[int], str]]
+
+
+def _names(size: int) -> str:
+    """An object of which only the last name stands twice."""
+    count = size // 14
+    return "{" + ",".join(f'"k{n:08}":0' for n in range(count)) + f',"k{count - 1:08}":0}}'
+
+
+JSONS: Texts = {
+    "a name twice": _names,
+    "a name twice inside": lambda size: '{"body":' + _names(size) + "}",
+    "many names": lambda size: "{" + ",".join(f'"k{n:08}":0' for n in range(size // 14)) + "}",
+    "equal names": lambda size: "{" + ",".join(['"k":0'] * (size // 6)) + "}",
+    "objects with equal names": lambda size: "[" + ",".join(['{"k":0,"k":1}'] * (size // 14)) + "]",
+    "levels": lambda size: "[" * size,
+    "closed levels": lambda size: "[" * (size // 2) + "]" * (size // 2),
+    "levels of objects": lambda size: '{"a":' * (size // 5),
+    "a long number": lambda size: "1" * size,
+    "a long fraction": lambda size: "0." + "1" * size,
+    "a long exponent": lambda size: "1e" + "1" * size,
+    "numbers of 900 digits": lambda size: "[" + ",".join(["1" * 900] * (size // 901)) + "]",
+    "fractions of 900 digits": lambda size: "[" + ",".join(["0." + "1" * 900] * (size // 903)) + "]",
+    "small numbers": lambda size: "[" + ",".join(["0"] * (size // 2)) + "]",
+    "a long text": lambda size: '"' + "a" * size + '"',
+    "an open text": lambda size: '"' + "a" * size,
+    "escapes": lambda size: '"' + "\\n" * (size // 2) + '"',
+    "quotes in text": lambda size: '"' + '\\"' * (size // 2) + '"',
+    "NULs": lambda size: '"' + "\\u0000" * (size // 6) + '"',
+    "halves of pairs": lambda size: '"' + "\\ud800" * (size // 6) + '"',
+    "backslashes": lambda size: '"' + "\\\\" * (size // 2) + '"',
+    "spaces": lambda size: " " * size + "x",
+    "lines": lambda size: "\n" * size + "x",
+    "a NUL behind a long name": lambda size: json.dumps({"k" * (size // 2): [0] * (size // 6) + ["\x00"]}),
+    "a NUL behind long names": lambda size: (
+        json.dumps({"k" * (size // 2): {str(n): n for n in range(size // 30)}})[:-2] + ',"z":"\\u0000"}}'
+    ),
+    "a NUL in a name of quotes": lambda size: json.dumps({'"\\' * (size // 6) + "\x00": 1}),
+    "batches": lambda size: json.dumps({"messages": [{"body": 1}] * (size // 13)}),
+    "messages of unknown fields": lambda size: json.dumps({f"a{n}": 1 for n in range(size // 14)}),
+}
+TEXTS: Texts = {
+    "letters": lambda size: "a" * size,
+    "quotes": lambda size: '"' * size,
+    "open quotes": lambda size: '"' + '\\"' * (size // 2),
+    "backslashes": lambda size: "\\" * size,
+    "colons": lambda size: "a:" * (size // 2),
+    "dots": lambda size: "a." * (size // 2),
+    "quoted steps": lambda size: 'a."b\\"".' * (size // 8),
+    "brackets": lambda size: "[]" * (size // 2),
+    "slashes": lambda size: "/a" * (size // 2),
+    "commas": lambda size: "," * size,
+    "apostrophes": lambda size: "'" * size,
+    "words": lambda size: "payload " * (size // 8),
+    "words_with_lines": lambda size: "a_" * (size // 2),
+    "digits": lambda size: "1" * size,
+    "handles": lambda size: "1.1." + "0" * size,
+    "trace": lambda size: "00-" + "a" * size,
+    "spaces": lambda size: " " * size,
+    "minuses": lambda size: "-" * size,
+    "base64": lambda size: "YWFh" * (size // 4),
+    "dates": lambda size: "2026-01-01T00:00:00" + ".1" * (size // 2),
+}
+YAMLS: Texts = {
+    "base 60": lambda size: "a: " + "1:" * (size // 2) + "1",
+    "base 60 with a fraction": lambda size: "a: " + "1:" * (size // 2) + "1.5",
+    "digits": lambda size: "a: " + "1" * size,
+    "hexadecimal": lambda size: "a: 0x" + "f" * size,
+    "binary": lambda size: "a: 0b" + "1" * size,
+    "levels": lambda size: "[" * size,
+    "levels of maps": lambda size: "{a: " * (size // 4),
+    "keys as keys": lambda size: "? " * (size // 2),
+    "equal keys": lambda size: "a: 1\n" * (size // 5),
+    "keys": lambda size: "".join(f"k{n}: 1\n" for n in range(size // 10)),
+    "anchors": lambda size: "a: &a [" + "*a," * (size // 3) + "]",
+    "a long text": lambda size: 'a: "' + "\\n" * (size // 2) + '"',
+    "a folded text": lambda size: "a: >\n" + " b\n" * (size // 3),
+    "plain lines": lambda size: "a:\n" + " b\n" * (size // 3),
+    "underscores": lambda size: "a: 1" + "_" * size,
+    "tags": lambda size: "a: !" + "b" * size,
+    "comments": lambda size: "# a\n" * (size // 4),
+}
+
+YAML_SIZES = (5_000, 40_000, 320_000)  # its reader, in Python, takes a second for a hundred thousand tokens
+
+
+def read_json_and_send(text: str) -> None:
+    """What a request with this body goes through, with its refusal."""
+    try:
+        payloads.encode(read_json(text.encode()))
+    except Exception as error:
+        problem_of(error).response()
+
+
+def read_message(text: str) -> None:
+    read = sending.read_message(0, json.loads(text))
+    if isinstance(read, Exception):
+        problem_of(read).response()
+
+
+def json_patch(text: str) -> None:
+    patch = patching.read("merge", {"other": 1})
+    assert patch is not None
+    patch.apply(text, most_bytes=20_000_000)
+
+
+def stream_of_frames(text: str) -> None:
+    frames = Frames(lambda frame: None, lambda: None)
+    packed = pack({"text": text}) * 2
+    for start in range(0, len(packed), 65_536):
+        frames.data_received(packed[start : start + 65_536])
+
+
+def idempotency_key(text: str) -> None:
+    request: Any = SimpleNamespace(META={"HTTP_IDEMPOTENCY_KEY": text}, method="POST", path="/", body=text.encode())
+    idempotency._claim_of(request)
+
+
+def celery_message(text: str) -> None:
+    message = Message.from_json(
+        {
+            "id": 1,
+            "receipt_handle": "h",
+            "receive_count": 1,
+            "payload": {"body": text, "properties": {}, "headers": {"eta": text, "task": text, "traceparent": text}},
+            "attributes": {},
+            "group_id": None,
+            "priority": 0,
+            "sent_at": "2026-01-01T00:00:00Z",
+            "deadline": "2026-01-01T00:00:00Z",
+            "lease_seconds": 1.0,
+        }
+    )
+    headers = envelopes.opened(message)["headers"]
+    envelopes.delay_of(headers)
+    context.trace_id_of(envelopes.attributes_of(headers))
+
+
+def alerts(text: str) -> None:
+    receiving.read({"version": "4", "alerts": [{"labels": {"a": text}, "startsAt": text, "fingerprint": text}]})
+
+
+OF_JSON: dict[str, Callable[[str], object]] = {
+    "body of a request": read_json_and_send,
+    "message of a batch": read_message,
+    "stored JSON": unreadable.decode,
+    "argument of the command line": lambda text: command.as_json(text, "payload"),
+    "field of a form": lambda text: JsonTextField().clean(text),
+    "merge patch": json_patch,
+    "archived document": documents.asks(("a", None, "b"), [documents.There()]),
+    "erased document": lambda text: target.read("payload", "a[].b", "x").holds(text),
+    "masked document": masking.Rules(payload=frozenset([("a", "b")])).mask_text,
+    "Celery's body": lambda text: envelopes.packed(text, "application/json", readable=True),
+    "Alertmanager's message": lambda text: receiving.read(json.loads(text)),
+    "refusal of a server": lambda text: problems.error_of(json.loads(text), {}),
+}
+OF_TEXT: dict[str, Callable[[str], object]] = {
+    "filter": parse_filter,
+    "completion": lambda text: complete(text, len(text)),
+    "terms of a list": lambda text: parse_terms(text, {"a": Key("")}, "a"),
+    "path of a mask": masking.parse_path,
+    "path of an erasure": lambda text: target.read("payload", text, "x").steps,
+    "value of an erasure": lambda text: target.read("payload", "a", text).text,
+    "receipt handle": lambda text: deliveries.own_handle(SimpleNamespace(queue_id=1, name="q"), text),  # type: ignore[arg-type]
+    "message id": deliveries._MESSAGE_NAME.fullmatch,
+    "cursor of messages": message_list._mark,
+    "cursor of a peek": peeking._CURSORS[False].fullmatch,
+    "cursor of queues": queue_documents._name_in,
+    "name of a job": lambda text: job_names.number_of(text, "redrive_"),
+    "traceparent": lambda text: context.trace_id_of({"traceparent": text}),
+    "correlation id": lambda text: context.correlation_id_of({"correlation_id": text}),
+    "trace context": lambda text: context.carried({"traceparent": text}, text),
+    "API key": tokens.read,
+    "bearer": lambda text: tokens.read(f"Bearer {text}"),
+    "scopes of a key": keeping._BETWEEN_SCOPES.split,
+    "Idempotency-Key": idempotency_key,
+    "sentence of a refusal": in_wire_words,
+    "sentence about a field": lambda text: in_wire_words(f"payload {text}", "payload"),
+    "argument": lambda text: arguments.text("queue", text + "\x00"),
+    "batch of arguments": lambda text: send_batch("q", [1], {"group_ids": [text], "trace_ids": [text]}),
+    "name of Celery's queue": names.engine_name,
+    "Celery's headers": celery_message,
+    "alert": alerts,
+    "frames of a worker": stream_of_frames,
+    "address of a request": lambda text: asgi._route_of(f"/v1/{text}"),
+}
+
+
+@pytest.mark.parametrize("text", JSONS)
+@pytest.mark.parametrize("parser", OF_JSON)
+def test_json(parser: str, text: str) -> None:
+    assert_linear(OF_JSON[parser], JSONS[text])
+
+
+@pytest.mark.parametrize("text", JSONS)
+def test_a_request_of_ten_megabytes(text: str) -> None:
+    assert_linear(read_json_and_send, JSONS[text], SIZES_OF_REQUESTS)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("parser", OF_TEXT)
+def test_text(parser: str, text: str) -> None:
+    assert_linear(OF_TEXT[parser], TEXTS[text])
+
+
+@pytest.mark.parametrize("text", YAMLS)
+def test_yaml(text: str) -> None:
+    assert_linear(as_code.parse, YAMLS[text], YAML_SIZES)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_lines_that_a_patch_changes(same: bool) -> None:
+    def before(size: int) -> str:
+        return json.dumps([0 if same else n for n in range(size // 8)])
+
+    def difference(text: str) -> None:
+        patching.difference(text, text.replace("0", "1"))
+
+    assert_linear(difference, before, (4_000, 32_000, 256_000))
+
+
+def test_faults_of_a_request() -> None:
+    def errors(text: str) -> None:
+        invalid([{"loc": ("body", "message", f"f{n}"), "type": "missing", "msg": ""} for n in range(len(text) // 20)])
+
+    assert_linear(errors, TEXTS["letters"])
+
+
+def test_a_body_in_many_parts() -> None:
+    def receive_in_parts(text: str) -> None:
+        parts = iter([*[b"a" * 100] * (len(text) // 100), b""])
+
+        async def receive() -> dict[str, Any]:
+            part = next(parts)
+            return {"type": "http.request", "body": part, "more_body": bool(part)}
+
+        asyncio.run(read_body({b"content-type": b"application/json"}, receive))
+
+    assert_linear(receive_in_parts, TEXTS["letters"])
