@@ -249,6 +249,7 @@ if OIDC_ISSUER and "openid" not in OIDC_SCOPES:
     raise ImproperlyConfigured("OIDC_SCOPES must have openid in it")
 SOCIALACCOUNT_ADAPTER = "console.sign_on.adapter.SignOnAdapter"
 ACCOUNT_RATE_LIMITS = {"sign_on": "30/m/key"}  # by address: each makes a session, which costs a stranger nothing
+SESSION_ENGINE = "console.session_store"  # hashed keys
 SESSION_HOURS = env_number("SESSION_HOURS", 24, low=1, high=720)
 SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 LOGIN_URL = "login"
@@ -430,13 +431,12 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(SIGNALBOX_HOME / "beat-schedule")
 CELERY_TIMEZONE = TIME_ZONE
-CELERY_BEAT_SCHEDULE = schedules.beat(
-    {
-        "archive": env_schedule("ARCHIVE_SCHEDULE"),
-        "rollup": env_schedule("ROLLUP_SCHEDULE"),
-        "analyse": env_schedule("ANALYSE_SCHEDULE"),
-    }
-)
+PIPELINE_SCHEDULES = {
+    "archive": env_schedule("ARCHIVE_SCHEDULE"),
+    "rollup": env_schedule("ROLLUP_SCHEDULE"),
+    "analyse": env_schedule("ANALYSE_SCHEDULE"),
+}
+CELERY_BEAT_SCHEDULE = schedules.beat(PIPELINE_SCHEDULES)
 
 # What is removed stays in the trash so long; above a number of messages a name is typed, or a second person decides.
 TRASH_HOURS = env_number("TRASH_HOURS", 24, low=0, high=8_760)
