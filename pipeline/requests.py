@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeGuard
 
 from celery.schedules import BaseSchedule, crontab
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -45,7 +46,7 @@ def waits(request_id: object) -> bool:
 def take(request_id: int) -> RunRequest | None:
     """The request, for whoever takes it first; None when it was taken, is too old, or never was."""
     with transaction.atomic():
-        row = _waiting(request_id).select_for_update(skip_locked=True).first()
+        row: RunRequest | None = _waiting(request_id).select_for_update(skip_locked=True).first()
         if row is not None:
             RunRequest.objects.filter(pk=row.pk).update(state=RunRequest.State.TAKEN, taken_at=Now(), arguments={})
         return row
@@ -57,12 +58,12 @@ def refuse(request_id: int) -> None:
     waiting.update(state=RunRequest.State.REFUSED, arguments={})
 
 
-def is_id(value: object) -> bool:
+def is_id(value: object) -> TypeGuard[int]:
     """Whether it can be the id of a row."""
     return type(value) is int and 0 < value < 2**63
 
 
-def _waiting(request_id: object) -> Any:
+def _waiting(request_id: int) -> QuerySet[RunRequest]:
     since = timezone.now() - timedelta(seconds=EXPIRES_SECONDS)
     return RunRequest.objects.filter(pk=request_id, state=RunRequest.State.REQUESTED, requested_at__gte=since)
 
