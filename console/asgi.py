@@ -12,6 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 pages = get_asgi_application()
 
+from console import exposure  # noqa: E402
 from console.api import asgi as api  # noqa: E402 - it needs Django's applications, which are there only now
 from console.api import database, waiting  # noqa: E402
 
@@ -37,6 +38,7 @@ async def _live(
     while (event := await receive())["type"] != "lifespan.shutdown":
         if event["type"] == "lifespan.startup":
             waiting.stop_when_told_to_end()
+            exposure.warn()
             await send({"type": "lifespan.startup.complete"})
     await waiting.close()
     await database.close()

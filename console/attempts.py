@@ -1,12 +1,19 @@
 """Against guessing: too many wrong passwords for one name from one address, and one has to wait and is told how long.
 
+Of IPv6 a network of 64 bits is one address: every customer has so many. Whoever has many addresses, or many names, is
+slowed down: after MANY wrong passwords for one name from anywhere, or from one address for any names, one a minute is
+looked at. That is no lock, so that strangers keep nobody out for long; who is logged in already confirms a password as ever.
+
 The counting is django-axes'. It sees no form: what else somebody sent along is nobody's business in its tables.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from ipaddress import ip_address
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from axes.handlers.proxy import AxesProxyHandler
 from axes.models import AccessAttempt
@@ -14,8 +21,8 @@ from axes.utils import reset
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import transaction
-from django.db.models import Max
+from django.db import connection, transaction
+from django.db.models import Max, QuerySet, Sum
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -24,6 +31,11 @@ from queues import audit
 # Of a client without an address, and of all together; nobody comes from it. An attempt without any would be a row that
 # nothing keeps from being there twice, and with two of them each further one fails uncounted.
 NOWHERE = "::"
+NETWORK_BITS = 64
+NAME_TIMES, ADDRESS_TIMES = 5, 20
+"""So many times LOGIN_ATTEMPTS are MANY: for one name from all addresses, and from one address for all names."""
+SLOW_SECONDS = 60
+ONE_AT_A_TIME = "select pg_try_advisory_xact_lock(hashtext('console.attempts'), hashtext(%s))"
 
 
 class TooManyAttempts(Exception):  # noqa: N818 - it names what happened
@@ -37,7 +49,8 @@ class TooManyAttempts(Exception):  # noqa: N818 - it names what happened
 def authenticate(request: HttpRequest, username: str, password: str) -> AbstractBaseUser | None:
     """The person, or None when name and password do not match. Raises `TooManyAttempts`."""
     bare = _bare(request)
-    person = auth.authenticate(bare, username=username, password=password)
+    with _no_faster_than_allowed(request, username):
+        person = auth.authenticate(bare, username=username, password=password)
     if person is None and getattr(bare, "axes_locked_out", False):
         raise TooManyAttempts(_until(username, client_address(request)))
     return person
@@ -62,11 +75,19 @@ def forgive_codes(username: str) -> None:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Where the request comes from, as the server says, which knows its proxies; `NOWHERE` when that is no address."""
+    """Where the request comes from, as the server says, which knows its proxies; `NOWHERE` when that is no address.
+
+    Of IPv6 the network, by its first address; an IPv4 address is the same however it is written.
+    """
     try:
-        return str(ip_address(request.META.get("REMOTE_ADDR", "")))
+        address = ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0])
     except ValueError:
         return NOWHERE
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ip_network((address, NETWORK_BITS), strict=False).network_address)
 
 
 @transaction.atomic
@@ -76,6 +97,56 @@ def unlock(username: str, *, actor: str) -> int:
     if removed:
         audit.record(actor, "person.unlock", details={"person": username})
     return removed
+
+
+@contextmanager
+def _no_faster_than_allowed(request: HttpRequest, username: str) -> Iterator[None]:
+    """Look at one password in SLOW_SECONDS where there were MANY wrong ones. Raises `TooManyAttempts`."""
+    address = client_address(request)
+    own = getattr(getattr(request, "user", None), "is_authenticated", False)  # they confirm; strangers do not stop them
+    slow = [] if own else [one for one in _counted(username, address) if one.is_slow]
+    if not slow:
+        yield
+        return
+    with transaction.atomic():  # of several at once, one is looked at
+        if not all(one.is_next() for one in slow):
+            raise TooManyAttempts(timezone.now() + timedelta(seconds=SLOW_SECONDS))
+        if (until := max(one.until() for one in slow)) > timezone.now():
+            raise TooManyAttempts(until)
+        yield
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The wrong passwords within LOGIN_LOCK_MINUTES that have one thing in common: a name, or an address."""
+
+    common: dict[str, str]
+    most: int
+
+    @property
+    def is_slow(self) -> bool:
+        return bool((self._lately().aggregate(sum=Sum("failures_since_start"))["sum"] or 0) >= self.most)
+
+    def is_next(self) -> bool:
+        """Whether no other password is being looked at now."""
+        with connection.cursor() as cursor:
+            cursor.execute(ONE_AT_A_TIME, [str(self.common)])
+            return bool(cursor.fetchone()[0])
+
+    def until(self) -> datetime:
+        last = self._lately().aggregate(at=Max("attempt_time"))["at"] or timezone.now()
+        return last + timedelta(seconds=SLOW_SECONDS)
+
+    def _lately(self) -> QuerySet[AccessAttempt]:
+        since = timezone.now() - settings.AXES_COOLOFF_TIME
+        return AccessAttempt.objects.filter(**self.common, attempt_time__gte=since).exclude(ip_address=NOWHERE)
+
+
+def _counted(username: str, address: str) -> list[_Counted]:
+    return [
+        _Counted({"username": username.replace("\0", "")}, settings.LOGIN_ATTEMPTS * NAME_TIMES),
+        _Counted({"ip_address": address}, settings.LOGIN_ATTEMPTS * ADDRESS_TIMES),
+    ]
 
 
 def _bare(request: HttpRequest) -> HttpRequest:

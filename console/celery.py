@@ -1,14 +1,15 @@
 """The Celery application that runs the console's long jobs: `celery -A console worker`.
 
 A task is only a kick: the truth about a job is its row in the database, so a lost or doubled
-message of the broker is harmless.
+message of the broker is harmless. A forged one is too: a task takes at most the id of a row, does what that
+row still asks for, and has nothing run after it.
 """
 
 import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_init
+from celery.signals import task_prerun, worker_init
 from django.db import OperationalError, connection
 
 import signalbox.celery_broker  # noqa: F401 - a checkout has no entry points
@@ -18,6 +19,24 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 app = Celery("signalbox")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+KEPT_BUILT_IN = {"celery.backend_cleanup"}
+"""What beat sends by itself; the other tasks of Celery's own run what a message names, and none is used here."""
+
+
+@app.on_after_finalize.connect  # type: ignore[untyped-decorator]
+def forget_built_in_tasks(sender: Any, **_: Any) -> None:
+    """A message must not be a program of other tasks."""
+    for name in [name for name in sender.tasks if name.startswith("celery.") and name not in KEPT_BUILT_IN]:
+        sender.tasks.unregister(name)
+
+
+@task_prerun.connect  # type: ignore[untyped-decorator]
+def run_nothing_after(task: Any, **_: Any) -> None:
+    """Links and chains that came with a message of ours were put there by somebody else: no task of ours has any."""
+    if task.app.main == app.main:
+        task.request.update(callbacks=None, errbacks=None, chain=None, chord=None)
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]

@@ -7,16 +7,19 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from console.session_store import stored_key
+
 
 def end_sessions(person: AbstractBaseUser, *, but: str | None = None) -> int:
-    """All of them, `but` the one with this key; returns how many there were.
+    """All of them, `but` the one whose cookie has this key; returns how many there were.
 
     Whose a session is stands within it, so each is looked at: there are as many as people who came in within a day.
     """
+    kept = stored_key(but) if but else None
     theirs = [
         one.session_key
         for one in Session.objects.filter(expire_date__gt=timezone.now()).iterator()
-        if one.get_decoded().get(SESSION_KEY) == str(person.pk) and one.session_key != but
+        if one.get_decoded().get(SESSION_KEY) == str(person.pk) and one.session_key != kept
     ]
     ended, _ = Session.objects.filter(pk__in=theirs).delete()
     return int(ended)

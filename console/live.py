@@ -12,20 +12,23 @@ import logging
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from types import FrameType
 from typing import Any
 
 import psycopg
 from asgiref.sync import sync_to_async
+from django.contrib import auth
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.core.handlers.asgi import ASGIRequest
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from console import roles
+from console.session_store import SessionStore
 from queues.connections import listening_dsn
 from queues.models import Queue
 from signalbox import epochs
@@ -39,6 +42,8 @@ MOST_STREAMS_PER_USER = 12
 MOST_STREAMS = 500
 
 logger = logging.getLogger(__name__)
+
+Ask = Callable[[], frozenset[str] | None]
 
 
 @login_not_required  # a stranger is told to stop asking, not led to a page
@@ -54,7 +59,7 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
     if not hub.has_room(user.pk):
         return HttpResponse("Too many open pages.", status=429, headers={"Retry-After": "30"})
     return StreamingHttpResponse(
-        _events(user.pk, queue_ids),
+        _events(user.pk, queue_ids, partial(_still_reached, request.session.session_key)),
         content_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
@@ -71,13 +76,32 @@ def _reached(user: roles.User) -> frozenset[str] | None:
     return frozenset(str(queue_id) for queue_id in names)
 
 
-async def _events(user_id: int, reached: frozenset[str] | None) -> AsyncIterator[str]:
-    """The stream of one page: hints as they come, heartbeats in between, an end after LIFETIME_SECONDS."""
+def _still_reached(session_key: str) -> frozenset[str] | None:
+    """The same for the session as it is by now. Raises PermissionDenied when it is over, or its person is shut out."""
+    request = HttpRequest()
+    request.session = SessionStore(session_key)
+    return _reached(auth.get_user(request))
+
+
+async def _events(user_id: int, reached: frozenset[str] | None, ask: Ask) -> AsyncIterator[str]:
+    """The stream of one page: hints as they come, heartbeats in between, an end after LIFETIME_SECONDS.
+
+    It asks with every heartbeat what the person reaches by now, and ends when that is nothing any more.
+    """
     ends_at = time.monotonic() + LIFETIME_SECONDS
+    asks_at = time.monotonic() + HEARTBEAT_SECONDS
     async with hub.subscription(user_id) as subscription:
         yield "retry: 3000\n\n"
         while time.monotonic() < ends_at and not hub.is_closed:
             changed = await subscription.changed(HEARTBEAT_SECONDS)
+            if time.monotonic() >= asks_at:
+                try:
+                    reached = await sync_to_async(ask)()
+                    asks_at = time.monotonic() + HEARTBEAT_SECONDS
+                except PermissionDenied:
+                    return
+                except DatabaseError:
+                    pass  # it is asked again with the next hint, which comes from the same database
             queue_ids = changed if reached is None else changed & reached
             yield f"event: stat\ndata: {','.join(sorted(queue_ids))}\n\n" if queue_ids else ": still here\n\n"
 

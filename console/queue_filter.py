@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from console.fleet import Fleet, Standing
 from console.terms import Key, Term, parse
 from console.verdicts import Health, judge
+from queues.reach import SYSTEM_TENANT
 
 KEYS = {
     "queue": Key("Part of the queue's name."),
@@ -18,7 +19,6 @@ KEYS = {
 }
 
 #: Whose queues are the console's own: nobody is disturbed by them while they are well.
-SYSTEM_TENANT = "system"
 
 
 def select(fleet: Fleet, text: str) -> Sequence[Standing]:

@@ -19,7 +19,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
 
 from queues.errors import InvalidArgument
-from queues.reach import EVERYTHING, NOTHING, Reach
+from queues.reach import EVERYTHING, NOTHING, Reach, check_reserved
 
 # Codename -> what it allows, as a sentence says it after "may".
 PERMISSIONS = {
@@ -42,6 +42,8 @@ CHANGING = {"redrive", "silence", "purge", "approve", "configure", "administer"}
 """What nobody but administrators does under maintenance."""
 SHOWING = {"see_payloads", "reveal"}
 """What a list of several queues does only where it may for all that it lists."""
+MANAGING = {"redrive", "purge", "configure"}
+"""What no person does with a queue of Signalbox's own, whatever the role: its messages are the workers' tasks."""
 MOST_SAID = 3
 
 User = AbstractBaseUser | AnonymousUser
@@ -51,12 +53,18 @@ View = Callable[..., HttpResponseBase]
 class Thing(Protocol):
     """What a request is about, as far as rights go: a queue, a stream, a job."""
 
+    @property
+    def is_system(self) -> bool:
+        """Whether it belongs to Signalbox itself, so that people may look at it and do nothing with it."""
+
     def is_within(self, reach: Reach) -> bool:
         """Whether all of it is reached."""
 
 
 def may(user: User, permission: str, thing: Thing | None = None) -> bool:
     """Whether `user` has `permission` for this; without anything named, for all queues."""
+    if _is_kept_from_people(permission, thing):
+        return False
     if user.has_perm(f"console.{permission}"):  # type: ignore[union-attr]
         return True
     return thing is not None and thing.is_within(reach(user, permission))
@@ -87,6 +95,8 @@ def denial(user: User, permission: str, thing: Thing | None = None) -> str:
     """Why `user` may not, and which role may; empty when the user may. Without a thing: for all queues."""
     if may(user, permission, thing):
         return ""
+    if _is_kept_from_people(permission, thing):
+        return f"{thing} belongs to Signalbox itself (tenant system): no role may {PERMISSIONS[permission]} there."
     able = next(role for role, permissions in ROLES.items() if permission in permissions)
     if thing is None and reach(user, permission):
         return (
@@ -95,6 +105,10 @@ def denial(user: User, permission: str, thing: Thing | None = None) -> str:
         )
     where = f" in {thing}" if thing else ""
     return f"Your role, {role_of(user)}, may not {PERMISSIONS[permission]}{where}. The role {able} may."
+
+
+def _is_kept_from_people(permission: str, thing: Thing | None) -> bool:
+    return thing is not None and permission in MANAGING and thing.is_system
 
 
 def check(user: User, permission: str, thing: Thing | None = None) -> None:
@@ -119,6 +133,9 @@ class Subject(Protocol):
 
     def find(self, **named: Any) -> Thing | None:
         """What the address names; None when there is no such thing."""
+
+    def is_system(self, **named: Any) -> bool:
+        """Whether it belongs to Signalbox itself, by any name that still works."""
 
     def missing(self, **named: Any) -> str:
         """What is said when there is none: the same whether it is another's or never was."""
@@ -157,7 +174,10 @@ def _enter(request: HttpRequest, permission: str, subject: Subject, named: dict[
     """Note what the request is about, and stop whoever may not see them, or may not do this there."""
     user = request.user
     if all(may(user, one) for one in PERMISSIONS) or not _grants(user):
-        return check(user, permission)
+        if not subject.is_system(**named):
+            return check(user, permission)
+        if subject.find(**named) is None:
+            raise Http404(subject.missing(**named))  # it has another name by now
     return enter(request, permission, subject.find(**named), subject.missing(**named))
 
 
@@ -203,6 +223,7 @@ def check_here(request: HttpRequest, permission: str) -> None:
 
 def check_new(request: HttpRequest, name: str, tenant: str) -> None:
     """Refuse to make a queue or a stream outside of what the person may configure. Raises `InvalidArgument`."""
+    check_reserved(name, tenant)
     held = reach(request.user, "configure")
     if not held.holds(name, tenant):
         raise InvalidArgument(f"name is {name}, of the tenant {tenant}: your role may make {held} alone", "name")

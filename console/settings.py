@@ -249,6 +249,7 @@ if OIDC_ISSUER and "openid" not in OIDC_SCOPES:
     raise ImproperlyConfigured("OIDC_SCOPES must have openid in it")
 SOCIALACCOUNT_ADAPTER = "console.sign_on.adapter.SignOnAdapter"
 ACCOUNT_RATE_LIMITS = {"sign_on": "30/m/key"}  # by address: each makes a session, which costs a stranger nothing
+SESSION_ENGINE = "console.session_store"  # hashed keys
 SESSION_HOURS = env_number("SESSION_HOURS", 24, low=1, high=720)
 SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 LOGIN_URL = "login"
@@ -419,6 +420,8 @@ def broker_options() -> dict[str, object]:
 
 
 CELERY_BROKER_TRANSPORT_OPTIONS = env_object("CELERY_BROKER_OPTIONS", broker_options())
+if BROKER_IS_DATABASE:
+    CELERY_BROKER_TRANSPORT_OPTIONS = broker_options() | CELERY_BROKER_TRANSPORT_OPTIONS  # nobody else's tenant
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "signalbox"
@@ -430,13 +433,12 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(SIGNALBOX_HOME / "beat-schedule")
 CELERY_TIMEZONE = TIME_ZONE
-CELERY_BEAT_SCHEDULE = schedules.beat(
-    {
-        "archive": env_schedule("ARCHIVE_SCHEDULE"),
-        "rollup": env_schedule("ROLLUP_SCHEDULE"),
-        "analyse": env_schedule("ANALYSE_SCHEDULE"),
-    }
-)
+PIPELINE_SCHEDULES = {
+    "archive": env_schedule("ARCHIVE_SCHEDULE"),
+    "rollup": env_schedule("ROLLUP_SCHEDULE"),
+    "analyse": env_schedule("ANALYSE_SCHEDULE"),
+}
+CELERY_BEAT_SCHEDULE = schedules.beat(PIPELINE_SCHEDULES)
 
 # What is removed stays in the trash so long; above a number of messages a name is typed, or a second person decides.
 TRASH_HOURS = env_number("TRASH_HOURS", 24, low=0, high=8_760)
@@ -445,6 +447,7 @@ APPROVAL_REDRIVE_MESSAGES = env_number("APPROVAL_REDRIVE_MESSAGES", 0, low=0, hi
 APPROVAL_DELETE_MESSAGES = env_number("APPROVAL_DELETE_MESSAGES", 0, low=0, high=1_000_000_000)
 APPROVAL_UNDO_MESSAGES = env_number("APPROVAL_UNDO_MESSAGES", 0, low=0, high=1_000_000_000)
 APPROVAL_HOURS = env_number("APPROVAL_HOURS", 24, low=1, high=720)
+SECOND_PERSON_DAYS = env_number("SECOND_PERSON_DAYS", 7, low=0, high=365)
 
 # The HTTP API.
 API_MAX_BODY_BYTES = env_number("API_MAX_BODY_BYTES", 10_000_000, low=1_000, high=1_000_000_000)

@@ -9,7 +9,8 @@ from dlq.models import Deletion, Job, Plan, Purge, Redrive, Undo
 from dlq.reaching import JobThing, place_of
 from metrics.alerts.models import Silence
 from queues.models import Queue, Tenant
-from queues.reach import Bounds, Place, Reach
+from queues.reach import SYSTEM_TENANT, Bounds, Place, Reach
+from queues.renaming import name_now
 from queues.stream_models import Stream
 
 
@@ -19,6 +20,11 @@ class _NamedQueue:
     def find(self, *, name: str, **_: Any) -> Place | None:
         queue = Queue.objects.select_related("tenant").filter(name=name).first()
         return None if queue is None else place_of(queue)
+
+    def is_system(self, *, name: str, **_: Any) -> bool:
+        owners = Queue.objects.values_list("tenant__name", flat=True)
+        owner = owners.filter(name=name).first() or owners.filter(name=name_now(name)).first()
+        return owner == SYSTEM_TENANT
 
     def missing(self, *, name: str, **_: Any) -> str:
         return f"There is no queue called {name}."
@@ -31,11 +37,21 @@ class _NamedStream:
         stream = Stream.objects.select_related("tenant").filter(name=name).first()
         return None if stream is None else Place(stream.name, stream.tenant.name)
 
+    def is_system(self, *, name: str, **_: Any) -> bool:
+        return Stream.objects.filter(name=name, tenant__name=SYSTEM_TENANT).exists()
+
     def missing(self, *, name: str, **_: Any) -> str:
         return f"stream '{name}' does not exist"
 
 
-class _Numbered:
+class _NeverSystem:
+    """Of what people asked for themselves."""
+
+    def is_system(self, **_: Any) -> bool:
+        return False
+
+
+class _Numbered(_NeverSystem):
     """Of `redrives/<row:redrive_id>` and the like."""
 
     def __init__(self, model: type[Job] | type[Plan], noun: str) -> None:
@@ -53,7 +69,7 @@ class _Numbered:
         return number
 
 
-class _Awaiting:
+class _Awaiting(_NeverSystem):
     """Of `approvals/<noun>/<job_id>/…`."""
 
     def find(self, *, noun: str, job_id: int, **_: Any) -> JobThing | None:
@@ -74,6 +90,10 @@ class WholeTenant:
     def __str__(self) -> str:
         return self._name
 
+    @property
+    def is_system(self) -> bool:
+        return self._name == SYSTEM_TENANT
+
     def is_within(self, reach: Reach) -> bool:
         return reach.holds_tenant(self._name)
 
@@ -85,12 +105,17 @@ class _NumberedTenant:
         name = Tenant.objects.filter(pk=tenant_id).values_list("name", flat=True).first()
         return None if name is None else WholeTenant(name)
 
+    def is_system(self, *, tenant_id: int, **_: Any) -> bool:
+        return Tenant.objects.filter(pk=tenant_id, name=SYSTEM_TENANT).exists()
+
     def missing(self, **_: Any) -> str:
         return "There is no such tenant."
 
 
 class SilencePattern:
     """What a silence is of: reached where every queue that the pattern can fit is."""
+
+    is_system = False
 
     def __init__(self, queue_pattern: str) -> None:
         self._pattern = queue_pattern
@@ -108,7 +133,7 @@ class SilencePattern:
         return place is not None and place.is_within(reach)
 
 
-class _NumberedSilence:
+class _NumberedSilence(_NeverSystem):
     """Of `alerts/silences/<row:silence_id>/…`."""
 
     def find(self, *, silence_id: int, **_: Any) -> SilencePattern | None:

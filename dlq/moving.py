@@ -11,6 +11,7 @@ from dlq.finding import Query
 from dlq.models import Redrive
 from dlq.patching import DoesNotApply, Patch
 from dlq.plan_options import Options
+from queues.reach import SYSTEM_TENANT
 from signalbox.tracing import spans
 
 # Payloads travel to us and back: fewer of them at once.
@@ -26,6 +27,7 @@ REASONS = {
     "too_large": "larger than the destination takes",
     "unreadable": "JSON that clients cannot read",
     "large_body_gone": "its large body is in the store no more",
+    "system": "a task of Signalbox itself, which only goes back unchanged to its own queue",
     "quota": "a limit of the destination would never let it in",
 }
 
@@ -47,6 +49,8 @@ def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
     left: Counter[str] = Counter()
     going = _without_loops(ids, options.most_redrives, left)
     payloads = None
+    if options.patch_kind or job.target_queue:
+        going = _without_tasks(going, left)
     if going and (patch := patching.read(options.patch_kind, options.patch)):
         going, payloads = patched(going, Query(_PAYLOADS, [job.target_queue, going]).rows(), patch, left)
     if not going:
@@ -89,6 +93,22 @@ def _without_loops(ids: Sequence[int], most_redrives: int | None, left: Counter[
     }
     left["redriven"] += len(looping)
     return [one for one in ids if one not in looping]
+
+
+def _without_tasks(ids: Sequence[int], left: Counter[str]) -> list[int]:
+    """Tasks of Signalbox's own workers go back to their queue as they are, and nowhere else."""
+    tasks = {row[0] for row in Query(_TASKS, [list(ids), SYSTEM_TENANT]).rows()}
+    left["system"] += len(tasks)
+    return [one for one in ids if one not in tasks]
+
+
+_TASKS = """
+select d.dead_letter_id
+from signalbox.dead_letter d
+join signalbox.queue q on q.queue_id = d.source_queue_id
+join signalbox.tenant t on t.tenant_id = q.tenant_id
+where d.dead_letter_id = any(%s::bigint[]) and t.name = %s
+"""
 
 
 def patched(

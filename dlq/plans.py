@@ -24,6 +24,7 @@ from dlq.plan_options import Options
 from queues import audit, control
 from queues.errors import InvalidArgument, QueueClosed
 from queues.models import Consumer, Queue
+from queues.reach import SYSTEM_TENANT
 
 SAMPLES = 5
 CONSUMERS_SEEN_WITHIN = timedelta(seconds=60)
@@ -157,6 +158,11 @@ def check_target(target_queue: str) -> None:
         raise InvalidArgument(f"'{target_queue}' is a dead-letter queue: only what dies goes there", "target_queue")
     if queue.closed:
         raise QueueClosed(f"queue '{target_queue}' is closed: it accepts no messages")
+    if queue.tenant.name == SYSTEM_TENANT:
+        raise InvalidArgument(
+            f"target_queue is '{target_queue}', which belongs to Signalbox itself: only its own workers send there",
+            "target_queue",
+        )
 
 
 def check_masks(target_queue: str | None, filter_text: str, sources: Sequence[str] | None) -> None:

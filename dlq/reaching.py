@@ -15,7 +15,7 @@ from dlq.models import Deletion, Job, Plan, Purge, Redrive, Undo
 from dlq.trash import REMOVERS
 from queues.errors import InvalidArgument
 from queues.models import Queue
-from queues.reach import Place, Reach
+from queues.reach import SYSTEM_TENANT, Place, Reach
 
 AnyJob = TypeVar("AnyJob", Redrive, Deletion, Purge, Undo, Plan, Job)
 MOST_NAMED = 100
@@ -70,8 +70,8 @@ class JobReach:
 
     def has(self, names: Collection[str]) -> bool:
         """Whether all of these exist for it; those that are gone do for a reach of everything."""
-        if self._reach.is_everything:
-            return True
+        if self._reach.has_all_tenants:
+            return self._reach.is_everything or not _touches_system(names)
         self._learn([name for name in names if name not in self._reached])
         return all(self._reached[name] for name in names)
 
@@ -81,8 +81,8 @@ class JobReach:
 
     def sees(self, job: Job | Plan) -> bool:
         """Whether everything that the job may touch is within reach."""
-        if self._reach.is_everything:
-            return True
+        if self._reach.has_all_tenants and not isinstance(job, Undo):
+            return self._reach.is_everything or not _touches_system(_all_named(job))
         if isinstance(job, Undo):
             undone = REMOVERS[job.undoes_noun].objects.filter(pk=job.undoes_id).first()
             return undone is not None and self.sees(undone)
@@ -115,6 +115,8 @@ class JobReach:
 class JobThing:
     """A job or a plan as something that rights are asked for; each reach is asked once."""
 
+    is_system = False
+
     def __init__(self, job: Job | Plan) -> None:
         self._job = job
         self._answers: dict[Reach, bool] = {}
@@ -133,6 +135,11 @@ def seen_among(reach: Reach, jobs: Iterable[AnyJob]) -> list[AnyJob]:
     known, listed = JobReach(reach), list(jobs)
     known.has({name for job in listed for name in _all_named(job)})
     return [job for job in listed if known.sees(job)]
+
+
+def _touches_system(names: Collection[str]) -> bool:
+    """Whether one of these queues is Signalbox's own."""
+    return Queue.objects.filter(name__in=names, tenant__name=SYSTEM_TENANT).exists()
 
 
 def _queues_named(job: Redrive | Deletion | Plan) -> list[str]:

@@ -35,8 +35,9 @@ class Check:
     numbers: dict[str, float | None]
     problem: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"ok": self.ok, **self.numbers, **({"problem": self.problem} if self.problem else {})}
+    def as_dict(self, *, with_numbers: bool = True) -> dict[str, Any]:
+        numbers = self.numbers if with_numbers else {}
+        return {"ok": self.ok, **numbers, **({"problem": self.problem} if self.problem else {})}
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,10 @@ class Report:
     def ok(self) -> bool:
         return all(check.ok for check in self.checks.values())
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"ok": self.ok, "checks": {name: check.as_dict() for name, check in self.checks.items()}}
+    def as_dict(self, *, with_numbers: bool = True) -> dict[str, Any]:
+        """For machines; without numbers for strangers, whom the size of a backlog does not concern."""
+        checks = {name: check.as_dict(with_numbers=with_numbers) for name, check in self.checks.items()}
+        return {"ok": self.ok, "checks": checks}
 
 
 def report() -> Report:

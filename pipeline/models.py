@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from pipeline.analysis import analysis_models as analysis_models
 from pipeline.erasing import erasing_models as erasing_models
 from pipeline.on_spark.servers import Server as Server
+from pipeline.request_models import RunRequest as RunRequest
 
 
 class Run(models.Model):

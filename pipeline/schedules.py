@@ -42,7 +42,6 @@ def beat(schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Any]]:
         f"pipeline {verb}": {
             "task": f"pipeline.{verb}",
             "schedule": schedule,
-            "kwargs": {"actor": ACTOR},
             "options": {"expires": EXPIRES_SECONDS},
         }
         for verb, schedule in schedules.items()

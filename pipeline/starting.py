@@ -1,4 +1,8 @@
-"""Runs that people start and stop from elsewhere: recorded in the audit, and asked of a worker."""
+"""Runs that people start and stop from elsewhere: recorded in the audit, and asked of a worker.
+
+What is to be run, who asked and why stand in rows. The message that a worker gets names a row's id and nothing else, so
+whoever writes into the broker can have nothing run that nobody asked for.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
+from pipeline import requests
 from pipeline.models import Run
 from queues import audit
 from signalbox import SignalboxError
@@ -17,8 +22,6 @@ from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
 
-EXPIRES_SECONDS = 600
-"""Whoever presses twice because nothing seemed to happen has not asked for two runs an hour later."""
 CONNECT_SECONDS = 1.0  # somebody waits for a page
 
 
@@ -27,18 +30,21 @@ def start(kind: str, *, actor: str, reason: str = "", **given: Any) -> bool:
 
     Where the broker is our database it may be there and refuse: before it was migrated, or while the queue is closed.
     """
-    audit.record(actor, f"pipeline.{kind}", reason=reason, details=given)
+    with transaction.atomic():
+        request = requests.make(kind, given, actor=actor)
+        audit.record(actor, f"pipeline.{kind}", reason=reason, details={"request_id": request.pk, **given})
     try:
         with current_app.connection_for_write(connect_timeout=CONNECT_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=CONNECT_SECONDS)
             current_app.send_task(
-                f"pipeline.{kind}",
-                kwargs={"actor": actor, **given},
-                expires=EXPIRES_SECONDS,
+                "pipeline.run",
+                args=[request.pk],
+                expires=requests.EXPIRES_SECONDS,
                 retry=False,
                 connection=broker,
             )
     except (OperationalError, OSError, psycopg.Error, SignalboxError) as error:
+        requests.refuse(request.pk)
         log.warning("the pipeline's %s was not announced: %s", kind, in_brief(error))
         return False
     return True

@@ -14,48 +14,61 @@ from pathlib import Path
 
 from billiard import current_process
 from celery import shared_task
+from django.conf import settings
+
+from pipeline import requests
+from pipeline.erasing.erasing_models import ArchiveErasure
 
 log = logging.getLogger(__name__)
 
 MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 
 
+@shared_task(name="pipeline.run")  # type: ignore[untyped-decorator]
+def run(request_id: int) -> None:
+    """Do what a request says that somebody made (`pipeline.starting`), once."""
+    if requests.waits(request_id):
+        _run("perform", str(int(request_id)), f"--on-server={_worker()}")
+
+
 @shared_task(name="pipeline.archive")  # type: ignore[untyped-decorator]
-def archive(actor: str = "celery") -> None:
-    """Archive what has ended."""
-    _command("archive", actor)
+def archive() -> None:
+    """Archive what has ended, when ARCHIVE_SCHEDULE says that it is time."""
+    _scheduled("archive")
 
 
 @shared_task(name="pipeline.rollup")  # type: ignore[untyped-decorator]
-def rollup(actor: str = "celery") -> None:
-    """Reckon hours and days of what was archived."""
-    _command("rollup", actor)
+def rollup() -> None:
+    """Reckon hours and days of what was archived, when ROLLUP_SCHEDULE says that it is time."""
+    _scheduled("rollup")
 
 
 @shared_task(name="pipeline.analyse")  # type: ignore[untyped-decorator]
-def analyse(actor: str = "celery") -> None:
-    """Look for what the failures of the archive have in common."""
-    _command("analyse", actor)
-
-
-@shared_task(name="pipeline.replay")  # type: ignore[untyped-decorator]
-def replay(arguments: list[str], actor: str = "celery") -> None:
-    """Stage what somebody chose from the archive, and make a plan of it."""
-    _command("replay", actor, *arguments)
+def analyse() -> None:
+    """Look for what the failures of the archive have in common, when ANALYSE_SCHEDULE says that it is time."""
+    _scheduled("analyse")
 
 
 @shared_task(name="pipeline.erase")  # type: ignore[untyped-decorator]
 def erase(erasure_id: int) -> None:
-    """Do an erasure's part of the archive."""
-    _run("erase", str(erasure_id))
+    """Do an erasure's part of the archive, while there is one to do."""
+    if requests.is_id(erasure_id) and ArchiveErasure.objects.filter(pk=erasure_id, finished_at=None).exists():
+        _run("erase", str(int(erasure_id)))
 
 
-def _command(verb: str, actor: str, *more: str) -> None:
-    _run(verb, f"--by={actor}", f"--on-server={_worker()}", *more)
+def _scheduled(kind: str) -> None:
+    schedule = settings.PIPELINE_SCHEDULES[kind]
+    if schedule is None:
+        log.warning("pipeline %s: beat asked for it, and %s_SCHEDULE is not set for this worker", kind, kind.upper())
+    elif (request := requests.make_scheduled(kind, schedule)) is not None:
+        run(request.pk)
 
 
 def _run(verb: str, *words: str) -> None:
-    """In a session of its own, which the system weighs as a whole; it ends with us all the same."""
+    """In a session of its own, which the system weighs as a whole; it ends with us all the same.
+
+    The words are the verb, numbers of rows and our own process: nothing that a message brought.
+    """
     command = [sys.executable, str(MANAGE), "pipeline", verb, "--with-input", *words]
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(

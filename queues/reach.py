@@ -14,6 +14,13 @@ from typing import Any, LiteralString
 
 from django.db.models import Q
 
+from queues.errors import InvalidArgument
+
+SYSTEM_TENANT = "system"
+"""The tenant of Signalbox's own queues. No API key and no grant reaches them; a role for all queues may only look."""
+SYSTEM_QUEUES = frozenset({"signalbox"})
+"""Names that only the tenant `system` may use: a worker takes its tasks from the queue of this name."""
+
 _WILDCARD = re.compile(r"[\\%_]")
 
 
@@ -52,6 +59,11 @@ class Place:
     def __str__(self) -> str:
         return self.queue
 
+    @property
+    def is_system(self) -> bool:
+        """Whether it belongs to Signalbox itself."""
+        return self.tenant == SYSTEM_TENANT
+
     def is_within(self, reach: Reach) -> bool:
         """Whether it is reached; a queue that keeps dead letters, where all that it may keep is."""
         within = [reach.holds(name, self.tenant) for name in (self.queue, *self.sources)]
@@ -60,9 +72,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Reach:
-    """Several bounds added up; none is nothing."""
+    """Several bounds added up; none is nothing. Queues of the tenant `system` are in it only with `with_system`."""
 
     bounds: tuple[Bounds, ...] = ()
+    with_system: bool = False
 
     @classmethod
     def of(cls, bounds: Iterable[Bounds]) -> Reach:
@@ -78,6 +91,12 @@ class Reach:
 
     @property
     def is_everything(self) -> bool:
+        """Whether it has no bound at all: the queues of the tenant `system` are in it too."""
+        return self.with_system and self.has_all_tenants
+
+    @property
+    def has_all_tenants(self) -> bool:
+        """Whether it has every queue that is not Signalbox's own."""
         return any(one.is_everything for one in self.bounds)
 
     @property
@@ -89,29 +108,36 @@ class Reach:
 
     def holds(self, queue: str, tenant: str) -> bool:
         """Whether a queue of this name and tenant is reached."""
-        return any(one.holds(queue, tenant) for one in self.bounds)
+        return self._admits(tenant) and any(one.holds(queue, tenant) for one in self.bounds)
 
     def holds_tenant(self, tenant: str) -> bool:
         """Whether every queue of the tenant is reached, those that are yet to be made included."""
-        return any(one.covers(Bounds(tenant)) for one in self.bounds)
+        return self._admits(tenant) and any(one.covers(Bounds(tenant)) for one in self.bounds)
 
     def touches_tenant(self, tenant: str) -> bool:
         """Whether the tenant is one of those named, or any is."""
-        return any(one.tenant == tenant or one.is_everything for one in self.bounds)
+        return self._admits(tenant) and any(one.tenant == tenant or one.is_everything for one in self.bounds)
 
     def covers(self, other: Reach) -> bool:
         """Whether all that the other reaches is reached."""
+        if other.with_system and not self.with_system:
+            return False
         return all(any(one.covers(theirs) for one in self.bounds) for theirs in other.bounds)
 
     def among(self, queue: str = "name", tenant: str = "tenant__name") -> Q:
         """The rows whose `queue` and `tenant`, as Django names the two columns, are reached."""
         if self.is_everything:
             return Q()
+        if self.has_all_tenants:
+            return ~Q(**{tenant: SYSTEM_TENANT})
         chosen = Q(pk__in=[])
         for one in self.bounds:
             of_tenant = Q() if one.tenant is None else Q(**{tenant: one.tenant})
             chosen |= of_tenant & (Q(**{f"{queue}__startswith": one.prefix}) if one.prefix else Q())
-        return chosen
+        return chosen if self.with_system or not self.bounds else chosen & ~Q(**{tenant: SYSTEM_TENANT})
+
+    def _admits(self, tenant: str) -> bool:
+        return self.with_system or tenant != SYSTEM_TENANT
 
     def condition(
         self, queue: LiteralString = "q.name", tenant: LiteralString = "o.name"
@@ -129,9 +155,19 @@ class Reach:
             if one.prefix:
                 said.append(f"{queue} like %s")
                 params.append(_WILDCARD.sub(r"\\\g<0>", one.prefix) + "%")
-            parts.append(f"({' and '.join(said)})")
-        return f"({' or '.join(parts)})", params
+            parts.append(f"({' and '.join(said) or 'true'})")
+        if self.with_system or not self.bounds:
+            return f"({' or '.join(parts)})", params
+        return f"(({' or '.join(parts)}) and {tenant} <> %s)", [*params, SYSTEM_TENANT]
 
 
-EVERYTHING = Reach((Bounds(),))
+def check_reserved(name: str, tenant: str | None) -> None:
+    """Refuse what only Signalbox itself may make: in the tenant `system`, or by a name that its workers use."""
+    if tenant == SYSTEM_TENANT:
+        raise InvalidArgument(f"tenant is {tenant!r}: it is reserved for Signalbox's own queues; use another", "tenant")
+    if name in SYSTEM_QUEUES:
+        raise InvalidArgument(f"name is {name!r}: it is reserved for Signalbox's own tasks; use another", "name")
+
+
+EVERYTHING = Reach((Bounds(),), with_system=True)
 NOTHING = Reach()

@@ -224,6 +224,14 @@ def test_the_broker_is_the_database_unless_said_otherwise(tmp_path: Path) -> Non
     assert elsewhere == dict(zip(names, ["redis://cache/1", False, {}], strict=True))
 
 
+def test_an_option_of_the_broker_takes_nobody_into_another_tenant(tmp_path: Path) -> None:
+    name = "CELERY_BROKER_TRANSPORT_OPTIONS"
+
+    options = read_settings(tmp_path, name, CELERY_BROKER_OPTIONS='{"max_receives": 3}')[name]
+
+    assert options == {"tenant": "system", "max_receives": 3}
+
+
 def test_a_broker_that_is_a_folder_stays_where_it_was(tmp_path: Path) -> None:
     """What is put in is what is taken out, by whichever process and wherever it was started."""
     name = "CELERY_BROKER_TRANSPORT_OPTIONS"

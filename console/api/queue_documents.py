@@ -15,6 +15,7 @@ from console.api.wire.queues import QueueListing
 from console.api_keys import Key
 from queues.counters import read_numbers
 from queues.models import Queue
+from queues.reach import SYSTEM_TENANT
 from queues.settings import SETTINGS
 
 
@@ -61,7 +62,7 @@ def page(key: Key, wanted: QueueListing) -> dict[str, Any]:
 
 
 def _reached(key: Key) -> QuerySet[Queue]:
-    queues = Queue.objects.select_related("tenant").order_by("name")
+    queues = Queue.objects.select_related("tenant").order_by("name").exclude(tenant__name=SYSTEM_TENANT)
     if key.tenant is not None:
         queues = queues.filter(tenant__name=key.tenant)
     if not key.prefix:

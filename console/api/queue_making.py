@@ -13,6 +13,7 @@ from dlq import queue_use
 from queues import control, deleting
 from queues.errors import InvalidArgument
 from queues.models import Queue
+from queues.reach import check_reserved
 from queues.renaming import name_now
 
 
@@ -64,6 +65,7 @@ def _differs(error: InvalidArgument) -> Problem:
 
 
 def _check_reach(key: Key, name: str, tenant: str) -> None:
+    check_reserved(name, tenant)
     if not name.startswith(key.prefix):
         detail = f"name must begin with {key.prefix!r}: the key {key.name} reaches no others"
         raise Problem.of_field("name", detail, kind="out-of-reach")

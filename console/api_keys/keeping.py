@@ -17,6 +17,7 @@ from console.api_keys.key import ALL, SCOPES
 from console.api_keys.models import NAME_CHARACTERS, ApiKey
 from queues import audit
 from queues.errors import InvalidArgument
+from queues.reach import SYSTEM_TENANT
 
 MAX_RATE_PER_SECOND = 100_000.0
 MAX_CONNECTIONS = 100_000
@@ -121,6 +122,8 @@ def checked_tenant(tenant: str | None) -> str | None:
     """The tenant, or None for any. Raises `InvalidArgument`."""
     if tenant and (len(tenant) > 100 or not tenant.isprintable()):
         raise InvalidArgument("tenant must have at most 100 printable characters", "tenant")
+    if tenant == SYSTEM_TENANT:
+        raise InvalidArgument(f"tenant is {tenant!r}: nobody is given a right to Signalbox's own queues", "tenant")
     return tenant or None
 
 

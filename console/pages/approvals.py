@@ -9,8 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console import jobs
-from console.api_keys.makers import is_behind
+from console import jobs, second_person
 from console.htmx import render_page
 from console.roles import denial, requires
 from console.subjects import AWAITING
@@ -24,9 +23,9 @@ from queues.errors import InvalidArgument
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /approvals: every job that waits for a second person, and why this reader may not decide."""
-    me = request.user.get_username()
+    me, givers = request.user.get_username(), second_person.read_givers()
     waiting = [
-        (job, approvals.effects(job), denial(request.user, "approve", JobThing(job)) or _objection(job, me))
+        (job, approvals.effects(job), denial(request.user, "approve", JobThing(job)) or _objection(job, me, givers))
         for job in jobs.seen_of(request, approvals.waiting())
     ]
     context = {"title": "Approvals", "waiting": waiting}
@@ -68,10 +67,8 @@ def _decide(request: HttpRequest, noun: str, job_id: int, verb: Callable[..., bo
     return redirect(noun, job_id)
 
 
-def _objection(job: Job, person: str) -> str:
+def _objection(job: Job, person: str, givers: second_person.Givers | None = None) -> str:
     """Why this person is not the second one."""
     if job.created_by == person:
         return "Somebody else has to decide: you asked."
-    if is_behind(person, job.created_by, job.created_at):
-        return "Somebody else has to decide: you made the API key that asked."
-    return ""
+    return second_person.objection(person, job.created_by, job.created_at, givers)

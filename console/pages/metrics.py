@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -11,9 +9,11 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from console import monitoring_access
 from metrics import CONTENT_TYPE, exposition, queue_exposition
 from metrics.pages import Answer, UnknownNameError
 
+CLOSED = "METRICS_TOKEN is not set, so only programs of this machine may read metrics: set it to let others read."
 FILTERS = ("tenant", "queue")
 
 
@@ -21,8 +21,8 @@ FILTERS = ("tenant", "queue")
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """GET /metrics: totals and health; with METRICS_TOKEN set, only for those who bear it."""
-    if not _bears_the_token(request):
+    """GET /metrics: totals and health, for who bears METRICS_TOKEN; without one, for this machine alone."""
+    if not monitoring_access.is_allowed(request):
         return _refused()
     return _answered(request, exposition())
 
@@ -32,7 +32,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @require_safe
 def queues(request: HttpRequest) -> HttpResponse:
     """GET /metrics/queues[?tenant=&queue=]: every queue, or those of exactly these names; each may be repeated."""
-    if not _bears_the_token(request):
+    if not monitoring_access.is_allowed(request):
         return _refused()
     if unknown := sorted(set(request.GET) - set(FILTERS)):
         return _said(f"{unknown[0]!r} is no filter: there are tenant and queue.", 400)
@@ -52,14 +52,10 @@ def _answered(request: HttpRequest, answer: Answer) -> HttpResponse:
 
 
 def _refused() -> HttpResponse:
+    if not settings.METRICS_TOKEN:
+        return _said(CLOSED, 403)
     return HttpResponse("A bearer token is required.\n", "text/plain", 401, headers={"WWW-Authenticate": "Bearer"})
 
 
 def _said(text: str, status: int) -> HttpResponse:
     return HttpResponse(f"{text}\n", content_type="text/plain; charset=utf-8", status=status)
-
-
-def _bears_the_token(request: HttpRequest) -> bool:
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    expected = settings.METRICS_TOKEN
-    return not expected or (scheme.lower() == "bearer" and secrets.compare_digest(token.encode(), expected.encode()))

@@ -36,6 +36,7 @@ PASSING: Mapping[str, tuple[str, ...]] = {
     "dedup_in_flight": ("request_hash", "deduplication_id"),  # until its message ends
     "idempotent_request": ("content", "headers", "request_hash"),  # a day
     "mail": ("body",),  # a minute
+    "pipeline_request": ("arguments",),  # until a worker takes it, a day at most
     "staged_write": ("payloads", "attributes", "keys", "deduplication_ids", "trace_ids"),  # until its batch is written
 }
 """They go by themselves, soon; the report says so."""

@@ -40,19 +40,19 @@ def wanted(options: dict[str, Any]) -> Wanted:
     return Wanted(options["filter"], chosen, kinds, since, until, options["reason"])
 
 
-def of(wanted: Wanted) -> list[str]:
-    """The arguments that say this, the filter last."""
+def of(wanted: Wanted) -> dict[str, Any]:
+    """The options that say this, as JSON can hold them."""
     chosen = wanted.options
-    given = {
+    return {
+        "filter": wanted.filter_text,
         "target": chosen.target_queue,
+        "kind": list(wanted.kinds),
         "since": wanted.since and f"{wanted.since:%Y-%m-%dT%H:%M:%S.%fZ}",
         "until": wanted.until and f"{wanted.until:%Y-%m-%dT%H:%M:%S.%fZ}",
         "rate": chosen.rate_per_second,
         "canary": chosen.canary_messages,
         "reason": wanted.reason,
     }
-    named = [f"--{name}={value}" for name, value in given.items() if value]
-    return [*named, *(f"--kind={kind}" for kind in wanted.kinds), "--", wanted.filter_text]
 
 
 def told(plan: Any, run: Run) -> tuple[dict[str, Any], Sequence[str]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
-from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PASSWORD, RULES
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 def age(page: Page) -> None:
     """As if the password had been given a day ago."""
     cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
-    session = SessionStore(cookies[settings.SESSION_COOKIE_NAME])
+    session = import_module(settings.SESSION_ENGINE).SessionStore(cookies[settings.SESSION_COOKIE_NAME])
     session["password_checked_at"] -= 86_400
     session.save()
 

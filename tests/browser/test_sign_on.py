@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 from allauth.mfa.totp.internal import auth as totp
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import RULES, VIOLATIONS, WAITS_AT_MOST_MS
@@ -85,7 +85,7 @@ def test_the_whole_way_by_keyboard_and_once_more_before_what_is_hard_to_take_bac
     expect(page.locator("h1")).to_contain_text(engine.queue)
 
     cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
-    session = SessionStore(cookies[settings.SESSION_COOKIE_NAME])
+    session = import_module(settings.SESSION_ENGINE).SessionStore(cookies[settings.SESSION_COOKIE_NAME])
     session["password_checked_at"] -= 86_400
     session.save()
     page.get_by_text("Pause…").click()

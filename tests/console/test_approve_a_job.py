@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
 
+from console import second_person
 from console.api_keys import keeping
 from dlq import approvals, deletions, plans, redrives
-from dlq.models import Deletion, Redrive
+from dlq.models import Deletion, Job, Redrive
 from dlq.plan_options import Options
 from dlq.selecting import newest_id
+from queues import audit
 from tests.console.browsers import Browser
 from tests.dlq.graveyards import Graveyard
 
@@ -145,3 +149,82 @@ def test_whoever_made_the_key_that_asked_may_not_decide(admin: Browser, boss: Br
     assert "Nothing was changed. Somebody else has to decide" in refused.text
     assert Redrive.objects.get(pk=job.pk).is_awaiting
     assert f"Redrive {job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text
+
+
+@pytest.fixture
+def named(commits: None) -> Callable[[str], Browser]:
+    """Somebody new with every right, whom nobody opened an account for yet."""
+
+    def make(name: str) -> Browser:
+        browser = Browser(f"{name}-{uuid.uuid4().hex[:8]}")
+        person = User.objects.create_user(browser.name)
+        person.groups.set(Group.objects.filter(name="admin"))
+        browser.force_login(person)
+        return browser
+
+    return make
+
+
+def opens(giver: Browser, taker: Browser, action: str) -> None:
+    """One opens the other's account, in the way that the audit calls so."""
+    details: dict[str, Any] = {"person": taker.name}
+    if action == "person.change":
+        details["changes"] = {"role": {"before": "viewer", "after": "admin"}}
+    audit.record(giver.name, action, details=details | ({"role": "admin"} if action == "grant.give" else {}))
+
+
+def decided(second: Browser, job: Deletion) -> bool:
+    second.submit(f"/approvals/deletion/{job.pk}/approve")
+    job.refresh_from_db()
+    return job.state != Job.State.AWAITING
+
+
+def test_whoever_was_made_by_the_author_is_no_second_person(
+    admin: Browser, graveyard: Graveyard, commits: None
+) -> None:
+    """By the very pages: an account is made, and its maker logs in with it."""
+    graveyard.bury(2)
+    puppet = f"puppet-{uuid.uuid4().hex[:8]}"
+    admin.submit("/people", username=puppet, password="quite long and odd", role="admin")
+    second = Browser(puppet)
+    second.force_login(User.objects.get(username=puppet))
+    job = asked(admin, graveyard)
+
+    assert f"{admin.name} opened the account of {puppet}" in second.see("/approvals").text
+    assert not decided(second, job)
+
+
+@pytest.mark.parametrize("action", second_person.OPENING)
+@pytest.mark.parametrize("way", ["made by the author", "made the author", "made by the same", "made by one who was"])
+def test_two_accounts_of_one_hand_are_one_person(
+    named: Callable[[str], Browser], graveyard: Graveyard, action: str, way: str
+) -> None:
+    graveyard.bury(2)
+    author, second, third = named("author"), named("second"), named("third")
+    pairs = {
+        "made by the author": [(author, second)],
+        "made the author": [(second, author)],
+        "made by the same": [(third, author), (third, second)],
+        "made by one who was": [(author, third), (third, second)],
+    }
+    for giver, taker in pairs[way]:
+        opens(giver, taker, action)
+
+    assert not decided(second, asked(author, graveyard))
+
+
+def test_after_some_days_and_by_the_machine_it_is_a_second_person(
+    named: Callable[[str], Browser], graveyard: Graveyard, settings: LazySettings
+) -> None:
+    graveyard.bury(2)
+    author, second = named("author"), named("second")
+    for taker in (author, second):
+        audit.record("manage.py", "person.unlock", details={"person": taker.name})
+    opened = {"role": {"before": "admin", "after": "viewer"}, "active": {"before": True, "after": False}}
+    audit.record(author.name, "person.change", details={"person": second.name, "changes": opened})
+    job = asked(author, graveyard)
+    assert decided(second, job)
+
+    opens(author, second, "person.create")
+    settings.SECOND_PERSON_DAYS = 0
+    assert decided(second, asked(author, graveyard))

@@ -16,6 +16,7 @@ from django.db import connections
 from django.test import AsyncClient
 
 from console import live
+from console.ending import end_sessions
 from console.live import Hub
 from tests.console.browsers import Browser
 from tests.console.servers import console_server
@@ -73,6 +74,37 @@ def test_a_change_in_the_database_reaches_the_stream(watcher: User, connect: Cal
         return events
 
     assert run(scenario()) == ["retry: 3000\n\n", "event: stat\ndata: 12,7\n\n"]
+
+
+@pytest.mark.parametrize("ending", ["logout", "shut out", "role lost", "new password"])
+def test_a_stream_ends_with_its_session(watcher: User, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.05)
+
+    def end() -> None:
+        if ending == "logout":
+            end_sessions(watcher)
+        elif ending == "shut out":
+            User.objects.filter(pk=watcher.pk).update(is_active=False)
+        elif ending == "new password":
+            watcher.set_password("another one, quite long")
+            watcher.save()
+        else:
+            watcher.groups.clear()
+
+    async def scenario() -> None:
+        answer = await opened(watcher)
+        stream = aiter(answer.streaming_content)
+        for _ in range(4):
+            await anext(stream)  # it goes on while the session does
+        await sync_to_async(end)()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            async for _ in stream:
+                pass
+
+    try:
+        run(scenario())
+    finally:
+        User.objects.filter(pk=watcher.pk).update(is_active=True)
 
 
 async def listening() -> None:

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from dlq import masking_rules
 from dlq.models import MaskingRule
 from pipeline.analysis.analysis_models import Comparison, Finding, Template
-from pipeline.models import Run
+from pipeline.models import Run, RunRequest
 from queues.models import AuditEvent
 from tests.console.browsers import Browser
 from tests.dlq.graveyards import Graveyard
@@ -181,7 +181,8 @@ def test_an_admin_starts_an_analysis(admin: Browser, commits: None, monkeypatch:
     page = admin.submit("/pipeline/start/analyse")
 
     assert "Asked a worker for a failure analysis" in page.text
-    assert asked == ["pipeline.analyse"]
+    assert asked == ["pipeline.run"]
+    assert RunRequest.objects.latest("pk").kind == "analyse"
     assert AuditEvent.objects.filter(actor=admin.name, action="pipeline.analyse").exists()
 
 

@@ -10,7 +10,7 @@ from celery import current_app
 from dlq import masking_rules, redrives, staging
 from dlq.finding import database_now
 from dlq.models import MaskingRule, Staging
-from pipeline.models import Run
+from pipeline.models import Run, RunRequest
 from queues.models import AuditEvent, Redriven
 from tests.console.browsers import Browser
 from tests.dlq.stagings import planned
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.usefixtures("commits")
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
     """What workers are asked."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    monkeypatch.setattr(current_app, "send_task", lambda name, **options: found.append((name, options["kwargs"])))
+    found: list[tuple[str, list[Any]]] = []
+    monkeypatch.setattr(current_app, "send_task", lambda name, **options: found.append((name, options["args"])))
     return found
 
 
@@ -38,7 +38,7 @@ def filled(engine: Engine, **given: Any) -> dict[str, Any]:
 
 
 def test_a_worker_is_asked_for_what_the_form_says(
-    operator: Browser, engine: Engine, asked: list[tuple[str, dict[str, Any]]]
+    operator: Browser, engine: Engine, asked: list[tuple[str, list[Any]]]
 ) -> None:
     assert operator.see("/pipeline").link("Replay…") == "/pipeline/replay"
     assert 'value="queue:orders"' in operator.see("/pipeline/replay?q=queue:orders").html
@@ -51,22 +51,22 @@ def test_a_worker_is_asked_for_what_the_form_says(
     )
 
     assert "Asked a worker to stage it" in page.text
-    ((name, given),) = asked
-    assert (name, given["actor"]) == ("pipeline.replay", operator.name)
-    assert given["arguments"] == [
-        f"--target={engine.queue}",
-        "--since=2026-01-01T00:00:00.000000Z",
-        "--until=2026-02-01T10:30:00.000000Z",
-        "--rate=20",
-        "--canary=3",
-        "--reason=booked wrongly",
-        "--kind=settled",
-        "--kind=dead_letters",
-        "--",
-        "queue:orders",
-    ]
+    request = RunRequest.objects.latest("pk")
+    assert asked == [("pipeline.run", [request.pk])]
+    assert (request.kind, request.requested_by) == ("replay", operator.name)
+    given = request.arguments["arguments"]
+    assert given == {
+        "target": engine.queue,
+        "since": "2026-01-01T00:00:00.000000Z",
+        "until": "2026-02-01T10:30:00.000000Z",
+        "rate": 20,
+        "canary": 3,
+        "reason": "booked wrongly",
+        "kind": ["settled", "dead_letters"],
+        "filter": "queue:orders",
+    }
     event = AuditEvent.objects.filter(actor=operator.name, action="pipeline.replay").latest("pk")
-    assert (event.reason, event.details["arguments"]) == ("booked wrongly", given["arguments"])
+    assert (event.reason, event.details["arguments"]) == ("booked wrongly", given)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from celery import current_app
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from pipeline.models import ArchiveFile, Run
+from pipeline.models import ArchiveFile, Run, RunRequest
 from pipeline.on_spark.servers import Server
 from queues.models import AuditEvent
 from signalbox import QueueClosed
@@ -94,13 +94,17 @@ def test_the_horizon_is_said_and_called_old_when_it_stands(viewer: Browser, clea
 def test_an_admin_starts_a_run_and_the_audit_knows(
     admin: Browser, clean: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str, dict[str, Any]]] = []
-    monkeypatch.setattr(current_app, "send_task", lambda name, **options: asked.append((name, options["kwargs"])))
+    asked: list[tuple[str, list[Any], bool]] = []
+    monkeypatch.setattr(
+        current_app, "send_task", lambda name, **options: asked.append((name, options["args"], "kwargs" in options))
+    )
 
     page = admin.submit("/pipeline/start/archive")
 
     assert "Asked a worker for an archive run" in page.text
-    assert asked == [("pipeline.archive", {"actor": admin.name})]
+    request = RunRequest.objects.latest("pk")
+    assert (request.kind, request.requested_by, request.state) == ("archive", admin.name, "requested")
+    assert asked == [("pipeline.run", [request.pk], False)]
     assert AuditEvent.objects.filter(actor=admin.name, action="pipeline.archive").exists()
     assert "There is no run called" in admin.submit("/pipeline/start/nothing", status=404).text
 
@@ -115,6 +119,7 @@ def test_a_broker_that_refuses_starts_nothing_and_breaks_no_page(
     monkeypatch.setattr(current_app, "send_task", refuses)
 
     assert "Nothing was started" in admin.submit("/pipeline/start/archive").text
+    assert RunRequest.objects.latest("pk").state == RunRequest.State.REFUSED
 
 
 @pytest.mark.parametrize("kind", Run.Kind.values)

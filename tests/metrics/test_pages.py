@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -97,6 +98,38 @@ def test_with_a_token_set_others_read_nothing(client: Client, settings: Settings
         assert response["WWW-Authenticate"] == "Bearer"
         assert b"signalbox_" not in response.content
     assert client.get("/metrics", headers={"authorization": "Bearer s3cret"}).status_code == 200
+
+
+LOCAL = ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"]
+ELSEWHERE = ["10.0.0.7", "203.0.113.9", "2001:db8::1", "::ffff:10.0.0.7", "", "unix:"]
+FORWARDED = ["X-Forwarded-For", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"]
+
+
+@pytest.mark.parametrize("page", ["/metrics", "/metrics/queues"])
+def test_without_a_token_only_this_machine_reads(client: Client, settings: Settings, page: str) -> None:
+    settings.METRICS_TOKEN = ""
+
+    assert {client.get(page, REMOTE_ADDR=address).status_code for address in LOCAL} == {200}
+    for address in ELSEWHERE:
+        response = client.get(page, REMOTE_ADDR=address)
+        assert (response.status_code, b"signalbox_" in response.content) == (403, False)
+        assert b"METRICS_TOKEN" in response.content
+    for header in FORWARDED:  # a proxy of this machine asks for somebody else
+        assert client.get(page, headers={header: "127.0.0.1"}).status_code == 403
+
+
+def test_a_stranger_is_told_how_it_is_and_no_numbers(client: Client, settings: Settings) -> None:
+    def read(**asked: Any) -> dict[str, Any]:
+        return dict(client.get("/healthz", **asked).json())
+
+    settings.METRICS_TOKEN = ""
+    assert "waiting_messages" in str(read())
+    stranger = read(REMOTE_ADDR="203.0.113.9")
+    assert stranger["ok"] == read()["ok"]
+    assert all(set(check) <= {"ok", "problem"} for check in stranger["checks"].values())
+    settings.METRICS_TOKEN = "s3cret"
+    assert "waiting_messages" not in str(read())
+    assert "waiting_messages" in str(read(headers={"authorization": "Bearer s3cret"}))
 
 
 def test_scrapers_and_probes_come_without_tls(client: Client, settings: Settings) -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from queues.models import Queue
-from queues.reach import EVERYTHING, NOTHING, Bounds, Place, Reach
+from queues.reach import EVERYTHING, NOTHING, SYSTEM_TENANT, Bounds, Place, Reach
 
 RUN = uuid.uuid4().hex[:6]
-TENANTS = [f"t{RUN}", f"t{RUN}_", f"T{RUN}"]
+TENANTS = [f"t{RUN}", f"t{RUN}_", f"T{RUN}", SYSTEM_TENANT]
 NAMES = [f"q{RUN}.a", f"q{RUN}_a", f"q{RUN}-a", f"Q{RUN}_a", f"q{RUN}_ab", f"q{RUN}"]
 
 BOUNDS = st.builds(
@@ -29,7 +29,7 @@ def queues(dsn: str) -> None:
     """Names that a pattern would take for one another, in tenants that differ by little."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         for number, name in enumerate(NAMES):
-            connection.execute("select signalbox.create_queue(%s, %s, %s)", [name, Jsonb({}), TENANTS[number % 3]])
+            connection.execute("select signalbox.create_queue(%s, %s, %s)", [name, Jsonb({}), TENANTS[number % 4]])
 
 
 def test_the_three_ways_to_say_it_agree(queues: None, commits: None) -> None:
@@ -48,7 +48,8 @@ def test_the_three_ways_to_say_it_agree(queues: None, commits: None) -> None:
 
         assert {one.name for one in rows.filter(reach.among())} == held
         assert {one.name for one in raw} == held
-        assert held == {one.name for one in rows if any(each.holds(one.name, one.tenant.name) for each in bounds)}
+        within = {one.name for one in rows if any(each.holds(one.name, one.tenant.name) for each in bounds)}
+        assert held == within - {one.name for one in rows if one.tenant.name == SYSTEM_TENANT}
 
     agree()
 
@@ -68,7 +69,12 @@ def test_everything_is_everything_and_nothing_nothing() -> None:
     assert EVERYTHING.holds("any", "of-any")
     assert not NOTHING.holds("any", "of-any")
     assert not NOTHING
-    assert Reach.of([Bounds(), Bounds("acme")]) == EVERYTHING
+    assert EVERYTHING.holds("any", SYSTEM_TENANT)
+    assert Reach.of([Bounds(), Bounds("acme")]).has_all_tenants
+    assert not Reach.of([Bounds(), Bounds("acme")]).is_everything
+    assert not Reach((Bounds(SYSTEM_TENANT),)).holds("any", SYSTEM_TENANT)
+    assert not Reach((Bounds(SYSTEM_TENANT),)).holds_tenant(SYSTEM_TENANT)
+    assert not Reach((Bounds(),)).covers(EVERYTHING)
     assert NOTHING.condition()[0] == "(false)"
 
 

@@ -1,4 +1,4 @@
-"""manage.py pipeline archive | rollup | analyse | replay | runs | serve | pack | release: the pipeline from a terminal.
+"""manage.py pipeline archive | rollup | analyse | replay | runs | perform | serve | pack | release: from a terminal.
 
 Ends with 0 when what was asked is done, and with 1 when it was refused or failed; standard error says why.
 """
@@ -18,12 +18,13 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from dlq.filters import FilterError
+from pipeline import requests
 from pipeline.analysis import analysing
 from pipeline.archive import archiving, horizon
 from pipeline.archive.files import NoStore
 from pipeline.erasing import in_archive
 from pipeline.errors import PipelineError
-from pipeline.models import Run
+from pipeline.models import Run, RunRequest
 from pipeline.on_spark import packing, servers, serving, sessions
 from pipeline.on_spark.server import Place
 from pipeline.on_spark.spark import NoJava, OnSpark
@@ -61,8 +62,11 @@ class Command(OwnCommand):
         )
         replay = _verb(verbs, "replay", "stage what a filter chooses from the archive, and plan to send it again")
         replay_arguments.add(replay)
+        perform = _verb(verbs, "perform", "do what somebody asked for in the console, or a schedule: workers call it")
+        perform.add_argument("request_id", type=_count, metavar="REQUEST")
         for parser in (archive, rollup, analyse, replay):
             parser.add_argument("--by", default=ACTOR, metavar="NAME", help=f"whose run it is ({ACTOR})")
+        for parser in (archive, rollup, analyse, replay, perform):
             parser.add_argument("--on-server", type=int, nargs="?", const=0, metavar="PID", help=ON_SERVER)
         runs = _verb(verbs, "runs", "the last runs, and the horizon")
         runs.add_argument("--last", type=_count, default=LISTED, metavar="N", help=f"so many ({LISTED})")
@@ -86,13 +90,28 @@ class Command(OwnCommand):
         try:
             document, lines = getattr(self, f"_{options['verb']}")(options)
         except FilterError as error:
-            raise CommandError(replay_arguments.underlined(options["filter"], error)) from error
+            raise CommandError(replay_arguments.underlined(options.get("filter", ""), error)) from error
         except (PipelineError, NoJava, NoStore, SignalboxError) as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps(document, indent=2))
         else:
             self.stdout.write("\n".join(lines))
+
+    def _perform(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+        """With what the request's row says, and nothing else."""
+        request = requests.take(options["request_id"])
+        if request is None:
+            return {"done": False}, ["There is nothing to do for it: it was taken, is too old, or never was."]
+        options["by"] = request.requested_by
+        if request.kind == RunRequest.Kind.ARCHIVE:
+            return self._archive(options | {"to": None})
+        if request.kind == RunRequest.Kind.ROLLUP:
+            return self._rollup(options)
+        if request.kind == RunRequest.Kind.ANALYSE:
+            return self._analyse(options | {"days": analysing.USUAL_DAYS, "since": None})
+        options |= request.arguments["arguments"]
+        return self._replay(options)
 
     def _archive(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         url = options["to"] or settings.ARCHIVE_URL

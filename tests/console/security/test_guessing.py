@@ -13,8 +13,10 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.http import HttpResponse
+from django.test import RequestFactory
 from django.utils import timezone
 
+from console import attempts
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
 from tests.console.security.corpus import ELEMENTS
@@ -133,3 +135,67 @@ def test_hostile_names_are_refused_like_any_other(name: str, text: str) -> None:
     answer = Browser().post("/login", {"username": text.encode("utf-8", "replace"), "password": "wrong"})
 
     assert answer.status_code in (400, 422)
+
+
+def test_one_network_of_ipv6_is_one_address(name: str) -> None:
+    for number in range(3):
+        answer = log_in(name, "wrong", f"2001:db8:1:2::{number + 1:x}")
+
+    assert answer.status_code == 429
+    assert log_in(name, RIGHT, "2001:db8:1:2:ffff::9").status_code == 429
+    assert log_in(name, RIGHT, "2001:db8:1:3::1").status_code == 302
+
+
+def test_ipv4_is_the_same_however_it_is_written(name: str) -> None:
+    fail(name, 2, "198.51.100.7")
+
+    assert fail(name, 1, "::ffff:198.51.100.7").status_code == 429
+
+
+@pytest.fixture
+def soon(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few wrong passwords are many, of which one address has none locked."""
+    settings.AXES_FAILURE_LIMIT, settings.LOGIN_ATTEMPTS = 100, 1
+    monkeypatch.setattr(attempts, "NAME_TIMES", 4)
+    monkeypatch.setattr(attempts, "ADDRESS_TIMES", 6)
+
+
+def rested(**common: str) -> None:
+    """As if the last try had been a minute ago."""
+    AccessAttempt.objects.filter(**common).update(
+        attempt_time=timezone.now() - timedelta(seconds=attempts.SLOW_SECONDS + 1)
+    )
+
+
+@pytest.mark.usefixtures("soon")
+def test_many_addresses_guess_one_name_slowly(name: str) -> None:
+    tried = [log_in(name, "wrong", f"198.18.{number}.1").status_code for number in range(6)]
+
+    assert tried == [422, 422, 422, 422, 429, 429]
+    slowed = log_in(name, RIGHT, "198.18.77.1")
+    assert slowed.status_code == 429
+    assert 0 < int(slowed["Retry-After"]) <= attempts.SLOW_SECONDS
+    rested(username=name)
+    assert log_in(name, RIGHT, "198.18.78.1").status_code == 302  # slow is not locked
+
+
+@pytest.mark.usefixtures("soon")
+def test_one_address_guesses_many_names_slowly(name: str) -> None:
+    address = f"2001:db8:{uuid.uuid4().hex[:4]}:{uuid.uuid4().hex[:4]}::1"
+    tried = [log_in(f"{name}-{number}", "wrong", address).status_code for number in range(8)]
+
+    assert tried == [422] * 6 + [429] * 2
+    assert log_in(name, RIGHT, address).status_code == 429
+    assert log_in(name, RIGHT, "198.18.79.1").status_code == 302
+
+
+@pytest.mark.usefixtures("soon")
+def test_strangers_do_not_keep_somebody_from_confirming(name: str) -> None:
+    person = Browser(name)
+    person.force_login(User.objects.get(username=name))
+    for number in range(5):
+        log_in(name, "wrong", f"198.18.{number}.2")
+    request = RequestFactory().post("/", REMOTE_ADDR="198.18.80.1")
+    request.user = User.objects.get(username=name)
+
+    assert attempts.authenticate(request, name, RIGHT) is not None

@@ -1,0 +1,81 @@
+"""Who counts as a second person: not whoever asked, and nobody whose account the same hands have opened lately.
+
+An administrator may make an account, know its password and approve with it. So people are put down to whoever
+gave them their account, their role or their way in within SECOND_PERSON_DAYS, and to those before them in turn;
+two who are put down to the same person are one. What was done at the machine (`manage.py`) or by sign-on is put down
+to nobody here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from console.api_keys.makers import person_behind
+from console.roles import ROLES
+from queues.models import AuditEvent
+
+APPROVING = frozenset(role for role, permissions in ROLES.items() if "approve" in permissions)
+OPENING = ("person.create", "person.change", "grant.give", "person.no_second_factor", "person.link", "person.unlock")
+"""Actions in the audit by which somebody opens another's account, or gives it the right to approve."""
+
+
+Givers = dict[str, set[str]]
+"""By person, everybody else who lately opened their account or gave it a role."""
+
+
+def objection(person: str, asked_by: str, asked_at: datetime, givers: Givers | None = None) -> str:
+    """Why this person is not the second one for a job; empty when they are."""
+    author = person_behind(asked_by, asked_at)
+    if author == person:
+        return "Somebody else has to decide: you made the API key that asked."
+    givers = read_givers() if givers is None else givers
+    shared = sorted(_behind(person, givers) & _behind(author, givers))
+    if not shared:
+        return ""
+    one = shared[0] if person not in shared else person
+    return (
+        f"Somebody else has to decide: {one} opened the account of {author if one == person else person}, or gave it"
+        f" its role, within the last {settings.SECOND_PERSON_DAYS} days (SECOND_PERSON_DAYS)."
+    )
+
+
+def _behind(person: str, givers: Givers) -> set[str]:
+    """The person, who opened their account lately, who opened theirs, and so on."""
+    found, new = {person}, [person]
+    while new:
+        more = givers.get(new.pop(), set()) - found
+        found |= more
+        new += more
+    return found
+
+
+def read_givers() -> Givers:
+    """As the audit has it now: for who asks about several jobs."""
+    givers: Givers = {}
+    for actor, action, details in _opened():
+        name = str(details.get("person", ""))
+        if name and actor != name and _opens(action, details):
+            givers.setdefault(name, set()).add(actor)
+    return givers
+
+
+def _opened() -> Iterable[tuple[str, str, dict[str, Any]]]:
+    since = timezone.now() - timedelta(days=settings.SECOND_PERSON_DAYS)
+    people = get_user_model().objects.values("username")
+    opened = AuditEvent.objects.filter(action__in=OPENING, at__gte=since, actor__in=people)
+    return opened.values_list("actor", "action", "details")
+
+
+def _opens(action: str, details: dict[str, Any]) -> bool:
+    if action == "grant.give":
+        return details.get("role") in APPROVING
+    if action == "person.change":
+        changes = details.get("changes", {})
+        return changes.get("role", {}).get("after") in APPROVING or bool(changes.get("active", {}).get("after"))
+    return True

@@ -1,0 +1,62 @@
+"""Sessions in the database, under a hash of their keys: who reads the table, or a dump of it, holds no cookie.
+
+A key has 165 random bits, so a plain hash cannot be reversed, and a new SECRET_KEY ends no session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from django.contrib.sessions.backends import db
+from django.utils import timezone
+
+STORED_CHARACTERS = 40  # what the column has room for: 160 bits
+
+
+def stored_key(session_key: str) -> str:
+    """What the table has of a session's key."""
+    return hashlib.sha256(f"signalbox.session:{session_key}".encode()).hexdigest()[:STORED_CHARACTERS]
+
+
+class SessionStore(db.SessionStore):
+    """Django's, with another primary key. The class keeps its name, which Django's signature of the data has in it."""
+
+    def _get_session_from_db(self) -> Any:
+        found = self._alive().first() if self.session_key else None
+        if found is None:
+            self._session_key = None
+        return found
+
+    async def _aget_session_from_db(self) -> Any:
+        found = await self._alive().afirst() if self.session_key else None
+        if found is None:
+            self._session_key = None
+        return found
+
+    def exists(self, session_key: str) -> bool:
+        return super().exists(stored_key(session_key))
+
+    async def aexists(self, session_key: str) -> bool:
+        return bool(await super().aexists(stored_key(session_key)))
+
+    def create_model_instance(self, data: dict[str, Any]) -> Any:
+        return self._as_stored(super().create_model_instance(data))
+
+    async def acreate_model_instance(self, data: dict[str, Any]) -> Any:
+        return self._as_stored(await super().acreate_model_instance(data))
+
+    def delete(self, session_key: str | None = None) -> None:
+        if key := session_key or self.session_key:
+            self.model.objects.filter(pk=stored_key(key)).delete()
+
+    async def adelete(self, session_key: str | None = None) -> None:
+        if key := session_key or self.session_key:
+            await self.model.objects.filter(pk=stored_key(key)).adelete()
+
+    def _alive(self) -> Any:
+        return self.model.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now())
+
+    def _as_stored(self, row: Any) -> Any:
+        row.session_key = stored_key(row.session_key)
+        return row

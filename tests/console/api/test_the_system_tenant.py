@@ -1,0 +1,59 @@
+"""No key reaches Signalbox's own queues, whatever its scopes: for a key there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from console.api_keys.models import ApiKey
+from queues.reach import SYSTEM_TENANT
+from tests.console.api.callers import Caller
+from tests.engine import Engine
+
+BODY = {"body": ["--settings=pwn"]}
+
+
+@pytest.fixture
+def broker(engine: Engine) -> str:
+    """A queue as the workers have it, with a message and a dead letter."""
+    name = f"{engine.queue}-own"
+    queue_id = engine.value("select signalbox.create_queue(%s, '{}', %s)", name, SYSTEM_TENANT)
+    own = Engine(engine.connection, name, queue_id)
+    own.die({"task": "dlq.sweep"})
+    own.send({"task": "dlq.sweep"})
+    return name
+
+
+@pytest.mark.parametrize("bounds", ["none", "its prefix", "its tenant"])
+def test_no_key_reaches_it(make_caller: Callable[..., Caller], engine: Engine, broker: str, bounds: str) -> None:
+    caller = make_caller("*", prefix=broker if bounds == "its prefix" else "")
+    if bounds == "its tenant":  # a key of before such tenants were refused
+        key = ApiKey.objects.filter(identifier=caller.key.removeprefix("sbx_").split(".")[0])
+        key.update(tenant_name=SYSTEM_TENANT)
+    for queue in (broker, f"{broker}-dlq"):
+        at = f"/v1/queues/{queue}"
+        answers = [
+            caller.get(at),
+            caller.get(f"{at}/messages"),
+            caller.post(f"{at}/messages", BODY),
+            caller.post(f"{at}/messages:batch", {"messages": [BODY]}),
+            caller.post(f"{at}/messages:receive", {}),
+            caller.post(f"{at}:redrive", {"filter": "id:>0"}),
+            caller.patch(at, {"paused": True}),
+            caller.delete(at),
+        ]
+        assert {answer.status for answer in answers} == {404}, [(one.status, one.content) for one in answers]
+    listed = caller.get(f"/v1/queues?prefix={broker}")
+    assert broker.encode() not in listed.content
+
+
+def test_no_key_makes_a_queue_there_or_sends_dead_letters_there(
+    make_caller: Callable[..., Caller], engine: Engine, broker: str
+) -> None:
+    caller = make_caller("*")
+    assert caller.post("/v1/queues", {"name": f"{broker}2", "tenant": SYSTEM_TENANT}).status in (400, 422)
+    assert caller.post("/v1/queues", {"name": "signalbox"}).status in (400, 409, 422)
+    engine.die({"n": 1})
+    answer = caller.post(f"/v1/queues/{engine.queue}-dlq:redrive", {"filter": "id:>0", "targetQueue": broker})
+    assert answer.status == 404
