@@ -17,7 +17,7 @@ REGISTER = "create sequence if not exists signalbox.register_grants minvalue 0 s
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0025_dead_letter_queue_id")]
+    dependencies = [("queues", "0026_secret")]
     operations = [
         migrations.SeparateDatabaseAndState(
             database_operations=[migrations.RunSQL(COLUMNS + REGISTER, migrations.RunSQL.noop)],

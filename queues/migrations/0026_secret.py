@@ -12,5 +12,5 @@ insert into signalbox.secret default values on conflict do nothing;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0024_former_queues")]
+    dependencies = [("queues", "0025_dead_letter_queue_id")]
     operations = [migrations.RunSQL(TABLE, "drop table if exists signalbox.secret")]
