@@ -35,7 +35,7 @@ from signalbox.errors import InvalidArgument
         (lambda: statements.ack([7]), "receipt_handles[0]"),
         (lambda: statements.nack("h", {"delay_seconds": -1}), "delay_seconds"),
         (lambda: statements.change_visibility(["h"], float("inf")), "seconds"),
-        (lambda: statements.purge("q", None, "ready", 10), "states"),
+        (lambda: statements.purge("q", None, "ready", 10, 60), "states"),
         (lambda: statements.create_queue("q", {"max_receives": float("nan")}), "settings"),
     ],
 )
