@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from django.http import HttpRequest
 
@@ -17,8 +16,8 @@ from console.message_story import Body, Story
 from dlq import patching
 from dlq.browse import DeadLetterRow, MessageRow, Page
 from dlq.clusters import Cluster
-from dlq.masking import MASK, Rules, Steps, View, mask, touches
-from dlq.masking_rules import Masking, died_in, pointer_readings
+from dlq.masking import MASK, Rules, View, mask
+from dlq.masking_rules import Masking, died_in
 from dlq.plan_options import Options
 from dlq.plans import Preview
 from queues.models import Failure, Queue
@@ -67,17 +66,7 @@ def difference(rules: Rules, before: str, after: str) -> list[tuple[str, str]]:
 
 def patch_text(options: Options) -> str:
     """A patch as everybody reads it: what it writes where something is masked in any queue is masked as well."""
-    rules = Masking().everywhere().payload
-    if not rules or options.patch is None:
-        return options.patch_text
-    if options.patch_kind == "merge":
-        return replace(options, patch=mask(options.patch, rules)).patch_text
-    return replace(options, patch=[_operation(one, rules) for one in options.patch]).patch_text
-
-
-def _operation(operation: dict[str, Any], rules: frozenset[Steps]) -> dict[str, Any]:
-    touched = "value" in operation and any(touches(steps, rules) for steps in pointer_readings(operation["path"]))
-    return {**operation, "value": MASK} if touched else operation
+    return replace(options, patch=Masking().shown_patch(options.patch)).patch_text
 
 
 def cluster(found: Cluster, masking: Masking) -> Cluster:

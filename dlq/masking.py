@@ -274,6 +274,7 @@ def _behind(rule: Steps, key: str) -> Iterator[Steps]:
         yield rule[1:]
 
 
+@lru_cache(maxsize=8_192)  # two paths of wildcards meet in very many ways, most of them by the same steps
 def _meets(asked: Steps, rule: Steps) -> bool:
     if not asked or not rule or ANY_DEPTH in (asked[0], rule[0]):
         return True
@@ -285,6 +286,7 @@ def _meets(asked: Steps, rule: Steps) -> bool:
     return same and _meets(asked[1:], rule[1:])
 
 
+@lru_cache(maxsize=8_192)
 def _holds_for(rule: Steps, other: Steps) -> bool:
     """Whether whatever the other rule masks lies at, or within, what the rule masks."""
     if not rule or (len(rule) == 1 and rule[0] == ANY_DEPTH):

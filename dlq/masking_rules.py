@@ -13,7 +13,7 @@ from dlq.dead_letter_sources import sources_by_holder
 from dlq.filters import Filter, FilterError
 from dlq.filters.syntax import Term
 from dlq.finding import Query
-from dlq.masking import ERROR, ORIGIN, Rules, Steps, parse_path, touches
+from dlq.masking import ERROR, MASK, ORIGIN, Rules, Steps, mask, parse_path, touches
 from dlq.models import MaskingRule
 from queues import audit
 from queues.errors import InvalidArgument
@@ -132,8 +132,15 @@ class Masking:
         rules = self.everywhere().payload
         for operation in patch if rules and isinstance(patch, list) else ():
             pointer = operation.get("path" if operation.get("op") == "test" else "from")
-            if isinstance(pointer, str) and any(touches(steps, rules) for steps in pointer_readings(pointer)):
+            if isinstance(pointer, str) and any(touches(steps, rules) for steps in _readings(pointer)):
                 raise InvalidArgument(f"patch reads {pointer[:100]}, which is masked: you may not ask for it", "patch")
+
+    def shown_patch(self, patch: Any) -> Any:
+        """A patch of payloads, with the mask over what it writes where something is masked in any queue."""
+        rules = self.everywhere().payload
+        if not rules:
+            return patch
+        return [_shown_operation(one, rules) for one in patch] if isinstance(patch, list) else mask(patch, rules)
 
     def check_destination(self, carried: Rules, target_queue: str) -> None:
         """Refuse to send messages of which `carried` is masked to a queue that masks less of them.
@@ -238,7 +245,12 @@ def _probes(term: Term, rules: Rules) -> bool:
     return term.key == "error" and bool(rules)
 
 
-def pointer_readings(pointer: str) -> tuple[Steps, Steps]:
+def _shown_operation(operation: dict[str, Any], rules: Set[Steps]) -> dict[str, Any]:
+    touched = "value" in operation and any(touches(steps, rules) for steps in _readings(operation["path"]))
+    return {**operation, "value": MASK} if touched else operation
+
+
+def _readings(pointer: str) -> tuple[Steps, Steps]:
     """What a JSON pointer names, where a number is a key, and where it is a place in a list."""
     steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
     return steps, tuple(step for step in steps if not step.isdigit())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 
@@ -200,8 +201,16 @@ def write(plan: Plan) -> Plan:
         plan.refresh_from_db()
         sources = plan.source_queues
         queue = Queue.objects.filter(name=sources[0]).first() if len(sources) == 1 else None
-        audit.record(plan.created_by, "plan.create", queue, plan.reason, plan.summary())
+        audit.record(plan.created_by, "plan.create", queue, plan.reason, _audited(plan))
     return plan
+
+
+def _audited(plan: Plan) -> dict[str, Any]:
+    """What the audit keeps; whoever reads that may not read what is masked. The whole patch is kept with the plan."""
+    details = plan.summary()
+    if patch := details["options"].get("patch"):
+        details["options"]["patch"] = Masking().shown_patch(patch)
+    return details
 
 
 def preview(filter_text: str, target_queue: str | None = None, *, with_payloads: bool = True) -> Preview:

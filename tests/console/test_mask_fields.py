@@ -324,6 +324,9 @@ def test_what_a_patch_writes_over_a_masked_field_is_masked(operator: Browser, en
 
         assert SECRET not in page.html
         assert "5500-new-secret" not in page.one("pre", class_="diff").text
+        event = AuditEvent.objects.filter(action="plan.create").latest("pk")
+        assert event.details["plan_id"] == plan.pk
+        assert ("5500-new-secret" in json.dumps(event.details)) == (kind == "merge")  # as its note, which is not masked
         assert MASK in page.text
         if kind == "json":
             assert "5500-new-secret" not in page.html

@@ -289,3 +289,13 @@ def test_values_of_former_payloads_are_not_quoted_either() -> None:
     view = Rules(frozenset(rules("card"))).view({"card": "new-card"}).also({"card": "old-card"})
 
     assert view.text("old-card became new-card") == f"{MASK} became {MASK}"
+
+
+def test_paths_of_many_wildcards_are_compared_in_little_time() -> None:
+    asked, rule = ("0",) * 16 + ("a",), ("*",) * 19 + ("b",)
+    deep = ("**", "a") * 10
+
+    assert touches(asked, [rule])
+    assert not touches(("c", *asked), [("c", *("0",) * 18, "b")])
+    assert covers([deep], [deep])
+    assert not covers([deep], [("a",) * 9 + ("b",) * 10])

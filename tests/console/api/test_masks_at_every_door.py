@@ -269,7 +269,7 @@ def questions(scene: Scene) -> Iterator[str]:
     yield f"-{key}:wrong,/^{scene.core}/i"
 
 
-@EXAMPLES
+@settings(EXAMPLES, max_examples=2)
 @given(chosen=scenes)
 def test_no_question_about_a_masked_value_of_a_dead_letter_is_answered(
     engine: Engine, people: People, chosen: tuple[Shape, str]
