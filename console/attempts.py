@@ -2,7 +2,7 @@
 
 Of IPv6 a network of 64 bits is one address: every customer has so many. Whoever has many addresses, or many names, is
 slowed down: after MANY wrong passwords for one name from anywhere, or from one address for any names, one a minute is
-looked at. That is no lock, so that strangers keep nobody out for long; who is logged in already confirms a password as ever.
+looked at. That is no lock, so that strangers keep nobody out for long. Whoever is logged in confirms as ever.
 
 The counting is django-axes'. It sees no form: what else somebody sent along is nobody's business in its tables.
 """
