@@ -8,14 +8,14 @@ from typing import TypeVar
 
 T = TypeVar("T", str, bytes)
 
-SIZES = (20_000, 160_000, 1_250_000)
+SIZES = (10_000, 80_000, 640_000)
 """Each eight times the one before."""
 SIZES_OF_REQUESTS = (160_000, 1_250_000, 10_000_000)
 """Up to what one request may have."""
 #: Eight times the text may take so many times the time. Square growth takes 64 times.
 MOST_GROWTH = 24
 #: What is shorter says nothing about growth, in seconds.
-SHORTEST_SECONDS = 0.2
+SHORTEST_SECONDS = 0.3
 
 
 def assert_linear(parse: Callable[[T], object], hostile: Callable[[int], T], sizes: Sequence[int] = SIZES) -> None:

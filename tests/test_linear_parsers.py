@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from console.api import asgi, deliveries, idempotency, job_names, peeking, queue_documents, sending
+from console.api import asgi, deliveries, idempotency, job_names, parsing, peeking, queue_documents, sending
 from console.api.bodies import read_body
 from console.api.faults import invalid
 from console.api.parsing import read_json
-from console.api.problems import problem_of
+from console.api.problems import Problem, problem_of
 from console.api.wire.names import in_wire_words
 from console.api_keys import keeping, tokens
 from console.forms import JsonTextField
@@ -251,15 +252,30 @@ def test_yaml(text: str) -> None:
     assert_linear(as_code.parse, YAMLS[text], YAML_SIZES)
 
 
-@pytest.mark.parametrize("same", [True, False])
-def test_the_lines_that_a_patch_changes(same: bool) -> None:
-    def before(size: int) -> str:
-        return json.dumps([0 if same else n for n in range(size // 8)])
-
+def test_the_lines_that_a_patch_changes() -> None:
     def difference(text: str) -> None:
-        patching.difference(text, text.replace("0", "1"))
+        patching.difference(text, text.replace(",", "7,"))
 
-    assert_linear(difference, before, (4_000, 32_000, 256_000))
+    assert_linear(difference, lambda size: json.dumps(list(range(size // 8))), (2_000, 16_000, 128_000))
+
+
+def test_a_long_body_is_read_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def read(content: bytes) -> object:
+        threads.append(threading.current_thread())
+        return read_json(content)
+
+    monkeypatch.setattr(parsing, "read_json", read)
+    for body, in_loop in ((b"[1]", True), (b"[%s]" % (b" " * 70_000), False), (b"[" * 70_000, False)):
+        request: Any = SimpleNamespace(body=body)
+        asyncio.run(parsing.read_ahead(request))
+        try:
+            parsing.StrictParser().parse_body(request)
+        except Problem as problem:
+            assert (problem.kind.slug, body[:2]) == ("unreadable-body", b"[[")
+        assert (threads.pop() is threading.main_thread()) == in_loop
+        assert not threads  # read once
 
 
 def test_faults_of_a_request() -> None:

@@ -6,6 +6,8 @@
 -- A message of a lane (its group, where the queue is FIFO or limits groups) goes to waiting until the lane has room; in
 -- a FIFO queue the senders of one group take turns until they commit.
 -- A payload too large for the log is sent as JSON's null and body_sha256, its hash, after claim_body and the upload.
+-- Refuses JSON that clients cannot read: more than 128 levels of arrays and objects, or a number of more than 1,000
+-- characters when written out, as 1e5000 is. A trace id has no control characters.
 -- Touches no index but by insertion: message (queue_id, message_id), ready_claim, scheduled_due or waiting_lane.
 create or replace function signalbox.send(
   queue text,

@@ -232,3 +232,39 @@ def test_every_kind_of_problem_has_a_status_a_title_and_advice() -> None:
         assert 400 <= kind.status < 600
         assert kind.title
         assert kind.advice.endswith(".")
+
+
+@pytest.mark.parametrize("field", ["traceId", "correlationId"])
+@pytest.mark.parametrize("character", ["\r\nx", "\x00", "\x1b[2J", "\x7f", "\x9b"])
+def test_what_names_a_trace_has_no_control_characters(
+    caller: Caller, engine: Engine, messages: str, field: str, character: str
+) -> None:
+    answer = caller.post(messages, {"body": 1, field: f"a{character}"})
+
+    assert (answer.status, answer.fields) == (422, [field])
+    batch = caller.post(f"{messages}:batch", {"messages": [{"body": 1}, {"body": 2, field: f"a{character}"}]}).document
+    assert [one["status"] for one in batch["results"]] == ["accepted", "rejected"]
+
+
+@pytest.mark.parametrize("kind", ["levels", "digits"])
+def test_json_that_clients_cannot_read_is_refused(caller: Caller, engine: Engine, messages: str, kind: str) -> None:
+    body: Any = 10**1001
+    if kind == "levels":
+        body = 1
+        for _ in range(129):
+            body = [body]
+
+    assert caller.post(messages, {"body": body}).status in (400, 422)
+    assert engine.counted() == (0, 0, 0, 0, 0)
+
+
+def test_whole_numbers_may_have_a_fraction_of_zero(caller: Caller, engine: Engine) -> None:
+    engine.die()
+    redrive = caller.post(f"/v1/queues/{engine.queue}-dlq:redrive", {"maxMessagesPerSecond": 1397.0, "canary": 1.0})
+    assert (redrive.status, redrive.document["maxMessagesPerSecond"]) == (202, 1397)
+
+    engine.send()
+    seen = caller.post(f"/v1/queues/{engine.queue}:purge-plan").document
+    wanted = {name: seen[name] for name in ("states", "throughMessageId")} | {"count": float(seen["count"])}
+    wanted["throughDeadLetterId"] = float(seen["throughDeadLetterId"])
+    assert caller.post(f"/v1/queues/{engine.queue}:purge", wanted).status == 202

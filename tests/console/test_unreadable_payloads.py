@@ -1,0 +1,53 @@
+"""JSON that Python cannot read is shown as it is stored, or masked as a whole, and no page or export fails of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlq import export_rows, masking
+from dlq.filters import parse
+from queues.models import DeadLetter, Queue
+from signalbox.unreadable import Unreadable, decode
+from tests.console.browsers import Browser
+from tests.engine import Engine
+from tests.poison import POISONS, each_poison, in_attributes, spoil
+
+
+def spoiled(engine: Engine, poison: str, column: str) -> int:
+    message_id = engine.send({"n": 1})
+    spoil(engine.connection, message_id, poison if column == "payload" else in_attributes(poison), column)
+    return message_id
+
+
+@each_poison
+@pytest.mark.parametrize("column", ["payload", "attributes"])
+def test_pages_and_exports_show_it(operator: Browser, engine: Engine, poison: str, column: str) -> None:
+    first, second = (spoiled(engine, poison, column) for _ in range(2))
+    stored = engine.value(f"select {column}::text from signalbox.message where message_id = %s", first)
+    list_url = f"/queues/{engine.queue}/messages"
+    assert "JSON that Python cannot read" in operator.see(f"{list_url}/{first}").text
+    operator.see(list_url)
+
+    handle = engine.value("select receipt_handle from signalbox.receive(%s)", engine.queue)
+    assert engine.nack(handle, reason="rejected", error="no") == "dead"
+    assert "JSON that Python cannot read" in operator.see(f"{list_url}/{first}").text
+    operator.see("/dead-letters")
+    assert isinstance(getattr(DeadLetter.objects.get(message_id=first), column), Unreadable)
+
+    chosen = parse(f"queue:{engine.queue}")
+    (row,) = [row for batch in export_rows.dead_letters(chosen, see_payloads=True).batches for row in batch]
+    assert str(row[column]) == stored
+    queue = Queue.objects.get(name=engine.queue)
+    (row,) = [row for batch in export_rows.messages(queue, parse(""), see_payloads=True).batches for row in batch]
+    assert (row["message_id"], str(row[column])) == (second, stored)
+
+
+@pytest.mark.parametrize("text", POISONS.values(), ids=list(POISONS))
+def test_where_anything_is_masked_nothing_of_it_is_shown(text: str) -> None:
+    value, rules = decode(text if not text.startswith("1e") else "1" * 5000), [("card", "number")]
+
+    assert isinstance(value, Unreadable)
+    assert masking.mask(value, rules) == masking.MASK
+    assert masking.scrub("quotes it", masking.masked_values(value, rules)) == masking.MASK
+    assert masking.scrub_document(value, {"x"}) == masking.MASK
+    assert masking.mask(value, []) is value
