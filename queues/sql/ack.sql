@@ -127,7 +127,9 @@ begin
   if cardinality(v_gone) = cardinality(ack.receipt_handles) then
     return query select h, true from unnest(ack.receipt_handles) h;
   else
-    perform signalbox._refuse_older_snapshot('ack');
+    if not v_ids <@ coalesce(v_gone, '{}') then
+      perform signalbox._refuse_older_snapshot('ack');
+    end if;
     return query
     select h.handle, coalesce(h.message_id = any(v_gone), false)
     from unnest(ack.receipt_handles, v_ids) h(handle, message_id);
@@ -191,7 +193,7 @@ begin
   if cardinality(v_gone) = cardinality(p_handles) then
     return query select h, true from unnest(p_handles) h;
   else
-    if cardinality(p_handles) > 0 then
+    if not p_handles <@ coalesce(v_gone, '{}') then
       perform signalbox._refuse_older_snapshot('ack');
     end if;
     return query select h, coalesce(h = any(v_gone), false) from unnest(p_handles) h;

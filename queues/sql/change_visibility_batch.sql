@@ -63,7 +63,7 @@ begin
     )
     select array_agg(r.handle), max(m.at) into v_held, v_deadline from returned r, moment m;
   end if;
-  if cardinality(v_held) is distinct from cardinality(change_visibility_batch.receipt_handles) then
+  if not change_visibility_batch.receipt_handles <@ coalesce(v_held, '{}') then
     perform signalbox._refuse_older_snapshot('change_visibility');
   end if;
   return query

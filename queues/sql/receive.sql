@@ -125,7 +125,7 @@ begin
       where not a.acked;
     else
       -- As in ack, written out: calling it would cost what is saved.
-      if not receive.acknowledge[1] ~ '^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,17})\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+      if (receive.acknowledge[1] ~ '^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,17})\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$') is not true then
         perform signalbox._check_handles(receive.acknowledge);
       end if;
       delete from signalbox.lease l

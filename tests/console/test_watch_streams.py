@@ -125,7 +125,7 @@ SETTINGS = {"retention_seconds": 7200, "alert_group_lag_seconds": 60, "max_paylo
 def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) -> None:
     address = f"/streams/{log.name}/settings"
     assert admin.see(f"/streams/{log.name}").link("Settings…") == address
-    assert admin.see(address).one("input", name="retention_seconds")["value"] == "604800"
+    assert admin.see(address).one("input", name="retention_seconds").attributes["value"] == "604800"
 
     admin.post(address, {**SETTINGS, "closed": "on"})
 

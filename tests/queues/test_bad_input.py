@@ -321,8 +321,9 @@ def test_a_handle_has_one_spelling(engine: Engine, call: str, spelling: str) -> 
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_handle_that_is_null_is_refused(engine: Engine, count: int) -> None:
-    statement = "select * from signalbox.ack(array_fill(null::text, array[%s]))"
+@pytest.mark.parametrize("verb", ["ack(", "receive('{queue}', acknowledge => "])
+def test_a_handle_that_is_null_is_refused(engine: Engine, verb: str, count: int) -> None:
+    statement = f"select * from signalbox.{verb.format(queue=engine.queue)}array_fill(null::text, array[%s]))"
     _, field, message = refused(engine, statement, count)
     assert (field, message) == ("receipt_handle", "receipt_handle null is not a receipt handle")
 

@@ -109,7 +109,7 @@ def test_a_lease_that_the_snapshot_shows_is_settled_at_any_isolation(
     first, second, third = (row[1] for row in engine.receive(3))
     session = engine.on(connect())
     session.connection.execute(f"begin isolation level {level}".encode())
-    assert session.ack(first) == [True]
+    assert session.ack(first, first) == [True, True]
     assert session.nack(second, delay_seconds=0) == "retry"
     assert session.value("select signalbox.change_visibility(%s, 60) is not null", third)
     session.connection.execute("commit")
