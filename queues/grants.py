@@ -25,7 +25,7 @@ ALL = "select, insert, update, delete"
 DRAW = "usage, select"
 COUNT = "usage, select, update"
 
-_MADE = "name, tenant_id, is_dead_letter_queue, retention_seconds"
+_MADE = "queue_id, name, tenant_id, is_dead_letter_queue, retention_seconds"
 _SETTINGS = ", ".join(SETTINGS)
 _STREAM_SETTINGS = "retention_seconds, max_payload_bytes, closed, alert_group_lag_seconds"
 
@@ -42,6 +42,7 @@ MESSAGES: Mapping[str, str] = {
     "dedup_in_flight": ALL,
     "failure": ADD,
     "fold": READ,
+    "former_dead_letter_queue": READ,
     "gauge": READ,
     "head": ADD,
     "lane_floor": ADD_AND_REMOVE,
@@ -64,6 +65,7 @@ MESSAGES: Mapping[str, str] = {
     "refusal": READ,
     "removal": "select, insert, update",
     "scheduled": ALL,
+    "secret": READ,
     "setting_definition": READ,
     "settled": ADD,
     "tenant": "select, insert (name)",
@@ -81,6 +83,7 @@ MESSAGE_SEQUENCES: Mapping[str, str] = {
     "message_id": DRAW,
     "place": DRAW,
     "place_horizon": READ,
+    "queue_queue_id_seq": DRAW,
     "redriven_id": DRAW,
     "register_grants": COUNT,
 }
@@ -119,6 +122,7 @@ STREAM_REGISTERS: Mapping[str, str] = {r"stream_(turn_\d+|position_\d+_\d+)": DR
 MESSAGE_FUNCTIONS = (
     "_record_audit(text, text, integer, text, text, jsonb)",
     "_was_just_made(integer, jsonb)",
+    "_make_default_dead_letter_queue(integer, integer)",
     "_make_segment(bigint)",
     "_removal_of_purge(text, text[], double precision)",
     "_note_purge(bigint, text, text[], bigint, bigint)",

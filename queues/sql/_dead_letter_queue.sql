@@ -28,8 +28,11 @@ end $$;
 -- Make the queue whose id is reserved for the dead letters of a queue, or mark the ordinary queue that has that id. Returns
 -- false when another transaction does so, or holds what is needed: letters wait under the id until somebody makes it (a later
 -- burial, or make_dead_letter_queues). Never waits: every lock is tried. Names of other queues, in use or former, are left alone.
+-- With the owner's rights: the role of an application may not lock the table of queues.
 create or replace function signalbox._make_default_dead_letter_queue(p_source_queue_id integer, p_queue_id integer) returns boolean
 language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_source signalbox.queue;
@@ -40,6 +43,11 @@ begin
   end if;
   lock table signalbox.queue in row exclusive mode nowait; -- maintenance that begins keeps others from it
   select * into v_source from signalbox.queue q where q.queue_id = p_source_queue_id;
+  if v_source.dead_letter_queue_id is distinct from p_queue_id and not exists (
+    select from signalbox.former_dead_letter_queue f where f.queue_id = p_queue_id and f.source_queue_id = p_source_queue_id
+  ) then
+    return false;
+  end if;
   if exists (select from signalbox.queue q where q.queue_id = p_queue_id) then
     perform from signalbox.queue q where q.queue_id = p_queue_id for no key update skip locked;
     if found then
@@ -69,6 +77,7 @@ exception
   when lock_not_available or unique_violation or out_of_memory then
     return false;
 end $$;
+revoke execute on function signalbox._make_default_dead_letter_queue(integer, integer) from public;
 
 -- make_dead_letter_queues(): make the dead-letter queues that have letters and no row yet, because the transaction that was
 -- making the row was rolled back, or held what it needs. Waits for nobody. Returns how many. Indexes: queue_pkey, dead_letter_queue.
