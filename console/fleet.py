@@ -47,7 +47,7 @@ class Fleet:
         kept = [
             one
             for one in self.dead_letter_queues
-            if Place(one.name, one.tenant, tuple(sources.get((one.tenant, one.name), ()))).is_within(reach)
+            if Place(one.name, one.tenant, tuple(sources.get(one.queue_id, ()))).is_within(reach)
         ]
         return Fleet(standings, kept, self.conditions)
 
@@ -119,14 +119,11 @@ def forget() -> None:
         _latest = None
 
 
-def _sources(standings: Sequence[Standing]) -> Mapping[tuple[str, str], list[str]]:
-    """The queues whose dead letters each dead-letter queue keeps, by tenant and name."""
-    found: dict[tuple[str, str], list[str]] = {}
+def _sources(standings: Sequence[Standing]) -> Mapping[int | None, list[str]]:
+    """The queues whose dead letters each dead-letter queue keeps, by its id."""
+    found: dict[int | None, list[str]] = {}
     for standing in standings:
-        one = standing.numbers
-        holder = one.queue.dead_letter_queue or f"{one.name}-dlq"
-        for name in (holder, f"{holder[:88]}-{one.queue_id}"):
-            found.setdefault((one.tenant, name), []).append(one.name)
+        found.setdefault(standing.numbers.queue.dead_letter_queue_id, []).append(standing.numbers.name)
     return found
 
 

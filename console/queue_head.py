@@ -36,7 +36,7 @@ class QueueHead:
     @property
     def dead_letter_queue(self) -> str:
         """Where its dead letters go."""
-        return self.queue.dead_letter_queue or f"{self.name}-dlq"
+        return self.numbers.dead_letter_queue
 
     @cached_property
     def parts(self) -> Sequence[Part]:

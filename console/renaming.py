@@ -51,14 +51,11 @@ def consequences(queue: Queue, new_name: str, *, person: str | None = None, admi
 def _follows(queue: Queue) -> list[str]:
     said = ["messages, leases, dead letters, history, charts, bindings and subscriptions, which go by its number"]
     if queue.is_dead_letter_queue:
-        keeps = Q(dead_letter_queue=queue.name)
-        if queue.name.endswith("-dlq"):
-            keeps |= Q(dead_letter_queue=None, is_dead_letter_queue=False, name=queue.name.removesuffix("-dlq"))
-        sources = Queue.objects.filter(keeps, tenant_id=queue.tenant_id).exclude(pk=queue.pk).order_by("name")
+        sources = Queue.objects.filter(dead_letter_queue_id=queue.pk).exclude(pk=queue.pk).order_by("name")
         names = list(sources.values_list("name", flat=True)[:MOST_LISTED])
         said += [f"dead_letter_queue of {name}" for name in names]
-    elif queue.dead_letter_queue is None and Queue.objects.filter(name=f"{queue.name}-dlq").exists():
-        said.append(f"its dead letters stay in {queue.name}-dlq, which its settings name from then on")
+    elif queue.dead_letter_queue is None and (holder := Queue.objects.filter(pk=queue.dead_letter_queue_id).first()):
+        said.append(f"its dead letters stay in {holder.name}, which its settings name from then on")
     if masks := renaming.masks_of(queue.name):
         said.append(f"{plural(masks, 'mask')} of payload fields, for the new name and for the old")
     return said

@@ -48,7 +48,7 @@ class Destination:
             return [f"{self.queue} no longer exists: the redrive will fail."]
         found = []
         if self.closed:
-            found.append(f"{self.queue} is closed: its senders are refused, what is redriven still goes in.")
+            found.append(f"{self.queue} is closed: a redrive into it is refused. Reopen the queue first.")
         if self.paused:
             found.append(f"{self.queue} is paused: messages will wait there until it is resumed.")
         if not self.consumers:

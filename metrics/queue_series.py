@@ -67,12 +67,11 @@ def _configuration(numbers: QueueNumbers) -> Iterator[Sample]:
 
 
 def _info(numbers: QueueNumbers) -> tuple[str, ...]:
-    """The labels of queue_info, in their order. With no dead-letter queue named, the engine makes `<name>-dlq`."""
-    unnamed = numbers.name if numbers.is_dead_letter_queue else f"{numbers.name}-dlq"
+    """The labels of queue_info, in their order."""
     return (
         numbers.queue.mode,
         _word(numbers.is_dead_letter_queue),
-        numbers.queue.dead_letter_queue or unnamed,
+        numbers.dead_letter_queue,
         _word(numbers.paused),
         _word(numbers.closed),
     )

@@ -78,6 +78,8 @@ class QueueNumbers:
     """The reasons for which upkeep has seen sends refused within the last minute."""
     bytes_held: int | None = None
     """What its messages weigh, as estimated; None where the queue's settings do not limit it."""
+    dead_letter_queue: str = ""
+    """Where its dead letters go; before its first dead letter, the name that this queue will get."""
 
     @property
     def alert_oldest_age_seconds(self) -> float:
@@ -102,8 +104,17 @@ def read_numbers(queue_ids: Sequence[int] | None = None) -> list[QueueNumbers]:
 # Refusals are kept for the few queues that something limits.
 _NUMBERS = """
 select n.queue_id, n.totals, n.earlier, n.earlier_seconds, n.oldest_visible_seconds, n.consumers,
-  a.refused, a.refusing, a.bytes_held
+  a.refused, a.refusing, a.bytes_held,
+  case
+    when q.is_dead_letter_queue and q.dead_letter_queue is null then q.name
+    when d.queue_id is not null then d.name
+    when taken.queue_id is not null then signalbox._reserved_name(q.name, q.dead_letter_queue_id)
+    else q.name || '-dlq'
+  end
 from signalbox.queue_numbers(%s::integer[]) n
+join signalbox.queue q on q.queue_id = n.queue_id
+left join signalbox.queue d on d.queue_id = q.dead_letter_queue_id
+left join signalbox.queue taken on taken.name = q.name || '-dlq'
 left join (
   select r.queue_id, jsonb_object_agg(r.reason, signalbox._register(r.counter)) as refused,
     array_agg(r.reason order by r.reason)
@@ -202,6 +213,7 @@ def _numbers(
     refused: str | dict[str, int] | None,
     refusing: list[str] | None,
     bytes_held: int | None,
+    dead_letter_queue: str,
 ) -> QueueNumbers:
     earlier, seconds = earlier or totals, earlier_seconds or 1.0
     sums = _sums()
@@ -231,6 +243,7 @@ def _numbers(
         refused=json.loads(refused) if isinstance(refused, str) else refused or {},
         refusing=tuple(refusing or ()),
         bytes_held=bytes_held,
+        dead_letter_queue=dead_letter_queue,
     )
 
 

@@ -65,7 +65,8 @@ _ALL = (
         "dead_letter_queue",
         "text",
         None,
-        "Where dead letters go; it is made when it does not exist. Empty: a queue of this name with -dlq appended.",
+        "Where dead letters go; it is made when it does not exist, and has mode standard and no limit of groups. "
+        "Empty: a queue of this name with -dlq appended, or -dlq-NUMBER where that name is taken.",
     ),
     _seconds(
         "retention_seconds",
@@ -88,7 +89,7 @@ _ALL = (
         "standard",
         "How messages are handed out: standard means in about the order they were sent, to any consumer; fifo means in "
         "exactly the order they were sent within each group, one of a group at a time. It changes only while the queue "
-        "is empty.",
+        "is closed and empty.",
         choices=("standard", "fifo"),
     ),
     Setting(
@@ -217,7 +218,7 @@ _ALL = (
         "integer",
         0,
         "The queue counts as breaching when it has more dead letters than this;"
-        " the queue NAME-dlq that is made for it on first need begins with the same.",
+        " the dead-letter queue that is made for it on first need begins with the same.",
         unit="messages",
         minimum=0,
         maximum=1_000_000_000,

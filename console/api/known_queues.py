@@ -127,8 +127,8 @@ _asking: dict[str, asyncio.Task[KnownQueue | None]] = {}
 _LOOK_UP = """
 select q.queue_id, t.name, case when q.is_dead_letter_queue then array(
     select s.name
-    from signalbox.source_queues(q.queue_id) one(queue_id)
-    join signalbox.queue s on s.queue_id = one.queue_id
+    from signalbox.source_queues(q.queue_id) source(queue_id)
+    join signalbox.queue s on s.queue_id = source.queue_id
   ) else '{}' end, q.name
 from signalbox.queue q
 join signalbox.tenant t using (tenant_id)

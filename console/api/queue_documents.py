@@ -5,8 +5,8 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Concat
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from console.api.answers import moment
 from console.api.problems import Problem
@@ -66,12 +66,18 @@ def _reached(key: Key) -> QuerySet[Queue]:
         queues = queues.filter(tenant__name=key.tenant)
     if not key.prefix:
         return queues
-    served = Queue.objects.alias(implied=Concat("name", Value("-dlq"))).filter(
-        Q(dead_letter_queue=OuterRef("name")) | Q(dead_letter_queue=None, implied=OuterRef("name")),
-        tenant_id=OuterRef("tenant_id"),
-        name__startswith=key.prefix,
-    )
-    return queues.filter(Q(name__startswith=key.prefix) | Q(Exists(served), is_dead_letter_queue=True))
+    served = Queue.objects.filter(dead_letter_queue_id=OuterRef("queue_id"), name__startswith=key.prefix)
+    served_before = RawSQL(_SERVED_BEFORE, [key.prefix])  # noqa: S611 - a constant
+    serves = Q(Exists(served)) | Q(queue_id__in=served_before)
+    return queues.filter(Q(name__startswith=key.prefix) | Q(serves, is_dead_letter_queue=True))
+
+
+_SERVED_BEFORE = """
+select f.queue_id
+from signalbox.former_dead_letter_queue f
+join signalbox.queue s on s.queue_id = f.source_queue_id
+where starts_with(s.name, %s)
+"""
 
 
 def _cursor(name: str) -> str:

@@ -71,15 +71,15 @@ class Narrowing:
     @classmethod
     def of_holder(cls, name: str, reach: Reach = EVERYTHING) -> Narrowing:
         """What died in the queues that send their dead to this one, as far as they are reached."""
-        senders, reached = tuple(row[0] for row in Query(_SENDERS, [name, name]).rows()), reached_ids(reach)
+        senders, reached = tuple(row[0] for row in Query(_SENDERS, [name]).rows()), reached_ids(reach)
         return cls(senders if reached is None else tuple(set(senders) & set(reached)), reached=reached)
 
 
 _SENDERS: LiteralString = """
-select q.queue_id from signalbox.queue q
-cross join lateral (select coalesce(q.dead_letter_queue, q.name || '-dlq') as holder) named
-where q.tenant_id = (select tenant_id from signalbox.queue where name = %s)
-  and %s in (named.holder, left(named.holder, 88) || '-' || q.queue_id)
+select source.queue_id
+from signalbox.queue q
+cross join lateral signalbox.source_queues(q.queue_id) source(queue_id)
+where q.name = %s
 """
 
 

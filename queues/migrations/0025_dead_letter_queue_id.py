@@ -66,5 +66,7 @@ STATE = [
 
 
 class Migration(migrations.Migration):
+    # Each statement is a transaction and may be repeated: reading all dead letters must not lock the queues.
+    atomic = False
     dependencies = [("queues", "0024_former_queues")]
     operations = [migrations.RunSQL(TABLES + LINKS, migrations.RunSQL.noop, state_operations=STATE)]

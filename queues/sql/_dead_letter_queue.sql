@@ -38,6 +38,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtext('signalbox.make_dead_letter_queue'), p_queue_id) then
     return false;
   end if;
+  lock table signalbox.queue in row exclusive mode nowait; -- maintenance that begins keeps others from it
   select * into v_source from signalbox.queue q where q.queue_id = p_source_queue_id;
   if exists (select from signalbox.queue q where q.queue_id = p_queue_id) then
     perform from signalbox.queue q where q.queue_id = p_queue_id for no key update skip locked;
@@ -64,12 +65,13 @@ begin
   perform signalbox._make_heads(p_queue_id);
   return true;
 exception
-  when unique_violation then -- made by a transaction that this snapshot does not see
+  -- Maintenance begins; the queue was made by one that this snapshot does not see; the lock table is full.
+  when lock_not_available or unique_violation or out_of_memory then
     return false;
 end $$;
 
 -- make_dead_letter_queues(): make the dead-letter queues that have letters and no row yet, because the transaction that was
--- making the row was rolled back. Waits for nobody. Returns how many. Indexes: queue_dead_letter_queue, dead_letter_queue.
+-- making the row was rolled back, or held what it needs. Waits for nobody. Returns how many. Indexes: queue_pkey, dead_letter_queue.
 create or replace function signalbox.make_dead_letter_queues() returns bigint
 language sql volatile
 set enable_hashjoin = off
@@ -81,7 +83,7 @@ as $$
     union
     select f.source_queue_id, f.queue_id from signalbox.former_dead_letter_queue f
   ) s
-  where not exists (select from signalbox.queue d where d.queue_id = s.queue_id)
+  where not exists (select from signalbox.queue d where d.queue_id = s.queue_id and d.is_dead_letter_queue)
     and exists (select from signalbox.dead_letter l where l.queue_id = s.queue_id)
     and exists (select from signalbox.queue q where q.queue_id = s.source_queue_id)
 $$;
@@ -120,22 +122,35 @@ as $$
 $$;
 
 -- Until this transaction ends, the queue is not deleted and its mode does not change (_claim_queue). For those who put messages
--- into a queue without looking at `closed`. Waits only for a transaction that is deleting the queue, or changing its mode.
+-- into a queue without looking at `closed`. Waits only for a transaction that is deleting the queue, or changing its mode. One that
+-- buries in many thousands of queues holds no more locks than there are places: queues share them. Where another queue of the place
+-- is deleted, a lock of the row does instead, which deletion waits for.
 create or replace function signalbox._keep_queue(p_queue_id integer) returns void
 language plpgsql
 as $$
 begin
-  perform pg_advisory_xact_lock_shared(hashtext('signalbox.keep_queue'), p_queue_id);
+  if not pg_try_advisory_xact_lock_shared(hashtext('signalbox.keep_queue'), signalbox._keep_place(p_queue_id)) then
+    perform from signalbox.queue q where q.queue_id = p_queue_id for key share skip locked;
+    if not found and exists (select from signalbox.queue q where q.queue_id = p_queue_id) then
+      perform pg_advisory_xact_lock_shared(hashtext('signalbox.keep_queue'), signalbox._keep_place(p_queue_id));
+    end if;
+  end if;
   if current_setting('transaction_isolation') <> 'read committed' then
     perform from signalbox.queue q where q.queue_id = p_queue_id for key share; -- an error when it was deleted since the snapshot
   end if;
 end $$;
 
--- The other side of _keep_queue: false while somebody holds the queue. Never waits.
+-- The other side of _keep_queue: false while somebody holds the queue, or another of its place. Never waits.
 create or replace function signalbox._claim_queue(p_queue_id integer) returns boolean
 language sql volatile
 as $$
-  select pg_try_advisory_xact_lock(hashtext('signalbox.keep_queue'), p_queue_id)
+  select pg_try_advisory_xact_lock(hashtext('signalbox.keep_queue'), signalbox._keep_place(p_queue_id))
+$$;
+
+create or replace function signalbox._keep_place(p_queue_id integer) returns integer
+language sql immutable
+as $$
+  select p_queue_id % 1024
 $$;
 
 -- Which queue a queue's dead letters go to, as its settings are: the queue that they name; else '<name>-dlq' of the same tenant, if that

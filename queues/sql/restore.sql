@@ -54,7 +54,6 @@ begin
     select t.queue_id from signalbox.trash t where t.message_id = any(v_ids)
     union
     select (t.letter ->> 'queue_id')::integer from signalbox.trash t where t.message_id = any(v_ids) and t.letter is not null
-    order by queue_id
   ) k;
   v_kept := signalbox._hold_keys_again(v_ids);
   perform signalbox._use_priority(u.queue_id, u.priority)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from dlq import plans
@@ -58,10 +59,12 @@ def test_it_warns_of_destinations_that_hold_messages_back(graveyard: Graveyard) 
 
     warnings = plans.preview(graveyard.filter).warnings
 
-    assert [warning.split(":")[0] for warning in warnings] == [
-        f"{graveyard.queue} is closed",
-        f"{graveyard.queue} is paused",
+    assert warnings == [
+        f"{graveyard.queue} is closed: a redrive into it is refused. Reopen the queue first.",
+        f"{graveyard.queue} is paused: messages will wait there until it is resumed.",
     ]
+    with pytest.raises(psycopg.Error, match="is closed: it accepts no messages"):
+        graveyard.engine.rows("select signalbox.redrive(array[%s])", graveyard.bury(1)[0])
 
 
 def test_it_warns_of_messages_that_came_back_before(graveyard: Graveyard) -> None:

@@ -194,6 +194,21 @@ def test_settings_are_data(make_engine: Any, scrape: Scrape) -> None:
     assert exposition.value("queue_info", queue="graveyard", is_dead_letter_queue="true") == 1
 
 
+def test_queue_info_names_the_dead_letter_queue_that_there_is(engine: Engine, scrape: Scrape) -> None:
+    assert scrape().value("queue_info", queue=engine.queue, dead_letter_queue=f"{engine.queue}-dlq") == 1
+    engine.connection.execute("insert into signalbox.tenant (name) values ('squatter') on conflict do nothing")
+    engine.connection.execute(
+        "insert into signalbox.queue (name, tenant_id)"
+        " select %s, tenant_id from signalbox.tenant where name = 'squatter'",
+        [f"{engine.queue}-dlq"],
+    )
+    name = engine.value("select signalbox.dead_letter_queue_name(%s)", engine.queue_id)
+    assert scrape().value("queue_info", queue=engine.queue, dead_letter_queue=name) == 1
+    engine.die()
+    assert scrape().value("queue_info", queue=engine.queue, dead_letter_queue=name) == 1
+    assert scrape().value("queue_info", queue=name, dead_letter_queue=name) == 1
+
+
 def test_every_queue_has_the_threshold_of_every_alert_that_reads_its_numbers(engine: Engine, scrape: Scrape) -> None:
     engine.die()
     exposition = scrape()

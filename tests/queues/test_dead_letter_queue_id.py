@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -168,3 +169,45 @@ def test_a_renamed_queue_keeps_its_dead_letter_queue_even_before_it_is_made(engi
 
     assert reserved_id(renamed) == reserved
     assert holder_of(renamed, renamed.die("x"))[0] == f"{engine.queue}-new-dlq"
+
+
+def test_dead_letter_queues_of_the_release_before_are_found_by_id(make_engine: Made) -> None:
+    """By the name that settings say, the default one, the one that was given when that was taken, or an old one."""
+    links = importlib.import_module("queues.migrations.0025_dead_letter_queue_id").LINKS
+    default, named, taken, renamed, never = (make_engine() for _ in range(5))
+    graves = f"{named.queue}-graves"
+    named.value("select signalbox.configure_queue(%s, %s)", named.queue, Jsonb({"dead_letter_queue": graves}))
+    for engine in (default, taken, renamed):
+        engine.die()
+    expected = {one.queue_id: _holder(one) for one in (default, named, taken, renamed)}
+    default.connection.execute("begin")
+    default.connection.execute("alter table signalbox.queue disable trigger user")
+    default.connection.execute(
+        "update signalbox.queue set name = %s where queue_id = %s",
+        [f"{taken.queue}-dlq-{taken.queue_id}", expected[taken.queue_id]],
+    )
+    default.connection.execute(
+        "update signalbox.queue set name = %s where queue_id = %s", [f"{renamed.queue}-x", expected[renamed.queue_id]]
+    )
+    default.connection.execute(
+        "select signalbox._keep_alias(%s, %s, 60)", [f"{renamed.queue}-dlq", expected[renamed.queue_id]]
+    )
+    default.connection.execute("update signalbox.queue set dead_letter_queue_id = null")
+    default.connection.execute("delete from signalbox.former_dead_letter_queue")
+    default.connection.execute("set constraints all immediate")
+    default.connection.execute(links)
+
+    assert {queue_id: _holder(Engine(default.connection, "", queue_id)) for queue_id in expected} == expected
+    reserved = _holder(Engine(default.connection, "", never.queue_id))
+    assert default.value("select count(*) from signalbox.queue where queue_id = %s", reserved) == 0
+    assert _holder(Engine(default.connection, "", expected[default.queue_id])) is None
+    former = default.rows("select queue_id, source_queue_id from signalbox.former_dead_letter_queue")
+    assert (expected[default.queue_id], default.queue_id) in former
+    default.connection.execute("rollback")
+
+
+def _holder(engine: Engine) -> int | None:
+    found: int | None = engine.value(
+        "select dead_letter_queue_id from signalbox.queue where queue_id = %s", engine.queue_id
+    )
+    return found

@@ -120,6 +120,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "source_queues": ("count(*) from signalbox.source_queues(%(queue_id)s)", 0),
     "dead_letter_queue_name": ("signalbox.dead_letter_queue_name(%(queue_id)s)", TEXT),
     "_keep_queue": ("signalbox._keep_queue(%(queue_id)s)", NOTHING),
+    "_keep_place": ("signalbox._keep_place(1025)", 1),
     "_claim_queue": ("signalbox._claim_queue(%(queue_id)s)", True),
     "_dead_letter_queue_of": (
         "signalbox._dead_letter_queue_of(q) > q.queue_id from signalbox.queue q where q.queue_id = %(queue_id)s",

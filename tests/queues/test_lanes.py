@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from queues.errors import QuotaExceeded, translated
 from tests.engine import Engine
@@ -16,6 +18,10 @@ MakeEngine = Callable[..., Engine]
 @pytest.fixture
 def fifo(make_engine: MakeEngine) -> Engine:
     return make_engine(mode="fifo", max_receives=2)
+
+
+def configure(engine: Engine, **settings: Any) -> None:
+    engine.value("select signalbox.configure_queue(%s, %s)", engine.queue, Jsonb(settings))
 
 
 def groups_received(engine: Engine, most: int = 100) -> list[tuple[str | None, int]]:
@@ -145,53 +151,6 @@ class TestFifo:
         engine.ack(engine.receive_one()[1])
         configure(engine, mode="fifo")
         configure(engine, mode="standard", closed=False)
-
-    def test_a_closing_that_is_not_committed_does_not_let_the_mode_change(self, engine: Engine) -> None:
-        """Senders find the queue open until then."""
-        with pytest.raises(psycopg.Error, match="in a transaction of its own"), engine.connection.transaction():
-            configure(engine, closed=True)
-            with engine.connection.transaction():
-                configure(engine, mode="fifo")
-
-    @pytest.mark.parametrize("ending", ["commits", "is prepared", "is rolled back"])
-    def test_an_open_send_keeps_the_mode(self, engine: Engine, connect: Connect, ending: str) -> None:
-        """Its message would have no place in the order of its group."""
-        sender = engine.on(connect(autocommit=False))
-        sender.send("found it open", group_id="a")
-        configure(engine, closed=True)
-        changing = start(configure, engine.on(connect()), mode="fifo")
-        if ending == "is prepared":
-            with prepared_by(sender.connection):
-                with pytest.raises(psycopg.Error, match="mode cannot be changed while transactions are open"):
-                    finish(changing)
-        elif ending == "commits":
-            sender.connection.commit()
-            with pytest.raises(psycopg.Error, match="mode c"):  # it waited, and found the message, or saw it at once
-                finish(changing)
-        else:
-            sender.connection.rollback()
-            finish(changing)
-
-    def test_a_transaction_that_goes_on_keeps_the_mode(self, engine: Engine, connect: Connect) -> None:
-        sender = engine.on(connect(autocommit=False))
-        sender.send("found it open", group_id="a")
-        configure(engine, closed=True)
-        with pytest.raises(psycopg.Error, match="mode cannot be changed while transactions are open"):
-            configure(engine, mode="fifo")
-        sender.connection.commit()
-        with pytest.raises(psycopg.Error, match="mode can be changed only while the queue is empty"):
-            configure(engine, mode="fifo")
-
-    def test_an_open_restore_keeps_the_mode(self, engine: Engine, connect: Connect) -> None:
-        engine.send("undone", group_id="a")
-        removal = engine.value("select signalbox.open_removal(3600)")
-        engine.value("select signalbox.purge(%s, null, null, null, null, %s)", engine.queue, removal)
-        configure(engine, closed=True)
-        restorer = connect(autocommit=False)
-        restorer.execute("select signalbox.restore(%s)", [removal])
-        with pytest.raises(psycopg.Error, match="mode cannot be changed while transactions are open"):
-            configure(engine, mode="fifo")
-        restorer.commit()
 
 
 class TestLimits:

@@ -199,6 +199,60 @@ def test_first_burials_in_two_queues_crosswise_do_not_deadlock(
     assert [cemetery(one).recounted()[4] for one in queues] == [2, 2]
 
 
+def test_a_burial_does_not_wait_where_another_queue_of_its_place_is_deleted(engine: Engine, connect: Connect) -> None:
+    engine.die("before")
+    engine.send("dying")
+    handle = engine.receive_one()[1]
+    deleter = connect(autocommit=False)
+    holder = cemetery(engine)
+    assert deleter.execute("select signalbox._claim_queue(%s)", [holder.queue_id]).fetchone() == (True,)
+    dying = engine.on(impatient(connect))
+    dying.connection.execute("begin")
+    assert dying.nack(handle, reason="rejected") == "dead"
+    impatient_deleter = impatient(connect)
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        impatient_deleter.execute("select signalbox.delete_queue(%s)", [holder.queue])
+    dying.connection.execute("commit")
+
+
+def test_a_first_burial_does_not_wait_for_who_keeps_queues_from_being_made(engine: Engine, connect: Connect) -> None:
+    engine.send("dying")
+    handle = engine.receive_one()[1]
+    keeper = connect(autocommit=False)
+    keeper.execute("lock table signalbox.queue in share row exclusive mode")
+    assert engine.on(impatient(connect)).nack(handle, reason="rejected") == "dead"
+    keeper.commit()
+    engine.value("select signalbox.clean_up()")
+
+    assert [row[3] for row in cemetery(engine).receive(10)] == ["dying"]
+
+
+def test_a_first_burial_does_not_wait_for_a_change_of_its_tenant(engine: Engine, connect: Connect) -> None:
+    engine.send("dying")
+    handle = engine.receive_one()[1]
+    keeper = connect(autocommit=False)
+    keeper.execute("select from signalbox.tenant where name = 'default' for no key update")
+    assert engine.on(impatient(connect)).nack(handle, reason="rejected") == "dead"
+    keeper.commit()
+    engine.value("select signalbox.clean_up()")
+
+    assert [row[3] for row in cemetery(engine).receive(10)] == ["dying"]
+
+
+def test_upkeep_marks_a_queue_that_was_being_configured_at_its_first_burial(engine: Engine, connect: Connect) -> None:
+    name = f"{engine.queue}-dlq"
+    engine.value("select signalbox.create_queue(%s)", name)
+    configuring = connect(autocommit=False)
+    configuring.execute("select signalbox.configure_queue(%s, '{}')", [name])
+    engine.send("dying")
+    handle = engine.receive_one()[1]
+    assert engine.on(impatient(connect)).nack(handle, reason="rejected") == "dead"
+    configuring.commit()
+    engine.value("select signalbox.clean_up()")
+
+    assert [row[3] for row in cemetery(engine).receive(10)] == ["dying"]
+
+
 def impatient(connect: Connect) -> psycopg.Connection[Any]:
     """A session that fails rather than wait for a lock."""
     return connect(options="-c lock_timeout=1ms")

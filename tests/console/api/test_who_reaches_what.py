@@ -102,6 +102,47 @@ def test_a_dead_letter_queue_is_reached_through_its_source(make_caller: Callers,
     assert outside.post("/v1/queues/graves-of-reach/messages:receive", {}).kind == "queue-not-found"
 
 
+def test_a_dead_letter_queue_of_another_name_is_reached_through_its_source(
+    make_caller: Callers, make_engine: Any
+) -> None:
+    """Another tenant had the name `<queue>-dlq` before."""
+    engine = make_engine()
+    engine.connection.execute("insert into signalbox.tenant (name) values ('squatter') on conflict do nothing")
+    engine.connection.execute(
+        "insert into signalbox.queue (name, tenant_id)"
+        " select %s, tenant_id from signalbox.tenant where name = 'squatter'",
+        [f"{engine.queue}-dlq"],
+    )
+    engine.die("dead")
+    holder = engine.value("select signalbox.dead_letter_queue_name(%s)", engine.queue_id)
+    keeper, source = make_caller(prefix=holder), make_caller(prefix=engine.queue, tenant="default")
+
+    assert keeper.post(f"/v1/queues/{holder}/messages:receive", {}).kind == "not-reached"
+    assert {queue["name"] for queue in source.get("/v1/queues").document["queues"]} == {engine.queue, holder}
+    assert source.post(f"/v1/queues/{engine.queue}-dlq/messages:receive", {}).kind == "queue-not-found"
+    assert len(source.post(f"/v1/queues/{holder}/messages:receive", {}).document["messages"]) == 1
+
+
+def test_a_dead_letter_queue_is_shared_with_those_that_it_served_before(make_caller: Callers, make_engine: Any) -> None:
+    graves = "graves-that-changed-hands"
+    engine, other = (make_engine(dead_letter_queue=graves) for _ in range(2))
+    other.die("another's")
+    other.value("select signalbox.configure_queue(%s, '{\"dead_letter_queue\": null}')", other.queue)
+    inside, former = make_caller(prefix=engine.queue), make_caller("read", prefix=other.queue)
+
+    assert inside.post(f"/v1/queues/{graves}/messages:receive", {}).kind == "not-reached"
+    assert graves in {queue["name"] for queue in former.get("/v1/queues").document["queues"]}
+
+
+def test_the_name_of_anothers_dead_letter_queue_is_refused(make_caller: Callers, engine: Any) -> None:
+    """Whoever took it first would stand where its dead letters are looked for."""
+    caller = make_caller("configure", tenant="acme")
+    for name in (f"{engine.queue}-dlq", f"{engine.queue}-dlq-1"):
+        refused = caller.post("/v1/queues", {"name": name})
+        assert (refused.status, refused.fields) == (422, ["name"])
+        assert "reserved for dead letters" in refused.document["detail"]
+
+
 def test_a_dead_letter_queue_that_others_share_is_not_received_from_nor_changed(
     make_caller: Callers, make_engine: Any
 ) -> None:
