@@ -2,7 +2,8 @@
 
 Whoever owns the schema can replace a function past its script. `migrate` puts such a function back, and
 `manage.py audit verify` names those of the audit. Compared is what decides what a function does: its body, language,
-volatility, settings, and whether it runs with its owner's rights.
+volatility, settings, and whether it runs with its owner's rights. Of a body in `begin atomic`, whose text the catalog
+does not keep, only that form is compared.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from dataclasses import dataclass
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 _FUNCTION = re.compile(
-    r"^create or replace function signalbox\.(?P<name>\w+)\b(?P<head>.*?)\bas \$\$(?P<body>.*?)\$\$(?P<tail>[^;]*);",
+    r"^create or replace function signalbox\.(?P<name>\w+)\b(?P<head>(?:(?!^begin atomic\b).)*?)"
+    r"(?:\bas \$\$(?P<body>.*?)\$\$(?P<tail>[^;]*);|^begin atomic\b.*?^end;)",
     re.MULTILINE | re.DOTALL,
 )
+PARSED = "begin atomic"
+"""Stands for a body that PostgreSQL parsed when the function was made: the catalog does not keep its text."""
 _TRIGGER = re.compile(r"^create (?:or replace |constraint )?trigger (\w+)", re.MULTILINE)
 _SETTING = re.compile(r"^\s*set (\w+) = (.+?)\s*$", re.MULTILINE)
 _COMMENT = re.compile(r"--[^\n]*")
@@ -39,12 +43,12 @@ class Definition:
 def declared(script: str) -> Iterator[Definition]:
     """The functions that a script defines, in its order."""
     for found in _FUNCTION.finditer(script):
-        options = _COMMENT.sub("", found["head"][_end_of_arguments(found["head"]) :] + found["tail"])
+        options = _COMMENT.sub("", found["head"][_end_of_arguments(found["head"]) :] + (found["tail"] or ""))
         words = set(re.findall(r"\w+", options))
         language = re.search(r"\blanguage (\w+)", options)
         yield Definition(
             found["name"],
-            found["body"],
+            PARSED if found["body"] is None else found["body"],
             language[1] if language else "",
             next((letter for word, letter in VOLATILITIES.items() if word in words), VOLATILE),
             "security definer" in options,
@@ -94,7 +98,8 @@ def differing(wanted: Iterable[Definition], found: set[Definition]) -> list[str]
 
 # Qualified throughout: the catalog is asked, whatever else the search path has.
 _INSTALLED = """
-select p.proname::pg_catalog.text, p.prosrc, l.lanname::pg_catalog.text, p.provolatile::pg_catalog.text, p.prosecdef,
+select p.proname::pg_catalog.text, case when p.prosqlbody is null then p.prosrc else 'begin atomic' end,
+  l.lanname::pg_catalog.text, p.provolatile::pg_catalog.text, p.prosecdef,
   coalesce(p.proconfig, '{}'::pg_catalog.text[])
 from pg_catalog.pg_proc p
 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) p.pronamespace

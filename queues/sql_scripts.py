@@ -21,6 +21,9 @@ from queues.sql_definitions import declared
 
 SCRIPTS = Path(__file__).parent / "sql"
 
+PINNED_PATH = "pg_catalog, pg_temp"
+"""What every function brings as its search path, and what bodies that are parsed when they are made are parsed with."""
+
 # One installer at a time: two processes that migrate at once would both replace the same functions.
 INSTALL_LOCK = 0x5369676E  # "Sign"
 
@@ -72,7 +75,11 @@ def _run(connection: BaseDatabaseWrapper, text: str) -> bool:
     """False for functions of tables that are gone: migrations were taken back, and the version before has none such."""
     try:
         with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            cursor.execute("select current_setting('search_path')")
+            (before,) = cursor.fetchone()
+            cursor.execute("select set_config('search_path', %s, true)", [PINNED_PATH])
             cursor.execute(text)
+            cursor.execute("select set_config('search_path', %s, true)", [before])
     except ProgrammingError as error:
         if not isinstance(error.__cause__, psycopg.errors.UndefinedObject) or not _is_taken_back(connection):
             raise

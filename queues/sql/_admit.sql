@@ -8,6 +8,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_gauge_id integer;
@@ -58,6 +59,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
@@ -166,6 +168,7 @@ create or replace function signalbox._limits(
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -186,14 +189,16 @@ begin
 end $$;
 
 create or replace function signalbox._register(p_register regclass) returns bigint
-language sql volatile as $$
-  select coalesce(pg_sequence_last_value(p_register), 0)
-$$;
+language sql volatile
+begin atomic
+  select coalesce(pg_sequence_last_value(p_register), 0);
+end;
 
 create or replace function signalbox._now_ns() returns bigint
-language sql volatile as $$
-  select (date_part('epoch', clock_timestamp()) * 1000000)::bigint * 1000
-$$;
+language sql volatile
+begin atomic
+  select (date_part('epoch', clock_timestamp()) * 1000000)::bigint * 1000;
+end;
 
 -- A batch: all of it is asked for at once, but for what repeats a message by its deduplication id and will not be sent. The
 -- caller has the locks of those ids, so that what is not known now is sent. The sends it makes of itself ask for nothing.
@@ -201,6 +206,7 @@ $$;
 create or replace function signalbox._admit_batch(p_queue_id integer, p_payloads jsonb[], p_deduplication_ids text[], p_body_sha256s bytea[])
 returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_weight record;
@@ -220,6 +226,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   select count(*), sum(octet_length(g.payload::text)) + signalbox._stored_bytes(array_agg(g.body_sha256))
@@ -246,6 +253,7 @@ create or replace function signalbox._stored_bytes(p_sha256s bytea[]) returns bi
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (

@@ -1,13 +1,17 @@
 -- Below which transaction everything is in the archive; null when history need not wait for one. One that has never worked is waited
 -- for while it tries, and an hour after it was last heard of.
 create or replace function signalbox._archived_below() returns bigint
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select h.below from signalbox.archive_horizon h where h.holds or h.tried_at > now() - interval '1 hour'
 $$;
 
 -- Does the archive still need a day of settled or failed deliveries? Its BRIN index answers for days long past.
 create or replace function signalbox._archive_needs(p_partition text) returns boolean
-language plpgsql stable as $$
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_below bigint := signalbox._archived_below();
   v_needed boolean := false;
@@ -20,7 +24,9 @@ end $$;
 
 -- Messages that ended, or died, and whose bodies the archive has yet to fetch. Indexes: settled_ids, failure_txid (BRIN).
 create or replace function signalbox._unarchived_endings() returns setof bigint
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select m.message_id
   from signalbox.settled s, unnest(s.message_ids) m(message_id)
   where s.txid >= signalbox._archived_below()
@@ -35,6 +41,7 @@ $$;
 -- the horizon moved there.
 create or replace function signalbox._rebase_archive() returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_horizon signalbox.archive_horizon;

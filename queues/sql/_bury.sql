@@ -15,6 +15,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_dead_letter_queue_id integer := signalbox._dead_letter_queue(p_queue_id);
@@ -86,6 +87,7 @@ create or replace function signalbox._holds_groups(p_queue_id integer) returns b
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not exists (select from signalbox.queue q where q.queue_id = p_queue_id and q.mode = 'fifo' and q.block_lane_on_dead)

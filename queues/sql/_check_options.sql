@@ -1,6 +1,8 @@
 -- What send and send_batch accept beside a small payload; each refusal names the argument. No locks, no tables.
 create or replace function signalbox._check_payload(p_payload jsonb, p_limit integer) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_payload is null then
     perform signalbox._refuse('payload', 'is null: a message needs a JSON value');
@@ -13,7 +15,9 @@ end $$;
 
 -- Refuses what clients cannot read.
 create or replace function signalbox._check_readable(p_field text, p_value jsonb) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_problem text := signalbox._unreadable(p_value);
 begin
@@ -26,7 +30,9 @@ end $$;
 -- and objects, or a number of more than 1,000 characters when written out, as 1e5000 is. signalbox/payloads.py has the same
 -- limits. JSON text of up to 256 bytes can have neither, so callers need only ask about longer ones. Linear.
 create or replace function signalbox._unreadable(p_value jsonb) returns text
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_text text := p_value::text;
   v_longest integer;
@@ -49,7 +55,9 @@ end $$;
 
 -- The value; in place of one that clients cannot read, its JSON text as a string. For what was stored before it was refused.
 create or replace function signalbox._made_readable(p_value jsonb) returns jsonb
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if octet_length(p_value::text) <= 256 or signalbox._unreadable(p_value) is null then
     return p_value;
@@ -62,7 +70,9 @@ end $$;
 
 -- A trace id without the control characters that are refused now.
 create or replace function signalbox._printable(p_trace_id text) returns text
-language sql as $$
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
   select nullif(regexp_replace(p_trace_id, '[\u0001-\u001f\u007f-\u009f]', '', 'g'), '')
 $$;
 
@@ -74,7 +84,9 @@ create or replace function signalbox._check_options(
   p_deduplication_id text,
   p_trace_id text
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_priority is null or p_priority not between 0 and 9 then
     perform signalbox._refuse('priority', format('is %s: it must be from 0 to 9', coalesce(p_priority::text, 'null')));
@@ -109,7 +121,9 @@ end $$;
 
 -- What came of the work, for history: as many as there are handles.
 create or replace function signalbox._check_results(p_results jsonb[], p_handles integer) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_bytes integer;
 begin
@@ -127,7 +141,9 @@ end $$;
 
 -- Receipt handles are 'queue_id.message_id.nonce'. One pattern over all of them: cheap even for a hundred.
 create or replace function signalbox._check_handles(p_handles text[]) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_malformed text;
 begin

@@ -4,6 +4,7 @@
 -- Called by the folds, under their locks; a row read, and PostgreSQL's own control file.
 create or replace function signalbox._is_from_elsewhere(p_part text, p_xmax bigint) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_here bigint := signalbox._system_identifier();
@@ -23,6 +24,7 @@ end $$;
 -- From here on this cluster's ids are this part's.
 create or replace function signalbox._note_home(p_part text) returns void
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   insert into signalbox.cluster_home as h (part, system_identifier) values (p_part, signalbox._system_identifier())
   on conflict (part) do update set system_identifier = excluded.system_identifier, noted_at = clock_timestamp()
@@ -32,6 +34,7 @@ $$;
 -- 0 where a provider does not let one ask: there ids alone tell.
 create or replace function signalbox._system_identifier() returns bigint
 language plpgsql stable
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if has_function_privilege('pg_catalog.pg_control_system()', 'execute') then

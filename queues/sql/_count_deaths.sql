@@ -4,6 +4,7 @@
 -- says so when the message had died of the same before. Indexes: failure_message, trash_message.
 create or replace function signalbox._count_deaths() returns trigger
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into signalbox.cluster_delta (
@@ -32,6 +33,7 @@ end $$;
 
 create or replace function signalbox._count_departures() returns trigger
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into signalbox.cluster_delta (fingerprint, queue_id, deaths, dead)
@@ -60,6 +62,7 @@ create or replace function signalbox._died_before(p_message_id bigint, p_fingerp
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return exists (

@@ -4,6 +4,7 @@
 create or replace function signalbox._dead_letter_queue(p_queue_id integer) returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_dead_letter_queue_id integer;
@@ -85,6 +86,7 @@ create or replace function signalbox.make_dead_letter_queues() returns bigint
 language sql volatile
 set enable_hashjoin = off
 set enable_mergejoin = off
+set search_path = pg_catalog, pg_temp
 as $$
   select count(*) filter (where signalbox._make_default_dead_letter_queue(s.source_queue_id, s.queue_id))
   from (
@@ -101,6 +103,7 @@ $$;
 -- without the queue itself. Indexes: queue_dead_letter_queue, former_dead_letter_queue_pkey.
 create or replace function signalbox.source_queues(p_queue_id integer) returns setof integer
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select q.queue_id
   from signalbox.queue q
@@ -115,6 +118,7 @@ $$;
 -- The name of the queue that keeps a queue's dead letters; while it is not made yet, the name that it would get now.
 create or replace function signalbox.dead_letter_queue_name(p_queue_id integer) returns text
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(
     d.name,
@@ -136,6 +140,7 @@ $$;
 -- is deleted, a lock of the row does instead, which deletion waits for.
 create or replace function signalbox._keep_queue(p_queue_id integer) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not pg_try_advisory_xact_lock_shared(hashtext('signalbox.keep_queue'), signalbox._keep_place(p_queue_id)) then
@@ -152,12 +157,14 @@ end $$;
 -- The other side of _keep_queue: false while somebody holds the queue, or another of its place. Never waits.
 create or replace function signalbox._claim_queue(p_queue_id integer) returns boolean
 language sql volatile
+set search_path = pg_catalog, pg_temp
 as $$
   select pg_try_advisory_xact_lock(hashtext('signalbox.keep_queue'), signalbox._keep_place(p_queue_id))
 $$;
 
 create or replace function signalbox._keep_place(p_queue_id integer) returns integer
 language sql immutable
+set search_path = pg_catalog, pg_temp
 as $$
   select p_queue_id % 1024
 $$;
@@ -167,6 +174,7 @@ $$;
 -- makes or configures a queue: it waits for who configures the other.
 create or replace function signalbox._dead_letter_queue_of(p_queue signalbox.queue) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue_id integer;
@@ -195,6 +203,7 @@ end $$;
 -- Dead letters have no groups: a queue that orders or limits groups would hand them out without regard to either.
 create or replace function signalbox._can_keep_dead_letters(p_queue signalbox.queue) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select p_queue.is_dead_letter_queue or p_queue.mode <> 'fifo' and p_queue.lane_max_in_flight = 0
 $$;
@@ -203,6 +212,7 @@ $$;
 -- that a dead-letter queue had is that queue. Refuses a queue that orders or limits groups. For who configures: it waits.
 create or replace function signalbox._make_dead_letter_queue(p_name text, p_tenant_id integer) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue signalbox.queue;

@@ -5,15 +5,16 @@
 create or replace function signalbox._request_hash(
   p_payload jsonb, p_attributes jsonb, p_priority int, p_group_id text, p_body_sha256 bytea default null
 ) returns bytea
-language sql immutable as $$
+language sql immutable
+begin atomic
   select sha256(convert_to(
     jsonb_build_array(p_payload, case
       when p_attributes ?| array['traceparent', 'tracestate', 'correlation_id']
       then nullif(p_attributes - array['traceparent', 'tracestate', 'correlation_id'], '{}')
       else p_attributes
     end, p_priority, p_group_id)::text || coalesce(encode(p_body_sha256, 'hex'), ''), 'UTF8'
-  ))
-$$;
+  ));
+end;
 
 create or replace function signalbox._deduplicate(
   p_queue_id integer,
@@ -27,6 +28,7 @@ create or replace function signalbox._deduplicate(
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_first_id bigint;
@@ -65,7 +67,9 @@ create or replace function signalbox._remember_deduplication(
   p_group_id text,
   p_body_sha256 bytea default null
 ) returns void
-language sql as $$
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
   insert into signalbox.dedup (queue_id, deduplication_id, message_id, request_hash, sent_at, expires_at)
   select p_queue_id, p_deduplication_id, p_message_id,
     signalbox._request_hash(p_payload, p_attributes, p_priority, p_group_id, p_body_sha256),

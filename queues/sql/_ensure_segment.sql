@@ -1,6 +1,7 @@
 -- Make sure that the log has the segment for a message id: normally upkeep has made it long before.
 create or replace function signalbox._ensure_segment(p_message_id bigint) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   c_segment_ids constant bigint := 1000000;

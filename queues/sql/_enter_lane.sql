@@ -4,6 +4,7 @@ create or replace function signalbox._enter_lane(
   p_queue_id integer, p_lane text, p_priority smallint, p_receive_count smallint, p_message_id bigint
 ) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into signalbox.waiting (queue_id, lane, priority, receive_count, message_id)
@@ -17,6 +18,7 @@ create or replace function signalbox._leave_lanes(p_message_ids bigint[]) return
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   with gone as (
@@ -32,13 +34,15 @@ end $$;
 -- The lane of a message in a queue: its group where the queue limits groups, null where it does not. In a FIFO queue a
 -- message without a group is of one lane with all others without.
 create or replace function signalbox._lane_of(p_mode text, p_max_in_flight bigint, p_group_id text) returns text
-language sql immutable as $$
-  select case when p_mode = 'fifo' then coalesce(p_group_id, '') when p_max_in_flight > 0 then p_group_id end
-$$;
+language sql immutable
+begin atomic
+  select case when p_mode = 'fifo' then coalesce(p_group_id, '') when p_max_in_flight > 0 then p_group_id end;
+end;
 
 -- Senders to one FIFO group take turns, from before their message's place is drawn until they commit: so the order of
 -- places is the order of commits. The key of that turn.
 create or replace function signalbox._fifo_turn(p_queue_id integer, p_group_id text) returns bigint
-language sql immutable as $$
-  select hashtextextended(p_queue_id || ':' || coalesce(p_group_id, ''), 1)
-$$;
+language sql immutable
+begin atomic
+  select hashtextextended(p_queue_id || ':' || coalesce(p_group_id, ''), 1);
+end;

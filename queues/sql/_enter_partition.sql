@@ -5,6 +5,7 @@
 -- The transaction's own setting signalbox.appending remembers what was entered, signed; a rolled back savepoint undoes both.
 create or replace function signalbox._enter_partition(p_stream_id integer, p_partition integer, p_positions regclass) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_class integer := signalbox._partition_class(p_stream_id, p_partition);
@@ -25,7 +26,9 @@ end $$;
 
 -- Below zero, where no other lock of the engine is.
 create or replace function signalbox._partition_class(p_stream_id integer, p_partition integer) returns integer
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select -(p_stream_id * 64 + p_partition + 1)
 $$;
 
@@ -34,6 +37,7 @@ $$;
 -- these positions either is seen in pg_locks or has ended, and then a fresh snapshot sees what it wrote.
 create or replace function signalbox._horizons(p_stream_id integer, p_positions regclass[]) returns bigint[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_last bigint[];
@@ -64,6 +68,7 @@ end $$;
 
 -- Which partition a key belongs to: the same in every version of PostgreSQL.
 create or replace function signalbox._partition_of(p_key text, p_partitions integer) returns integer
-language sql immutable as $$
-  select ('x' || substr(md5(p_key), 1, 7))::bit(28)::integer % p_partitions
-$$;
+language sql immutable
+begin atomic
+  select ('x' || substr(md5(p_key), 1, 7))::bit(28)::integer % p_partitions;
+end;

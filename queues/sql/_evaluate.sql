@@ -10,6 +10,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_gauge signalbox.gauge;
@@ -92,6 +93,7 @@ language plpgsql
 set lock_timeout = '200ms'
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   c_fresh_ns constant bigint := 500000000;

@@ -112,14 +112,18 @@ end $$;
 create or replace function signalbox._limits_sending(
   p_messages bigint, p_bytes bigint, p_age double precision, p_rate double precision
 ) returns boolean
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select p_messages > 0 or p_bytes > 0 or p_age > 0 or p_rate > 0
 $$;
 
 -- May the tenant have one more? Two that make one at the same time take turns. Dead-letter queues do not count: a message
 -- that dies must always have a place.
 create or replace function signalbox._check_queue_count(p_tenant signalbox.tenant) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_queues bigint;
 begin
@@ -135,7 +139,9 @@ end $$;
 -- The registers of a queue's or a tenant's gauge, made once and kept. They are not logged: after a crash a gauge is
 -- evaluated anew. The mean size is, since nothing else remembers it.
 create or replace function signalbox._ensure_gauge(p_queue_id integer, p_tenant_id integer) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_prefix text := 'gauge_' || coalesce('q' || p_queue_id, 't' || p_tenant_id) || '_';
   v_register text;
@@ -167,7 +173,9 @@ end $$;
 
 -- A counter for each reason for which a send to this queue may be refused. Sequences, since a refusal rolls back.
 create or replace function signalbox._ensure_refusals(p_queue_id integer, p_reasons text[]) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_reason text;
 begin
@@ -183,7 +191,9 @@ end $$;
 
 -- The same for what is refused to a tenant and is no send.
 create or replace function signalbox._ensure_tenant_refusals(p_tenant_id integer, p_reasons text[]) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_reason text;
 begin

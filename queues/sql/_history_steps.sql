@@ -1,7 +1,9 @@
 -- The steps of history, the finest first: which it is added up to, how long it is kept, how much time a partition holds.
 create or replace function signalbox._history_steps()
 returns table (step_seconds integer, next_seconds integer, table_name text, kept interval, part interval)
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   values
     (10, 60, 'queue_history', interval '1 hour', interval '1 hour'),
     (60, 600, 'queue_history_minute', interval '1 day', interval '6 hours'),

@@ -13,6 +13,7 @@ create or replace function signalbox._held_key(
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_first_id bigint;
@@ -47,7 +48,9 @@ create or replace function signalbox._hold_key(
   p_group_id text,
   p_body_sha256 bytea default null
 ) returns void
-language sql as $$
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
   insert into signalbox.dedup_in_flight (queue_id, deduplication_id, message_id, request_hash)
   values (
     p_queue_id, p_deduplication_id, p_message_id,
@@ -58,14 +61,16 @@ $$;
 -- A claim of a queue whose messages may hold ids is marked in its nonce (a UUID of version 8 where others have 4), so that
 -- ack, which has the nonce in hand, asks for ids there and nowhere else.
 create or replace function signalbox._marked_nonce(p_nonce uuid) returns uuid
-language sql immutable as $$
-  select overlay(p_nonce::text placing '8' from 15 for 1)::uuid
-$$;
+language sql immutable
+begin atomic
+  select overlay(p_nonce::text placing '8' from 15 for 1)::uuid;
+end;
 
 create or replace function signalbox._is_marked(p_nonce uuid) returns boolean
-language sql immutable as $$
-  select get_byte(uuid_send(p_nonce), 6) / 16 = 8
-$$;
+language sql immutable
+begin atomic
+  select get_byte(uuid_send(p_nonce), 6) / 16 = 8;
+end;
 
 -- These messages are settled or dead: what ids they held are free. Only the holder of a message's ticket comes here, so
 -- nobody waits. Index: dedup_in_flight_message.
@@ -73,6 +78,7 @@ create or replace function signalbox._release_keys(p_message_ids bigint[]) retur
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from signalbox.dedup_in_flight k where k.message_id = any(p_message_ids);
@@ -83,6 +89,7 @@ create or replace function signalbox._release_keys_of(p_queue_id integer, p_mess
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if exists (select from signalbox.queue q where q.queue_id = p_queue_id and q.dedup_scope = 'in_flight') then
@@ -99,6 +106,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_letter record;
@@ -142,6 +150,7 @@ end $$;
 create or replace function signalbox._forget_keys(p_queue_id integer) returns void
 language plpgsql
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from signalbox.dedup_in_flight k
@@ -156,6 +165,7 @@ end $$;
 create or replace function signalbox.drop_lost_keys() returns bigint
 language plpgsql
 set enable_nestloop = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_dropped bigint;

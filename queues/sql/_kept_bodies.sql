@@ -5,6 +5,7 @@ returns setof signalbox.message_kept
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_missing bigint;

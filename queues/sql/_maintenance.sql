@@ -2,7 +2,9 @@
 -- guards (8: claims are held, 16: sends are refused), which the trigger _guard_queue reckons, so that send and receive
 -- read nothing more than before, and a queue's own `paused` and `closed` are left alone.
 create or replace function signalbox._maintenance_guards(p_tenant text) returns integer
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if to_regclass('signalbox.maintenance') is null then
     return 0; -- migrations were taken back, and this function is still there
@@ -18,7 +20,9 @@ end $$;
 -- the same time would else miss the bits, or keep them. It comes before any other lock, so there is no ring of waits.
 -- Those who only read queues, as send, receive and ack do, never wait for it.
 create or replace function signalbox._lock_queues() returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   lock table signalbox.queue in exclusive mode;
 end $$;
@@ -28,7 +32,9 @@ end $$;
 create or replace function signalbox.begin_maintenance(
   p_actor text, p_reason text, p_until timestamptz, p_holds_claims boolean, p_refuses_sends boolean
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   perform signalbox._lock_queues();
   insert into signalbox.maintenance (maintenance_id, started_at, started_by, reason, until, holds_claims, refuses_sends)
@@ -44,7 +50,9 @@ end $$;
 
 -- end_maintenance(): off, and every queue as it was; false when it was off.
 create or replace function signalbox.end_maintenance() returns boolean
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_was_on boolean;
 begin
@@ -56,7 +64,9 @@ begin
 end $$;
 
 create or replace function signalbox._refuse_in_maintenance() returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_maintenance signalbox.maintenance;
 begin

@@ -3,6 +3,7 @@
 -- only with the restartpoint before: of limits that are younger the registers are empty, and every send would fail.
 create or replace function signalbox._mend_gauges() returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_gauge signalbox.gauge;
@@ -23,7 +24,9 @@ end $$;
 
 -- Those that are not logged.
 create or replace function signalbox._registers(p_gauge signalbox.gauge) returns regclass[]
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select array[
     p_gauge.next_free, p_gauge.last_xid, p_gauge.admitted, p_gauge.base, p_gauge.bytes_held, p_gauge.oldest, p_gauge.evaluated,
     p_gauge.lost, p_gauge.mark_admitted, p_gauge.mark_xid
@@ -32,6 +35,7 @@ $$;
 
 create or replace function signalbox._are_readable(p_registers regclass[]) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pg_sequence_last_value(r) from unnest(p_registers) r;

@@ -8,6 +8,7 @@ create or replace function signalbox._next_band(
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query

@@ -16,6 +16,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_sort = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_horizon bigint := coalesce(pg_sequence_last_value('signalbox.place_horizon'::regclass), 0);
@@ -57,6 +58,7 @@ end $$;
 -- Does nobody have the turn of this FIFO group at this moment? Waits for nobody, and lets go at once, as _take does.
 create or replace function signalbox._turn_is_free(p_queue_id integer, p_lane text) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_free boolean;
@@ -72,16 +74,18 @@ end $$;
 
 -- Does an upkeep lead and move the clock? Else no floor is believed (floor_time).
 create or replace function signalbox._floors_are_kept() returns boolean
-language sql volatile as $$
+language sql volatile
+begin atomic
   select coalesce(pg_sequence_last_value('signalbox.clock'::regclass)
-    > date_part('epoch', clock_timestamp()) * 1000000 - 10000000, false)
-$$;
+    > date_part('epoch', clock_timestamp()) * 1000000 - 10000000, false);
+end;
 
 -- From now on nothing is known of any lane, and every lane in which something waits is looked at again: a writer whom the
 -- horizon had passed has ended, or who had been passed is not known. The epoch moves first; whoever has seen one of these
 -- hints reads the new one. Called by the leader of the floors.
 create or replace function signalbox._distrust_lanes() returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform nextval('signalbox.lane_epoch'::regclass);
@@ -92,6 +96,7 @@ end $$;
 -- less is always safe. Returns how many.
 create or replace function signalbox.forget_lanes(max_lanes integer default 1000) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -4,6 +4,7 @@
 -- A cancelled statement is no such error: plpgsql's `others` leaves it out, and the step ends.
 create or replace function signalbox._pass_over(p_step text, p_queue_id integer, p_sqlstate text, p_message text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise warning 'signalbox: upkeep step % passed over queue %: % (SQLSTATE %)',

@@ -16,6 +16,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_sort = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   c_first constant integer := 1;
@@ -210,6 +211,7 @@ set enable_sort = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -251,6 +253,7 @@ end $$;
 create or replace function signalbox.hint_lanes(queue_id integer default null) returns bigint
 language sql
 set lock_timeout = '200ms'
+set search_path = pg_catalog, pg_temp
 as $$
   select signalbox._hint_lanes(hint_lanes.queue_id, false)
 $$;
@@ -258,6 +261,7 @@ $$;
 create or replace function signalbox._hint_lanes(p_queue_id integer, p_again boolean) returns bigint
 language plpgsql
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_hinted bigint;

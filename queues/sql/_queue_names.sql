@@ -2,12 +2,14 @@
 -- there is always a name for a dead-letter queue, whatever names others have taken.
 create or replace function signalbox._reserved_names() returns text
 language sql immutable
+set search_path = pg_catalog, pg_temp
 as $$
   select '-dlq-[0-9]+$'
 $$;
 
 create or replace function signalbox._reserved_name(p_name text, p_number integer) returns text
 language sql immutable
+set search_path = pg_catalog, pg_temp
 as $$
   select left(p_name, 84) || '-dlq-' || p_number
 $$;
@@ -15,6 +17,7 @@ $$;
 -- Refuse a new name that is kept for dead letters: of the reserved form, or '<name>-dlq' where another tenant has the queue.
 create or replace function signalbox._check_reserved_name(p_field text, p_name text, p_tenant_id integer) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_name ~ signalbox._reserved_names() then
@@ -34,12 +37,14 @@ end $$;
 -- Whoever makes or renames a queue holds its name until the transaction ends. Waits for another who does.
 create or replace function signalbox._lock_queue_name(p_name text) returns void
 language sql volatile
+set search_path = pg_catalog, pg_temp
 as $$
   select pg_advisory_xact_lock(hashtext('signalbox.make_queue'), hashtext(p_name))
 $$;
 
 create or replace function signalbox._is_name_taken(p_name text) returns boolean
 language sql stable
+set search_path = pg_catalog, pg_temp
 as $$
   select exists (select from signalbox.queue q where q.name = p_name)
     or exists (select from signalbox.queue_alias a where a.name = p_name)
@@ -48,6 +53,7 @@ $$;
 -- Hold a name that nobody has, or is about to have. False otherwise; never waits.
 create or replace function signalbox._try_new_name(p_name text) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pg_try_advisory_xact_lock(hashtext('signalbox.make_queue'), hashtext(p_name)) and not signalbox._is_name_taken(p_name);
@@ -57,6 +63,7 @@ end $$;
 -- has no dead-letter queue yet; else a new id. Waits for a transaction that makes that dead-letter queue.
 create or replace function signalbox._id_for_new_queue(p_name text, p_tenant_id integer) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue_id integer;

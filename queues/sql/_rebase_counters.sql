@@ -3,6 +3,7 @@
 -- own delta is taken out of the folds' sight. Called by fold, under its lock, and by restored.
 create or replace function signalbox._rebase_counters() returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise warning 'signalbox: the database was restored from elsewhere; counters are counted anew once';

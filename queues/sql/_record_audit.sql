@@ -65,6 +65,7 @@ end $$;
 
 create or replace function signalbox._audit_deletion(p_queue signalbox.queue) returns void
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   select signalbox._audit_verb('queue.delete', p_queue.queue_id, p_queue.name, jsonb_build_object('tenant', t.name))
   from signalbox.tenant t
@@ -73,6 +74,7 @@ $$;
 
 create or replace function signalbox._audit_renaming(p_queue signalbox.queue, p_name text, p_grace_seconds double precision) returns void
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   select signalbox._audit_verb(
     'queue.rename', p_queue.queue_id, p_name, jsonb_build_object('before', p_queue.name, 'after', p_name, 'grace_seconds', p_grace_seconds)
@@ -82,6 +84,7 @@ $$;
 -- The row of a verb that changes a stream, which the audit knows by its name.
 create or replace function signalbox._audit_stream(p_action text, p_stream text, p_details jsonb) returns void
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   select signalbox._audit_verb(p_action, null, null, jsonb_build_object('stream', p_stream) || p_details)
 $$;
@@ -108,6 +111,7 @@ create or replace function signalbox.record_audit(
   action text, queue text default null, reason text default '', details jsonb default '{}'
 ) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -1,7 +1,9 @@
 -- How verbs say no: one function for each kind of refusal, so that each has one SQLSTATE and one wording.
 -- The column of the error names the argument or setting at fault. No locks; of tables only what says another name.
 create or replace function signalbox._refuse_unknown_queue(p_queue text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_alias record;
 begin
@@ -25,7 +27,9 @@ begin
 end $$;
 
 create or replace function signalbox._refuse(p_field text, p_problem text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   raise exception using
     errcode = 'SB400',
@@ -34,7 +38,9 @@ begin
 end $$;
 
 create or replace function signalbox._refuse_too_large(p_bytes bigint, p_limit bigint) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   raise exception using
     errcode = 'SB413',
@@ -43,7 +49,9 @@ begin
 end $$;
 
 create or replace function signalbox._refuse_closed(p_queue text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if exists (select from signalbox.queue q where q.name = p_queue and q.guards & 16 > 0 and not q.closed) then
     perform signalbox._refuse_in_maintenance();
@@ -59,7 +67,9 @@ begin
 end $$;
 
 create or replace function signalbox._refuse_isolation(p_verb text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   raise exception using
     errcode = 'SB425',
@@ -69,7 +79,9 @@ end $$;
 
 -- A lease that an older snapshot does not show may be held all the same: then nobody can say that it is not.
 create or replace function signalbox._refuse_older_snapshot(p_verb text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform signalbox._refuse_isolation(p_verb || ', where a lease is not held or younger than the snapshot,');
@@ -77,13 +89,17 @@ begin
 end $$;
 
 create or replace function signalbox._refuse_fifo_delay() returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   perform signalbox._refuse('delay_seconds', 'cannot be given in a FIFO queue: a message that rests would hold up its group');
 end $$;
 
 create or replace function signalbox._refuse_other_body(p_deduplication_id text, p_first_id bigint) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   raise exception using
     errcode = 'SB409',
@@ -103,7 +119,9 @@ create or replace function signalbox._refuse_quota(
   p_actual double precision,
   p_retry_after double precision
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   raise exception using
     errcode = 'SB429',
@@ -127,7 +145,9 @@ create or replace function signalbox._refuse_tenant(
   p_actual double precision,
   p_retry_after double precision
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   perform nextval(r.counter) from signalbox.tenant_refusal r where r.tenant_id = p_tenant.tenant_id and r.reason = p_reason;
   perform signalbox._refuse_quota(

@@ -10,6 +10,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_sort = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_place bigint := (

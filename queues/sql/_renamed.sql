@@ -3,6 +3,7 @@
 -- name whose grace is over. Index: queue_alias_pkey.
 create or replace function signalbox._renamed(p_queue text) returns text
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_alias record;

@@ -21,6 +21,7 @@ create or replace function signalbox._replay(
 ) returns table (archived_id bigint, message_id bigint, kept_because text)
 language plpgsql
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -93,6 +94,7 @@ create or replace function signalbox._kept_back(
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if octet_length(p_payload::text) > p_most_bytes or p_body_sha256 is not null and p_most_bytes < 262144 then
@@ -129,6 +131,7 @@ create or replace function signalbox._note_replayed(
 language sql
 set enable_seqscan = off
 set enable_nestloop = on
+set search_path = pg_catalog, pg_temp
 as $$
   insert into signalbox.redriven (redrive_id, dead_letter_id, message_id, queue_id, redriven_at, actor, fingerprint, priority)
   select p_redrive_id, -g.archived_id, g.message_id, p_queue_id, coalesce(t.ready_at, clock_timestamp()), p_actor, g.fingerprint, g.priority

@@ -7,6 +7,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := clock_timestamp(); -- as a value: an index condition, where the volatile function is a filter

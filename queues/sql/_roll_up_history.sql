@@ -6,6 +6,7 @@ create or replace function signalbox._roll_up_history(p_step_seconds integer) re
 language plpgsql
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_step record;
@@ -89,7 +90,9 @@ end $$;
 -- The buckets of a step whose time is over and that lack something of what was recorded in the finer one.
 create or replace function signalbox._due_history(p_from_seconds integer, p_to_seconds integer)
 returns table (bucket_at timestamptz, seconds integer, fold_id bigint)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select f.bucket_at, f.seconds, f.fold_id
   from (
     select date_bin(p_to_seconds * interval '1 second', r.bucket_at, timestamptz '2000-01-01 00:00+00') as bucket_at,

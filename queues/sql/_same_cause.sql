@@ -5,6 +5,7 @@ language plpgsql
 stable
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_one = p_other then

@@ -51,7 +51,9 @@ end $$;
 -- What a row's hash is of: the hash before, and every field in one text. Times are whole microseconds. Rows from before audit rows
 -- named the role have two fields fewer.
 create or replace function signalbox._audit_hash(p_event signalbox.audit_event, p_position bigint, p_before bytea) returns bytea
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select sha256(p_before || convert_to((jsonb_build_array(
     p_position, p_event.audit_event_id, (extract(epoch from p_event.at) * 1000000)::bigint, p_event.actor, p_event.action,
     p_event.queue_id, p_event.queue_name, p_event.reason, p_event.details
@@ -61,7 +63,9 @@ $$;
 -- Rows are never changed, but for the sealing of one that has no place in the chain yet, and never removed, but for those before
 -- an anchor (prune_audit): these were written elsewhere, and the chain is proved from there on.
 create or replace function signalbox._keep_audit() returns trigger
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if tg_op = 'UPDATE' then
     if old.position is null and new.position is not null
@@ -83,7 +87,9 @@ end $$;
 -- A row comes without a place: whoever brings one of his own would break the chain for everybody. It says which role logged in, and what
 -- its session calls itself, whatever the row said.
 create or replace function signalbox._enter_audit() returns trigger
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   new.position := null;
   new.previous_hash := null;

@@ -4,6 +4,7 @@
 create or replace function signalbox._see_consumer(p_queue_id integer, p_consumer text) returns void
 language plpgsql
 set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_mark text := 'signalbox.seen_' || p_queue_id;

@@ -2,6 +2,7 @@
 -- what is made later. Runs as the owner of the new one, which the caller is.
 create or replace function signalbox._share(p_made regclass, p_like regclass) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_grant record;

@@ -1,7 +1,9 @@
 -- A stream or a group by its name, or the refusal that names what does not exist. No locks; index: the unique names.
 -- A record of the table's columns: no signature names the table's type, so that migrations can take the table away.
 create or replace function signalbox._stream_of(p_stream text) returns record
-language plpgsql stable as $$
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_stream signalbox.stream;
 begin
@@ -13,7 +15,9 @@ begin
 end $$;
 
 create or replace function signalbox._group_of(p_stream_id integer, p_group text) returns record
-language plpgsql stable as $$
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_group signalbox.consumer_group;
 begin
@@ -29,7 +33,9 @@ begin
 end $$;
 
 create or replace function signalbox._refuse_unknown_stream(p_stream text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   raise exception using
     errcode = 'SB404',

@@ -2,7 +2,9 @@
 -- release. Of Python the last one that is no library's, of Java, JavaScript, .NET, Go and Ruby the first; null when there
 -- is none. Reads the nearest 16,000 characters, since anybody may have written them.
 create or replace function signalbox._top_frame(p_details text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return (
     select left(coalesce(
@@ -16,13 +18,17 @@ begin
 end $$;
 
 create or replace function signalbox._file_name(p_path text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return regexp_replace(p_path, '^.*[/\\]', '');
 end $$;
 
 create or replace function signalbox._python_frame(p_stack text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return (
     select concat(f.found[2], ' (', signalbox._file_name(f.found[1]), ')')
@@ -35,7 +41,9 @@ end $$;
 
 -- Lines "at ...": of Java and its relatives, of JavaScript, of .NET.
 create or replace function signalbox._called_at(p_stack text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return (
     select case
@@ -68,7 +76,9 @@ begin
 end $$;
 
 create or replace function signalbox._go_frame(p_stack text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return (
     select concat(f.found[1], ' (', signalbox._file_name(f.found[2]), ')')
@@ -81,7 +91,9 @@ begin
 end $$;
 
 create or replace function signalbox._ruby_frame(p_stack text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return (
     select concat(f.found[2], ' (', signalbox._file_name(f.found[1]), ')')

@@ -8,6 +8,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_sort = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -81,6 +82,7 @@ end $$;
 -- above the bound. Every floor above goes back there once; the next advance finds its tickets.
 create or replace function signalbox.lower_floors(token uuid, bound bigint) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -99,6 +101,7 @@ end $$;
 -- deletes their queue, are left for the next call, and so is a head whose floor cannot be made.
 create or replace function signalbox.ensure_floors(token uuid, queue_ids integer[]) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -3,6 +3,7 @@
 -- where another transaction is writing down the same consumer, that one's word stands (as in _see_consumer).
 create or replace function signalbox.announce_consumer(queue text, consumer text, details jsonb default '{}') returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -13,6 +13,7 @@ create or replace function signalbox.append(
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -48,7 +49,9 @@ end $$;
 create or replace function signalbox._check_append(
   p_stream text, p_closed boolean, p_max_payload_bytes integer, p_payload jsonb, p_attributes jsonb, p_key text, p_trace_id text
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_closed then
     raise exception using

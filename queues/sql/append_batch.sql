@@ -10,6 +10,7 @@ create or replace function signalbox.append_batch(
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

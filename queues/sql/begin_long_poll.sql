@@ -4,6 +4,7 @@
 -- connection share a place. Needs a session of its own: behind a pooler in transaction mode places would wander.
 create or replace function signalbox.begin_long_poll(queue text) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -23,6 +24,7 @@ end $$;
 -- end_long_poll(queue, place): the wait is over. False when this connection did not have the place.
 create or replace function signalbox.end_long_poll(queue text, place integer) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -47,7 +49,9 @@ end $$;
 
 -- long_polls(tenant_id): how many connections of a tenant wait for news, and have a place. Reads pg_locks once.
 create or replace function signalbox.long_polls(tenant_id integer) returns integer
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   select count(distinct l.objid)::integer
   from pg_locks l
   where l.locktype = 'advisory' and l.objsubid = 2
@@ -56,14 +60,16 @@ language sql volatile as $$
 $$;
 
 create or replace function signalbox._long_poll_key(p_tenant_id integer) returns integer
-language sql immutable as $$
-  select hashtext('signalbox.long_poll.' || p_tenant_id)
-$$;
+language sql immutable
+begin atomic
+  select hashtext('signalbox.long_poll.' || p_tenant_id);
+end;
 
 -- begin_long_poll_of(tenant_id, held): a place beside those that this session has already, in ascending order: for a process that waits
 -- on behalf of many on one connection. end_long_poll_of gives it back, whatever became of the queue.
 create or replace function signalbox.begin_long_poll_of(tenant_id integer, held integer[]) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_tenant signalbox.tenant;
@@ -74,13 +80,16 @@ end $$;
 
 -- end_long_poll_of(tenant_id, place): only for a place that this session has.
 create or replace function signalbox.end_long_poll_of(tenant_id integer, place integer) returns boolean
-language sql as $$
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
   select pg_advisory_unlock(signalbox._long_poll_key(end_long_poll_of.tenant_id), end_long_poll_of.place)
 $$;
 
 -- The first free place of a tenant but for those that this session holds (ascending): to a session its own locks are free.
 create or replace function signalbox._begin_long_poll(p_tenant signalbox.tenant, p_held integer[]) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_key integer := signalbox._long_poll_key(p_tenant.tenant_id);

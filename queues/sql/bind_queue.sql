@@ -3,6 +3,7 @@
 -- any number of them). Binding twice is binding once. Indexes: binding_of_queue, binding_of_mailbox.
 create or replace function signalbox.bind_queue(exchange text, kind text, routing_key text, queue text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -40,6 +41,7 @@ end $$;
 -- unbind_queue(exchange, routing_key, queue): they no longer do; false when they did not.
 create or replace function signalbox.unbind_queue(exchange text, routing_key text, queue text) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -58,6 +60,7 @@ create or replace function signalbox.route(exchange text, routing_key text) retu
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -78,7 +81,9 @@ end $$;
 
 -- What the words of a routing key must look like, each after a dot.
 create or replace function signalbox._topic_pattern(p_key text) returns text
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select '^' || string_agg(
     case w.word
       when '#' then '(\.[^.]*)*'

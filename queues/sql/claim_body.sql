@@ -6,6 +6,7 @@ create or replace function signalbox.claim_body(sha256 bytea, bytes bigint) retu
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -42,7 +43,9 @@ begin
 end $$;
 
 create or replace function signalbox._check_body_hash(p_sha256 bytea) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_sha256 is null or octet_length(p_sha256) <> 32 then
     perform signalbox._refuse('body_sha256', format('has %s bytes: a SHA-256 has 32', coalesce(octet_length(p_sha256)::text, 'no')));
@@ -57,6 +60,7 @@ create or replace function signalbox._point_to_body(
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_bytes bigint;
@@ -80,6 +84,7 @@ end $$;
 
 -- A pointer as receive returns it; null for an ordinary message. Inlined by the planner.
 create or replace function signalbox._body_of(p_sha256 bytea, p_bytes bigint) returns jsonb
-language sql stable as $$
-  select case when p_sha256 is not null then jsonb_build_object('sha256', encode(p_sha256, 'hex'), 'bytes', p_bytes) end
-$$;
+language sql stable
+begin atomic
+  select case when p_sha256 is not null then jsonb_build_object('sha256', encode(p_sha256, 'hex'), 'bytes', p_bytes) end;
+end;

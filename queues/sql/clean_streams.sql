@@ -3,6 +3,7 @@
 create or replace function signalbox.clean_streams() returns bigint
 language plpgsql
 set lock_timeout = '20ms'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_rows bigint;

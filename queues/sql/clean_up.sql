@@ -4,6 +4,7 @@
 create or replace function signalbox.clean_up() returns bigint
 language plpgsql
 set lock_timeout = '1s'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_deleted bigint := 0;
@@ -80,6 +81,7 @@ create or replace function signalbox.empty_deltas() returns integer
 language plpgsql
 set lock_timeout = '50ms'
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slot integer;

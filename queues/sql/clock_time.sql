@@ -2,9 +2,10 @@
 -- Call it only inside the statement that inserts the ticket: that statement's lock on the table is what lets the claim
 -- floor know that no earlier ticket can still appear. Inlined by the planner: no locks, no queries.
 create or replace function signalbox.clock_time() returns timestamptz
-language sql volatile parallel unsafe as $$
+language sql volatile parallel unsafe
+begin atomic
   select greatest(
     clock_timestamp(),
     timestamptz 'epoch' + pg_sequence_last_value('signalbox.clock'::regclass) * interval '1 microsecond'
-  )
-$$;
+  );
+end;

@@ -3,6 +3,7 @@ create or replace function signalbox.close_mailbox(name text) returns boolean
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -16,6 +17,7 @@ create or replace function signalbox.expire_mailboxes() returns integer
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -12,6 +12,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -58,6 +59,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_committed bigint;
@@ -85,6 +87,7 @@ create or replace function signalbox._pass_lost(
   p_group_id integer, p_partition integer, p_member text, p_epoch bigint, p_committed bigint, p_first bigint
 ) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not signalbox._commit_offset(p_group_id, p_partition, p_member, p_epoch, p_first - 1) then

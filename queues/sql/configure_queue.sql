@@ -4,6 +4,7 @@
 -- waits a little for transactions that may have found it open. Locks the queue's row, which no other verb waits for.
 create or replace function signalbox.configure_queue(name text, settings jsonb) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -20,6 +21,7 @@ end $$;
 -- The same, for settings that were checked. A queue that this transaction has made is known to nobody else: it is empty.
 create or replace function signalbox._configure_queue(p_queue_id integer, p_settings jsonb, p_is_new boolean) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_settings jsonb := p_settings;
@@ -108,7 +110,9 @@ end $$;
 
 -- What the settings of lanes ask of the others: an order that began otherwise cannot be kept, and FIFO knows no delay.
 create or replace function signalbox._check_lanes(p_queue signalbox.queue, p_settings jsonb) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_new signalbox.queue := jsonb_populate_record(p_queue, p_settings);
 begin
@@ -134,6 +138,7 @@ end $$;
 create or replace function signalbox._refuse_unless_deserted(p_queue signalbox.queue) returns void
 language plpgsql
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not signalbox._was_closed(p_queue.queue_id) then
@@ -157,6 +162,7 @@ end $$;
 -- Wait until these transactions have ended, two seconds at most; whether they have.
 create or replace function signalbox._outlive(p_transactions text[]) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   c_patience constant interval := '2 s';
@@ -174,7 +180,9 @@ end $$;
 
 -- Settings as given, or an error that names the first that is wrong. Table: setting_definition.
 create or replace function signalbox._check_settings(p_settings jsonb) returns jsonb
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_given record;
   v_kind text;

@@ -3,6 +3,7 @@
 -- holds for segments that are there already. Locks the stream's row, which no appender or reader waits for.
 create or replace function signalbox.configure_stream(name text, settings jsonb) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

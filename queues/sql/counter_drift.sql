@@ -4,6 +4,7 @@
 create or replace function signalbox.counter_drift(queue_id integer)
 returns table (lane text, state text, counted bigint, recounted bigint)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -44,6 +45,7 @@ end $$;
 -- transaction; returns how many numbers were wrong. Totals of what happened are left as they are.
 create or replace function signalbox.correct_counters(queue_id integer) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -10,6 +10,7 @@ create or replace function signalbox.create_group(
   queue_window integer default 1000
 ) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -54,7 +55,9 @@ begin
 end $$;
 
 create or replace function signalbox._check_point(p_point text, p_at timestamptz, p_points text[]) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_point is null or p_point <> all(p_points) then
     perform signalbox._refuse('point', format('is %s: it must be one of %s',
@@ -71,6 +74,7 @@ end $$;
 create or replace function signalbox._position_at(p_stream_id integer, p_partition integer, p_point text, p_at timestamptz)
 returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_low bigint;
@@ -109,6 +113,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   execute format(

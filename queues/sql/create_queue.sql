@@ -6,6 +6,7 @@
 create or replace function signalbox.create_queue(name text, settings jsonb default '{}', tenant text default null)
 returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -76,7 +77,9 @@ end $$;
 
 -- The index heads that every claim of a queue probes: priority 0, lease deadlines (10), due times (11).
 create or replace function signalbox._make_heads(p_queue_id integer) returns void
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   insert into signalbox.head (queue_id, kind)
   select p_queue_id, k.kind
   from (values (0::smallint), (10::smallint), (11::smallint)) k(kind)
@@ -85,7 +88,9 @@ $$;
 
 -- The heads of a queue that has, or had, lanes: hints (12) and what waits (13).
 create or replace function signalbox._make_lane_heads(p_queue_id integer) returns void
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   insert into signalbox.head (queue_id, kind)
   select p_queue_id, k.kind
   from (values (12::smallint), (13::smallint)) k(kind)

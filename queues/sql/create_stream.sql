@@ -5,6 +5,7 @@
 create or replace function signalbox.create_stream(name text, settings jsonb default '{}', tenant text default null)
 returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -42,7 +43,9 @@ begin
 end $$;
 
 create or replace function signalbox._stream_defaults() returns jsonb
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select '{
     "partitions": 4,
     "retention_seconds": 604800,
@@ -54,7 +57,9 @@ $$;
 
 -- Unknown names, wrong types and values out of range are errors that name the setting.
 create or replace function signalbox._check_stream_settings(p_settings jsonb) returns jsonb
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_setting record;
   v_number numeric;
@@ -95,7 +100,9 @@ begin
 end $$;
 
 create or replace function signalbox._check_stream_name(p_field text, p_name text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_name is null or p_name !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$' then
     perform signalbox._refuse(
@@ -106,7 +113,9 @@ begin
 end $$;
 
 create or replace function signalbox._compare_stream(p_stream_id integer, p_settings jsonb, p_tenant text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_stream signalbox.stream;
   v_other text;

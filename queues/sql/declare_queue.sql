@@ -3,6 +3,7 @@
 create or replace function signalbox.declare_queue(name text, settings jsonb default '{}', tenant text default null)
 returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

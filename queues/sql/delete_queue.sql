@@ -12,6 +12,7 @@ create or replace function signalbox.delete_queue(name text, open_at_closing tex
 language plpgsql
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -75,7 +76,9 @@ end $$;
 
 -- The transactions of this database that are open at this moment, besides the caller's; prepared ones start with 'prepared '.
 create or replace function signalbox.open_transactions() returns text[]
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   select coalesce(array_agg(distinct case when l.pid is null then 'prepared ' else '' end || l.virtualtransaction), '{}')
   from pg_locks l
   left join pg_stat_activity a on a.pid = l.pid
@@ -89,6 +92,7 @@ $$;
 -- Is the queue closed, by a transaction that is committed? One that closes it and does not commit is seen by no sender.
 create or replace function signalbox._was_closed(p_queue_id integer) returns boolean
 language sql volatile
+set search_path = pg_catalog, pg_temp
 as $$
   -- Its row is older than this transaction's own rows, those of its savepoints included.
   select q.closed and age(q.xmin) > 0 from signalbox.queue q where q.queue_id = p_queue_id
@@ -98,6 +102,7 @@ $$;
 -- open, and not yet prepared, when a queue was closed: it went by another name then.
 create or replace function signalbox._prepared_messages() returns text[]
 language sql volatile
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(array_agg(distinct 'prepared ' || l.virtualtransaction), '{}')
   from pg_locks l
@@ -113,6 +118,7 @@ $$;
 create or replace function signalbox._refuse_queue_in_use(p_queue signalbox.queue) returns void
 language plpgsql
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_counts jsonb;
@@ -154,7 +160,9 @@ begin
 end $$;
 
 create or replace function signalbox._refuse_in_use(p_queue text, p_problem text, p_detail jsonb) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   raise exception using
     errcode = 'SB424',

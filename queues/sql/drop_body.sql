@@ -9,6 +9,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -55,6 +56,7 @@ create or replace function signalbox._body_is_needed(p_sha256 bytea) returns boo
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return exists (select from signalbox.body_pointer p where p.sha256 = p_sha256)

@@ -2,6 +2,7 @@
 -- and a queue that the group fed keeps what it was sent. Waits for commits of the group that are under way.
 create or replace function signalbox.drop_group(stream text, group_name text) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@
 create or replace function signalbox.drop_history() returns text[]
 language plpgsql
 set lock_timeout = '20ms'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_name text;
@@ -23,7 +24,9 @@ end $$;
 
 -- The partitions that are older than they are kept.
 create or replace function signalbox._unneeded_history() returns table (name text)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   with kept as materialized (
     select signalbox.history_kept() as history_kept
   ), kinds as (
@@ -56,14 +59,18 @@ $$;
 
 -- How long history and bodies are kept: as long as the longest retention of any queue, and a day more.
 create or replace function signalbox.history_kept() returns interval
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select coalesce(max(q.retention_seconds) filter (where not q.is_dead_letter_queue), 345600) * interval '1 second' + interval '1 day'
   from signalbox.queue q
 $$;
 
 -- Segments of the log that nothing needs but, perhaps, a few live tickets: those sealed for longer than history is kept.
 create or replace function signalbox.expired_segments() returns setof bigint
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select s.segment_number
   from signalbox.segment s
   where s.sealed_at < clock_timestamp() - signalbox.history_kept()
@@ -74,6 +81,7 @@ $$;
 -- Runs before and after the segment is detached, so that a ticket which moved meanwhile keeps its body too.
 create or replace function signalbox.keep_live_bodies(segment_number bigint) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -117,6 +125,7 @@ end $$;
 create or replace function signalbox.drop_segment(segment_number bigint) returns void
 language plpgsql
 set lock_timeout = '200ms'
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -132,6 +141,7 @@ end $$;
 create or replace function signalbox.drop_kept() returns bigint
 language plpgsql
 set enable_nestloop = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_dropped bigint;

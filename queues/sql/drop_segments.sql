@@ -7,6 +7,7 @@
 create or replace function signalbox.drop_segments() returns text[]
 language plpgsql
 set lock_timeout = '100ms'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_number bigint;
@@ -34,6 +35,7 @@ end $$;
 create or replace function signalbox.drop_stream_segments() returns text[]
 language plpgsql
 set lock_timeout = '100ms'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_segment record;
@@ -67,7 +69,9 @@ end $$;
 
 -- Does a process keep the floors at this moment? A term that ends much later was written by a clock that was ahead.
 create or replace function signalbox._is_led() returns boolean
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   select exists (
     select
     from signalbox.upkeep_leader l
@@ -76,7 +80,9 @@ language sql volatile as $$
 $$;
 
 create or replace function signalbox._is_attached(p_name text) returns boolean
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   select exists (
     select
     from pg_inherits i
@@ -88,6 +94,7 @@ $$;
 -- Detach a partition, or finish what was begun concurrently.
 create or replace function signalbox._detach(p_parent text, p_name text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_begun boolean;

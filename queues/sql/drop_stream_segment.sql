@@ -4,7 +4,9 @@
 -- A group that has not read them holds nothing: it is told how many it lost.
 create or replace function signalbox.expired_stream_segments()
 returns table (stream_id integer, starts_at timestamptz, table_name text)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select g.stream_id, g.starts_at, g.table_name
   from signalbox.stream_segment g
   join signalbox.stream s on s.stream_id = g.stream_id
@@ -18,6 +20,7 @@ language plpgsql
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -53,6 +56,7 @@ end $$;
 create or replace function signalbox.drop_stream_segment(stream_id integer, starts_at timestamptz) returns void
 language plpgsql
 set lock_timeout = '200ms'
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -4,6 +4,7 @@
 create or replace function signalbox.ensure_partitions() returns text[]
 language plpgsql
 set lock_timeout = '200ms'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   c_segment_ids constant bigint := 1000000;
@@ -75,6 +76,7 @@ end $$;
 create or replace function signalbox._ensure_period(p_parent text, p_from timestamptz, p_to timestamptz, p_format text)
 returns text[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_name text := p_parent || '_' || to_char(p_from at time zone 'UTC', p_format);
@@ -94,6 +96,7 @@ end $$;
 -- publish_log_end(): tell senders up to which id the log has segments. A call of its own, after the segments committed.
 create or replace function signalbox.publish_log_end() returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_end bigint;

@@ -4,6 +4,7 @@
 create or replace function signalbox.ensure_stream_segments() returns text[]
 language plpgsql
 set lock_timeout = '200ms'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_stream_id integer;
@@ -27,7 +28,9 @@ end $$;
 
 -- An eighth of the retention: what a stream holds beyond its retention is never more.
 create or replace function signalbox._segment_length(p_retention_seconds double precision) returns interval
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select least(greatest(round(p_retention_seconds / 8), 60), 86400) * interval '1 second'
 $$;
 

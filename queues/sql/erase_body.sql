@@ -5,6 +5,7 @@ create or replace function signalbox.erase_body(erasure_id bigint, sha256 bytea)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from signalbox.large_body b where b.sha256 = erase_body.sha256 for update skip locked;

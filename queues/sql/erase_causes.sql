@@ -3,6 +3,7 @@
 -- fold does. Returns how many samples there were. Index: failure_cluster_pkey.
 create or replace function signalbox.erase_causes(erasure_id bigint, fingerprints text[], needles text[]) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_marker text := jsonb_build_object('erased', erase_causes.erasure_id::text)::text;

@@ -21,6 +21,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -135,6 +136,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_marker jsonb := jsonb_build_object('erased', p_erasure_id::text);

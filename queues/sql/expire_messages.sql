@@ -6,6 +6,7 @@ language plpgsql
 set lock_timeout = '1s'
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -131,6 +132,7 @@ end $$;
 create or replace function signalbox.return_and_promote(queue_ids integer[], max_messages integer default 1000) returns bigint
 language plpgsql
 set lock_timeout = '200ms'
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -3,7 +3,9 @@
 -- details that is the application's own. The version stands in front: what an older one has named stays findable.
 -- Looks at a bounded part of each text, with patterns that need no backtracking, and raises nothing.
 create or replace function signalbox.fingerprint(reason text, error_class text, error text, details text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return 'v2:' || left(encode(sha256(convert_to(concat_ws(
       E'\n', coalesce(reason, ''), coalesce(left(error_class, 200), ''), coalesce(signalbox._normal_error(error), ''),
@@ -13,7 +15,9 @@ end $$;
 
 -- Without a stack.
 create or replace function signalbox.fingerprint(reason text, error_class text, error text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return signalbox.fingerprint(reason, error_class, error, null);
 end $$;
@@ -21,7 +25,9 @@ end $$;
 -- An error with everything taken out that differs between two occurrences of the same one. In the "C" collation, so that
 -- every server sees the same words.
 create or replace function signalbox._normal_error(p_error text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return left(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
       left(p_error, 2000) collate "C",

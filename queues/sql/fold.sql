@@ -9,6 +9,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_last record;
@@ -130,7 +131,9 @@ end $$;
 -- This statement's snapshot, with the transaction that folds among those it does not cover: it sees its own deltas and
 -- may write more of them, so they are left to a later fold.
 create or replace function signalbox._fold_snapshot() returns pg_snapshot
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select format('%s:%s:%s', pg_snapshot_xmin(s), pg_snapshot_xmax(s), (
     select string_agg(open.xid::text, ',' order by open.xid)
     from (select pg_snapshot_xip(s) union select own where own < pg_snapshot_xmax(s)) open(xid)
@@ -141,7 +144,9 @@ $$;
 -- The last fold and the parts of its snapshot as plain numbers, so that index conditions can use them.
 create or replace function signalbox._last_fold()
 returns table (fold_id bigint, folded_at timestamptz, xmin bigint, xmax bigint, xip bigint[])
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select f.fold_id, f.folded_at, pg_snapshot_xmin(f.snapshot)::text::bigint, pg_snapshot_xmax(f.snapshot)::text::bigint,
     array(select x::text::bigint from pg_snapshot_xip(f.snapshot) x)
   from signalbox.fold f
@@ -155,7 +160,9 @@ $$;
 -- was acknowledged, each in milliseconds.
 create or replace function signalbox._unfolded_timed(p_xmin bigint, p_xmax bigint, p_xip bigint[])
 returns table (queue_id integer, event smallint, amount bigint, ms integer[])
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select d.queue_id, d.event, d.amount, d.waits_ms
   from signalbox.counter_delta d
   where d.txid >= (select signalbox._first_ended(p_xmax, p_xip)) and (d.txid >= p_xmax or d.txid = any(p_xip))
@@ -169,7 +176,9 @@ $$;
 -- The same of lanes: what entered and left each, waiting and under way. Event 35 moves from one to the other.
 create or replace function signalbox._unfolded_lanes(p_xmin bigint, p_xmax bigint, p_xip bigint[])
 returns table (queue_id integer, lane text, waiting bigint, under_way bigint)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select d.queue_id, d.lane,
     case when d.event in (33, 37, 38, 39, 42) then d.amount when d.event in (34, 35, 36) then -d.amount else 0 end,
     case d.event when 35 then d.amount when 48 then -d.amount else 0 end
@@ -180,7 +189,9 @@ $$;
 
 -- The first of these transactions that the statement asking can see the work of, its own included; else p_xmax.
 create or replace function signalbox._first_ended(p_xmax bigint, p_xip bigint[]) returns bigint
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select coalesce(min(x), p_xmax)
   from unnest(p_xip) x
   where pg_visible_in_snapshot(x::text::xid8, pg_current_snapshot()) or x = pg_current_xact_id_if_assigned()::text::bigint

@@ -7,6 +7,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_last record;
@@ -82,6 +83,7 @@ rows 100
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_last record;
@@ -96,6 +98,7 @@ rows 100
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_first bigint := signalbox._first_ended(p_xmax, p_xip);
@@ -107,7 +110,9 @@ begin
 end $$;
 
 create or replace function signalbox._last_cluster_fold() returns table (fold_id bigint, xmax bigint, xip bigint[])
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select f.fold_id, pg_snapshot_xmax(f.snapshot)::text::bigint, array(select x::text::bigint from pg_snapshot_xip(f.snapshot) x)
   from signalbox.cluster_fold f
   order by f.fold_id desc
@@ -118,6 +123,7 @@ $$;
 -- counted from the rows once, totals of what happened go on from the last fold. Called by the fold, under its lock.
 create or replace function signalbox._recount_clusters() returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   lock table signalbox.cluster_delta in access exclusive mode;

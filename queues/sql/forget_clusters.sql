@@ -5,6 +5,7 @@ create or replace function signalbox.forget_clusters() returns bigint
 language plpgsql
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   c_before constant timestamptz := clock_timestamp() - interval '14 days';
@@ -40,6 +41,7 @@ create or replace function signalbox.empty_cluster_deltas() returns integer
 language plpgsql
 set lock_timeout = '50ms'
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slot integer;

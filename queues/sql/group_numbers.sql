@@ -9,6 +9,7 @@ returns table (
 )
 language sql
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
   select p.group_id, p.partition::integer, p.member,
     exists (
@@ -47,6 +48,7 @@ returns table (
 )
 language sql
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
   select p.group_id,
     (

@@ -3,7 +3,9 @@
 -- Returns the window that is due: from the horizon on (inclusive) up to the oldest transaction that is still under way
 -- (exclusive), below which nothing can be written any more, whoever commits in whatever order.
 create or replace function signalbox.hold_for_archive(out low bigint, out high bigint)
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   insert into signalbox.archive_horizon as h (below, moved_at, holds, tried_at)
   values (0, clock_timestamp(), false, clock_timestamp())

@@ -5,6 +5,7 @@
 create or replace function signalbox.identify_tables() returns text[]
 language plpgsql
 set lock_timeout = '200ms'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_table regclass;
@@ -27,7 +28,9 @@ end $$;
 -- The logged tables of the schema without a usable identity: no primary key, and none chosen; and the partitions whose
 -- parent logs whole rows while they do not, which a publication by way of the parent would misread.
 create or replace function signalbox._unidentified_tables() returns table (table_name regclass, is_partition boolean)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select c.oid::regclass, c.relispartition
   from pg_class c
   left join pg_inherits h on h.inhrelid = c.oid
@@ -50,6 +53,7 @@ $$;
 -- The cheapest identity of one table: its parent's, else its primary key, else a unique index, else the whole row.
 create or replace function signalbox._identify_table(p_table regclass) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_index text;
@@ -84,6 +88,7 @@ end $$;
 -- A partition that is about to be attached gets the identity of its parent: whole rows, or by default its primary key.
 create or replace function signalbox._identify_partition(p_table text, p_parent text) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from pg_class c where c.oid = format('signalbox.%I', p_parent)::regclass and c.relreplident = 'f';

@@ -6,6 +6,7 @@ create or replace function signalbox.join_group(
   stream text, group_name text, member text, lease_seconds double precision default 30
 ) returns table (partition integer, epoch bigint)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -26,7 +27,9 @@ begin
 end $$;
 
 create or replace function signalbox._check_member(p_group text, p_feeds boolean, p_member text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if length(p_member) not between 1 and 200 or p_member is null then
     perform signalbox._refuse('member', 'must have from 1 to 200 characters');
@@ -39,6 +42,7 @@ end $$;
 -- Writes no more than twice in a lease, however often the member reads.
 create or replace function signalbox._renew_member(p_group_id integer, p_member text, p_lease_seconds double precision) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from signalbox.group_member m
@@ -58,6 +62,7 @@ end $$;
 -- is above it, and takes what is nobody's or a dead member's up to it. Each change of hands is a new epoch.
 create or replace function signalbox._balance(p_group_id integer, p_member text, p_partitions integer) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_share integer;
@@ -106,6 +111,7 @@ end $$;
 -- leave_group(stream, group_name, member): give back the partitions of a member that ends; how many they were.
 create or replace function signalbox.leave_group(stream text, group_name text, member text) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

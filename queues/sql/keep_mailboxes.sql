@@ -4,6 +4,7 @@ create or replace function signalbox.keep_mailboxes(names text[]) returns setof 
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

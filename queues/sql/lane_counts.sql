@@ -7,6 +7,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -34,7 +35,9 @@ end $$;
 -- recount_lanes(queue_id): the same of every lane, counted row by row. For tests and for doubt, like recount.
 create or replace function signalbox.recount_lanes(queue_id integer)
 returns table (lane text, waiting bigint, under_way bigint)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select l.lane, count(*) filter (where l.waits), count(*) filter (where not l.waits)
   from (
     select w.lane, true as waits from signalbox.waiting w where w.queue_id = recount_lanes.queue_id

@@ -2,6 +2,7 @@
 -- takes it back, so that the queue's holds. Lanes without such a limit have no row. Locks nothing but that row.
 create or replace function signalbox.limit_lane(queue text, group_id text, max_in_flight integer) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

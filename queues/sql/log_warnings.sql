@@ -4,6 +4,7 @@
 -- where the last one stopped. Returns how many lines. Reads counters and heads, never messages.
 create or replace function signalbox.log_warnings() returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := clock_timestamp();

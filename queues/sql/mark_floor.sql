@@ -3,6 +3,7 @@
 -- The order is the proof: whoever takes the lock after the clock was moved computes a later time. Null: not the leader.
 create or replace function signalbox.mark_floor(token uuid) returns table (mark bigint, holders text[])
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -23,7 +24,9 @@ end $$;
 
 -- The transactions that hold a writer's lock on a table of tickets or hints; prepared ones start with 'prepared '.
 create or replace function signalbox.ticket_writers() returns text[]
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   select coalesce(array_agg(distinct case when l.pid is null then 'prepared ' else '' end || l.virtualtransaction), '{}')
   from pg_locks l
   where l.locktype = 'relation'

@@ -2,7 +2,9 @@
 -- transaction that says where. Returns false, and moves nothing, when the horizon is not at low: another run was there, or the
 -- database was restored meanwhile.
 create or replace function signalbox.move_archive_horizon(low bigint, high bigint) returns boolean
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if move_archive_horizon.high < move_archive_horizon.low then
     perform signalbox._refuse('high', format('is %s: it must not be below low', move_archive_horizon.high));

@@ -13,6 +13,7 @@ create or replace function signalbox.nack_batch(
 ) returns table (receipt_handle text, outcome text)
 language plpgsql
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

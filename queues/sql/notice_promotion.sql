@@ -6,6 +6,7 @@
 create or replace function signalbox.notice_promotion() returns integer
 language plpgsql
 set lock_timeout = '2s'
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   c_segment_ids constant bigint := 1000000;

@@ -5,6 +5,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -13,7 +14,9 @@ end $$;
 
 -- The same as one row, for statements about many queues: inlined by the planner, which spares a call for each of them.
 create or replace function signalbox._oldest_visible(p_queue_id integer) returns table (at timestamptz)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select min(heads.at)
   from signalbox.head h, lateral (select signalbox.floor_time(h.floor) as at) f, lateral (
     (

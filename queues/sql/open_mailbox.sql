@@ -6,6 +6,7 @@ create or replace function signalbox.open_mailbox(
   name text, keep_seconds double precision default 60, mail_seconds double precision default 300
 ) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -2,6 +2,7 @@
 -- trash for so long after the last that came; restore puts it back, empty_trash ends it. Returns its number.
 create or replace function signalbox.open_removal(keep_seconds double precision) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -21,6 +22,7 @@ end $$;
 -- hold_removal(removal_id, seconds): keep what a removal has for at least so long from now. False when it has nothing left.
 create or replace function signalbox.hold_removal(removal_id bigint, seconds double precision) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -31,7 +33,9 @@ begin
 end $$;
 
 create or replace function signalbox._check_removal(p_removal_id bigint) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if not exists (select from signalbox.removal r where r.removal_id = p_removal_id) then
     perform signalbox._refuse('removal_id', format('is %s: there is no such removal', p_removal_id));
@@ -40,7 +44,9 @@ end $$;
 
 -- So many more are in the trash; all of them stay for the whole time from now on.
 create or replace function signalbox._count_trashed(p_removal_id bigint, p_messages bigint) returns void
-language sql as $$
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
   update signalbox.removal r
   set trashed = r.trashed + p_messages, expires_at = clock_timestamp() + r.keep_seconds * interval '1 second'
   where r.removal_id = p_removal_id

@@ -7,6 +7,7 @@ create or replace function signalbox.prune_audit(
   through_position bigint, hash bytea, export text, export_sha256 bytea, actor text default 'system'
 ) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -45,14 +46,18 @@ end $$;
 create or replace function signalbox._anchor_facts(
   p_position bigint, p_hash bytea, p_rows bigint, p_export text, p_export_sha256 bytea
 ) returns jsonb
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select jsonb_build_object(
     'through', p_position, 'hash', encode(p_hash, 'hex'), 'rows', p_rows, 'export', p_export, 'sha256', encode(p_export_sha256, 'hex')
   )
 $$;
 
 create or replace function signalbox._check_owner_of_audit() returns void
-language plpgsql stable as $$
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   perform from pg_class c where c.oid = 'signalbox.audit_event'::regclass and pg_has_role(c.relowner, 'member');
   if not found then
@@ -64,7 +69,9 @@ end $$;
 
 -- Anchors are added by the owner, one behind the other, for a row that is there, and never changed.
 create or replace function signalbox._keep_anchors() returns trigger
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if tg_op = 'INSERT' then
     perform signalbox._check_owner_of_audit();

@@ -14,6 +14,7 @@ create or replace function signalbox.purge(
   removal_id bigint default null
 ) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -44,6 +45,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -180,7 +182,9 @@ end $$;
 create or replace function signalbox._settle(
   p_queue_id integer, p_outcome "char", p_event smallint, p_ids bigint[], p_counts smallint[]
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_ids is null then
     return;
@@ -196,7 +200,9 @@ end $$;
 create or replace function signalbox._settle_waiting(
   p_queue_id integer, p_outcome "char", p_event smallint, p_ids bigint[], p_counts smallint[], p_lanes text[]
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_ids is null then
     return;
@@ -210,7 +216,9 @@ end $$;
 create or replace function signalbox._settle_unacked(
   p_queue_id integer, p_outcome "char", p_ids bigint[], p_counts smallint[]
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   perform signalbox._release_keys_of(p_queue_id, p_ids);
   if p_outcome = 't' then

@@ -10,6 +10,7 @@ create or replace function signalbox.purge_to_trash(
   keep_seconds double precision default 86400
 ) returns bigint
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

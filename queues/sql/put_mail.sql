@@ -5,6 +5,7 @@ create or replace function signalbox.put_mail(mailbox text, body jsonb) returns 
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -9,6 +9,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -23,15 +24,17 @@ end $$;
 
 -- The upper bounds of the buckets in seconds; a bound is part of its bucket. A wait target is one of them.
 create or replace function signalbox.duration_bounds() returns double precision[]
-language sql immutable as $$
-  select array[0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 21600, 86400]::double precision[]
-$$;
+language sql immutable
+begin atomic
+  select array[0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 21600, 86400]::double precision[];
+end;
 
 -- The bucket of so many milliseconds, 1 to 15. Turned round, since width_bucket puts a bound into the bucket after it.
 -- Inlined by the planner.
 create or replace function signalbox._duration_bucket(p_ms integer) returns integer
-language sql immutable as $$
+language sql immutable
+begin atomic
   select 15 - width_bucket(-p_ms::double precision, array[
     -86400000, -21600000, -3600000, -900000, -300000, -60000, -30000, -10000, -5000, -1000, -500, -100, -25, -5
-  ]::double precision[])
-$$;
+  ]::double precision[]);
+end;

@@ -6,6 +6,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -48,7 +49,9 @@ end $$;
 
 -- The depth of one state from totals: what events brought in less what they took out.
 create or replace function signalbox.depth(totals bigint[], state text) returns bigint
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select coalesce(sum(case when e.to_state = depth.state then totals[e.event] else 0 end
     - case when e.from_state = depth.state then totals[e.event] else 0 end), 0)::bigint
   from signalbox.counter_event e
@@ -57,6 +60,8 @@ $$;
 
 -- What was counted under any of these event names.
 create or replace function signalbox.event_total(totals bigint[], variadic names text[]) returns bigint
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select coalesce(sum(totals[e.event]), 0)::bigint from signalbox.counter_event e where e.name = any(event_total.names)
 $$;

@@ -9,6 +9,7 @@ create or replace function signalbox.read_stream(
   partition integer, "position" bigint, epoch bigint, key text, payload jsonb, attributes jsonb, trace_id text, appended_at timestamptz
 )
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -29,6 +30,7 @@ returns table (
   partition integer, "position" bigint, epoch bigint, key text, payload jsonb, attributes jsonb, trace_id text, appended_at timestamptz
 )
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -103,6 +105,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query execute format(

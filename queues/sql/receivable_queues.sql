@@ -10,6 +10,7 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := clock_timestamp(); -- as a value: an index condition, where the volatile function is a filter

@@ -36,6 +36,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -370,7 +371,9 @@ end $$;
 create or replace function signalbox._refuse_claim(
   p_queue text, p_queue_id integer, p_max_messages integer, p_visibility_timeout double precision
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_queue_id is null then
     perform signalbox._refuse_unknown_queue(p_queue);

@@ -3,6 +3,7 @@
 -- with no group it is one probe. Returns how many rows.
 create or replace function signalbox.record_group_history() returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_step record;
@@ -45,7 +46,9 @@ end $$;
 
 create or replace function signalbox._group_history_steps()
 returns table (seconds integer, table_name text, finer text, kept interval, part interval)
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   values
     (10, 'group_history', null, interval '1 hour', interval '1 hour'),
     (60, 'group_history_minute', 'group_history', interval '1 day', interval '6 hours'),

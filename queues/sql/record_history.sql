@@ -10,6 +10,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_bucket timestamptz;
@@ -47,6 +48,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_rows integer;

@@ -1,7 +1,9 @@
 -- recount(queue_id): depth by state, counted row by row. For tests and for doubt: it scans, and nothing else calls it.
 create or replace function signalbox.recount(queue_id integer)
 returns table (ready bigint, scheduled bigint, leased bigint, dead bigint, held bigint, waiting bigint)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   select
     (select count(*) from signalbox.ready r where r.queue_id = recount.queue_id),
     (select count(*) from signalbox.scheduled s where s.queue_id = recount.queue_id),

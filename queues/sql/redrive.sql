@@ -9,7 +9,9 @@ create or replace function signalbox.redrive(
   redrive_id bigint default null,
   actor text default null
 ) returns table (dead_letter_id bigint, message_id bigint, queue_id int)
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_redriven bigint;
 begin
@@ -40,6 +42,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -164,6 +167,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_letter record;

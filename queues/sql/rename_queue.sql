@@ -8,6 +8,7 @@ create or replace function signalbox.rename_queue(
   name text, new_name text, grace_seconds double precision default 604800
 ) returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -54,7 +55,9 @@ begin
 end $$;
 
 create or replace function signalbox._check_new_name(p_name text) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_name is null or p_name !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$' then
     perform signalbox._refuse(
@@ -68,6 +71,7 @@ end $$;
 -- message. Whoever may send may say that he did.
 create or replace function signalbox._keep_alias(p_name text, p_queue_id integer, p_grace_seconds double precision) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_register text := format('alias_used_%s_%s', p_queue_id, (extract(epoch from clock_timestamp()) * 1000000)::bigint);
@@ -80,6 +84,7 @@ end $$;
 
 create or replace function signalbox._drop_alias(p_alias signalbox.queue_alias) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from signalbox.queue_alias a where a.name = p_alias.name;
@@ -89,6 +94,7 @@ end $$;
 -- free_queue_name(name): an old name means nothing any longer, and another queue may have it. False when it was none.
 create or replace function signalbox.free_queue_name(name text) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

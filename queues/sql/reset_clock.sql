@@ -1,19 +1,23 @@
 -- clock_ahead_seconds(): how far the engine's clock is ahead of the server's; 0 while it is not. It is when the server's
 -- clock was ahead once while upkeep ran, and was set right: the engine's never goes back by itself.
 create or replace function signalbox.clock_ahead_seconds() returns double precision
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   select greatest(date_part('epoch', signalbox._clock_at() - clock_timestamp()), 0)
 $$;
 
 create or replace function signalbox._clock_at() returns timestamptz
-language sql volatile as $$
-  select timestamptz 'epoch' + coalesce(pg_sequence_last_value('signalbox.clock'::regclass), 0) * interval '1 microsecond'
-$$;
+language sql volatile
+begin atomic
+  select timestamptz 'epoch' + coalesce(pg_sequence_last_value('signalbox.clock'::regclass), 0) * interval '1 microsecond';
+end;
 
 -- clock_state(ahead_until): how far the engine's clock is ahead, and how many rows have a time that comes of that (as
 -- reset_clock says); as JSON. Changes nothing. Reads what is ready, scheduled, leased and waiting.
 create or replace function signalbox.clock_state(ahead_until timestamptz default null) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := clock_timestamp();
@@ -34,7 +38,9 @@ end $$;
 -- last now: their queue's visibility timeout, since what was asked for is not known.
 create or replace function signalbox._leases_ahead(p_now timestamptz, p_until timestamptz)
 returns table (tid tid, deadline timestamptz)
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   select l.ctid, least(l.deadline, p_now + q.visibility_timeout_seconds * interval '1 second')
   from signalbox.lease l
   join signalbox.queue q on q.queue_id = l.queue_id
@@ -47,7 +53,9 @@ $$;
 -- Again: what such a reset has moved already cannot be told from what it has not, and is left.
 create or replace function signalbox._scheduled_ahead(p_now timestamptz, p_until timestamptz, p_again boolean)
 returns table (tid tid, due_at timestamptz)
-language sql volatile as $$
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
   select a.tid, a.due_at
   from (
     select s.ctid as tid, s.due_at as put_off_to,
@@ -86,6 +94,7 @@ create or replace function signalbox.reset_clock(release_delayed boolean default
 returns jsonb
 language plpgsql
 set lock_timeout = '10s'
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -18,6 +18,7 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -135,6 +136,7 @@ create or replace function signalbox._hold_groups_again(p_message_ids bigint[]) 
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_letter record;
@@ -171,6 +173,7 @@ returns table (group_id text, deduplication_id text, payload jsonb, attributes j
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -198,6 +201,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_message record;

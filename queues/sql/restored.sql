@@ -7,6 +7,7 @@
 -- holders may still end them, until their deadlines. A clock that is ahead is put back (reset_clock). Takes the locks of both folds, in their order.
 create or replace function signalbox.restored(skip_ids bigint default 10000000) returns jsonb
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_elsewhere boolean;
@@ -51,6 +52,7 @@ end $$;
 -- Streams' positions go on so many further; a group behind which nothing lies goes along, or it would seem to lag by the gap.
 create or replace function signalbox._skip_positions(p_skip bigint) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_partition record;

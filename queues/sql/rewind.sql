@@ -13,6 +13,7 @@ create or replace function signalbox.rewind(
   dry_run boolean default false
 ) returns table (of_partition integer, from_position bigint, to_position bigint, messages bigint)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -3,6 +3,7 @@
 -- the jobs. Scheduling again replaces them. An error says what is missing when the extension is not there.
 create or replace function signalbox.schedule_upkeep() returns text[]
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_version integer[] := (
@@ -28,6 +29,7 @@ end $$;
 -- unschedule_upkeep(): take back what schedule_upkeep arranged; returns how many jobs there were.
 create or replace function signalbox.unschedule_upkeep() returns integer
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_jobs integer;
@@ -41,7 +43,9 @@ begin
 end $$;
 
 create or replace function signalbox._require_cron() returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if to_regprocedure('cron.schedule(text,text,text)') is null then
     raise exception using

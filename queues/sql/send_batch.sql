@@ -15,6 +15,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -183,6 +184,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   with given as materialized (
@@ -213,7 +215,9 @@ begin
 end $$;
 
 create or replace function signalbox._check_batch_length(p_field text, p_length integer, p_expected integer) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   if p_length <> p_expected then
     perform signalbox._refuse(p_field, format('has %s entries for %s payloads', p_length, p_expected));

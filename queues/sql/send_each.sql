@@ -18,6 +18,7 @@ create or replace function signalbox.send_each(
 ) returns table (message_id bigint, refusal text, message text, detail text, field text)
 language plpgsql
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -131,7 +132,9 @@ end $$;
 create or replace function signalbox._lock_batch(
   p_queue text, p_group_ids text[], p_deduplication_ids text[], p_count integer
 ) returns void
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 declare
   v_queue record;
 begin

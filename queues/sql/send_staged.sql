@@ -15,6 +15,7 @@ create or replace function signalbox.send_staged(
 ) returns bigint
 language plpgsql
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -75,6 +76,7 @@ end $$;
 -- True when this batch is new: then its row says that it is written, once the transaction commits.
 create or replace function signalbox._enter_ledger(p_writer text, p_target text, p_batch bigint, p_messages bigint) returns boolean
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if length(p_writer) not between 1 and 200 then
@@ -94,6 +96,7 @@ end $$;
 -- The locks that the batches will take, all of them first: two senders of staged messages never wait in a circle.
 create or replace function signalbox._lock_staged(p_queue_id integer, p_stages uuid[]) returns void
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_locks bigint;
@@ -132,7 +135,9 @@ end $$;
 
 -- drop_staged(stages): what was staged is not sent after all; returns how many messages. Index: staged_write_pkey.
 create or replace function signalbox.drop_staged(stages uuid[]) returns bigint
-language sql as $$
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
   with gone as (
     delete from signalbox.staged_write w where w.stage = any(drop_staged.stages) returning cardinality(w.payloads) as messages
   )
@@ -144,6 +149,7 @@ $$;
 create or replace function signalbox.forget_writes() returns bigint
 language sql
 set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
 as $$
   with stages as (
     delete from signalbox.staged_write w

@@ -18,6 +18,7 @@ create or replace function signalbox.stage_messages(
 ) returns integer
 language plpgsql
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -89,6 +90,7 @@ end $$;
 create or replace function signalbox._target_of(p_queue text, p_stream text)
 returns table (queue_id integer, stream_id integer, max_payload_bytes integer)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@
 create or replace function signalbox.stream_bounds(stream text)
 returns table (stream_id integer, partition integer, first_position bigint, last_position bigint, drawn_position bigint)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@
 create or replace function signalbox.summarize_history(recent boolean default false) returns bigint
 language plpgsql
 set lock_timeout = '20ms'
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -4,6 +4,7 @@ create or replace function signalbox.sweep_floors(token uuid) returns integer
 language plpgsql
 set enable_seqscan = off
 set jit = off
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -4,6 +4,7 @@
 -- Takes a transaction-scoped try-lock that mark_floor and advance_floor take too: they never overlap an election.
 create or replace function signalbox.take_lead(token uuid, ttl_seconds double precision default 5) returns text
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -40,7 +41,9 @@ end $$;
 
 -- Is this the leader's token, and is nobody else at the floors? Holds the lock until the transaction ends.
 create or replace function signalbox._leads(p_token uuid) returns boolean
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   return pg_try_advisory_xact_lock(hashtext('signalbox.floor'), 0)
     and exists (select from signalbox.upkeep_leader l where l.token = p_token and l.expires_at > clock_timestamp());

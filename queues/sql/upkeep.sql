@@ -6,6 +6,7 @@
 create or replace function signalbox.upkeep(step text default null) returns text
 language plpgsql
 set lock_timeout = '1s'
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -47,7 +48,9 @@ begin
 end $$;
 
 create or replace function signalbox._refuse_step(p_step text, p_steps text[]) returns text
-language plpgsql as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
 begin
   perform signalbox._refuse('step', format('is %s: it must be one of %s', quote_literal(left(p_step, 60)), array_to_string(p_steps, ', ')));
   return null;
@@ -55,7 +58,9 @@ end $$;
 
 -- The steps, in the order in which upkeep() takes them.
 create or replace function signalbox.upkeep_steps() returns text[]
-language sql immutable as $$
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
   select array[
     'notice_promotion', 'fold', 'return_and_promote', 'release_lanes', 'hint_lanes', 'forget_lanes', 'ensure_partitions', 'publish_log_end', 'expire_messages', 'empty_trash', 'record_history',
     'empty_deltas', 'summarize_history', 'clean_up', 'drop_history', 'drop_segments', 'drop_kept',

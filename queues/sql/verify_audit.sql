@@ -4,7 +4,9 @@
 -- whole in itself: compare `hash` with one that was noted elsewhere (docs/audit.md). Index: that of audit_event.position.
 create or replace function signalbox.verify_audit()
 returns table (events bigint, hash text, bad_position bigint, bad_event_id bigint, complaint text)
-language sql stable as $$
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
   with anchor as (
     select a.* from signalbox.audit_anchor a order by a.position desc limit 1
   ), chained as (

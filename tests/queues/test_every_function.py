@@ -152,7 +152,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_check_state": ("signalbox._check_state(to_jsonb(repeat('x', 16384)))", Refusal("SB400")),
     "_count": ("signalbox._count(%(queue_id)s, 1::smallint, 1)", NOTHING),
     "_dead_letter_queue": ("signalbox._dead_letter_queue(%(queue_id)s) > %(queue_id)s", True),
-    "_make_default_dead_letter_queue": ("signalbox._make_default_dead_letter_queue(%(queue_id)s, 2147483647)", True),
+    "_make_default_dead_letter_queue": ("signalbox._make_default_dead_letter_queue(%(queue_id)s, 2147483647)", False),
     "make_dead_letter_queues": ("signalbox.make_dead_letter_queues()", NUMBER),
     "source_queues": ("count(*) from signalbox.source_queues(%(queue_id)s)", 0),
     "dead_letter_queue_name": ("signalbox.dead_letter_queue_name(%(queue_id)s)", TEXT),
