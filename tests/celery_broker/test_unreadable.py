@@ -18,7 +18,7 @@ def test_a_delivery_is_refused_by_name(dsn: str, engine: Engine, poison: str) ->
         spoil(engine.connection, ids[1], poison)
         first, second, third = client.receive(engine.queue, 10)
 
-    assert [opened(one)["properties"]["message_id"] for one in (first, third)] == [ids[0], ids[2]]
+    assert [opened(one)["properties"]["delivery_info"]["message_id"] for one in (first, third)] == [ids[0], ids[2]]
     with pytest.raises(MessageUnreadable, match="payload is JSON that Python cannot read"):
         opened(second)
 
