@@ -40,7 +40,10 @@ begin
   end if;
   v_kept := array(
     select case
-        when coalesce(signalbox._unreadable(_replay.payloads[i]), signalbox._unreadable(_replay.attributes[i])) is not null
+        when coalesce(
+            signalbox._unreadable(_replay.payloads[i], _replay.payloads[i]::text),
+            signalbox._unreadable(_replay.attributes[i], _replay.attributes[i]::text)
+          ) is not null
           then 'unreadable'
         else signalbox._kept_back(
           v_queue.queue_id, v_queue.max_payload_bytes, _replay.payloads[i], _replay.deduplication_ids[i], _replay.body_sha256s[i],

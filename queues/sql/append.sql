@@ -60,7 +60,7 @@ begin
       column = 'stream';
   end if;
   if p_payload is null or octet_length(p_payload::text) > least(p_max_payload_bytes, 256) then
-    perform signalbox._check_payload(p_payload, p_max_payload_bytes);
+    perform signalbox._check_payload(p_payload, p_max_payload_bytes, p_payload::text);
   end if;
   if p_attributes is not null or p_trace_id is not null then
     perform signalbox._check_options(p_attributes, 0, 0, null, null, p_trace_id);

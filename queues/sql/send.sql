@@ -38,6 +38,7 @@ declare
   v_guards smallint;
   v_lane_max_waiting bigint;
   v_lane text;
+  v_text text;
 begin
   select q.queue_id, q.closed or q.guards & 16 > 0, coalesce(send.delay_seconds, q.delay_seconds), q.max_payload_bytes, q.mode,
     signalbox._lane_of(q.mode, q.lane_max_in_flight, send.group_id), q.lane_max_waiting, q.guards
@@ -56,8 +57,11 @@ begin
   if current_setting('signalbox.durable_commit', true) <> '' then
     perform signalbox._commit_durably();
   end if;
-  if send.payload is null or octet_length(send.payload::text) > least(v_max_payload_bytes, 256) then
-    perform signalbox._check_payload(send.payload, v_max_payload_bytes);
+  v_text := send.payload::text;
+  if send.payload is null or octet_length(v_text) > v_max_payload_bytes
+    or octet_length(v_text) > 256 and signalbox._unreadable(send.payload, v_text) is not null
+  then
+    perform signalbox._check_payload(send.payload, v_max_payload_bytes, v_text);
   end if;
   if v_delay_seconds <> 0 or send.priority is distinct from 0 or send.attributes is not null
     or send.group_id is not null or send.trace_id is not null or send.deduplication_id is not null
@@ -91,7 +95,7 @@ begin
     if v_lane_max_waiting > 0 and v_lane is not null then
       perform signalbox._refuse_full_lane(v_queue_id, v_lane, v_lane_max_waiting); -- before it takes anything
     end if;
-    perform signalbox._admit(v_queue_id, 1, octet_length(send.payload::text) + signalbox._stored_bytes(array[send.body_sha256]));
+    perform signalbox._admit(v_queue_id, 1, octet_length(v_text) + signalbox._stored_bytes(array[send.body_sha256]));
   end if;
   if v_mode = 'fifo' then
     perform pg_advisory_xact_lock(signalbox._fifo_turn(v_queue_id, v_lane));

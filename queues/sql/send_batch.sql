@@ -81,9 +81,11 @@ begin
   if v_count > 10000 then
     perform signalbox._refuse('payloads', format('has %s entries: at most 10000 go in one batch', v_count));
   end if;
-  perform signalbox._check_payload(p, v_max_payload_bytes)
+  perform signalbox._check_payload(p, v_max_payload_bytes, written.text)
   from unnest(send_batch.payloads) p
-  where p is null or octet_length(p::text) > least(v_max_payload_bytes, 256);
+  cross join lateral (select p::text offset 0) written(text) -- once
+  where p is null or octet_length(written.text) > v_max_payload_bytes
+    or octet_length(written.text) > 256 and signalbox._unreadable(p, written.text) is not null;
 
   perform signalbox._check_batch_length('group_ids', cardinality(send_batch.group_ids), v_count);
   if v_guards & 1 > 0 and send_batch.deduplication_ids is null then

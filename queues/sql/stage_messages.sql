@@ -46,9 +46,11 @@ begin
     ('deduplication_ids', cardinality(stage_messages.deduplication_ids)),
     ('trace_ids', cardinality(stage_messages.trace_ids))
   ) o(name, entries);
-  perform signalbox._check_payload(p, v_target.max_payload_bytes)
+  perform signalbox._check_payload(p, v_target.max_payload_bytes, written.text)
   from unnest(stage_messages.payloads) p
-  where p is null or octet_length(p::text) > least(v_target.max_payload_bytes, 256);
+  cross join lateral (select p::text offset 0) written(text) -- once
+  where p is null or octet_length(written.text) > v_target.max_payload_bytes
+    or octet_length(written.text) > 256 and signalbox._unreadable(p, written.text) is not null;
   if v_target.stream_id is not null then
     if num_nonnulls(stage_messages.priorities, stage_messages.delay_seconds, stage_messages.deduplication_ids) > 0 then
       perform signalbox._refuse(
