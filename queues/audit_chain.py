@@ -1,6 +1,6 @@
 """Is the audit what was written? The chain is walked and hashed here, over plain rows of one statement.
 
-No function of the database is believed: whoever owns the schema can replace `_audit_hash` and `verify_audit`. The
+The walk calls no function of the database: the owner of the schema can replace `_audit_hash` and `verify_audit`. The
 functions and triggers that write the audit are compared with this release (`guards`).
 """
 
@@ -80,7 +80,7 @@ def _with_exports(found: audit_exports.Exports, verdict: Verdict, anchor: str) -
 
 
 def _against(noted: tuple[int, str], verdict: Verdict, kept: dict[int, str]) -> Verdict:
-    """A chain that was written anew is whole in itself; it does not have the hash that was noted."""
+    """Compare the chain with a noted hash: a rewritten chain is consistent in itself, but lacks that hash."""
     position, expected = noted
     event = AuditEvent.objects.filter(position=position).first()
     if event is not None and event.hash is not None:

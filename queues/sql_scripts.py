@@ -32,7 +32,7 @@ IDENTIFY_CALLS = 20
 
 
 def install(connection: BaseDatabaseWrapper) -> list[str]:
-    """Run every script that is new, changed, or has functions that somebody replaced; return the scripts' names.
+    """Run every script that is new, changed, or has functions that were replaced; return the scripts' names.
 
     In name order and in one transaction.
     """
