@@ -1,10 +1,11 @@
 """Against guessing: too many wrong passwords for one name from one address, and one has to wait and is told how long.
 
-Of IPv6 a network of 64 bits is one address: every customer has so many. Whoever has many addresses, or many names, is
-slowed down: after MANY wrong passwords for one name from anywhere, or from one address for any names, one a minute is
-looked at. That is no lock, so that strangers keep nobody out for long. Whoever is logged in confirms as ever.
+A /64 network of IPv6 counts as one address, because one customer has that many. Many addresses or many names slow the
+login down: after MANY wrong passwords for one name from all addresses, or from one address for all names, the console
+checks one password a minute. This is a delay and not a lock, so strangers cannot keep a person out. A person who is
+logged in confirms the password without this delay.
 
-The counting is django-axes'. It sees no form: what else somebody sent along is nobody's business in its tables.
+django-axes counts. It gets no form, so its tables do not store the other fields of a request.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from queues import audit
 NOWHERE = "::"
 NETWORK_BITS = 64
 NAME_TIMES, ADDRESS_TIMES = 5, 20
-"""So many times LOGIN_ATTEMPTS are MANY: for one name from all addresses, and from one address for all names."""
+"""MANY, as multiples of LOGIN_ATTEMPTS: for one name from all addresses, and from one address for all names."""
 SLOW_SECONDS = 60
 ONE_AT_A_TIME = "select pg_try_advisory_xact_lock(hashtext('console.attempts'), hashtext(%s))"
 
@@ -75,9 +76,9 @@ def forgive_codes(username: str) -> None:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Where the request comes from, as the server says, which knows its proxies; `NOWHERE` when that is no address.
+    """The client's address according to the server, which knows its proxies; `NOWHERE` when it is no address.
 
-    Of IPv6 the network, by its first address; an IPv4 address is the same however it is written.
+    For IPv6 the first address of its /64 network; an IPv4 address has one spelling.
     """
     try:
         address = ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0])
@@ -101,7 +102,7 @@ def unlock(username: str, *, actor: str) -> int:
 
 @contextmanager
 def _no_faster_than_allowed(request: HttpRequest, username: str) -> Iterator[None]:
-    """Look at one password in SLOW_SECONDS where there were MANY wrong ones. Raises `TooManyAttempts`."""
+    """Allow one password in SLOW_SECONDS after MANY wrong ones. Raises `TooManyAttempts`."""
     address = client_address(request)
     own = getattr(getattr(request, "user", None), "is_authenticated", False)  # they confirm; strangers do not stop them
     slow = [] if own else [one for one in _counted(username, address) if one.is_slow]
@@ -128,7 +129,7 @@ class _Counted:
         return bool((self._lately().aggregate(sum=Sum("failures_since_start"))["sum"] or 0) >= self.most)
 
     def is_next(self) -> bool:
-        """Whether no other password is being looked at now."""
+        """Whether no other request checks a password for this name or address now."""
         with connection.cursor() as cursor:
             cursor.execute(ONE_AT_A_TIME, [str(self.common)])
             return bool(cursor.fetchone()[0])

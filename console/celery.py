@@ -1,8 +1,8 @@
 """The Celery application that runs the console's long jobs: `celery -A console worker`.
 
-A task is only a kick: the truth about a job is its row in the database, so a lost or doubled
-message of the broker is harmless. A forged one is too: a task takes at most the id of a row, does what that
-row still asks for, and has nothing run after it.
+A task only wakes a worker: the state of a job is its row in the database, so a lost or doubled
+message of the broker is harmless. A forged message is harmless too: a task takes at most the id of a row, does
+what that row still asks for, and starts no other task.
 """
 
 import os
@@ -22,19 +22,19 @@ app.autodiscover_tasks()
 
 
 KEPT_BUILT_IN = {"celery.backend_cleanup"}
-"""What beat sends by itself; the other tasks of Celery's own run what a message names, and none is used here."""
+"""Celery's task that beat sends by itself. Celery's other built-in tasks run other tasks that a message names."""
 
 
 @app.on_after_finalize.connect  # type: ignore[untyped-decorator]
 def forget_built_in_tasks(sender: Any, **_: Any) -> None:
-    """A message must not be a program of other tasks."""
+    """Unregister Celery's built-in tasks, so that a message cannot start other tasks through them."""
     for name in [name for name in sender.tasks if name.startswith("celery.") and name not in KEPT_BUILT_IN]:
         sender.tasks.unregister(name)
 
 
 @task_prerun.connect  # type: ignore[untyped-decorator]
 def run_nothing_after(task: Any, **_: Any) -> None:
-    """Links and chains that came with a message of ours were put there by somebody else: no task of ours has any."""
+    """Drop the links and chains of a message: our tasks have none, so a forger put them there."""
     if task.app.main == app.main:
         task.request.update(callbacks=None, errbacks=None, chain=None, chord=None)
 

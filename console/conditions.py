@@ -61,7 +61,7 @@ class Conditions:
         if at_home and self.clock_ahead_seconds > TOLERATED_SECONDS:
             yield Notice(
                 f"The engine's clock is {span(self.clock_ahead_seconds)} ahead of the database server's.",
-                "Leases, retries and delays last until it is reached. If the server's clock is right again:"
+                "No lease, retry or delay ends before that time. If the server's clock is right again, run"
                 " manage.py clock reset.",
                 "bad",
             )

@@ -11,9 +11,9 @@ from console.session_store import stored_key
 
 
 def end_sessions(person: AbstractBaseUser, *, but: str | None = None) -> int:
-    """All of them, `but` the one whose cookie has this key; returns how many there were.
+    """End all sessions of a person, except (`but`) the one with this cookie; returns how many were ended.
 
-    Whose a session is stands within it, so each is looked at: there are as many as people who came in within a day.
+    The person is encoded within the session, so each session is decoded: there are about as many as logins of a day.
     """
     kept = stored_key(but) if but else None
     theirs = [

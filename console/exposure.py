@@ -1,4 +1,4 @@
-"""Says at start-up when the server can be reached by others than a proxy: it bounds no request's head, a proxy does."""
+"""Warn at start-up when clients can reach the server without a proxy, which must bound the heads of requests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ipaddress import ip_address
 from pathlib import Path
 
 WARNING = (
-    "The server listens on %s, and bounds neither the size of a request's head nor how long it takes: let only a proxy"
-    " reach it that does both (docs/deploy/nginx.conf), or bound the size with --http h11"
+    "The server listens on %s, and bounds neither the size nor the time of a request's head. Let only a proxy that"
+    " bounds both reach the server (docs/deploy/nginx.conf), or bound the size with --http h11"
     " --h11-max-incomplete-event-size 65536"
 )
 DEFAULT_HOST = "127.0.0.1"
@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 
 def warn() -> None:
-    """Once for each process that serves."""
+    """Log the warning, once for each process that serves."""
     if host := exposed_host(sys.argv, os.environ):
         log.warning(WARNING, host)
 
 
 def exposed_host(arguments: Sequence[str], environment: Mapping[str, str]) -> str:
-    """The address by which others reach uvicorn without bounds; empty when it is loopback, a socket, or bounded."""
+    """The address on which uvicorn serves without bounds; empty when it is loopback, a socket, or bounded."""
     if "uvicorn" not in Path(arguments[0] if arguments else "").parts[-2:]:
         return ""
     options = _options(arguments[1:])

@@ -77,7 +77,7 @@ def _reached(user: roles.User) -> frozenset[str] | None:
 
 
 def _still_reached(session_key: str) -> frozenset[str] | None:
-    """The same for the session as it is by now. Raises PermissionDenied when it is over, or its person is shut out."""
+    """The queues that a session reaches now. Raises PermissionDenied when it is over, or its person is shut out."""
     request = HttpRequest()
     request.session = SessionStore(session_key)
     return _reached(auth.get_user(request))
@@ -86,7 +86,7 @@ def _still_reached(session_key: str) -> frozenset[str] | None:
 async def _events(user_id: int, reached: frozenset[str] | None, ask: Ask) -> AsyncIterator[str]:
     """The stream of one page: hints as they come, heartbeats in between, an end after LIFETIME_SECONDS.
 
-    It asks with every heartbeat what the person reaches by now, and ends when that is nothing any more.
+    Every heartbeat reads the person's reach again; the stream ends when the session does.
     """
     ends_at = time.monotonic() + LIFETIME_SECONDS
     asks_at = time.monotonic() + HEARTBEAT_SECONDS
@@ -101,7 +101,7 @@ async def _events(user_id: int, reached: frozenset[str] | None, ask: Ask) -> Asy
                 except PermissionDenied:
                     return
                 except DatabaseError:
-                    pass  # it is asked again with the next hint, which comes from the same database
+                    pass  # the next hint, which comes from the same database, asks again
             queue_ids = changed if reached is None else changed & reached
             yield f"event: stat\ndata: {','.join(sorted(queue_ids))}\n\n" if queue_ids else ": still here\n\n"
 

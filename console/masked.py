@@ -56,7 +56,7 @@ def found_causes(found: causes.Causes) -> causes.Causes:
 
 
 def difference(rules: Rules, before: str, after: str) -> list[tuple[str, str]]:
-    """What a patch changes in a payload, line by line: what is masked may be in either, and may have been copied."""
+    """The changed lines of a patched payload, with the masks of both payloads: a patch may copy a masked value."""
     if not rules.payload:
         return patching.difference(before, after)
     old, new = patching.load(before), patching.load(after)
@@ -65,7 +65,7 @@ def difference(rules: Rules, before: str, after: str) -> list[tuple[str, str]]:
 
 
 def patch_text(options: Options) -> str:
-    """A patch as everybody reads it: what it writes where something is masked in any queue is masked as well."""
+    """A patch for readers: a value that it writes to a path that is masked in any queue is masked."""
     return replace(options, patch=Masking().shown_patch(options.patch)).patch_text
 
 

@@ -1,4 +1,4 @@
-"""Who may read numbers without logging in: whoever bears METRICS_TOKEN, or, without one, a program of this machine."""
+"""Access to metrics without a login: by METRICS_TOKEN or, where none is set, from this machine without a proxy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
-"""A proxy adds one of these; then the request came from elsewhere, whatever address the server sees."""
+"""Headers of proxies. A request with one of them came from elsewhere, whatever address the server sees."""
 
 
 def is_allowed(request: HttpRequest) -> bool:
@@ -25,7 +25,7 @@ def bears_token(request: HttpRequest) -> bool:
 
 
 def is_local(request: HttpRequest) -> bool:
-    """Whether a program of this machine asks, with no proxy between."""
+    """Whether the request comes from this machine without a proxy."""
     if any(name in request.META for name in FORWARDED):
         return False
     try:

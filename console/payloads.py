@@ -24,7 +24,7 @@ def excerpt(document: Any) -> str:
 
 
 def pretty(document: Any) -> str:
-    """The whole document, indented; one that is nested too deeply for that, on one line."""
+    """The whole document, indented; on one line where it is nested too deeply for indentation."""
     if isinstance(document, Unreadable):
         return document.text
     try:

@@ -32,7 +32,7 @@ def restored(out: Any, options: dict[str, Any]) -> None:
     out.write(elsewhere if done.from_elsewhere else "The backup is of this cluster: counters hold.")
     out.write(f"Message ids were at {done.last_id:,} and go on behind {done.next_id:,}.")
     if done.clock_ahead_seconds > TOLERATED_SECONDS:
-        out.write(f"The engine's clock was {done.clock_ahead_seconds:,.0f} s ahead, and was put back.")
+        out.write(f"The engine's clock was {done.clock_ahead_seconds:,.0f} s ahead of the server's, and was reset.")
     if done.leased and done.leased_until:
         until = done.leased_until.isoformat(timespec="seconds")
         out.write(f"{done.leased:,} messages are in consumers' hands, the last until {until}; then they come again.")

@@ -1,9 +1,8 @@
-"""Who counts as a second person: not whoever asked, and nobody whose account the same hands have opened lately.
+"""Which account counts as a second person: not the author's, and none that the same person opened lately.
 
-An administrator may make an account, know its password and approve with it. So people are put down to whoever
-gave them their account, their role or their way in within SECOND_PERSON_DAYS, and to those before them in turn;
-two who are put down to the same person are one. What was done at the machine (`manage.py`) or by sign-on is put down
-to nobody here.
+An administrator may make an account, know its password and approve with it. So an account counts as one person with
+the person who created it, gave it a role or let it in within SECOND_PERSON_DAYS, with the person who opened that
+person's account, and so on. Actions of `manage.py` and of sign-on open no account in this sense.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from queues.models import AuditEvent
 
 APPROVING = frozenset(role for role, permissions in ROLES.items() if "approve" in permissions)
 OPENING = ("person.create", "person.change", "grant.give", "person.no_second_factor", "person.link", "person.unlock")
-"""Actions in the audit by which somebody opens another's account, or gives it the right to approve."""
+"""Actions in the audit by which a person opens another account, or gives it the right to approve."""
 
 
 Givers = dict[str, set[str]]
-"""By person, everybody else who lately opened their account or gave it a role."""
+"""By person, the others who lately opened the person's account or gave it a role."""
 
 
 def objection(person: str, asked_by: str, asked_at: datetime, givers: Givers | None = None) -> str:
-    """Why this person is not the second one for a job; empty when they are."""
+    """Why this person is not a second person for a job; empty otherwise."""
     author = person_behind(asked_by, asked_at)
     if author == person:
         return "Somebody else has to decide: you made the API key that asked."
@@ -46,7 +45,7 @@ def objection(person: str, asked_by: str, asked_at: datetime, givers: Givers | N
 
 
 def _behind(person: str, givers: Givers) -> set[str]:
-    """The person, who opened their account lately, who opened theirs, and so on."""
+    """The person, the people who lately opened the person's account, those who opened theirs, and so on."""
     found, new = {person}, [person]
     while new:
         more = givers.get(new.pop(), set()) - found
@@ -56,7 +55,7 @@ def _behind(person: str, givers: Givers) -> set[str]:
 
 
 def read_givers() -> Givers:
-    """As the audit has it now: for who asks about several jobs."""
+    """Read from the audit who opened which account; call once to check several jobs."""
     givers: Givers = {}
     for actor, action, details in _opened():
         name = str(details.get("person", ""))

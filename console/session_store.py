@@ -1,4 +1,4 @@
-"""Sessions in the database, under a hash of their keys: who reads the table, or a dump of it, holds no cookie.
+"""Sessions in the database under a hash of their keys: a reader of the table, or of a dump, has no usable cookie.
 
 A key has 165 random bits, so a plain hash cannot be reversed, and a new SECRET_KEY ends no session.
 """
@@ -15,12 +15,12 @@ STORED_CHARACTERS = 40  # what the column has room for: 160 bits
 
 
 def stored_key(session_key: str) -> str:
-    """What the table has of a session's key."""
+    """The hash of a session's key, under which the table has the session."""
     return hashlib.sha256(f"signalbox.session:{session_key}".encode()).hexdigest()[:STORED_CHARACTERS]
 
 
 class SessionStore(db.SessionStore):
-    """Django's, with another primary key. The class keeps its name, which Django's signature of the data has in it."""
+    """Django's session store with hashed keys. The class keeps its name, because Django's signature contains it."""
 
     def _get_session_from_db(self) -> Any:
         found = self._alive().first() if self.session_key else None

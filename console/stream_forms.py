@@ -54,29 +54,29 @@ class StreamForm(RetentionForm):
         initial=4,
         min_value=1,
         max_value=64,
-        help_text="How many members of a group can read at once. It stays: another would move keys.",
+        help_text="How many members of a group can read at once. It cannot change later, because keys would move.",
     )
 
 
 class StreamSettingsForm(RetentionForm, ReasonForm):
-    """The settings of a stream that can be changed, and why they are."""
+    """The settings of a stream that can be changed, with a reason for the audit."""
 
     field_order = ("retention_seconds", "alert_group_lag_seconds", "max_payload_bytes", "closed", "reason")
     max_payload_bytes = forms.IntegerField(
         label="Largest payload",
         min_value=1,
         max_value=MAX_PAYLOAD_BYTES,
-        help_text="As JSON text. What is larger is refused.",
+        help_text="As JSON text. A larger payload is refused.",
     )
     max_payload_bytes.unit = "bytes"  # type: ignore[attr-defined]
-    closed = forms.BooleanField(required=False, help_text="A closed stream is read on and accepts no more.")
+    closed = forms.BooleanField(required=False, help_text="A closed stream refuses appends; consumers go on reading.")
 
     def __init__(self, *args: Any, stream: Stream, **kwargs: Any) -> None:
         self.shown = {name: getattr(stream, name) for name in self.field_order if name != "reason"}
         super().__init__(*args, initial=self.shown, **kwargs)
 
     def changes(self) -> dict[str, Any]:
-        """What differs from what the stream has."""
+        """The settings whose value differs from the stream's."""
         return {name: self.cleaned_data[name] for name, value in self.shown.items() if self.cleaned_data[name] != value}
 
 

@@ -45,7 +45,7 @@ class _NamedStream:
 
 
 class _NeverSystem:
-    """Of what people asked for themselves."""
+    """Jobs that people requested: never Signalbox's own."""
 
     def is_system(self, **_: Any) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Which queues have, or had, their dead letters kept in which: asked of the engine, for reach and for masks."""
+"""Which queue keeps, or kept, the dead letters of which queues, according to the engine; for reach and for masks."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ left join signalbox.queue s on s.queue_id = one.queue_id
 
 
 def sources_of(holder: Queue) -> list[str]:
-    """The queues whose dead letters this one keeps, or kept, by name; queues of dead letters left out."""
+    """The names of the queues whose dead letters this one keeps, or kept, without dead-letter queues."""
     return [row[0] for row in Query(_OF_ONE, [holder.pk]).rows()]
 
 
 def sources_by_holder() -> dict[str, set[str]]:
-    """For each queue those whose dead letters it keeps or kept, by name; `GONE` for one that was deleted."""
+    """For each queue the names of the queues whose dead letters it keeps or kept; `GONE` for a deleted one."""
     found: dict[str, set[str]] = defaultdict(set)
     for holder, source in Query(_OF_ALL, []).rows():
         found[holder].add(source)

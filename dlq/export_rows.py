@@ -145,7 +145,7 @@ _SQL = {
 def _messages(
     queue_id: int, states: Sequence[State], chosen: Filter, as_of: datetime, masked: _Masked | None
 ) -> Iterator[Sequence[Row]]:
-    """Where `masked` is None, nobody sees the bodies."""
+    """The messages of these states, in batches; without their bodies where `masked` is None."""
     for state in states:
         place: Place | None = Place()
         while place is not None:
@@ -157,7 +157,7 @@ def _messages(
 
 @dataclass(frozen=True)
 class _Masked:
-    """What is masked of the messages of a queue."""
+    """The masking rules for the messages of a queue."""
 
     masking: Masking | None
     queue: str = ""
@@ -196,7 +196,7 @@ def _bodies(queue_id: int, rows: Sequence[MessageRow]) -> dict[int, tuple[Any, .
 
 
 def _shown(row: dict[str, Any], rules: Rules) -> Row:
-    """The row with the mask over what is masked, and over all that quotes it."""
+    """The row with masks over masked values and over texts that quote them."""
     if "payload" not in row:
         return row
     documents = {name: None if row[name] is None else Document(row[name]) for name in ("payload", "attributes")}

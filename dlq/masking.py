@@ -1,8 +1,7 @@
 """Masking: values at named paths of a document replaced by one fixed mask. Pure: no database, no web.
 
-Everything that shows a message asks `Rules.view` for what may be shown of its payload, attributes, errors, state
-and result. A text that is not whole JSON, because a list cut it, is masked altogether: half a document may be half a
-secret.
+Code that shows a message asks `Rules.view` for the masked payload, attributes, errors, state and result. A text that
+is not whole JSON, because a list cut it, is masked as a whole: half a document may be half a secret.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ LONGEST_PATH = 200
 MOST_VALUES = 500
 
 ORIGIN, ERROR = "dead_letter", "error"
-"""Where the attributes of a message that was dead quote its error: `queues/sql/_receive_dead_letters.sql`."""
+"""The keys under which attributes of a former dead letter have its error: `queues/sql/_receive_dead_letters.sql`."""
 CUT_ERROR = 1_000
-"""The engine cuts that error there: what is quoted at its end may be half a value, and is not recognised."""
+"""The engine cuts that error to this length. A value that is cut at its end is not recognised."""
 
 Steps = tuple[str, ...]
 ANY, ANY_DEPTH = "*", "**"
@@ -104,14 +103,14 @@ def scrub(text: str, values: Set[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _searched(values: frozenset[str]) -> tuple[list[int], re.Pattern[str]]:
-    """The lengths of values, and what finds each of them in a text, the longest first."""
+    """The lengths of values, and a pattern that finds each of them in a text, the longest first."""
     lengths = sorted(map(len, values))
     ordered = sorted(values, key=len, reverse=True) if len(values) <= MOST_VALUES else _shortest(values)
     return lengths, re.compile("|".join(re.escape(value) for value in ordered), re.IGNORECASE)
 
 
 def _shortest(values: Iterable[str]) -> list[str]:
-    """As many as are looked for: in a text that could hold more of them nothing is."""
+    """The MOST_VALUES shortest values. A text that is long enough to hold more of them is masked as a whole."""
     return sorted(values, key=len)[:MOST_VALUES][::-1]
 
 
@@ -150,11 +149,11 @@ class Rules:
         return Rules(self.payload | other.payload, self.attributes | other.attributes)
 
     def covers(self, other: Rules) -> bool:
-        """Whether everything that the other rules mask is masked by these."""
+        """Whether these rules mask everything that the other rules mask."""
         return covers(self.payload, other.payload) and covers(self.attributes, other.attributes)
 
     def view(self, payload: Any, attributes: Any = None, *, complete: bool = True) -> View:
-        """What may be shown of a message; `complete`: nothing of its payload and attributes is kept elsewhere."""
+        """The masked view of a message. `complete` is false when a part of its payload or attributes is elsewhere."""
         known = complete or not self.payload
         return View(self, self.values(payload, attributes) if known else None)
 
@@ -174,24 +173,24 @@ class Rules:
 
 @dataclass(frozen=True)
 class View:
-    """What may be shown of one message: the one way for its documents and texts to a reader. Made by `Rules.view`."""
+    """The masked documents and texts of one message; code that shows a message uses it. Made by `Rules.view`."""
 
     rules: Rules
     values: frozenset[str] | None
-    """Every spelling of what is masked in this message; None where its body is not at hand, so nobody knows."""
+    """Every spelling of the masked values of this message; None where its body is not at hand."""
 
     def also(self, *payloads: Any) -> View:
-        """The same message, which had these payloads before; texts may quote those too."""
+        """The view of a message that had these payloads before: texts may quote those too."""
         if self.values is None:
             return self
         return View(self.rules, self.values.union(*(self.rules.values(one) for one in payloads)))
 
     def payload(self, document: Any) -> Any:
-        """A payload: that of the message, or one that it had."""
+        """The masked payload, or a masked former payload of the message."""
         return mask(document, self.rules.payload)
 
     def attributes(self, document: Any) -> Any:
-        """Attributes. Those of a message that was received from a dead-letter queue hold the error it died of."""
+        """The masked attributes, with the error that attributes of a former dead letter quote."""
         if not self.rules:
             return document
         shown = mask(document, self.rules.attributes)
@@ -200,13 +199,13 @@ class View:
         return shown if self.values is None else scrub_document(shown, self.values)
 
     def text(self, text: str | None) -> str | None:
-        """An error or a stack."""
+        """The masked text of an error or a stack."""
         if text is None or not self.rules:
             return text
         return MASK if self.values is None else scrub(text, self.values)
 
     def document(self, document: Any) -> Any:
-        """A state or a result, which a handler may have filled from the payload."""
+        """A masked state or result, which a handler may have filled from the payload."""
         if document is None or not self.rules:
             return document
         return MASK if self.values is None else scrub_document(self.payload(document), self.values)
@@ -274,7 +273,7 @@ def _behind(rule: Steps, key: str) -> Iterator[Steps]:
         yield rule[1:]
 
 
-@lru_cache(maxsize=8_192)  # two paths of wildcards meet in very many ways, most of them by the same steps
+@lru_cache(maxsize=8_192)  # paths of wildcards meet in exponentially many ways; the cache compares each pair once
 def _meets(asked: Steps, rule: Steps) -> bool:
     if not asked or not rule or ANY_DEPTH in (asked[0], rule[0]):
         return True
@@ -288,7 +287,7 @@ def _meets(asked: Steps, rule: Steps) -> bool:
 
 @lru_cache(maxsize=8_192)
 def _holds_for(rule: Steps, other: Steps) -> bool:
-    """Whether whatever the other rule masks lies at, or within, what the rule masks."""
+    """Whether every path that the other rule masks lies at, or below, a path that the rule masks."""
     if not rule or (len(rule) == 1 and rule[0] == ANY_DEPTH):
         return True
     if rule[0] == ANY_DEPTH and any(_holds_for(rule[1:], other[start:]) for start in range(len(other) + 1)):

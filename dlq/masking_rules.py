@@ -1,4 +1,4 @@
-"""Which paths are masked where: rules of a queue or stream, of a tenant, or of all, kept in a table and audited."""
+"""Masking rules: paths masked in a queue or stream, in a tenant, or everywhere, stored in a table and audited."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ class Masking:
         return bool(self._rules)
 
     def of(self, *places: str) -> Rules:
-        """What is masked of a message that is, or was, in any of these queues or streams.
+        """The rules for a message that is, or was, in any of these queues or streams.
 
-        The rules of what may have put it there hold too: of the queues whose dead letters this one keeps, and of the
-        streams whose subscriptions feed it. For a name that no queue or stream has, all rules hold.
+        They include the rules of the queues whose dead letters such a queue keeps, and of the streams whose
+        subscriptions feed it. For a name that no queue or stream has, all rules hold.
         """
         return self._together(places, letters=False)
 
     def of_letters(self, *queues: str) -> Rules:
-        """What is masked of dead letters that died in any of these queues, or are kept in one of them."""
+        """The rules for dead letters that died in any of these queues, or are kept in one of them."""
         return self._together(queues, letters=True)
 
     def everywhere(self) -> Rules:
@@ -136,26 +136,26 @@ class Masking:
                 raise InvalidArgument(f"patch reads {pointer[:100]}, which is masked: you may not ask for it", "patch")
 
     def shown_patch(self, patch: Any) -> Any:
-        """A patch of payloads, with the mask over what it writes where something is masked in any queue."""
+        """A patch with masks over the values that it writes to paths that are masked in any queue."""
         rules = self.everywhere().payload
         if not rules:
             return patch
         return [_shown_operation(one, rules) for one in patch] if isinstance(patch, list) else mask(patch, rules)
 
     def check_destination(self, carried: Rules, target_queue: str) -> None:
-        """Refuse to send messages of which `carried` is masked to a queue that masks less of them.
+        """Refuse to send messages with the rules `carried` to a queue that masks less.
 
         Raises `InvalidArgument`, which names the field `target_queue`.
         """
         if not self.of(target_queue).covers(carried):
             raise InvalidArgument(
                 f"target_queue is '{target_queue}': fields that are masked elsewhere would be seen in this queue;"
-                " mask them there too, or ask somebody who may reveal them",
+                " mask them there too, or ask a person with the permission reveal",
                 "target_queue",
             )
 
     def selected(self, chosen: Filter) -> Rules:
-        """What is masked of the dead letters that a filter may select: in the queues that it names, or in all."""
+        """The rules for the dead letters that a filter may select: of the queues that it names, or all rules."""
         names = [name for term in chosen.terms if term.key == "queue" and not term.negated for name in term.literals]
         plain = names and all(self._places.knows(name) for name in names)
         bound = all(len(term.literals) == len(term.values) for term in chosen.terms if term.key == "queue")
@@ -171,16 +171,16 @@ def died_in(attributes: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class _Places:
-    """The names of queues and streams, and what puts messages into which, as of one moment."""
+    """The names of queues and streams, and which of them put messages into which, at one moment."""
 
     tenants: Mapping[str, Set[str]] = field(default_factory=dict)
-    """Of the queue or the stream of a name, or of both."""
+    """By name, the tenants of the queue and of the stream of that name."""
     called: Mapping[str, Set[str]] = field(default_factory=dict)
-    """The other names that go with one: those that a queue had, and the one that it has now."""
+    """By name, the other names of the same queue, former and current."""
     comes_from: Mapping[str, Set[str]] = field(default_factory=dict)
-    """Of a dead-letter queue those whose dead letters it keeps; of a queue the streams that feed it."""
+    """By queue, the queues whose dead letters it keeps and the streams that feed it."""
     kept_in: Mapping[str, Set[str]] = field(default_factory=dict)
-    """Of a queue those that keep its dead letters."""
+    """By queue, the queues that keep its dead letters."""
 
     @classmethod
     def read(cls) -> _Places:
@@ -207,7 +207,7 @@ class _Places:
         return name in self.tenants or name in self.called
 
     def origins(self, name: str) -> frozenset[str]:
-        """The name itself, and of all that may have put a message there, by whatever name."""
+        """The name, and every current and former name of a queue or stream that may have put a message there."""
         found, ahead = set[str](), {name}
         while ahead:
             found |= ahead

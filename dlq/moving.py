@@ -27,7 +27,7 @@ REASONS = {
     "too_large": "larger than the destination takes",
     "unreadable": "JSON that clients cannot read",
     "large_body_gone": "its large body is in the store no more",
-    "system": "a task of Signalbox itself, which only goes back unchanged to its own queue",
+    "system": "a task of Signalbox itself, which can only be redriven unchanged to its own queue",
     "quota": "a limit of the destination would never let it in",
 }
 
@@ -96,7 +96,7 @@ def _without_loops(ids: Sequence[int], most_redrives: int | None, left: Counter[
 
 
 def _without_tasks(ids: Sequence[int], left: Counter[str]) -> list[int]:
-    """Tasks of Signalbox's own workers go back to their queue as they are, and nowhere else."""
+    """Leave out tasks of Signalbox's own workers: these may only go back to their own queue, unchanged."""
     tasks = {row[0] for row in Query(_TASKS, [list(ids), SYSTEM_TENANT]).rows()}
     left["system"] += len(tasks)
     return [one for one in ids if one not in tasks]

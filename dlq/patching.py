@@ -24,10 +24,10 @@ MOST_PATCH_BYTES = 65_536
 _NEEDS = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
 # What the log takes; what is larger is in a store, and its bodies are not patched.
 INLINE_BYTES = 262_144
-# What the operations of one patch may write into one payload, in bytes of JSON: each is counted before it is done, also
-# what a later one takes away. A payload whose copy is put into itself doubles, and a hundred doublings have no end.
+# The most bytes of JSON that the operations of one patch may write into one payload. Each operation is counted before
+# it runs, also when a later one removes its value. A payload copied into itself doubles each time.
 MAX_WRITTEN_BYTES = INLINE_BYTES
-# What differs in more lines than this is not compared line by line: the time for that grows with their square.
+# Differences of more lines than this are not compared line by line: that time grows with the square of the lines.
 MAX_COMPARED_LINES = 500
 
 
@@ -62,7 +62,7 @@ class Patch:
         if self.kind == "merge":
             return merged(payload, self.document)
         room = MAX_WRITTEN_BYTES
-        # What a patch adds becomes part of the payload, and its later operations may change that.
+        # A copy, because an added value becomes part of the payload, which later operations may change.
         for number, operation in enumerate(copy.deepcopy(self.document), 1):
             try:
                 room -= _bytes_written(operation, payload)
@@ -75,7 +75,7 @@ class Patch:
 
 
 def _bytes_written(operation: dict[str, Any], payload: Any) -> int:
-    """How much JSON an operation is about to write. Raises what jsonpatch does where there is nothing to copy."""
+    """The bytes of JSON that an operation will write. Raises as jsonpatch does where there is no value to copy."""
     if operation["op"] == "copy":
         return _json_bytes(JsonPointer(operation["from"]).resolve(payload))
     return _json_bytes(operation["value"]) if operation["op"] in ("add", "replace") else 0
@@ -91,9 +91,9 @@ def _words(operation: dict[str, Any]) -> str:
 
 
 def _why(error: Exception) -> str:
-    """In words that quote nothing of the payload: whoever reads them may not read that."""
+    """The cause in words that quote no payload: their readers may lack the right to see it."""
     if isinstance(error, jsonpatch.JsonPatchTestFailed):
-        return "the value there is another"
+        return "the value there is not the one that the test names"
     if isinstance(error, jsonpatch.JsonPatchConflict | JsonPointerException | KeyError | IndexError):
         return "there is nothing at that path"
     return "the path leads into a value that has no members"
@@ -141,7 +141,7 @@ def originals(message_id: int) -> list[Rewritten]:
 def difference(before: str, after: str) -> list[tuple[str, str]]:
     """(mark, line) for each line of the patched document: "+", "-" or a space.
 
-    Lines that differ in too many places are not compared one by one: all of the old stand before all of the new.
+    Above MAX_COMPARED_LINES differing lines are not compared one by one: all old lines stand before all new ones.
     """
     old, new = _lines(before), _lines(after)
     start = _common(old, new)
@@ -152,7 +152,7 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines both begin with."""
+    """The number of equal lines at the beginning of both."""
     return next(
         (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )

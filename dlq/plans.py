@@ -167,7 +167,7 @@ def check_target(target_queue: str) -> None:
 
 
 def check_masks(target_queue: str | None, filter_text: str, sources: Sequence[str] | None) -> None:
-    """Refuse a target where fields would be seen that are masked of these dead letters. Raises `InvalidArgument`.
+    """Refuse a target that shows fields which are masked in these dead letters. Raises `InvalidArgument`.
 
     `sources` are the queues in which they died; None where only the filter can tell.
     """
@@ -180,8 +180,8 @@ def check_masks(target_queue: str | None, filter_text: str, sources: Sequence[st
 
 
 def check_masks_of(plan: Plan, target_queue: str | None) -> None:
-    """The same for a plan that exists, by what it saw and by the rules of now."""
-    if plan.staging_id is not None:  # a queue of the archive may be gone, and with it whose it was
+    """Check the target of a stored plan, by the queues that it found and by the current rules."""
+    if plan.staging_id is not None:  # a queue of the archive may be deleted, and its tenant unknown
         check_masks(target_queue, "", None)
         return
     named = plan.source_queues
@@ -206,7 +206,7 @@ def write(plan: Plan) -> Plan:
 
 
 def _audited(plan: Plan) -> dict[str, Any]:
-    """What the audit keeps; whoever reads that may not read what is masked. The whole patch is kept with the plan."""
+    """The details for the audit, with masks, because its readers may not see masked fields. The plan has all of it."""
     details = plan.summary()
     if patch := details["options"].get("patch"):
         details["options"]["patch"] = Masking().shown_patch(patch)

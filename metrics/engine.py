@@ -33,9 +33,9 @@ class Engine:
     archive_age_seconds: float | None = None
     """How long the archive's horizon stands where it is; None where history waits for none."""
     published_tables: int = 0
-    """Our tables that a publication of logical replication covers."""
+    """How many of our tables a publication of logical replication covers."""
     unidentified_tables: int = 0
-    """Our tables without replica identity: once they are published, PostgreSQL refuses deletes from them."""
+    """How many of our tables have no replica identity; PostgreSQL refuses deletes from them once published."""
 
 
 def read_engine() -> Engine:

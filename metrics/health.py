@@ -16,7 +16,7 @@ from queues.clock import TOLERATED_SECONDS
 from queues.counters import QueueNumbers
 
 UNIDENTIFIED = (
-    "a publication covers tables that have no replica identity, so deletes from them fail, and receives with them:"
+    "a publication covers tables that have no replica identity, so deletes from them fail, and every receive fails:"
     " run `select signalbox.identify_tables()`"
 )
 READ_ONLY = "the database is read-only: nothing is sent, received or changed until it takes writes again"
@@ -51,7 +51,7 @@ class Report:
         return all(check.ok for check in self.checks.values())
 
     def as_dict(self, *, with_numbers: bool = True) -> dict[str, Any]:
-        """For machines; without numbers for strangers, whom the size of a backlog does not concern."""
+        """The report for programs; without numbers for requests that may not read metrics."""
         checks = {name: check.as_dict(with_numbers=with_numbers) for name, check in self.checks.items()}
         return {"ok": self.ok, "checks": checks}
 
@@ -90,7 +90,7 @@ def _clock(signs: Signs) -> Check:
 def _upkeep(signs: Signs) -> Check:
     """Fresh when either sign is. An installation that runs upkeep from SQL alone may be silent when all is folded.
 
-    A clock that is ahead is no sign: it stays ahead when nobody moves it.
+    A clock that is ahead is no sign: it stays ahead when no upkeep moves it.
     """
     signs_of_life = (
         signs.last_fold_age_seconds,
@@ -118,7 +118,7 @@ def _workers(fleet: Fleet) -> Check:
 
 
 def _replication(engine: Engine) -> Check:
-    """Somebody's publication is well as long as our tables have what it asks of them."""
+    """A publication is harmless as long as each of our tables has a replica identity."""
     ok = not (engine.published_tables and engine.unidentified_tables)
     numbers: dict[str, float | None] = {
         "published_tables": engine.published_tables,

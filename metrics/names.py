@@ -186,7 +186,7 @@ MAINTENANCE_OVERDUE = _gauge(
 )
 CLOCK_AHEAD = _gauge(
     "clock_ahead_seconds",
-    "How far the engine's clock is ahead of the server's, which was ahead once; so long leases and delays last longer.",
+    "How far the engine's clock is ahead of the server's. Leases and delays last longer by that time.",
     (),
 )
 PG_READ_ONLY = _gauge("pg_read_only", "1 while nothing can be written: a standby, or a read-only default.", ())

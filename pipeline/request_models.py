@@ -1,4 +1,4 @@
-"""Requests for runs, as rows: what a worker is to do, who asked and why. A task names the row's id and nothing else."""
+"""Requests for runs, as rows with the kind, the arguments and the person. A task has only the id of the row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class RunRequest(models.Model):
-    """One request for a run. It is taken once, and emptied then: the run's own row says what came of it."""
+    """One request for a run. A worker takes it once and empties its arguments; the run's own row has the outcome."""
 
     class Kind(models.TextChoices):
         ARCHIVE = "archive"

@@ -1,4 +1,4 @@
-"""Making, finding and taking requests for runs. The row is the truth: a message of the broker only points to it."""
+"""Make, find and take requests for runs. The row says what to run; a message of the broker only points to it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pipeline.request_models import RunRequest
 from pipeline.schedules import ACTOR, Schedule
 
 EXPIRES_SECONDS = 600
-"""Whoever presses twice because nothing seemed to happen has not asked for two runs an hour later."""
+"""A request that no worker took expires, so that a second press of the button does not start two runs hours later."""
 KEPT = timedelta(days=1)
 LATE_SECONDS = 60
-"""By so much the clocks of beat and of a worker may differ."""
+"""The tolerated difference between the clocks of beat and of a worker."""
 
 
 def make(kind: str, arguments: Mapping[str, Any] | None = None, *, actor: str) -> RunRequest:
-    """Write down that somebody asks for a run. Old requests are removed, except the last of each schedule."""
+    """Store a request for a run. Removes old requests, except the last of each schedule."""
     old = RunRequest.objects.filter(requested_at__lt=timezone.now() - KEPT)
     old.exclude(pk__in=[last.pk for kind in RunRequest.Kind if (last := _last_scheduled(kind))]).delete()
     row = RunRequest.objects.create(kind=kind, arguments=dict(arguments or {}), requested_by=actor)
@@ -32,19 +32,19 @@ def make(kind: str, arguments: Mapping[str, Any] | None = None, *, actor: str) -
 
 
 def make_scheduled(kind: str, schedule: Schedule) -> RunRequest | None:
-    """A request of the schedule's, when it is due; None when it is not, so that a doubled tick does nothing."""
+    """Store a request of a schedule when it is due; None when it is not, so that a doubled tick does nothing."""
     with transaction.atomic():
         last = _last_scheduled(kind)
         return make(kind, actor=ACTOR) if _is_due(schedule, last) else None
 
 
 def waits(request_id: object) -> bool:
-    """Whether a request of this id waits to be taken. Anything that is no id is nobody's."""
+    """Whether a request with this id waits for a worker; False for a value that is no id."""
     return is_id(request_id) and _waiting(request_id).exists()
 
 
 def take(request_id: int) -> RunRequest | None:
-    """The request, for whoever takes it first; None when it was taken, is too old, or never was."""
+    """Take a request; None when another worker took it, it is too old, or it does not exist."""
     with transaction.atomic():
         row: RunRequest | None = _waiting(request_id).select_for_update(skip_locked=True).first()
         if row is not None:
@@ -53,13 +53,13 @@ def take(request_id: int) -> RunRequest | None:
 
 
 def refuse(request_id: int) -> None:
-    """No worker could be asked, and the person was told so: nobody may run it later."""
+    """Close a request whose task could not be sent. The page has reported that, so no worker may run it later."""
     waiting = RunRequest.objects.filter(pk=request_id, state=RunRequest.State.REQUESTED)
     waiting.update(state=RunRequest.State.REFUSED, arguments={})
 
 
 def is_id(value: object) -> TypeGuard[int]:
-    """Whether it can be the id of a row."""
+    """Whether a value can be the id of a row."""
     return type(value) is int and 0 < value < 2**63
 
 
@@ -73,7 +73,7 @@ def _last_scheduled(kind: str) -> RunRequest | None:
 
 
 def _is_due(schedule: Schedule, last: RunRequest | None) -> bool:
-    """Of a number of seconds half must have passed: a worker is late now and then. Of a crontab, one of its moments."""
+    """Whether half of an interval has passed, since workers may be late, or a moment of a crontab has come."""
     if schedule is None:
         return False
     if last is None:

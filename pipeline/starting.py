@@ -1,7 +1,7 @@
-"""Runs that people start and stop from elsewhere: recorded in the audit, and asked of a worker.
+"""Runs that people start and stop in the console: recorded in the audit, and requested from a worker.
 
-What is to be run, who asked and why stand in rows. The message that a worker gets names a row's id and nothing else, so
-whoever writes into the broker can have nothing run that nobody asked for.
+A row says what to run, who asked and why. The message that a worker gets has only the id of that row, so a forged
+message cannot start a run that no person requested.
 """
 
 from __future__ import annotations

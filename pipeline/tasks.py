@@ -26,32 +26,32 @@ MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 
 @shared_task(name="pipeline.run")  # type: ignore[untyped-decorator]
 def run(request_id: int) -> None:
-    """Do what a request says that somebody made (`pipeline.starting`), once."""
+    """Run what a stored request (`pipeline.starting`) asks for, once."""
     if requests.waits(request_id):
         _run("perform", str(int(request_id)), f"--on-server={_worker()}")
 
 
 @shared_task(name="pipeline.archive")  # type: ignore[untyped-decorator]
 def archive() -> None:
-    """Archive what has ended, when ARCHIVE_SCHEDULE says that it is time."""
+    """Archive settled messages when ARCHIVE_SCHEDULE is due."""
     _scheduled("archive")
 
 
 @shared_task(name="pipeline.rollup")  # type: ignore[untyped-decorator]
 def rollup() -> None:
-    """Reckon hours and days of what was archived, when ROLLUP_SCHEDULE says that it is time."""
+    """Make rollups of the archive when ROLLUP_SCHEDULE is due."""
     _scheduled("rollup")
 
 
 @shared_task(name="pipeline.analyse")  # type: ignore[untyped-decorator]
 def analyse() -> None:
-    """Look for what the failures of the archive have in common, when ANALYSE_SCHEDULE says that it is time."""
+    """Analyse the failures of the archive when ANALYSE_SCHEDULE is due."""
     _scheduled("analyse")
 
 
 @shared_task(name="pipeline.erase")  # type: ignore[untyped-decorator]
 def erase(erasure_id: int) -> None:
-    """Do an erasure's part of the archive, while there is one to do."""
+    """Run an erasure's part of the archive, if it is not finished."""
     if requests.is_id(erasure_id) and ArchiveErasure.objects.filter(pk=erasure_id, finished_at=None).exists():
         _run("erase", str(int(erasure_id)))
 
@@ -59,15 +59,15 @@ def erase(erasure_id: int) -> None:
 def _scheduled(kind: str) -> None:
     schedule = settings.PIPELINE_SCHEDULES[kind]
     if schedule is None:
-        log.warning("pipeline %s: beat asked for it, and %s_SCHEDULE is not set for this worker", kind, kind.upper())
+        log.warning("pipeline %s refused: %s_SCHEDULE is not set for this worker, but for beat", kind, kind.upper())
     elif (request := requests.make_scheduled(kind, schedule)) is not None:
         run(request.pk)
 
 
 def _run(verb: str, *words: str) -> None:
-    """In a session of its own, which the system weighs as a whole; it ends with us all the same.
+    """Run a pipeline command in a session of its own, which the scheduler weighs as a whole; it ends with this process.
 
-    The words are the verb, numbers of rows and our own process: nothing that a message brought.
+    `words` are ids of rows and the id of this process. No text of a message becomes an argument.
     """
     command = [sys.executable, str(MANAGE), "pipeline", verb, "--with-input", *words]
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL

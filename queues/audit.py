@@ -38,15 +38,15 @@ def record(
 def acting(actor: str, reason: str = "", details: dict[str, Any] | None = None) -> Iterator[None]:
     """Name the person in the rows that verbs write within the block; use it inside a transaction.
 
-    The database believes it only of a role that is a member of the audit's owner: rows of other roles say `sql:ROLE`.
-    `details` are added to those that the verb writes.
+    It has an effect only for members of the role that owns the audit: rows of other roles say `sql:ROLE`. `details` are
+    added to the details of the verb.
     """
     before = _note_actor(json.dumps({"actor": actor, "reason": reason, "details": details or {}}))
     try:
         yield
     finally:
         if connection.connection.info.transaction_status == pq.TransactionStatus.INTRANS:
-            _note_actor(before)  # a transaction that is undone forgets it
+            _note_actor(before)  # a rollback restores it by itself
 
 
 def _note_actor(acting: str) -> str:

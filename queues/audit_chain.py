@@ -1,6 +1,6 @@
 """Is the audit what was written? The chain is walked and hashed here, over plain rows of one statement.
 
-No function of the database is believed: whoever owns the schema can replace `_audit_hash` and `verify_audit`. The
+The walk calls no function of the database: the owner of the schema can replace `_audit_hash` and `verify_audit`. The
 functions and triggers that write the audit are compared with this release (`guards`).
 """
 
@@ -49,7 +49,7 @@ class Verdict:
 
     @property
     def last(self) -> int:
-        """The place of the last row of an intact chain."""
+        """The position of the last row of an intact chain."""
         return self.pruned + self.events
 
 
@@ -80,7 +80,7 @@ def _with_exports(found: audit_exports.Exports, verdict: Verdict, anchor: str) -
 
 
 def _against(noted: tuple[int, str], verdict: Verdict, kept: dict[int, str]) -> Verdict:
-    """A chain that was written anew is whole in itself; it does not have the hash that was noted."""
+    """Compare the chain with a noted hash: a rewritten chain is consistent in itself, but lacks that hash."""
     position, expected = noted
     event = AuditEvent.objects.filter(position=position).first()
     if event is not None and event.hash is not None:
@@ -221,7 +221,7 @@ order by e.position
 
 
 def guards() -> list[str]:
-    """What of the audit's functions, triggers and tables is not as this release has it, in words. Two queries."""
+    """Name the audit's functions, triggers and tables that differ from this release, in sentences."""
     wanted = [
         one for name in GUARDING_SCRIPTS for one in sql_definitions.declared((SCRIPTS / f"{name}.sql").read_text())
     ]
@@ -249,7 +249,7 @@ GUARDED_TABLES = ("audit_event", "audit_head", "audit_anchor")
 ROW, BEFORE, INSERT, DELETE, UPDATE, TRUNCATE = 1, 2, 4, 8, 16, 32  # bits of pg_trigger.tgtype
 ENABLED = "O"
 
-#: (table, trigger, function, type, enabled, deferred, has no condition) of each trigger that there must be.
+#: (table, trigger, function, type, enabled, deferred, has no condition) of each required trigger.
 TRIGGERS = {
     ("audit_event", "audit_enter", "_enter_audit", ROW | BEFORE | INSERT, ENABLED, False, True),
     ("audit_event", "audit_keep", "_keep_audit", ROW | BEFORE | DELETE | UPDATE, ENABLED, False, True),

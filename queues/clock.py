@@ -1,7 +1,7 @@
-"""The engine's clock (`queues/sql/clock_time.sql`): how far it is ahead of the server's, and putting it back.
+"""The engine's clock (`queues/sql/clock_time.sql`): how far it is ahead of the server's clock, and how to reset it.
 
-Upkeep moves it forward with the server's clock, and nothing moves it back by itself. Where the server's clock was ahead
-once and was set right, every lease, retry and delay lasts until the engine's clock is reached again, or is reset.
+Upkeep moves it forward with the server's clock, and nothing moves it back by itself. After the server's clock was ahead
+and has been corrected, no lease, retry or delay ends until the server's clock reaches the engine's, or a reset.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from queues import audit
 from queues.errors import translated
 
 TOLERATED_SECONDS = 5.0
-"""A clock that is set back by so little, as by a time service, is caught up with before anybody has to do anything."""
+"""A lead that needs no reset: after a small correction by a time service the server's clock soon catches up."""
 
 
 @dataclass(frozen=True)
 class ClockState:
-    """How far the clock is ahead, and how many rows have a time that comes of it."""
+    """How far the clock is ahead, and how many rows have times from that clock."""
 
     ahead_seconds: float
     ahead_until: datetime
-    """Where the clock is, or was when it was reset."""
+    """The clock's time now, or its time when it was reset."""
     ready: int
     waiting: int
     leased: int
     scheduled: int
-    """Retries and delayed messages of which it is known when they were to be due."""
+    """Retries and delayed messages whose intended time is known."""
     unknown: int
-    """Delayed messages of which it is not."""
+    """Delayed messages whose intended time is not known."""
     left: int = 0
-    """Rows that a reset has left, since open transactions had them in their hands."""
+    """Rows that a reset did not change, because open transactions had locked them."""
 
     @property
     def is_ahead(self) -> bool:
@@ -43,19 +43,19 @@ class ClockState:
 
 
 def ahead_seconds() -> float:
-    """How far it is ahead; 0 while it is not. Costs nothing."""
+    """How far the clock is ahead; 0 while it is not. Reads no message."""
     return float(_ask("select signalbox.clock_ahead_seconds()"))
 
 
 def state(ahead_until: datetime | None = None) -> ClockState:
-    """Read it; nothing is changed."""
+    """Read the state of the clock, or what a reset after `ahead_until` would find; changes nothing."""
     return _parsed(_ask("select signalbox.clock_state(%s)::text", ahead_until))
 
 
 def reset(
     *, actor: str, reason: str = "", release_delayed: bool = False, ahead_until: datetime | None = None
 ) -> ClockState:
-    """Put the clock back to the server's, with an audit row; returns what was found. Raises `InvalidArgument`."""
+    """Set the clock to the server's, with an audit row; returns the state before. Raises `InvalidArgument`."""
     with transaction.atomic(), translated():
         found = _ask("select signalbox.reset_clock(%s, %s)::text", release_delayed, ahead_until)
         audit.record(actor, "clock.reset", None, reason, {"release_delayed": release_delayed, **json.loads(found)})
@@ -68,7 +68,7 @@ def _parsed(text: str) -> ClockState:
 
 
 def _ask(statement: str, *parameters: Any) -> Any:
-    """Past Django's cursor, which would make errors of its own of the database's refusals."""
+    """Execute without Django's cursor, which would replace the database's errors by its own."""
     connection.ensure_connection()
     row = connection.connection.execute(statement, parameters).fetchone()
     return row[0]

@@ -1,8 +1,8 @@
-"""What a role of the database may do: exactly what the verbs of its kind need, and nothing else of the schema.
+"""The rights of database roles: exactly those that the verbs of a role's kind need, and no others on the schema.
 
-The lists here are complete: `statements` takes away every other right on the schema's tables and sequences, so a
-table that a later release adds is refused until it is listed. A test logs in as each kind, calls each of its verbs, and
-tries every other table.
+The lists here are complete: `statements` revokes every other right on the schema's tables and sequences, so a table
+of a later release is refused until it is listed. A test logs in as each kind, calls each of its verbs, and tries every
+other table.
 """
 
 from __future__ import annotations
@@ -153,9 +153,9 @@ KINDS: Mapping[str, Kind] = {
 
 
 def statements(connection: psycopg.Connection[Any], roles: Mapping[str, Iterable[str]]) -> list[str]:
-    """The SQL that gives these roles the rights of their kinds, and takes every other right on the schema from them.
+    """The SQL that gives these roles the rights of their kinds, and revokes every other right on the schema.
 
-    Raises `InvalidArgument` for a role that does not exist, and for one that no grant can hold back.
+    Raises `InvalidArgument` for a role that does not exist, and for one that no grant limits.
     """
     written = []
     for role, kinds in roles.items():
@@ -165,7 +165,7 @@ def statements(connection: psycopg.Connection[Any], roles: Mapping[str, Iterable
 
 
 def write(connection: psycopg.Connection[Any], roles: Mapping[str, Iterable[str]]) -> list[str]:
-    """Execute what `statements` says, in one transaction: no verb of a role fails between two of them."""
+    """Execute the statements in one transaction, so that no verb of a role fails between two of them."""
     with connection.transaction():
         written = statements(connection, roles)
         for statement in written:
@@ -178,7 +178,9 @@ def _check(connection: psycopg.Connection[Any], role: str) -> None:
     if row is None:
         raise InvalidArgument(f"role {role} does not exist: make it with `create role {role} login`", "role")
     if row[0]:
-        message = f"role {role} is a superuser, or a member of the role that owns the schema: no grant holds it back"
+        message = (
+            f"role {role} is a superuser or a member of the role that owns the schema: use a role that grants limit"
+        )
         raise InvalidArgument(message, "role")
 
 

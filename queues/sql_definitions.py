@@ -1,9 +1,9 @@
-"""The functions that the scripts in `queues/sql/` define, and those that the catalog has: are they the same?
+"""Compare the functions that the scripts in `queues/sql/` define with those in the catalog.
 
-Whoever owns the schema can replace a function past its script. `migrate` puts such a function back, and
-`manage.py audit verify` names those of the audit. Compared is what decides what a function does: its body, language,
-volatility, settings, and whether it runs with its owner's rights. Of a body in `begin atomic`, whose text the catalog
-does not keep, only that form is compared.
+The owner of the schema can replace a function without its script. `migrate` restores such a function, and
+`manage.py audit verify` names those of the audit. The comparison covers the properties on which a function's effect
+depends: body, language, volatility, settings, and whether it runs with its owner's rights. The catalog does not keep
+the text of a body in `begin atomic`, so only the form of such a body is compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VOLATILE = "v"
 
 @dataclass(frozen=True)
 class Definition:
-    """What decides what a function does."""
+    """The properties on which a function's effect depends."""
 
     name: str
     body: str

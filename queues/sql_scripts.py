@@ -1,4 +1,4 @@
-"""Installs the SQL verbs: every file in `queues/sql/`, replaced whenever its text or what the catalog has changed.
+"""Install the SQL verbs: every file in `queues/sql/`, replaced whenever its text or what the catalog has changed.
 
 Tables belong to migrations; functions and views are repeatable scripts, so the file in the tree is what runs. They are
 replaced in place (`create or replace`), never dropped, so that prepared statements and grants survive an upgrade.
@@ -22,7 +22,7 @@ from queues.sql_definitions import declared
 SCRIPTS = Path(__file__).parent / "sql"
 
 PINNED_PATH = "pg_catalog, pg_temp"
-"""What every function brings as its search path, and what bodies that are parsed when they are made are parsed with."""
+"""The search path that every function sets, and with which PostgreSQL parses bodies in `begin atomic`."""
 
 # One installer at a time: two processes that migrate at once would both replace the same functions.
 INSTALL_LOCK = 0x5369676E  # "Sign"
@@ -32,7 +32,7 @@ IDENTIFY_CALLS = 20
 
 
 def install(connection: BaseDatabaseWrapper) -> list[str]:
-    """Run every script that is new, changed, or has functions that somebody replaced; return the scripts' names.
+    """Run every script that is new, changed, or has functions that were replaced; return the scripts' names.
 
     In name order and in one transaction.
     """
@@ -67,12 +67,12 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
 
 
 def _is_in_place(text: str, found: set[sql_definitions.Definition], triggers: set[str]) -> bool:
-    """Nobody has replaced a function of this script, or dropped or switched off a trigger."""
+    """Whether each function of this script is in the catalog as it is here, and each trigger is there and fires."""
     return not sql_definitions.differing(declared(text), found) and sql_definitions.declared_triggers(text) <= triggers
 
 
 def _run(connection: BaseDatabaseWrapper, text: str) -> bool:
-    """False for functions of tables that are gone: migrations were taken back, and the version before has none such."""
+    """Execute a script; False where its tables are gone because migrations were reversed."""
     try:
         with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
             cursor.execute("select current_setting('search_path')")
@@ -100,7 +100,7 @@ def _prepare_log(connection: BaseDatabaseWrapper) -> None:
 
 
 def _identify_tables(connection: BaseDatabaseWrapper) -> None:
-    """Give replica identities to tables that have none; upkeep goes on where one of them is locked for long."""
+    """Give replica identities to tables that have none; upkeep does so later for a table that stays locked."""
     with connection.cursor() as cursor:
         for _ in range(IDENTIFY_CALLS):
             cursor.execute("select signalbox.identify_tables()")

@@ -1,4 +1,4 @@
-"""A column of JSON that comes from senders: what Python cannot read of it is an `Unreadable`, and not an error."""
+"""A column of JSON from senders: a value that Python cannot read becomes an `Unreadable` instead of an error."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ class StoredJson(models.JSONField):
         return decode(value, self.attname) if isinstance(value, str) else value
 
     def deconstruct(self) -> Any:
-        """As the JSONField that it is to the database."""
+        """Deconstruct as Django's JSONField, which it is in the database."""
         name, _, args, kwargs = super().deconstruct()
         return name, "django.db.models.JSONField", args, kwargs

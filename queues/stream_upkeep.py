@@ -40,7 +40,7 @@ class StreamChores:
         self.connection.execute("select signalbox.clean_streams()")
 
     def feed(self) -> None:
-        """Send to the queues of subscriptions, each in a transaction of its own: none keeps another back."""
+        """Feed the queues of subscriptions, each in a transaction of its own, so that none delays another."""
         if not self._feeding:
             return
         turns = self.connection.execute("select group_id, sharers from signalbox.subscriptions_to_feed()").fetchall()

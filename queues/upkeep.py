@@ -139,7 +139,7 @@ class Rounds:
     def limit_waits(cls, connection: psycopg.Connection[Any]) -> None:
         """Set the timeouts of this session.
 
-        Behind a pooler with no way past it the session is not ours to set: the functions of most steps have their own.
+        Behind a pooler without a direct address no session is ours; there the functions of most steps set timeouts.
         """
         if pooling.has_sessions():
             connection.execute("select set_config('lock_timeout', %s, false)", [cls.lock_timeout])

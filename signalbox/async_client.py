@@ -161,9 +161,10 @@ class AsyncClient(AsyncStreamVerbs):
         max_messages: int = 10_000,
         keep_seconds: float = statements.TRASH_SECONDS,
     ) -> int:
-        """Take up to `max_messages` messages out of the queue; how many. Call until it returns 0.
+        """Remove up to `max_messages` messages from the queue; returns how many. Call until it returns 0.
 
-        They stay in the trash for `keep_seconds`, from where the console puts them back; with 0 they go for good.
+        The messages stay in the trash for `keep_seconds`, where an undo in the console restores them; with 0 they are
+        deleted for good.
         """
         return await self._run(statements.purge(queue, through_message_id, states, max_messages, keep_seconds))
 

@@ -27,14 +27,14 @@ from signalbox.pauses import Backoff
 #: How often the listening thread looks whether anybody still waits, in seconds.
 DESERTED_CHECK_SECONDS = 0.5
 
-#: The channel of streams; that of queues is signalbox_ready.
+#: The channel that announces streams; signalbox_ready announces queues.
 APPENDED = "signalbox_appended"
 
 logger = logging.getLogger(__name__)
 
 
 def stream_key(stream: str) -> str:
-    """What a waiter waits for who waits for a stream; no queue has such a name."""
+    """The key under which readers of a stream wait; no queue can have such a name."""
     return f"stream {stream}"
 
 

@@ -56,7 +56,7 @@ async def receive_waiting_async(
 
 
 def read_waiting(connections: Connections, stream: str, read: Callable[[], list[T]], wait_seconds: float) -> list[T]:
-    """What `read` gives of a stream, or the first that it gives within `wait_seconds`."""
+    """The messages that `read` returns, or the first that it returns within `wait_seconds`."""
     ends_at = time.monotonic() + arguments.seconds("wait_seconds", wait_seconds)
     messages = read()
     if messages or not wait_seconds:
@@ -76,7 +76,7 @@ async def read_waiting_async(
 
 
 def _look_until(connections: Connections, key: str, look: Callable[[], list[T]], ends_at: float) -> list[T]:
-    """Look again at each announcement, and now and then without one, until there is something or time is over."""
+    """Call `look` after each announcement, and periodically without one, until it returns messages or time is over."""
     with _waiter(connections.dsn, key) as waiter:
         while not (messages := look()) and (left := ends_at - time.monotonic()) > 0:
             waiter.wait(min(left, jittered(LOOK_SECONDS)))

@@ -55,8 +55,8 @@ class Message:
     `lease_seconds` is what was left of the lease when the message was received, measured by the
     database: unlike `deadline` it can be relied upon when this machine's clock is wrong. `state` is what the
     last failed delivery left for this one. `body` says that the payload is large: then it is fetched from
-    the body store when it is first looked at. `unreadable` says what of the message is JSON that Python cannot read:
-    where it is the payload that stands in its place; attributes are then empty, a state is None.
+    the body store when it is first looked at. `unreadable` names the JSON of the message that Python cannot read. It
+    takes the place of an unreadable payload; unreadable attributes are empty, and an unreadable state is None.
     """
 
     id: int

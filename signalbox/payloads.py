@@ -120,7 +120,7 @@ def _text_fault(text: str) -> str | None:
 
 
 def _path(way: Way) -> str:
-    """The way in words, such as $.orders[3].name; long keys are cut."""
+    """The path as text, such as $.orders[3].name; long keys are cut."""
     steps: list[str] = []
     while way is not None:
         way, step = way
@@ -132,9 +132,9 @@ def _path(way: Way) -> str:
 STATE_BYTES = 16_384
 RESULT_BYTES = 65_536
 
-#: Levels of lists and objects in each other, and digits of a number: what can be sent. The database has the same limits
-#: in `signalbox._unreadable`. Readers of other languages have theirs close above, and code that walks a payload in
-#: Python takes several of its 1,000 frames a level. What could be sent and not be read would fail at every consumer.
+#: The most nested levels of lists and objects, and the most digits of a number, that can be sent. The database has the
+#: same limits in `signalbox._unreadable`. JSON parsers of other languages have limits just above, and code that walks a
+#: payload in Python uses several of its 1,000 frames a level. A payload beyond the limits would fail at every consumer.
 MOST_LEVELS = 128
 MOST_DIGITS = 1000
 _FIRST_LONG_NUMBER = 10**MOST_DIGITS

@@ -85,7 +85,7 @@ class StreamVerbs:
         Reading joins the group and keeps the member in it. In each partition messages come in the order of
         positions, and none is skipped that commits later.
 
-        Where there is nothing it waits up to `wait_seconds` for an append.
+        When no message is there, wait up to `wait_seconds` for an append.
         """
         statement = streams.read_stream(stream, group, member, max_messages)
         return read_waiting(self._connections, stream, lambda: self._run(statement), wait_seconds)
@@ -94,8 +94,8 @@ class StreamVerbs:
         """Commit that the group has read the partition up to this place.
 
         False: the partition is no longer the member's, was rewound, or the group has committed this place already.
-        In the caller's transaction what was made of the messages and the offset are committed together; roll
-        back when this is False. A place that no read has returned raises `InvalidArgument`.
+        The caller's transaction commits its own work and the offset together: roll it back when this is False. A
+        place that no read has returned raises `InvalidArgument`.
         """
         return self._run(streams.commit_offset(stream, group, member, place, epoch))
 

@@ -25,8 +25,8 @@ class Place(NamedTuple):
 class StreamMessage:
     """A message read from a stream. `epoch` is that of the group's partition: committing needs it.
 
-    `unreadable` says what of it is JSON that Python cannot read; then that stands in the place of the payload, or the
-    attributes are empty. Committing passes over such a message like any other.
+    `unreadable` names the JSON of the message that Python cannot read. It takes the place of an unreadable payload;
+    unreadable attributes are empty. A commit includes such a message like any other.
     """
 
     partition: int

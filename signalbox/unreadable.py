@@ -1,7 +1,7 @@
-"""Reading stored JSON: a value that Python cannot read is one bad value, and no error of the rows around it.
+"""Read stored JSON: a value that Python cannot read is one bad value, and not an error for the rows beside it.
 
-PostgreSQL stores longer numbers and deeper nesting than Python reads. `send` refuses both; a message may be older than
-that, or have come another way.
+PostgreSQL stores longer numbers and deeper nesting than Python reads. `send` refuses both, but a stored message may be
+older than that rule, or written without the verbs.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, NoReturn
 
-#: Levels of arrays and objects that are read. More than are sent, and few enough that the value can be written again.
+#: The most levels of arrays and objects that are read: more than `send` accepts, and few enough to be written again.
 MOST_LEVELS_READ = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for a JSON value that Python cannot read: which field it is of, the JSON as it is stored, and why."""
+    """Stands for a JSON value that Python cannot read: the field, the JSON as stored, and the reason."""
 
     field: str
     text: str

@@ -19,7 +19,7 @@ from console.api.problems import Problem
 from signalbox.payloads import MOST_DIGITS
 
 MOST_BYTES_IN_LOOP = 65_536
-"""A longer body is read in a thread."""
+"""The longest body that is parsed in the event loop; a longer one is parsed in a thread."""
 
 
 class StrictParser(Parser):
@@ -31,13 +31,13 @@ class StrictParser(Parser):
 
 
 async def read_ahead(request: Any) -> None:
-    """Read a long body in a thread, so that other requests of this process are answered meanwhile."""
+    """Read a long body in a thread, so that it does not delay other requests of this process."""
     if len(request.body) > MOST_BYTES_IN_LOOP:
         request.read_ahead = await asyncio.to_thread(_read, request.body)
 
 
 def _read(content: bytes) -> Callable[[], Any]:
-    """A function that returns what was read, or raises what reading raised."""
+    """Parse a body; returns a function that returns the value or raises the problem."""
     try:
         value = read_json(content)
     except Problem as problem:

@@ -1,4 +1,4 @@
-"""Who made the key that did something: what a key asks for was asked for by whoever made the key."""
+"""The person behind an API key: a request of a key counts as a request of the person who made the key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from console.api_keys.models import ApiKey
 
 
 def person_behind(actor: str, at: datetime) -> str:
-    """The person who acted, or who made the key that did: names of keys are given anew, so as of then."""
+    """The person who acted, or who made the key that acted. A key's name can be used again, so `at` selects the key."""
     if not actor.startswith(ACTOR_PREFIX):
         return actor
     keys = ApiKey.objects.filter(name=actor.removeprefix(ACTOR_PREFIX), created_at__lte=at)

@@ -15,9 +15,9 @@ from metrics import health
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """GET /healthz: 200 when all is well, else 503; the body says what was looked at.
+    """GET /healthz: 200 when all is well, else 503; the body has each check.
 
-    Its numbers are for those who may read metrics.
+    Only requests that may read metrics get the numbers.
     """
     report = health.report()
     shown = report.as_dict(with_numbers=monitoring_access.is_allowed(request))

@@ -13,7 +13,7 @@ from console import monitoring_access
 from metrics import CONTENT_TYPE, exposition, queue_exposition
 from metrics.pages import Answer, UnknownNameError
 
-CLOSED = "METRICS_TOKEN is not set, so only programs of this machine may read metrics: set it to let others read."
+CLOSED = "METRICS_TOKEN is not set, so only programs of this machine may read metrics. Set it for other machines."
 FILTERS = ("tenant", "queue")
 
 
@@ -21,7 +21,7 @@ FILTERS = ("tenant", "queue")
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """GET /metrics: totals and health, for who bears METRICS_TOKEN; without one, for this machine alone."""
+    """GET /metrics: totals and health, by METRICS_TOKEN; where none is set, for this machine only."""
     if not monitoring_access.is_allowed(request):
         return _refused()
     return _answered(request, exposition())

@@ -19,7 +19,7 @@ MOST_HOLDERS = 100
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /old-snapshots: the holders, oldest first. Statements may quote payloads: they are masked where those are."""
+    """GET /old-snapshots: the holders, oldest first. Statements may quote payloads, so masking rules hide them."""
     holders = read_holders()
     sees_queries = may(request.user, "see_payloads")
     masks = bool(Masking())
@@ -36,5 +36,5 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 def _query(holder: Holder, *, masks: bool) -> str | None:
-    """Nobody knows of which queue a statement is: where anything is masked anywhere, all of it is."""
+    """The holder's statement, masked as a whole if any rule exists: the queue of a statement is not known."""
     return MASK if masks and holder.query else holder.query

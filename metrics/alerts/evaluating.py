@@ -45,7 +45,7 @@ from queues.leases import Leases, read_leases
 GAP = timedelta(minutes=5)
 """What was not looked at for so long has to hold anew before it fires."""
 UNTOLD_SEVERITY = "info"
-"""Alerts of it stand on the page and are sent to nobody."""
+"""The severity of alerts that the page *Alerts* lists and no mail or webhook carries."""
 MOST_OPEN = 20_000
 """More are neither read nor kept: what is not known would begin, and be told, anew with every look."""
 

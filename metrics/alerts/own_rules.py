@@ -1,7 +1,7 @@
-"""The alerts that the console evaluates by itself: every one that follows from a single reading.
+"""The alert rules that the console evaluates by itself: each rule that takes a single reading.
 
-They have the names of their likes in dashboards/alerts/ and mean the same, so that a page shows them as one. What takes
-two readings, a rate or a share, is left to Prometheus.
+Each has the name and meaning of the rule in dashboards/alerts/, so that a page shows both as one alert. Prometheus
+alone evaluates rules that take two readings: rates and shares.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from queues.counters import QueueNumbers
 from queues.leases import Leases
 
 NEAR_EXPIRY_RATIO = 0.8
-"""Of a queue's retention: messages that have waited for longer are about to expire."""
+"""The share of a queue's retention after which a waiting message is about to expire."""
 ARCHIVE_STALE_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True)
 class Held:
-    """One queue, and what its consumers hold."""
+    """One queue, and the leases of its consumers."""
 
     numbers: QueueNumbers
     leases: Leases
@@ -33,7 +33,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Installation:
-    """What is of no queue."""
+    """Readings of the whole installation."""
 
     engine: Engine
     holders: Sequence[Holder] = ()
@@ -107,7 +107,7 @@ def _refuses(numbers: QueueNumbers) -> str | None:
 
 
 def _near_expiry(numbers: QueueNumbers) -> str | None:
-    """Paused or not: expiry does not wait either."""
+    """The alert also for paused queues, where messages expire too."""
     age, retention = numbers.oldest_ready_age_seconds or 0.0, numbers.queue.retention_seconds
     if age <= NEAR_EXPIRY_RATIO * retention:
         return None
@@ -118,7 +118,7 @@ def _near_expiry(numbers: QueueNumbers) -> str | None:
 
 
 def _some_dead_letters(numbers: QueueNumbers) -> str | None:
-    """No more than the setting allows: more of them are SignalboxDeadLetters."""
+    """The alert up to the setting `alert_dead_letters`; above it SignalboxDeadLetters fires."""
     if not numbers.is_dead_letter_queue or not 0 < numbers.dead <= numbers.alert_dead_letters:
         return None
     return f"It holds {plural(numbers.dead, 'message')}, no more than alert_dead_letters allows."
@@ -316,7 +316,7 @@ def late_maintenance(seconds: float) -> str:
 
 
 def clock_ahead(seconds: float) -> str:
-    """What is said of an engine's clock that is so far ahead."""
+    """The words of the alert about an engine's clock that is ahead."""
     return (
         f"It is {_long(seconds)} ahead of the database server's. Until it is reached, or reset by"
         " manage.py clock reset, no lease, retry or delay ends."

@@ -111,7 +111,7 @@ class Mailbox:
         if not self._fetched:
             for _, body in client._run(verbs.take_mail([self.name])):
                 if not is_envelope(body):
-                    logger.error("Dropped mail for %s that no broker has sent", self.name)
+                    logger.error("Dropped a message for %s that no Celery program sent", self.name)
                     continue
                 body["properties"]["delivery_tag"] = f"mail-{id(body)}"
                 self._fetched.append(body)

@@ -41,9 +41,9 @@ def configure_queue(name: str, settings: Mapping[str, object]) -> Statement[int]
 def purge(
     queue: str, through_message_id: int | None, states: Sequence[str], max_messages: int, keep_seconds: float
 ) -> Statement[int]:
-    """One step of a purge; how many messages it took. Zero: there is nothing left to take.
+    """One step of a purge: the number of removed messages, and zero when none is left.
 
-    They stay in the trash for `keep_seconds`; with 0 they go for good.
+    The messages stay in the trash for `keep_seconds`; with 0 they are deleted for good.
     """
     return Statement(
         """

@@ -70,7 +70,7 @@ def outcome_of(error: BaseException) -> Outcome:
 
 
 def rejected_as_unreadable(unreadable: Unreadable) -> Outcome:
-    """No handler can work on what Python cannot read, however often it is delivered."""
+    """Reject an unreadable message: a further delivery would not make it readable."""
     return Outcome("rejected", error_class=qualified_name(MessageUnreadable), error=str(unreadable))
 
 

@@ -71,8 +71,8 @@ class _ReadOneByOne:
 class Batch(Shape):
     """Messages to send, each for itself, or all or none.
 
-    Unless `atomic`, one that is not as it should be, without a body for example, is no reason to refuse the request: it
-    gets a result of its own with the status rejected.
+    Unless `atomic` is true, an invalid message, for example one without a body, does not refuse the request: its own
+    result has the status rejected.
     """
 
     messages: Annotated[list[Annotated[Any, _ReadOneByOne()]], Field(min_length=1, max_length=MOST_TOGETHER)]
@@ -142,16 +142,16 @@ class Received(Document):
     correlation_id: str | None
     unreadable: UnreadableContent | None = Field(
         default=None,
-        description="Only there when the message has JSON that the server cannot read: `body` or `state` is then null,"
-        " or `attributes` are empty.",
+        description="Present only when the message has stored JSON that the server cannot read: `body` or `state` is"
+        " then null, or `attributes` are empty.",
     )
 
 
 class UnreadableContent(Document):
-    """JSON that was stored before it was refused, or came another way."""
+    """Stored JSON that the server cannot read. New messages with such JSON are refused."""
 
     field: str = Field(description="payload, attributes or state.")
-    text: str = Field(description="The JSON as it is stored.")
+    text: str = Field(description="The JSON as stored.")
     reason: str
 
 

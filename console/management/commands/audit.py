@@ -17,7 +17,7 @@ from queues.commands import OwnCommand
 from queues.connections import connect
 from queues.errors import SignalboxError
 
-AGAIN = "Run `manage.py migrate`: it installs them again. Find out who changed them, and what was written meanwhile."
+AGAIN = "Run `manage.py migrate` to restore them. Find out who changed them, and which rows were written since."
 
 
 def _noted(text: str) -> tuple[int, str]:

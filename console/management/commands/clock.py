@@ -1,4 +1,4 @@
-"""manage.py clock show | reset: a clock of the engine that is ahead since the server's clock was, and the way back."""
+"""manage.py clock show | reset: report and reset an engine's clock that is ahead of the database server's."""
 
 import json
 from argparse import ArgumentParser
@@ -21,20 +21,20 @@ class Command(OwnCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        show = verbs.add_parser("show", help="how far it is ahead, and what that has put off; changes nothing")
+        show = verbs.add_parser("show", help="say how far it is ahead, and what that puts off; changes nothing")
         show.add_argument("--json", action="store_true", help="for programs")
-        reset = verbs.add_parser("reset", help="put it back to the server's clock, which must be right again")
-        reset.add_argument("--yes", action="store_true", help="do it; without this it only says what it would do")
+        reset = verbs.add_parser("reset", help="set it to the server's clock, which must be right again")
+        reset.add_argument("--yes", action="store_true", help="reset it; without this only say what it would do")
         reset.add_argument(
             "--release-delayed",
             action="store_true",
-            help="make delayed messages due now whose time is not known any more (default: they wait for the old time)",
+            help="make delayed messages with an unknown time due now (default: they wait for the clock's former time)",
         )
         reset.add_argument(
             "--ahead-until",
             type=datetime.fromisoformat,
             metavar="TIME",
-            help="after a reset: where the clock was, to mend what open transactions had in their hands then",
+            help="after a reset: the clock's former time, to reset rows that open transactions had locked",
         )
         reset.add_argument("--reason", default="", help="why, for the audit")
 
@@ -70,7 +70,7 @@ class Command(OwnCommand):
             self.stdout.write(f"{done.unknown:,} delayed messages whose time is not known {what}.")
         if done.left:
             self.stdout.write(
-                f"{done.left:,} messages were in the hands of open transactions. When these have ended:"
+                f"{done.left:,} messages were locked by open transactions. When these have ended, run"
                 f" manage.py clock reset --yes --ahead-until {done.ahead_until.isoformat()}"
             )
 

@@ -62,7 +62,7 @@ class Command(OwnCommand):
         )
         replay = _verb(verbs, "replay", "stage what a filter chooses from the archive, and plan to send it again")
         replay_arguments.add(replay)
-        perform = _verb(verbs, "perform", "do what somebody asked for in the console, or a schedule: workers call it")
+        perform = _verb(verbs, "perform", "run what the console or a schedule requested; workers call it")
         perform.add_argument("request_id", type=_count, metavar="REQUEST")
         for parser in (archive, rollup, analyse, replay):
             parser.add_argument("--by", default=ACTOR, metavar="NAME", help=f"whose run it is ({ACTOR})")
@@ -99,10 +99,10 @@ class Command(OwnCommand):
             self.stdout.write("\n".join(lines))
 
     def _perform(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-        """With what the request's row says, and nothing else."""
+        """Run what the row of a request says, with its arguments alone."""
         request = requests.take(options["request_id"])
         if request is None:
-            return {"done": False}, ["There is nothing to do for it: it was taken, is too old, or never was."]
+            return {"done": False}, ["The request does not wait: it was taken, is too old, or does not exist."]
         options["by"] = request.requested_by
         if request.kind == RunRequest.Kind.ARCHIVE:
             return self._archive(options | {"to": None})
