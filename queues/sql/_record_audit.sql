@@ -14,6 +14,9 @@ declare
   v_event signalbox.audit_event;
 begin
   perform signalbox._check_readable('details', p_details);
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   insert into signalbox.audit_event (actor, action, queue_id, queue_name, reason, details)
   values (
     left(case when p_actor is not null and signalbox._owns_audit() then p_actor else 'sql:' || session_user end, 150),
