@@ -3,6 +3,7 @@
 -- sends), the gauges and counters that those limits need, what a tenant allows its queues, and where dead letters go
 -- (queue.dead_letter_queue_id). A queue that no limit concerns has guards 0, and its verbs do nothing more.
 -- With the owner's rights: whoever makes or configures a queue has none on tenants, whose row this locks, and cannot make sequences.
+-- Not for PUBLIC: a role that may execute a trigger's function can call it with rows of its own, as a trigger of a table of its own.
 create or replace function signalbox._guard_queue() returns trigger
 language plpgsql
 security definer
@@ -40,8 +41,9 @@ begin
       perform signalbox._forget_keys(new.queue_id);
     end if;
   end if;
-  if tg_op = 'INSERT' or new.dead_letter_queue_id is null
-    or new.dead_letter_queue is distinct from old.dead_letter_queue or new.is_dead_letter_queue <> old.is_dead_letter_queue
+  -- A burial that makes a dead-letter queue of one that names another itself changes nothing about that: it must not wait for it.
+  if tg_op = 'INSERT' or new.dead_letter_queue_id is null or new.dead_letter_queue is distinct from old.dead_letter_queue
+    or new.is_dead_letter_queue <> old.is_dead_letter_queue and (new.dead_letter_queue is null or not new.is_dead_letter_queue)
   then
     new.dead_letter_queue_id := signalbox._dead_letter_queue_of(new);
   end if;
@@ -56,6 +58,7 @@ begin
     + signalbox._maintenance_guards(v_tenant.name);
   return new;
 end $$;
+revoke execute on function signalbox._guard_queue() from public;
 
 -- After the row is there, so that one that finds another of its name makes nothing.
 create or replace function signalbox._equip_queue() returns trigger
@@ -88,6 +91,7 @@ begin
   end if;
   return null;
 end $$;
+revoke execute on function signalbox._equip_queue() from public;
 
 create or replace function signalbox._guard_tenant() returns trigger
 language plpgsql
@@ -108,6 +112,7 @@ begin
   update signalbox.queue q set guards = q.guards where q.tenant_id = new.tenant_id;
   return null;
 end $$;
+revoke execute on function signalbox._guard_tenant() from public;
 
 create or replace function signalbox._limits_sending(
   p_messages bigint, p_bytes bigint, p_age double precision, p_rate double precision

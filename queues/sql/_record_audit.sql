@@ -1,6 +1,7 @@
 -- Add one row to the audit; returns it. The only way in for a role that does not own the audit: it has no right on the table. Such a role
 -- acts under its own name, `sql:ROLE`, whatever it passes as actor; a member of the owner's role may name a person. Each row also
 -- carries the role that logged in and its application_name (_enter_audit), which nobody can pass.
+-- Details that clients cannot read are refused: one such row would keep everybody from reading the audit.
 -- Runs with the owner's rights, and is not for PUBLIC: `manage.py grants` gives it to applications and brokers.
 create or replace function signalbox._record_audit(
   p_actor text, p_action text, p_queue_id integer, p_queue_name text, p_reason text, p_details jsonb
@@ -12,6 +13,10 @@ as $$
 declare
   v_event signalbox.audit_event;
 begin
+  perform signalbox._check_readable('details', p_details);
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   insert into signalbox.audit_event (actor, action, queue_id, queue_name, reason, details)
   values (
     left(case when p_actor is not null and signalbox._owns_audit() then p_actor else 'sql:' || session_user end, 150),

@@ -2,6 +2,7 @@
 -- position from the one row of audit_head, whose lock is thereby held for the length of a commit and not of an action, and
 -- writes both hashes. So the chain has no gap, its order is the order of commits, and nobody waits for an open transaction.
 -- The trigger's name sorts behind those of foreign keys: what they may wait for, they wait for first.
+-- A transaction that is prepared would hold it until it is committed, and keep every other action from committing: it is refused.
 -- In repeatable read a commit that comes second fails with 40001 and is to be tried again (queues/recounting.py).
 -- Runs with the owner's rights: whoever commits needs none on the audit. Where the head does not fit the chain (its row is gone, it is
 -- behind the last row, or beyond all reason), somebody has been at it: actions go on behind the last row, and where rows may have
@@ -18,6 +19,12 @@ declare
   v_hash bytea;
   v_last record;
 begin
+  if current_query() ~* '^\s*prepare\s+transaction\s' then
+    raise exception using
+      errcode = 'feature_not_supported',
+      message = 'this transaction has written a row of the audit and cannot be prepared',
+      hint = 'Call what changes queues, or removes or redrives messages, in a transaction of its own.';
+  end if;
   update signalbox.audit_head h set hash = h.hash returning h.position, h.hash into v_position, v_before; -- holds it until the commit
   select l.position, l.hash
   into v_last
@@ -47,6 +54,7 @@ begin
   update signalbox.audit_head h set position = v_position, hash = v_hash;
   return null;
 end $$;
+revoke execute on function signalbox._seal_audit() from public;
 
 -- What a row's hash is of: the hash before, and every field in one text. Times are whole microseconds. Rows from before audit rows
 -- named the role have two fields fewer.

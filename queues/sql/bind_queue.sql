@@ -10,6 +10,9 @@ declare
   v_mailbox_id bigint;
   v_queue_id integer;
 begin
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   if bind_queue.exchange is null or length(bind_queue.exchange) not between 1 and 400 then
     perform signalbox._refuse('exchange', 'must have from 1 to 400 characters');
   end if;

@@ -26,6 +26,9 @@ declare
   v_kept bigint[];
   v_blank signalbox.dead_letter; -- what a letter's null stands for
 begin
+  if current_setting('signalbox.durable_commit', true) <> '' then
+    perform signalbox._commit_durably();
+  end if;
   if restore.max_messages is null or restore.max_messages not between 1 and 100000 then
     perform signalbox._refuse('max_messages', format('is %s: it must be from 1 to 100000', coalesce(restore.max_messages::text, 'null')));
   end if;

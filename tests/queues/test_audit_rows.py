@@ -195,3 +195,14 @@ def test_a_head_that_somebody_set_stops_no_action(connect: Connect, broken: str)
     complaint = session.execute("select complaint from signalbox.verify_audit()").fetchone()
     session.execute("rollback")
     assert complaint == ("the row before it is missing" if left_out else None,)
+
+
+@pytest.mark.parametrize(
+    "details", ["""('{"n": 1e5000}')""", """('{"n": ' || repeat('[', 1000) || repeat(']', 1000) || '}')"""]
+)
+def test_no_row_keeps_others_from_reading_the_audit(shop: psycopg.Connection[Any], details: str) -> None:
+    before = newest()
+    with pytest.raises(psycopg.Error) as caught:
+        shop.execute(f"select signalbox.record_audit('shop.close', details => {details}::jsonb)".encode())
+    assert caught.value.sqlstate == "SB400"
+    assert rows_since(before) == []

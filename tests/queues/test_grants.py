@@ -310,3 +310,25 @@ def test_a_role_that_no_grant_holds_back_is_refused(connect: Connect) -> None:
         grants.statements(owner, {owner.info.user: ["application"]})
     with pytest.raises(InvalidArgument, match="does not exist"):
         grants.statements(owner, {"nobody_of_this_name": ["application"]})
+
+
+def test_nobody_has_functions_with_the_owners_rights_by_being_public(connect: Connect) -> None:
+    """That of a trigger least of all: whoever may execute it calls it with rows of his own, as a trigger of his own."""
+    rows = connect().execute(
+        "select p.proname from pg_proc p"
+        " where p.pronamespace = 'signalbox'::regnamespace and p.prosecdef"
+        " and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)"
+    )
+    assert rows.fetchall() == []
+
+
+@pytest.mark.parametrize("function", ["_guard_queue", "_equip_queue", "_guard_tenant", "_seal_audit"])
+def test_no_application_makes_a_trigger_of_its_own_from_ours(log_in: LogIn, function: str) -> None:
+    application = log_in("application")
+    application.execute("create temporary table mine (queue_id integer)")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        application.execute(
+            sql.SQL("create trigger mine after insert on mine for each row execute function signalbox.{}()").format(
+                sql.Identifier(function)
+            )
+        )

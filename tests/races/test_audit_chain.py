@@ -111,3 +111,18 @@ def test_many_at_once_make_one_chain(connect: Connect) -> None:
 
     assert position(sessions[0], after) - position(sessions[0], before) == 6 * 30 + 1
     assert complaint(sessions[0]) is None
+
+
+def test_a_prepared_transaction_cannot_hold_the_chain(connect: Connect) -> None:
+    """It would keep every other action from committing for as long as it is not committed itself."""
+    slow, quick = connect(), connect()
+    slow.execute("begin")
+    write(slow)
+    with pytest.raises(psycopg.errors.FeatureNotSupported) as caught:
+        slow.execute("prepare transaction 'audited'")
+    assert "in a transaction of its own" in str(caught.value.diag.message_hint)
+    slow.rollback()
+
+    quick.execute("set lock_timeout = '20s'")
+    assert position(quick, write(quick)) > 0
+    assert complaint(quick) is None

@@ -282,3 +282,23 @@ def test_a_message_without_a_body_is_not_buried_empty(make_engine: Callable[...,
 
     assert engine.counted() == engine.recounted() == (0, 0, 1, 0, 0)
     assert engine.value("select signalbox.purge(%s, null, '{leased}')", engine.queue) == 1  # the way out
+
+
+def test_a_first_burial_waits_for_nobody_who_configures_the_queue_behind_the_dead_letter_queue(
+    engine: Engine, make_engine: Callable[..., Engine], connect: Connect
+) -> None:
+    """The dead-letter queue is an ordinary one until then, whose own dead letters go to a third."""
+    third = make_engine()
+    engine.value(
+        "select signalbox.create_queue(%s, jsonb_build_object('dead_letter_queue', %s::text))",
+        f"{engine.queue}-dlq",
+        third.queue,
+    )
+    engine.send("dies")
+    handle = engine.receive_one()[1]
+    operator = connect(autocommit=False)
+    operator.execute("select signalbox.configure_queue(%s, '{\"paused\": true}')", [third.queue])
+    engine.connection.execute("set lock_timeout = '20s'; set statement_timeout = '10s'")
+
+    assert engine.nack(handle, reason="rejected") == "dead"
+    assert [row[3] for row in cemetery(engine).receive(10)] == ["dies"]

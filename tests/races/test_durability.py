@@ -75,6 +75,11 @@ LATER: dict[str, Callable[[Engine, str], object]] = {
     "ack": lambda caller, handle: caller.ack(handle),
     "ack of several": lambda caller, handle: caller.ack(handle, handle),
     "nack": lambda caller, handle: caller.nack(handle),
+    "create_queue": lambda caller, _: caller.value("select signalbox.create_queue(%s)", f"{caller.queue}-other"),
+    "purge": lambda caller, _: caller.value("select signalbox.purge(%s)", caller.queue),
+    "a row of the audit": lambda caller, _: caller.value("select signalbox.record_audit('shop.close')"),
+    "bind_queue": lambda caller, _: caller.value("select signalbox.bind_queue('e', 'direct', 'k', %s)", caller.queue),
+    "restore": lambda caller, _: caller.value("select signalbox.restore(signalbox.open_removal(60)) is not null"),
     "a durable claim": lambda caller, _: caller.receive(),
     "another asynchronous claim": lambda caller, _: caller.receive(durable=False),
 }
@@ -86,6 +91,7 @@ def test_a_verb_after_an_asynchronous_claim_commits_as_it_would_without_it(
     engine: Engine, connect: Connect, later: str, usual: str
 ) -> None:
     engine.send("x")
+    engine.send("what is purged")
     caller = engine.on(connect())
     caller.connection.execute(f"set synchronous_commit = {usual}".encode())
     caller.connection.execute("begin")
