@@ -223,6 +223,7 @@ order by c.relname
 _AFRESH = (
     "revoke all on all tables in schema signalbox from {role}",
     "revoke all on all sequences in schema signalbox from {role}",
+    "revoke all on all routines in schema signalbox from {role}",
     "alter default privileges in schema signalbox revoke all on tables from {role}",
     "alter default privileges in schema signalbox revoke all on sequences from {role}",
     "revoke all on schema signalbox from {role}",

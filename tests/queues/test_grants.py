@@ -295,6 +295,37 @@ def test_rights_that_were_too_many_are_taken_away(connect: Connect, log_in: LogI
             session.execute(statement.encode())
 
 
+def test_functions_of_another_kind_are_taken_away(connect: Connect, log_in: LogIn) -> None:
+    owner, session = connect(), log_in("application")
+
+    grants.write(owner, {session.info.user: ["archiver"]})
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        session.execute("select signalbox._record_audit(null, 'a', null, '', '', '{}')")
+
+
+def test_what_runs_with_the_owners_rights_is_not_for_everybody(connect: Connect) -> None:
+    open_to_all = """
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'signalbox'::regnamespace and p.prosecdef
+        and exists (
+          select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0
+        )
+    """
+    assert connect().execute(open_to_all).fetchall() == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("function", ["_guard_queue", "_equip_queue", "_guard_tenant", "_seal_audit"])
+def test_no_role_puts_a_trigger_of_the_owners_on_a_table_of_its_own(kind: str, function: str, log_in: LogIn) -> None:
+    session = log_in(kind)
+    session.execute("create temporary table mine (queue_id int, tenant_id int, audit_event_id int)")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        session.execute(
+            f"create trigger mine after insert on mine for each row execute function signalbox.{function}()".encode()
+        )
+
+
 def test_a_role_of_two_kinds_has_the_rights_of_both(connect: Connect, log_in: LogIn) -> None:
     session = log_in("archiver")
 
