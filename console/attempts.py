@@ -2,7 +2,8 @@
 
 Of IPv6 a network of 64 bits is one address: every customer has so many. Whoever has many addresses, or many names, is
 slowed down: after MANY wrong passwords for one name from anywhere, or from one address for any names, one a minute is
-looked at. That is no lock, so that strangers keep nobody out for long. Whoever is logged in confirms as ever.
+looked at. Whoever is logged in confirms as ever, and a browser in which the person has logged in before is not slowed
+(`console.known_browsers`): strangers who take every turn keep nobody out of those.
 
 The counting is django-axes'. It sees no form: what else somebody sent along is nobody's business in its tables.
 """
@@ -26,6 +27,7 @@ from django.db.models import Max, QuerySet, Sum
 from django.http import HttpRequest
 from django.utils import timezone
 
+from console import known_browsers
 from queues import audit
 
 # Of a client without an address, and of all together; nobody comes from it. An attempt without any would be a row that
@@ -104,7 +106,11 @@ def _no_faster_than_allowed(request: HttpRequest, username: str) -> Iterator[Non
     """Look at one password in SLOW_SECONDS where there were MANY wrong ones. Raises `TooManyAttempts`."""
     address = client_address(request)
     own = getattr(getattr(request, "user", None), "is_authenticated", False)  # they confirm; strangers do not stop them
-    slow = [] if own else [one for one in _counted(username, address) if one.is_slow]
+    slow = (
+        []
+        if own or known_browsers.knows(request, username)
+        else [one for one in _counted(username, address) if one.is_slow]
+    )
     if not slow:
         yield
         return
