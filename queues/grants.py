@@ -180,6 +180,9 @@ def _check(connection: psycopg.Connection[Any], role: str) -> None:
     if row[0]:
         message = f"role {role} is a superuser, or a member of the role that owns the schema: no grant holds it back"
         raise InvalidArgument(message, "role")
+    if row[1]:
+        message = f"role {role} is a member of {', '.join(row[1])}: no grant holds it back; revoke that first"
+        raise InvalidArgument(message, "role")
 
 
 def _of_role(connection: psycopg.Connection[Any], role: str, kinds: Sequence[Kind]) -> list[str]:
@@ -209,7 +212,15 @@ def _together(rights: Iterable[str]) -> str:
 
 
 _ROLE = """
-select r.rolsuper or pg_has_role(r.oid, n.nspowner, 'member')
+select r.rolsuper or pg_has_role(r.oid, n.nspowner, 'member'), array(
+  select g.rolname::text
+  from pg_roles g
+  where g.rolname = any(array[
+      'pg_read_all_data', 'pg_write_all_data', 'pg_maintain', 'pg_read_server_files', 'pg_write_server_files',
+      'pg_execute_server_program'
+    ]) and pg_has_role(r.oid, g.oid, 'member')
+  order by g.rolname
+)
 from pg_roles r, pg_namespace n
 where r.rolname = %s and n.nspname = 'signalbox'
 """

@@ -341,3 +341,13 @@ def test_a_role_that_no_grant_holds_back_is_refused(connect: Connect) -> None:
         grants.statements(owner, {owner.info.user: ["application"]})
     with pytest.raises(InvalidArgument, match="does not exist"):
         grants.statements(owner, {"nobody_of_this_name": ["application"]})
+
+
+@pytest.mark.parametrize("other", ["pg_read_all_data", "pg_write_server_files"])
+def test_a_member_of_a_role_that_reads_everything_is_refused(connect: Connect, log_in: LogIn, other: str) -> None:
+    role = log_in("archiver").info.user
+    owner = connect()
+    with owner.transaction(force_rollback=True):
+        owner.execute(f"grant {other} to {role}".encode())
+        with pytest.raises(InvalidArgument, match=f"is a member of {other}"):
+            grants.statements(owner, {role: ["archiver"]})
