@@ -2,8 +2,8 @@
 
 A /64 network of IPv6 counts as one address, because one customer has that many. Many addresses or many names slow the
 login down: after MANY wrong passwords for one name from all addresses, or from one address for all names, the console
-checks one password a minute. This is a delay and not a lock, so strangers cannot keep a person out. A person who is
-logged in confirms the password without this delay.
+checks one password a minute. This is a delay and not a lock. It spares a person who is logged in and confirms the
+password, and a browser in which the person has logged in before (`console.known_browsers`).
 
 django-axes counts. It gets no form, so its tables do not store the other fields of a request.
 """
@@ -27,6 +27,7 @@ from django.db.models import Max, QuerySet, Sum
 from django.http import HttpRequest
 from django.utils import timezone
 
+from console import known_browsers
 from queues import audit
 
 # Of a client without an address, and of all together; nobody comes from it. An attempt without any would be a row that
@@ -105,7 +106,11 @@ def _no_faster_than_allowed(request: HttpRequest, username: str) -> Iterator[Non
     """Allow one password in SLOW_SECONDS after MANY wrong ones. Raises `TooManyAttempts`."""
     address = client_address(request)
     own = getattr(getattr(request, "user", None), "is_authenticated", False)  # they confirm; strangers do not stop them
-    slow = [] if own else [one for one in _counted(username, address) if one.is_slow]
+    slow = (
+        []
+        if own or known_browsers.knows(request, username)
+        else [one for one in _counted(username, address) if one.is_slow]
+    )
     if not slow:
         yield
         return

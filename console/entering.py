@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 
-from console import confirming, second_factor, second_step
+from console import confirming, known_browsers, second_factor, second_step
 
 PASSWORDS = "django.contrib.auth.backends.ModelBackend"
 MOST_FORGOTTEN = 1_000
@@ -32,25 +32,34 @@ def enter(
     if second_factor.has_one(person):
         second_step.wait(request, person, elsewhere)
         return redirect(f"{reverse('login_code')}?{urlencode({'next': destination})}")
-    begin(request, person, elsewhere=elsewhere)
-    return HttpResponseRedirect(destination)
+    return begin(request, person, destination, elsewhere=elsewhere)
 
 
 def begin(
-    request: HttpRequest, person: AbstractBaseUser, *, elsewhere: float | None = None, by_code: bool = False
-) -> None:
-    """A session, which ends at a time that no activity moves: then one is asked again. Those that ended are removed."""
+    request: HttpRequest,
+    person: AbstractBaseUser,
+    destination: str,
+    *,
+    elsewhere: float | None = None,
+    by_code: bool = False,
+) -> HttpResponse:
+    """In, with a session, which ends at a time that no activity moves: then one is asked again.
+
+    Sessions that ended are removed.
+    """
     _forget_sessions()
     begin_session(request, person, backend=PASSWORDS)
     if by_code:
         request.session[second_step.PASSED] = True
     hours = settings.SESSION_HOURS if elsewhere is None else min(settings.OIDC_SESSION_HOURS, settings.SESSION_HOURS)
     request.session.set_expiry(timezone.now() + timedelta(hours=hours))
-    if elsewhere is None:
-        return
-    request.session[confirming.SIGNED_ON_AT] = timezone.now().timestamp()
-    if not by_code:  # a provider lets in who logged in there days ago: that is no fresh proof
-        request.session[confirming.CHECKED_AT] = min(elsewhere, timezone.now().timestamp())
+    if elsewhere is not None:
+        request.session[confirming.SIGNED_ON_AT] = timezone.now().timestamp()
+        if not by_code:  # a provider lets in who logged in there days ago: that is no fresh proof
+            request.session[confirming.CHECKED_AT] = min(elsewhere, timezone.now().timestamp())
+    response = HttpResponseRedirect(destination)
+    known_browsers.remember(response, person)
+    return response
 
 
 def destination(request: HttpRequest) -> str:

@@ -220,25 +220,34 @@ def _leaves(document: Any, path: Path = ()) -> Iterable[tuple[Path, Any]]:
 
 
 def _documents(key: str, place: Place, masked: Rules) -> list[Any]:
+    """The newest payloads or attributes, as they may be shown: attributes may quote what is masked of the payload."""
     column: LiteralString = "payload" if key == "payload" else "attributes"
     if place.target is Target.DEAD_LETTER:
         letters = _newest(place, SAMPLE_DOCUMENTS)
         newest = Query(
-            f"select d.{column} as document from ({letters.sql}) found"
+            f"select d.payload, d.attributes, d.body_sha256 from ({letters.sql}) found"
             " join signalbox.dead_letter d using (dead_letter_id) order by d.dead_letter_id desc",
             letters.params,
         )
     else:
         newest = Query(
-            f"select {column} as document from signalbox.message where queue_id = %s order by message_id desc limit %s",
+            "select payload, attributes, body_sha256 from signalbox.message"
+            " where queue_id = %s order by message_id desc limit %s",
             [place.queue_id, SAMPLE_DOCUMENTS],
         )
     query = Query(
-        f"select document::text from ({newest.sql}) newest where pg_column_size(document) <= %s",
-        [*newest.params, LARGEST_DOCUMENT_BYTES],
+        f"select {column}::text, case when body_sha256 is null and pg_column_size(payload) <= %s then payload::text end"
+        f" from ({newest.sql}) newest where pg_column_size({column}) <= %s",
+        [LARGEST_DOCUMENT_BYTES, *newest.params, LARGEST_DOCUMENT_BYTES],
     )
-    hidden = masked.payload if key == "payload" else masked.attributes
-    return [mask(decode(row[0], key), hidden) for row in _in_time(query)]
+    return [_shown(key, decode(text, key), payload, masked) for text, payload in _in_time(query)]
+
+
+def _shown(key: str, document: Any, payload: str | None, masked: Rules) -> Any:
+    if key == "payload":
+        return mask(document, masked.payload)
+    known = None if payload is None or not masked else decode(payload)
+    return masked.view(known, document, complete=payload is not None).attributes(document)
 
 
 def _in_time(query: Query) -> list[tuple[Any, ...]]:

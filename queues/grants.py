@@ -182,6 +182,9 @@ def _check(connection: psycopg.Connection[Any], role: str) -> None:
             f"role {role} is a superuser or a member of the role that owns the schema: use a role that grants limit"
         )
         raise InvalidArgument(message, "role")
+    if row[1]:
+        message = f"role {role} is a member of {', '.join(row[1])}: no grant holds it back; revoke that first"
+        raise InvalidArgument(message, "role")
 
 
 def _of_role(connection: psycopg.Connection[Any], role: str, kinds: Sequence[Kind]) -> list[str]:
@@ -211,7 +214,15 @@ def _together(rights: Iterable[str]) -> str:
 
 
 _ROLE = """
-select r.rolsuper or pg_has_role(r.oid, n.nspowner, 'member')
+select r.rolsuper or pg_has_role(r.oid, n.nspowner, 'member'), array(
+  select g.rolname::text
+  from pg_roles g
+  where g.rolname = any(array[
+      'pg_read_all_data', 'pg_write_all_data', 'pg_maintain', 'pg_read_server_files', 'pg_write_server_files',
+      'pg_execute_server_program'
+    ]) and pg_has_role(r.oid, g.oid, 'member')
+  order by g.rolname
+)
 from pg_roles r, pg_namespace n
 where r.rolname = %s and n.nspname = 'signalbox'
 """
@@ -225,6 +236,7 @@ order by c.relname
 _AFRESH = (
     "revoke all on all tables in schema signalbox from {role}",
     "revoke all on all sequences in schema signalbox from {role}",
+    "revoke all on all routines in schema signalbox from {role}",
     "alter default privileges in schema signalbox revoke all on tables from {role}",
     "alter default privileges in schema signalbox revoke all on sequences from {role}",
     "revoke all on schema signalbox from {role}",

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.contrib.auth import logout as end_session
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -60,8 +60,8 @@ def code(request: HttpRequest) -> HttpResponse:
         if request.method == "POST" and form.is_valid():
             if second_step.takes(request, person, form.cleaned_data["code"]):
                 elsewhere = request.session[second_step.WAITING].get("elsewhere")
-                entering.begin(request, person, elsewhere=elsewhere, by_code=True)
-                return HttpResponseRedirect(entering.destination(request))
+                wanted = entering.destination(request)
+                return entering.begin(request, person, wanted, elsewhere=elsewhere, by_code=True)
             form.add_error("code", "wrong")
     except TooManyAttempts as error:
         return _locked(request, error.until)

@@ -212,6 +212,8 @@ begin
   end loop;
 end $$;
 
+-- A role that may execute a trigger function can put it on a table of its own, and run it with columns of its own types.
+revoke execute on function signalbox._guard_queue(), signalbox._equip_queue(), signalbox._guard_tenant() from public;
 create or replace trigger guard_queue before insert or update on signalbox.queue
   for each row execute function signalbox._guard_queue();
 create or replace trigger equip_queue after insert or update on signalbox.queue

@@ -14,12 +14,20 @@ as $$
   select left(p_name, 84) || '-dlq-' || p_number
 $$;
 
--- Refuse a new name that is kept for dead letters: of the reserved form, or '<name>-dlq' where another tenant has the queue.
+-- Refuse a new name that is kept for dead letters: of the reserved form, or '<name>-dlq' where another tenant has the queue; and the name
+-- of the queue from which Signalbox's workers take their tasks (queues/reach.py), unless it is of the tenant `system`.
 create or replace function signalbox._check_reserved_name(p_field text, p_name text, p_tenant_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if p_name = 'signalbox' and not exists (
+    select from signalbox.tenant t where t.tenant_id = p_tenant_id and t.name = 'system'
+  ) then
+    perform signalbox._refuse(p_field, format(
+      '%s is reserved for the tasks of Signalbox''s own workers: choose another name', quote_literal(p_name)
+    ));
+  end if;
   if p_name ~ signalbox._reserved_names() then
     perform signalbox._refuse(p_field, format(
       '%s is reserved for dead letters: choose a name that does not end in -dlq- and a number', quote_literal(p_name)

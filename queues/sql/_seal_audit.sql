@@ -54,6 +54,7 @@ begin
   update signalbox.audit_head h set position = v_position, hash = v_hash;
   return null;
 end $$;
+-- A role that may execute a trigger function can put it on a table of its own, and run it with columns of its own types.
 revoke execute on function signalbox._seal_audit() from public;
 
 -- What a row's hash is of: the hash before, and every field in one text. Times are whole microseconds. Rows from before audit rows

@@ -118,7 +118,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     "stream_bounds": ("(signalbox.stream_bounds('no such stream')).last_position", Refusal("SB404")),
     "_replay": ("(signalbox._replay('no such queue', '{1}', '{1}')).message_id", Refusal("SB404")),
     "_check_readable": ("signalbox._check_readable('payload', '[1]')", NOTHING),
-    "_unreadable": ("signalbox._unreadable('1e1000', '1e1000'::jsonb::text)", "has a number of 1001 characters, written out: at most 1000"),
+    "_unreadable": (
+        "signalbox._unreadable('1e1000', '1e1000'::jsonb::text)",
+        "has a number of 1001 characters, written out: at most 1000",
+    ),
     "_made_readable": ("signalbox._made_readable('[1]')::text", "[1]"),
     "_printable": ("signalbox._printable(E'a\\nb')", "ab"),
     "_kept_back": ("signalbox._kept_back(%(queue_id)s, 4, '12345', null, null, false)", "too_large"),

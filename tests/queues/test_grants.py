@@ -295,6 +295,37 @@ def test_rights_that_were_too_many_are_taken_away(connect: Connect, log_in: LogI
             session.execute(statement.encode())
 
 
+def test_functions_of_another_kind_are_taken_away(connect: Connect, log_in: LogIn) -> None:
+    owner, session = connect(), log_in("application")
+
+    grants.write(owner, {session.info.user: ["archiver"]})
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        session.execute("select signalbox._record_audit(null, 'a', null, '', '', '{}')")
+
+
+def test_what_runs_with_the_owners_rights_is_not_for_everybody(connect: Connect) -> None:
+    open_to_all = """
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace = 'signalbox'::regnamespace and p.prosecdef
+        and exists (
+          select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0
+        )
+    """
+    assert connect().execute(open_to_all).fetchall() == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("function", ["_guard_queue", "_equip_queue", "_guard_tenant", "_seal_audit"])
+def test_no_role_puts_a_trigger_of_the_owners_on_a_table_of_its_own(kind: str, function: str, log_in: LogIn) -> None:
+    session = log_in(kind)
+    session.execute("create temporary table mine (queue_id int, tenant_id int, audit_event_id int)")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        session.execute(
+            f"create trigger mine after insert on mine for each row execute function signalbox.{function}()".encode()
+        )
+
+
 def test_a_role_of_two_kinds_has_the_rights_of_both(connect: Connect, log_in: LogIn) -> None:
     session = log_in("archiver")
 
@@ -312,23 +343,11 @@ def test_a_role_that_no_grant_holds_back_is_refused(connect: Connect) -> None:
         grants.statements(owner, {"nobody_of_this_name": ["application"]})
 
 
-def test_nobody_has_functions_with_the_owners_rights_by_being_public(connect: Connect) -> None:
-    """That of a trigger least of all: whoever may execute it calls it with rows of his own, as a trigger of his own."""
-    rows = connect().execute(
-        "select p.proname from pg_proc p"
-        " where p.pronamespace = 'signalbox'::regnamespace and p.prosecdef"
-        " and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)"
-    )
-    assert rows.fetchall() == []
-
-
-@pytest.mark.parametrize("function", ["_guard_queue", "_equip_queue", "_guard_tenant", "_seal_audit"])
-def test_no_application_makes_a_trigger_of_its_own_from_ours(log_in: LogIn, function: str) -> None:
-    application = log_in("application")
-    application.execute("create temporary table mine (queue_id integer)")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        application.execute(
-            sql.SQL("create trigger mine after insert on mine for each row execute function signalbox.{}()").format(
-                sql.Identifier(function)
-            )
-        )
+@pytest.mark.parametrize("other", ["pg_read_all_data", "pg_write_server_files"])
+def test_a_member_of_a_role_that_reads_everything_is_refused(connect: Connect, log_in: LogIn, other: str) -> None:
+    role = log_in("archiver").info.user
+    owner = connect()
+    with owner.transaction(force_rollback=True):
+        owner.execute(f"grant {other} to {role}".encode())
+        with pytest.raises(InvalidArgument, match=f"is a member of {other}"):
+            grants.statements(owner, {role: ["archiver"]})

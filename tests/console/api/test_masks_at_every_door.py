@@ -187,6 +187,10 @@ DEAD_DOORS: dict[str, Callable[[Scene], str]] = {
     "suggestions for what is in flight": lambda s: (
         f"/filter-suggestions?queue={s.holder}&state=leased&q={quote(s.shape.key)}:"
     ),
+    "suggested attributes of what is in flight": lambda s: f"/filter-suggestions?queue={s.holder}&state=leased&q=attr.",
+    "suggested errors of what is in flight": lambda s: (
+        f"/filter-suggestions?queue={s.holder}&state=leased&q=attr.dead_letter.error:"
+    ),
     "export of dead letters": lambda s: f"/exports/dead-letters?q=queue:{s.queue}",
     "table of dead letters": lambda s: f"/exports/dead-letters?q=queue:{s.holder}&format=csv",
     "export of what is in flight": lambda s: f"/exports/messages/{s.holder}?state=leased",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from console.api_keys.models import ApiKey
-from queues.reach import SYSTEM_TENANT
+from queues.models import Queue
+from queues.reach import SYSTEM_QUEUES, SYSTEM_TENANT
 from tests.console.api.callers import Caller
 from tests.engine import Engine
 
@@ -57,3 +59,20 @@ def test_no_key_makes_a_queue_there_or_sends_dead_letters_there(
     engine.die({"n": 1})
     answer = caller.post(f"/v1/queues/{engine.queue}-dlq:redrive", {"filter": "id:>0", "targetQueue": broker})
     assert answer.status == 404
+
+
+def test_no_way_makes_a_queue_of_the_workers_name(make_caller: Callable[..., Caller], engine: Engine) -> None:
+    caller, mine = make_caller("*"), f"{engine.queue}-mine"
+    assert caller.post("/v1/queues", {"name": mine}).status == 201
+    for name in sorted(SYSTEM_QUEUES):
+        Queue.objects.filter(name=name).delete()  # as before a worker has started for the first time
+        made = caller.post("/v1/queues", {"name": f"{mine}-2", "deadLetterQueue": name})
+        assert (made.status, b"deadLetterQueue" in made.content) == (422, True), made.content
+        changed = caller.patch(f"/v1/queues/{mine}", {"deadLetterQueue": name})
+        assert (changed.status, b"deadLetterQueue" in changed.content) == (422, True), changed.content
+        for call in ("rename_queue(%s, %s)", "configure_queue(%s, jsonb_build_object('dead_letter_queue', %s::text))"):
+            with pytest.raises(psycopg.Error, match="reserved"):
+                engine.value(f"select signalbox.{call}", mine, name)
+        with pytest.raises(psycopg.Error, match="reserved"):
+            engine.value("select signalbox.create_queue(%s)", name)
+        assert not Queue.objects.filter(name=name).exists()

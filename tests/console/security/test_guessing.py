@@ -199,3 +199,26 @@ def test_strangers_do_not_keep_somebody_from_confirming(name: str) -> None:
     request.user = User.objects.get(username=name)
 
     assert attempts.authenticate(request, name, RIGHT) is not None
+
+
+@pytest.mark.usefixtures("soon")
+def test_strangers_who_take_every_turn_keep_nobody_out_of_a_browser_that_is_known(name: str) -> None:
+    known, other = Browser(), f"{name}-other"
+    known.post("/login", {"username": name, "password": RIGHT}, REMOTE_ADDR="198.18.90.1")
+    known.post("/logout", REMOTE_ADDR="198.18.90.1")
+    User.objects.create_user(other, password=RIGHT)
+    for guessed in (name, other):
+        for number in range(5):
+            log_in(guessed, "wrong", f"198.18.{number}.3")
+
+    def again(username: str) -> int:
+        return known.post("/login", {"username": username, "password": RIGHT}, REMOTE_ADDR="198.18.91.1").status_code
+
+    assert log_in(name, RIGHT, "198.18.91.1").status_code == 429
+    assert again(other) == 429  # it is known for one person alone
+    assert again(name) == 302
+    person = User.objects.get(username=name)
+    person.set_password(f"{RIGHT}!")
+    person.save()
+    assert again(name) == 429  # and as long as the password is the same
+    User.objects.filter(username=other).delete()
