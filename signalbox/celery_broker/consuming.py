@@ -184,12 +184,17 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         """
         try:
             self.connection._deliver(envelopes.opened(delivery), queue)
-        except (*self.transport.connection_errors, *self.transport.channel_errors):
-            raise
         except Exception as error:
+            if self._ends_the_connection(error):
+                raise
             self._fail(delivery.receipt_handle, error)
             if not self.transport.is_driven:
                 raise
+
+    def _ends_the_connection(self, error: Exception) -> bool:
+        """Does it end the connection, not only this delivery? Celery knows those errors by their classes."""
+        ending = (*self.transport.connection_errors, *self.transport.channel_errors)
+        return isinstance(error, ending) and not isinstance(error, MessageUnreadable)
 
     def _fail(self, handle: str, error: Exception) -> None:
         name = self.leases.name_of(handle)

@@ -2,13 +2,89 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import psycopg
 import pytest
+from kombu import Connection, Queue
 
 from signalbox import Client, MessageUnreadable
 from signalbox.celery_broker.envelopes import opened
 from signalbox.celery_broker.mailboxes import Mailbox
+from tests.celery_broker.conftest import Shop, broker_url, wait_until
 from tests.engine import Engine
-from tests.poison import each_poison, spoil
+from tests.poison import POISONS, each_poison, spoil
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def spoil_newest(shop: Shop, poison: str) -> None:
+    """Make the payload of the message that was sent last unreadable."""
+    with psycopg.connect(shop.dsn, autocommit=True) as connection:
+        newest = connection.execute(
+            "select max(m.message_id) from signalbox.message m join signalbox.queue q using (queue_id)"
+            " where q.name = %s",
+            [shop.queue],
+        ).fetchone()
+        assert newest is not None
+        spoil(connection, newest[0], poison)
+
+
+def dead(shop: Shop) -> list[Any]:
+    """The dead letters without their payloads, which cannot be read here either."""
+    return shop.rows(
+        "select attributes ->> 'task', reason, error_class, error, receive_count from signalbox.dead_letter"
+        " where source_queue = %s",
+        shop.queue,
+    )
+
+
+def test_a_worker_rejects_it_and_does_its_neighbours(shop: Shop) -> None:
+    with shop.app.connection_for_write() as connection:
+        connection.default_channel.queue_declare(shop.queue)
+    for name, poison in POISONS.items():
+        shop.send("work", f"before {name}")
+        shop.send("work", f"spoilt by {name}")
+        spoil_newest(shop, poison)
+    shop.send("work", "last")
+
+    worker = shop.start_worker()
+    wait_until(lambda: len(dead(shop)) == len(POISONS) or worker.process.poll() is not None, shop.logs)
+    assert worker.process.poll() is None, shop.logs()
+    shop.wait_done(len(POISONS) + 1)
+    shop.wait_settled()
+
+    assert shop.done() == sorted([*(f"before {name}" for name in POISONS), "last"])
+    assert {letter[:3] for letter in dead(shop)} == {("shop.work", "rejected", "MessageUnreadable")}
+    assert all(letter[3].startswith("payload is JSON that Python cannot read: ") for letter in dead(shop))
+    assert {letter[4] for letter in dead(shop)} == {1}
+    assert "shop.work could not be delivered: " in worker.said()
+    assert worker.process.poll() is None
+
+
+@each_poison
+def test_a_caller_that_drains_gets_the_error_and_the_neighbours(shop: Shop, poison: str) -> None:
+    received: list[Any] = []
+
+    def receive(body: Any, message: Any) -> None:
+        received.append(body)
+        message.ack()
+
+    with Connection(broker_url(shop.dsn), transport_options={"visibility_timeout": 3600.0}) as connection:
+        connection.default_channel.queue_declare(shop.queue)
+        with Client(shop.dsn) as client:
+            client.send_batch(shop.queue, [{"n": 0}, {"n": 1}])
+            spoil_newest(shop, poison)
+            client.send(shop.queue, {"n": 2})
+        with connection.Consumer(Queue(shop.queue), callbacks=[receive]):
+            with pytest.raises(MessageUnreadable, match="payload is JSON that Python cannot read"):
+                connection.drain_events(timeout=60)
+            while len(received) < 2:
+                connection.drain_events(timeout=60)
+
+    assert received == [{"n": 0}, {"n": 2}]
+    wait_until(lambda: dead(shop))
+    assert [letter[1:3] for letter in dead(shop)] == [("rejected", "MessageUnreadable")]
 
 
 @each_poison
