@@ -178,9 +178,7 @@ def _check(connection: psycopg.Connection[Any], role: str) -> None:
     if row is None:
         raise InvalidArgument(f"role {role} does not exist: make it with `create role {role} login`", "role")
     if row[0]:
-        message = (
-            f"role {role} is a superuser or a member of the role that owns the schema: use a role that grants limit"
-        )
+        message = f"role {role} is a superuser, or a member of the role that owns the schema: name another role"
         raise InvalidArgument(message, "role")
     if row[1]:
         message = f"role {role} is a member of {', '.join(row[1])}: no grant holds it back; revoke that first"

@@ -123,7 +123,8 @@ def checked_tenant(tenant: str | None) -> str | None:
     if tenant and (len(tenant) > 100 or not tenant.isprintable()):
         raise InvalidArgument("tenant must have at most 100 printable characters", "tenant")
     if tenant == SYSTEM_TENANT:
-        raise InvalidArgument(f"tenant is {tenant!r}: nobody is given a right to Signalbox's own queues", "tenant")
+        fault = "no key or grant reaches Signalbox's own queues; use another tenant"
+        raise InvalidArgument(f"tenant is {tenant!r}: {fault}", "tenant")
     return tenant or None
 
 

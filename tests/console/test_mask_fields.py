@@ -273,12 +273,12 @@ def test_a_redrive_does_not_carry_what_is_masked_to_where_it_is_seen(
 
     page = operator.submit("/redrives/new", 422, **asked_for)
 
-    assert "ask somebody who may reveal them" in page.text
+    assert "ask a person with the permission reveal" in page.text
     admin.submit("/redrives/new", **asked_for)
     plan = Plan.objects.filter(filter_text=graveyard.filter).latest("pk")
     assert plan.choices.target_queue == target
     refused = operator.submit(f"/redrives/plans/{plan.pk}/run", 422, rate_per_second="")
-    assert "ask somebody who may reveal them" in refused.text
+    assert "ask a person with the permission reveal" in refused.text
     assert "is on its way" in admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="").text
 
 
@@ -295,7 +295,7 @@ def test_a_plan_to_a_queue_that_masks_as_much_is_made_and_held_to_the_rules_of_i
     masking_rules.remove(there.pk, actor="ann")
 
     refused = operator.submit(f"/redrives/plans/{plan.pk}/run", 422, rate_per_second="")
-    assert "ask somebody who may reveal them" in refused.text
+    assert "ask a person with the permission reveal" in refused.text
 
 
 def test_queues_without_masks_are_free_to_exchange(

@@ -95,7 +95,9 @@ def test_what_is_masked_is_neither_asked_for_nor_carried_to_where_it_is_seen(
         engine.value("select signalbox.create_queue(%s)", f"{engine.queue}-open")
         carried = filled(engine, target_queue=f"{engine.queue}-open")
 
-        assert "ask somebody who may reveal" in operator.submit("/pipeline/replay", status=422, **carried).text
+        assert (
+            "ask a person with the permission reveal" in operator.submit("/pipeline/replay", status=422, **carried).text
+        )
         probing = filled(engine, filter_text='queue:long-gone payload.card:"4"')
         assert "card" in operator.submit("/pipeline/replay", status=422, **probing).text
         assert asked == []

@@ -68,7 +68,7 @@ def test_a_recent_pg_cron_takes_a_step_every_second() -> None:
 
     said = run()
     assert said.startswith("pg_cron runs: signalbox upkeep.\n")
-    assert "Claims get slower while anybody holds an old snapshot" in said
+    assert "Claims get slower while a transaction holds an old snapshot" in said
     assert jobs() == {"signalbox upkeep": ("1 seconds", "select signalbox.upkeep()")}
     run()
     assert len(jobs()) == 1

@@ -29,5 +29,5 @@ class Command(OwnCommand):
         else:
             self.stdout.write(f"pg_cron runs: {', '.join(done or [])}.")
             self.stdout.write(
-                "Claims get slower while anybody holds an old snapshot: only manage.py upkeep moves the claim floors."
+                "Claims get slower while a transaction holds an old snapshot: only manage.py upkeep moves claim floors."
             )
