@@ -84,6 +84,7 @@ declare
   v_room bigint;
   v_batch record;
   v_taken bigint[];
+  v_held integer[] := '{}';
   v_sent integer;
 begin
   select g.group_id, g.name, g.queue_window, s.name as stream, q.name as queue, q.queue_id, q.mode
@@ -106,39 +107,42 @@ begin
   end if;
   perform signalbox._renew_member(p_group_id, 'feed', 60);
   perform signalbox._balance(p_group_id, 'feed', 64);
-  -- As they were read: the partition first that was fed longest ago, so that none starves where few have room.
-  -- What was appended before it was refused is fed as text, or nothing behind it would be.
-  select count(*) as messages, array_agg(signalbox._made_readable(r.payload) order by r.ordinality) as payloads,
-    array_agg(signalbox._made_readable(r.attributes) order by r.ordinality) as attributes,
-    array_agg(r.key order by r.ordinality) as keys,
-    array_agg(signalbox._printable(r.trace_id) order by r.ordinality) as trace_ids,
-    array_agg(r.partition order by r.ordinality) as partitions,
-    array_agg(r.position order by r.ordinality) as positions,
-    array_agg(r.epoch order by r.ordinality) as epochs
-  into v_batch
-  from signalbox._read_group(p_group_id, 'feed', v_room::integer) with ordinality r;
-  if v_batch.messages > 0 and v_group.mode = 'fifo' then
+  -- As they were read: the partition first that was fed longest ago, so that none starves where few have room. Partitions that all
+  -- begin with a group that an open sender holds are passed over for the others.
+  loop
+    -- What was appended before it was refused is fed as text, or nothing behind it would be.
+    select count(*) as messages, array_agg(signalbox._made_readable(r.payload) order by r.ordinality) as payloads,
+      array_agg(signalbox._made_readable(r.attributes) order by r.ordinality) as attributes,
+      array_agg(r.key order by r.ordinality) as keys,
+      array_agg(signalbox._printable(r.trace_id) order by r.ordinality) as trace_ids,
+      array_agg(r.partition order by r.ordinality) as partitions,
+      array_agg(r.position order by r.ordinality) as positions,
+      array_agg(r.epoch order by r.ordinality) as epochs
+    into v_batch
+    from signalbox._read_group(p_group_id, 'feed', v_room::integer, v_held) with ordinality r;
+    exit when v_batch.messages = 0 or v_group.mode <> 'fifo';
     v_taken := signalbox._take_turns(v_group.queue_id, v_batch.keys);
-    if v_taken <> '{}' then
-      -- Each partition goes as far as its first message of a group that an open sender holds.
-      select count(*) as messages, array_agg(f.payload order by f.place) as payloads,
-        array_agg(f.attributes order by f.place) as attributes,
-        array_agg(f.key order by f.place) as keys,
-        array_agg(f.trace_id order by f.place) as trace_ids,
-        array_agg(f.partition order by f.place) as partitions,
-        array_agg(f.position order by f.place) as positions,
-        array_agg(f.epoch order by f.place) as epochs
-      into v_batch
-      from (
-        select r.*, min(r.place) filter (where signalbox._fifo_turn(v_group.queue_id, r.key) = any(v_taken))
-          over (partition by r.partition) as first_held
-        from unnest(
-          v_batch.payloads, v_batch.attributes, v_batch.keys, v_batch.trace_ids, v_batch.partitions, v_batch.positions, v_batch.epochs
-        ) with ordinality r(payload, attributes, key, trace_id, partition, position, epoch, place)
-      ) f
-      where f.first_held is null or f.place < f.first_held;
-    end if;
-  end if;
+    exit when v_taken = '{}';
+    v_held := v_held || v_batch.partitions;
+    -- Each partition goes as far as its first message of a group that an open sender holds.
+    select count(*) as messages, array_agg(f.payload order by f.place) as payloads,
+      array_agg(f.attributes order by f.place) as attributes,
+      array_agg(f.key order by f.place) as keys,
+      array_agg(f.trace_id order by f.place) as trace_ids,
+      array_agg(f.partition order by f.place) as partitions,
+      array_agg(f.position order by f.place) as positions,
+      array_agg(f.epoch order by f.place) as epochs
+    into v_batch
+    from (
+      select r.*, min(r.place) filter (where signalbox._fifo_turn(v_group.queue_id, r.key) = any(v_taken))
+        over (partition by r.partition) as first_held
+      from unnest(
+        v_batch.payloads, v_batch.attributes, v_batch.keys, v_batch.trace_ids, v_batch.partitions, v_batch.positions, v_batch.epochs
+      ) with ordinality r(payload, attributes, key, trace_id, partition, position, epoch, place)
+    ) f
+    where f.first_held is null or f.place < f.first_held;
+    exit when v_batch.messages > 0;
+  end loop;
   if v_batch.messages = 0 then
     return 0;
   end if;

@@ -53,7 +53,7 @@ begin
     and j.last_batch_at > clock_timestamp() - interval '5 minutes'
   order by j.purge_id desc
   limit 1
-  for update of j skip locked;
+  for update of j, r skip locked; -- an undo that is under way has the removal
   return coalesce(v_removal_id, signalbox.open_removal(p_keep_seconds));
 end $$;
 revoke execute on function signalbox._removal_of_purge(text, text[], double precision) from public;

@@ -25,7 +25,9 @@ begin
   return query select * from signalbox._read_group(v_group.group_id, read_stream.member, read_stream.max_messages);
 end $$;
 
-create or replace function signalbox._read_group(p_group_id integer, p_member text, p_max_messages integer)
+drop function if exists signalbox._read_group(integer, text, integer); -- of the release before
+
+create or replace function signalbox._read_group(p_group_id integer, p_member text, p_max_messages integer, p_without integer[] default '{}')
 returns table (
   partition integer, "position" bigint, epoch bigint, key text, payload jsonb, attributes jsonb, trace_id text, appended_at timestamptz
 )
@@ -58,7 +60,7 @@ begin
       order by o.offset_id desc
       limit 1
     ) o
-    where p.group_id = p_group_id and p.member = p_member
+    where p.group_id = p_group_id and p.member = p_member and p.partition <> all(p_without)
     order by o.committed_at, p.partition
   loop
     exit when v_left = 0;

@@ -103,6 +103,28 @@ def test_an_open_sender_of_a_fifo_group_holds_up_neither_other_groups_nor_other_
     assert log.numbers("ordered")[1] == 0
 
 
+def test_a_partition_that_begins_with_a_held_group_leaves_its_room_to_the_others(
+    connect: Connect, make_engine: Callable[..., Engine], feed: Feed
+) -> None:
+    fifo = make_engine(mode="fifo")
+    log = make_log(connect(), partitions=8)
+    log.group("ordered", "beginning", queue=fifo.queue, queue_window=3)
+    held, free = sorted(
+        keys_of_two_partitions(log), key=lambda key: log.value("select signalbox._partition_of(%s, 8)", key)
+    )
+    for key in (held, held, held, held, free, free):
+        log.append(key, key=key)
+    sender = fifo.on(connect(autocommit=False))
+    sender.send("under way", group_id=held)
+
+    feed()
+
+    assert fifo.waiting() == 2, "the partition that is read first has more than the queue has room for"
+    sender.connection.rollback()
+    feed()
+    assert fifo.waiting() == 3
+
+
 def test_a_held_group_is_not_overtaken_within_its_partition(
     connect: Connect, make_engine: Callable[..., Engine], feed: Feed
 ) -> None:

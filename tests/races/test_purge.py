@@ -180,3 +180,19 @@ def test_ids_are_drawn_one_by_one_so_that_a_bound_means_after(engine: Engine) ->
     )
 
     assert sorted(rows) == [("dead_letter_id", 1), ("message_id", 1)]
+
+
+def test_a_clients_purge_does_not_wait_for_an_undo_of_the_one_before(engine: Engine, connect: Connect) -> None:
+    engine.send("undone")
+    assert engine.value("select signalbox.purge_to_trash(%s)", engine.queue) == 1
+    removal = engine.value("select max(removal_id) from signalbox.trash where queue_id = %s", engine.queue_id)
+    operator = connect(autocommit=False)
+    operator.execute("select signalbox.restore(%s)", [removal])
+    engine.send("purged")
+    engine.connection.execute("set lock_timeout = '10s'")
+
+    assert engine.value("select signalbox.purge_to_trash(%s)", engine.queue) == 1
+
+    operator.commit()
+    assert [row[3] for row in engine.receive(10)] == ["undone"]
+    assert engine.value("select count(*) from signalbox.trash where removal_id > %s", removal) == 1
