@@ -421,7 +421,7 @@ def broker_options() -> dict[str, object]:
 
 CELERY_BROKER_TRANSPORT_OPTIONS = env_object("CELERY_BROKER_OPTIONS", broker_options())
 if BROKER_IS_DATABASE:
-    CELERY_BROKER_TRANSPORT_OPTIONS = broker_options() | CELERY_BROKER_TRANSPORT_OPTIONS  # tenant system
+    CELERY_BROKER_TRANSPORT_OPTIONS = CELERY_BROKER_TRANSPORT_OPTIONS | broker_options()  # the tenant system stays
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "signalbox"

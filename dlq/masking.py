@@ -94,24 +94,51 @@ def values_at(document: Any, rule: Steps) -> Iterator[Any]:
 
 def scrub(text: str, values: Set[str]) -> str:
     """The text with the mask in the place of every value, in any case; all of it when there are too many."""
-    lengths, pattern = _searched(frozenset(values))
+    lengths, ordered = _searched(frozenset(values))
     short_enough = bisect_right(lengths, len(text))
     if "" in values or short_enough > MOST_VALUES:
         return MASK
-    return pattern.sub(MASK, text) if short_enough else text
+    return _covered(text, _places(text, ordered[:short_enough]))
 
 
 @lru_cache(maxsize=64)
-def _searched(values: frozenset[str]) -> tuple[list[int], re.Pattern[str]]:
-    """The lengths of values, and a pattern that finds each of them in a text, the longest first."""
-    lengths = sorted(map(len, values))
-    ordered = sorted(values, key=len, reverse=True) if len(values) <= MOST_VALUES else _shortest(values)
-    return lengths, re.compile("|".join(re.escape(value) for value in ordered), re.IGNORECASE)
+def _searched(values: frozenset[str]) -> tuple[list[int], list[str]]:
+    """The lengths of values, and as many values as are looked for, without regard to case, the shortest first.
+
+    In a text that could hold more of them nothing is looked for.
+    """
+    return sorted(map(len, values)), [_folded(one) for one in sorted(values, key=len)[:MOST_VALUES]]
 
 
-def _shortest(values: Iterable[str]) -> list[str]:
-    """The MOST_VALUES shortest values. A text that is long enough to hold more of them is masked as a whole."""
-    return sorted(values, key=len)[:MOST_VALUES][::-1]
+def _places(text: str, values: Iterable[str]) -> list[tuple[int, int]]:
+    """Where values stand. Each is looked for by itself: one pattern of all takes time that grows with their lengths."""
+    folded, found = _folded(text), []
+    for value in values:
+        start = folded.find(value)
+        while start >= 0:
+            found.append((start, start + len(value)))
+            start = folded.find(value, start + len(value))
+    return sorted(found)
+
+
+def _covered(text: str, places: Iterable[tuple[int, int]]) -> str:
+    """The text with one mask over each place; over places that overlap, one for all."""
+    parts, shown_to = [], 0
+    for start, end in places:
+        if start >= shown_to:
+            parts += [text[shown_to:start], MASK]
+        shown_to = max(shown_to, end)
+    return "".join([*parts, text[shown_to:]])
+
+
+def _folded(text: str) -> str:
+    """Without regard to case, and as long as it was."""
+    return text.lower() if text.isascii() else "".join(map(_folded_character, text))
+
+
+@lru_cache(maxsize=4_096)
+def _folded_character(one: str) -> str:
+    return next((folded for folded in (one.casefold(), one.lower()) if len(folded) == 1), one)
 
 
 def scrub_document(document: Any, values: Set[str]) -> Any:

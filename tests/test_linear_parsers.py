@@ -296,3 +296,13 @@ def test_a_body_in_many_parts() -> None:
         asyncio.run(read_body({b"content-type": b"application/json"}, receive))
 
     assert_linear(receive_in_parts, TEXTS["letters"])
+
+
+def test_masked_values_in_attributes_that_are_like_all_of_them() -> None:
+    """As many as are looked for, each longer than the one before, and one that begins otherwise."""
+
+    def view(text: str) -> None:
+        values = ["b", *("a" * (len(text) // 40) + f"{number}c" for number in range(400))]
+        masking.scrub(text, frozenset(values))
+
+    assert_linear(view, lambda size: "a" * size, (1_000, 8_000, 64_000))

@@ -230,6 +230,8 @@ def test_an_option_of_the_broker_takes_nobody_into_another_tenant(tmp_path: Path
     options = read_settings(tmp_path, name, CELERY_BROKER_OPTIONS='{"max_receives": 3}')[name]
 
     assert options == {"tenant": "system", "max_receives": 3}
+    options = read_settings(tmp_path, name, CELERY_BROKER_OPTIONS='{"tenant": "acme"}')[name]
+    assert options == {"tenant": "system"}
 
 
 def test_a_broker_that_is_a_folder_stays_where_it_was(tmp_path: Path) -> None:

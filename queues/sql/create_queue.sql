@@ -2,7 +2,7 @@
 -- that exists with other settings is an error that names the first one that differs. A tenant that does not exist is
 -- made; null is the tenant 'default' for a new queue, and any for one that exists. A name that a queue had is that queue for as
 -- long as it works (rename_queue), and refused afterwards. '<name>-dlq' is refused to other tenants than that of <name>, and
--- '<name>-dlq-<number>' to all. Locks the new rows, and the name: it waits for who makes the same queue.
+-- '<name>-dlq-<number>' to all; `signalbox` to all but `system`. Locks the new rows, and the name: it waits for who makes the same queue.
 create or replace function signalbox.create_queue(name text, settings jsonb default '{}', tenant text default null)
 returns integer
 language plpgsql
@@ -35,11 +35,11 @@ begin
       return signalbox.create_queue(signalbox._renamed(create_queue.name), create_queue.settings, create_queue.tenant);
     end if;
     select t.tenant_id into v_tenant_id from signalbox.tenant t where t.name = coalesce(create_queue.tenant, 'default');
-    perform signalbox._check_reserved_name('name', create_queue.name, v_tenant_id);
     if v_tenant_id is null then
       insert into signalbox.tenant (name) values (coalesce(create_queue.tenant, 'default')) on conflict do nothing;
       select t.tenant_id into v_tenant_id from signalbox.tenant t where t.name = coalesce(create_queue.tenant, 'default');
     end if;
+    perform signalbox._check_reserved_name('name', create_queue.name, v_tenant_id);
     insert into signalbox.queue (queue_id, name, tenant_id)
     values (signalbox._id_for_new_queue(create_queue.name, v_tenant_id), create_queue.name, v_tenant_id)
     on conflict do nothing

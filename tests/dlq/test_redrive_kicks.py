@@ -54,7 +54,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Sent:
 def kicks_queue(graveyard: Graveyard) -> Engine:
     """The queue of kicks, empty."""
     engine = graveyard.engine
-    queue_id = engine.value("select signalbox.declare_queue('signalbox')")
+    queue_id = engine.value("select signalbox.declare_queue('signalbox', '{}', 'system')")
     while kicks_of(found := Engine(engine.connection, "signalbox", queue_id)):
         pass
     return found

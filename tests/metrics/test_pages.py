@@ -102,6 +102,8 @@ def test_with_a_token_set_others_read_nothing(client: Client, settings: Settings
 
 LOCAL = ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"]
 ELSEWHERE = ["10.0.0.7", "203.0.113.9", "2001:db8::1", "::ffff:10.0.0.7", "", "unix:"]
+LOCAL_HOSTS = ["127.0.0.1:8000", "[::1]:8000", "localhost", "db1:8000"]
+PUBLIC_HOSTS = ["queues.example.org", "queues.example.org.:443", "203.0.113.9", "[2001:db8::1]:8000"]
 FORWARDED = ["X-Forwarded-For", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"]
 
 
@@ -116,6 +118,9 @@ def test_without_a_token_only_this_machine_reads(client: Client, settings: Setti
         assert b"METRICS_TOKEN" in response.content
     for header in FORWARDED:  # a proxy of this machine asks for somebody else
         assert client.get(page, headers={header: "127.0.0.1"}).status_code == 403
+    settings.ALLOWED_HOSTS = ["*"]
+    assert {client.get(page, headers={"host": host}).status_code for host in LOCAL_HOSTS} == {200}
+    assert {client.get(page, headers={"host": host}).status_code for host in PUBLIC_HOSTS} == {403}  # a tunnel
 
 
 def test_a_stranger_is_told_how_it_is_and_no_numbers(client: Client, settings: Settings) -> None:

@@ -76,3 +76,11 @@ def test_no_way_makes_a_queue_of_the_workers_name(make_caller: Callable[..., Cal
         with pytest.raises(psycopg.Error, match="reserved"):
             engine.value("select signalbox.create_queue(%s)", name)
         assert not Queue.objects.filter(name=name).exists()
+
+
+def test_the_first_worker_makes_its_queue_and_tenant(engine: Engine) -> None:
+    with engine.connection.transaction(force_rollback=True):
+        engine.value("update signalbox.tenant set name = name || '-before' where name = %s returning 1", SYSTEM_TENANT)
+        engine.value("update signalbox.queue set name = name || '-before' where name = 'signalbox' returning 1")
+        made = engine.value("select signalbox.declare_queue('signalbox', '{}', %s)", SYSTEM_TENANT)
+        assert isinstance(made, int)
