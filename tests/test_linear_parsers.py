@@ -272,9 +272,10 @@ def test_what_counts_each_name_is_found_out() -> None:
 
     def count_each(text: str) -> None:
         names = [name for name, _ in json.loads(text, object_pairs_hook=list)]
-        next(name for name in names if names.count(name) > 1)
+        for _ in range(2):
+            next(name for name in names if names.count(name) > 1)
 
-    with pytest.raises(AssertionError, match=r"a name twice: 80,000 characters took \d+\.\d+ s"):
+    with pytest.raises(AssertionError, match=r"a name twice: \d+,000 characters took \d+\.\d+ s"):
         assert_linear(count_each, {"a name twice": _names})
 
 
