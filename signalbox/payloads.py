@@ -138,7 +138,8 @@ RESULT_BYTES = 65_536
 MOST_LEVELS = 128
 MOST_DIGITS = 1000
 _FIRST_LONG_NUMBER = 10**MOST_DIGITS
-_LONG_NUMBER = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}")
+#: Begins where the digits begin: tried at each of 900 digits, it would read them 900 times.
+_LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MOST_DIGITS + 1}}}")
 
 #: Of a key in the words of a fault.
 _MOST_CHARACTERS_OF_KEY = 80

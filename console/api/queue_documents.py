@@ -90,6 +90,6 @@ def _name_in(cursor: str) -> str:
         name = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
     except ValueError:
         name = ""
-    if _cursor(name) != cursor or not name.isprintable():
+    if not name or _cursor(name) != cursor or not name.isprintable():
         raise Problem.of_field("cursor", "cursor is none that a page has given")
     return name

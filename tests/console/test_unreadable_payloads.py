@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dlq import export_rows, masking
+from dlq import deletions, export_rows, masking
 from dlq.filters import parse
-from queues.models import DeadLetter, Queue
+from dlq.selecting import newest_id
+from queues.models import DeadLetter, Queue, Trashed
 from signalbox.unreadable import Unreadable, decode
 from tests.console.browsers import Browser
 from tests.engine import Engine
@@ -40,6 +41,18 @@ def test_pages_and_exports_show_it(operator: Browser, engine: Engine, poison: st
     queue = Queue.objects.get(name=engine.queue)
     (row,) = [row for batch in export_rows.messages(queue, parse(""), see_payloads=True).batches for row in batch]
     assert (row["message_id"], str(row[column])) == (second, stored)
+
+
+@each_poison
+def test_a_dead_letter_in_the_trash_is_shown(operator: Browser, engine: Engine, poison: str) -> None:
+    message_id = spoiled(engine, poison, "payload")
+    handle = engine.value("select receipt_handle from signalbox.receive(%s)", engine.queue)
+    assert engine.nack(handle, reason="rejected", error="no") == "dead"
+    job = deletions.create(f"queue:{engine.queue}", newest_id(), actor="ann", reason="")
+    deletions.run_in_foreground(job.pk)
+    assert isinstance(Trashed.objects.get(message_id=message_id).letter, Unreadable)
+
+    assert "trash" in operator.see(f"/queues/{engine.queue}/messages/{message_id}").text
 
 
 @pytest.mark.parametrize("text", POISONS.values(), ids=list(POISONS))
