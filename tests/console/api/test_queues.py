@@ -121,7 +121,9 @@ def test_a_list_holds_dead_letter_queues_of_queues_that_it_holds(make_caller: Ca
         assert {one.queue, other} <= {queue["name"] for queue in listed}
 
 
-@pytest.mark.parametrize("wanted", ["limit=0", "limit=1001", "limit=x", "cursor=%21", "cursor=", "cursor=AA", "tenant="])
+@pytest.mark.parametrize(
+    "wanted", ["limit=0", "limit=1001", "limit=x", "cursor=%21", "cursor=", "cursor=AA", "tenant="]
+)
 def test_a_list_refuses_what_it_does_not_understand(caller: Caller, wanted: str) -> None:
     refused = caller.get(f"/v1/queues?{wanted}")
 
