@@ -19,7 +19,7 @@ declare
   v_hash bytea;
   v_last record;
 begin
-  if current_query() ~* '^\s*prepare\s+transaction\s' then
+  if current_query() ~* '^(\s|/\*([^*]|\*[^/])*\*/|--[^\n]*\n)*prepare\s+transaction\s' then
     raise exception using
       errcode = 'feature_not_supported',
       message = 'this transaction has written a row of the audit and cannot be prepared',

@@ -113,13 +113,14 @@ def test_many_at_once_make_one_chain(connect: Connect) -> None:
     assert complaint(sessions[0]) is None
 
 
-def test_a_prepared_transaction_cannot_hold_the_chain(connect: Connect) -> None:
+@pytest.mark.parametrize("prepare", ["prepare transaction", "/* by * a pool */ -- of ours\n PREPARE  Transaction"])
+def test_a_prepared_transaction_cannot_hold_the_chain(connect: Connect, prepare: str) -> None:
     """It would keep every other action from committing for as long as it is not committed itself."""
     slow, quick = connect(), connect()
     slow.execute("begin")
     write(slow)
     with pytest.raises(psycopg.errors.FeatureNotSupported) as caught:
-        slow.execute("prepare transaction 'audited'")
+        slow.execute(f"{prepare} 'audited'".encode())
     assert "in a transaction of its own" in str(caught.value.diag.message_hint)
     slow.rollback()
 
