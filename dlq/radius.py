@@ -56,7 +56,7 @@ class Seen:
             self.sources[source] += 1
             self.fingerprints[fingerprint] += 1
             self.words[fingerprint] = words
-            self.canaries.setdefault(fingerprint, letter)
+            self.canaries[fingerprint] = min(letter, self.canaries.get(fingerprint, letter))
             self.ages[_age((self.as_of - died_at).total_seconds())] += 1
             self.attempts[attempts] += 1
             self.redriven[redrives] += 1
@@ -141,7 +141,7 @@ def _left_out(redriven: Mapping[int, int], most_redrives: int | None) -> int:
 
 
 def _canaries(seen: Seen) -> list[int]:
-    """One of each fingerprint, of the commonest first."""
+    """The oldest of each fingerprint, of the commonest first."""
     return [seen.canaries[one] for one, _ in seen.fingerprints.most_common(MOST_CANARIES)]
 
 

@@ -20,7 +20,7 @@ begin
       when lock_not_available then
         exit;
     end;
-    v_identified := v_identified || v_table::text;
+    v_identified := v_identified || (select c.relname::text from pg_class c where c.oid = v_table);
   end loop;
   return v_identified;
 end $$;

@@ -21,6 +21,7 @@ from queues.errors import InvalidArgument
 from queues.models import Removal
 from tests.dlq.graveyards import Graveyard
 from tests.engine import Engine
+from tests.poison import POISONS, spoil
 from tests.queues.clusters import counted, died, fold, recounted
 
 pytestmark = pytest.mark.usefixtures("commits")
@@ -152,11 +153,8 @@ def test_a_patched_message_out_of_the_trash_is_known_by_what_its_sender_sent(
 
 
 def test_a_payload_that_nobody_can_patch_does_not_stop_the_others(graveyard: Graveyard) -> None:
-    deep = "[" * 4_000 + "]" * 4_000
-    for text in (deep, "1" * 5_000):
-        graveyard.engine.connection.execute(
-            "select signalbox.send(%s, %s::jsonb)", [graveyard.queue, f'{{"a": {text}}}']
-        )
+    for poison in (POISONS["nested arrays"], POISONS["digits"]):
+        spoil(graveyard.engine.connection, graveyard.engine.send({}), f'{{"a": {poison}}}')
         handle = graveyard.engine.value("select receipt_handle from signalbox.receive(%s)", graveyard.queue)
         graveyard.engine.nack(handle, reason="rejected")
     graveyard.engine.die({"a": 1})

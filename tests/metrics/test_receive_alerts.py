@@ -162,7 +162,7 @@ def test_episodes_apart_in_time_are_two_lines(queue: str) -> None:
 
 
 def test_alerts_without_a_queue_are_told_apart_by_their_labels(queue: str) -> None:
-    kinds = [alert("SignalboxOldSnapshot", holder_kind=kind, mark=queue) for kind in ("backend", "standby")]
+    kinds = [alert("SomebodyElsesAlert", holder_kind=kind, mark=queue) for kind in ("backend", "standby")]
     receiving.receive(message(*kinds))
 
     assert len(episodes.merge(Alert.objects.filter(labels__mark=queue))) == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -117,6 +118,11 @@ def make_scene(engine: Engine, text: str) -> Scene:
     return Scene(text, engine, log, ids)
 
 
+def _printable(text: str) -> str:
+    """A trace id has no control characters."""
+    return "".join(one for one in text if unicodedata.category(one) != "Cc")
+
+
 def _messages(engine: Engine, text: str) -> dict[str, Any]:
     failure = {"error_class": text, "error": text, "details": f'  File "{text}", line 3, in {text}'}
     document = {text: [text, {"deeper": DOCUMENTS}], "region": "us"}
@@ -126,7 +132,7 @@ def _messages(engine: Engine, text: str) -> dict[str, Any]:
         "select message_id, fingerprint from signalbox.dead_letter where source_queue_id = %s order by 1",
         engine.queue_id,
     )
-    described = {"attributes": {text: text}, "group_id": text, "deduplication_id": text, "trace_id": text}
+    described = {"attributes": {text: text}, "group_id": text, "deduplication_id": text, "trace_id": _printable(text)}
     message_id = engine.send(document, **described)
     engine.receive(consumer=text)
     engine.rows("select 1 from signalbox.announce_consumer(%s, %s, %s)", engine.queue, text, Jsonb({"host": text}))

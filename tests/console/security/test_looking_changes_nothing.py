@@ -33,9 +33,9 @@ ENDLESS = {"live"}
 # What is written all the same, the statement it begins with, and why that is no harm.
 NOTED = {
     "redrive": ("SELECT", "notes what became of what it sent: that happened before, and counts once, whoever looks"),
-    "export_dead_letters": ("INSERT", "the audit has who took what away"),
-    "export_messages": ("INSERT", "the audit has who took what away"),
-    "export_audit": ("INSERT", "the audit has who took what away"),
+    "export_dead_letters": ("select", "the audit has who took what away"),
+    "export_messages": ("select", "the audit has who took what away"),
+    "export_audit": ("select", "the audit has who took what away"),
 }
 
 
