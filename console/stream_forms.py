@@ -33,7 +33,7 @@ class RetentionForm(forms.Form):
         604_800,
         3_600,
         315_360_000,
-        "How long messages are kept, whoever has read them.",
+        "How long messages are kept, whether or not they were read.",
     )
     alert_group_lag_seconds = _seconds(
         "Alert: group lag",
