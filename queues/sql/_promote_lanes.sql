@@ -2,8 +2,9 @@
 -- promotion, so a lane with a million waiting queues up behind the others each time. Never waits: a lane that another
 -- promoter has keeps its hint. Whoever changes a lane leaves a hint in the same transaction, and the lane is looked at in
 -- a statement that begins after the hint was seen and the lane was locked, so no change is overlooked.
--- Bounded: p_limit lanes, found among the first hints. Lanes whose lock is taken, or whose messages are, do not use up that
--- limit, and where the first hints led to nothing it looks further: among c_hints_beyond, and at last behind these
+-- Bounded: p_limit lanes are released, and c_spare more are looked at, found among the first hints. No lane beyond the limit is
+-- released, since others see what is released only when this transaction ends. Lanes whose lock is taken, or whose messages
+-- are, do not use up that limit, and where the first hints led to nothing it looks further: among c_hints_beyond, and at last behind these
 -- from a moment chosen at random, so that no open transaction hides the other lanes, however many hints its own have.
 -- Every probe begins where nothing was consumed yet: hints at their floor, the lane's places and
 -- slots at what _note_lane wrote. Hints are found by the hash of their lane, and places in order, in words that rule out
@@ -23,6 +24,7 @@ declare
   c_beyond constant integer := 2;
   c_anywhere constant integer := 3;
   c_hints_beyond constant integer := 10000;
+  c_spare constant integer := 20;
   v_now timestamptz := clock_timestamp();
   v_from timestamptz;
   v_until timestamptz;
@@ -32,6 +34,7 @@ declare
   v_looked text[] := '{}';
   v_looks integer;
   v_emptied integer := 0;
+  v_released integer := 0;
   v_mode text;
   v_queue_max bigint;
   v_interval double precision;
@@ -62,7 +65,7 @@ begin
 
   v_from := v_hint_floor;
   for v_pass in c_first..c_anywhere loop
-    v_window := case v_pass when c_first then 20 * p_limit else greatest(c_hints_beyond, 40 * p_limit) end;
+    v_window := case v_pass when c_first then 20 * (p_limit + c_spare) else greatest(c_hints_beyond, 40 * (p_limit + c_spare)) end;
     select array_agg(l.lane order by l.due_at), sum(l.hints), max(l.last_due_at)
     into v_lanes, v_seen, v_until
     from (
@@ -78,7 +81,7 @@ begin
     ) l;
     v_looks := 0;
     foreach v_lane in array coalesce(v_lanes, '{}') loop
-      exit when v_emptied >= p_limit or v_looks >= 2 * p_limit;
+      exit when v_released >= p_limit or v_emptied >= p_limit + c_spare or v_looks >= 2 * (p_limit + c_spare);
       continue when v_lane = any(v_looked);
       continue when not pg_try_advisory_xact_lock(hashtextextended(p_queue_id || ':' || v_lane, 2));
       v_looks := v_looks + 1;
@@ -172,6 +175,7 @@ begin
         from moment m, picked p;
         get diagnostics v_moved = row_count;
         v_promoted := v_promoted + v_moved;
+        v_released := v_released + case when v_moved > 0 then 1 else 0 end;
         -- What somebody else has in hand may come back.
         if v_moved < v_free then
           perform
@@ -192,7 +196,7 @@ begin
       delete from signalbox.lane_hint h where h.ctid = any(v_hints);
       v_emptied := v_emptied + 1;
     end loop;
-    exit when v_promoted > 0 or v_emptied >= p_limit or v_seen is distinct from v_window;
+    exit when v_promoted > 0 or v_emptied >= p_limit + c_spare or v_seen is distinct from v_window;
     if v_pass = c_beyond then
       v_from := v_until + random() * (v_now - v_until);
     end if;

@@ -14,6 +14,8 @@ create or replace function signalbox.purge(
   removal_id bigint default null
 ) returns bigint
 language plpgsql
+set enable_seqscan = off
+set jit = off
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

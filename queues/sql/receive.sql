@@ -204,7 +204,7 @@ begin
         perform signalbox._promote_due(v_queue_id, v_due_floor, 100 + v_wanted);
       end if;
       if v_laned then
-        v_released := signalbox._promote_lanes(v_queue_id, 20 + v_wanted);
+        v_released := signalbox._promote_lanes(v_queue_id, v_wanted);
       end if;
       v_many := cardinality(v_bands) > 1;
       exit when v_claimed_short and not (v_many or v_some_expired or v_some_due or v_holds_dead_letters or v_released > 0);

@@ -460,6 +460,18 @@ class TestOpenClaims:
 
         assert sorted(received) == sorted(f"group {number}" for number in range(1, 51))
 
+    def test_an_open_claim_releases_no_group_that_it_may_not_take(
+        self, fifo: Engine, connect: Callable[..., psycopg.Connection[Any]]
+    ) -> None:
+        fifo.rows(
+            "select count(signalbox.send(%s, to_jsonb(n), group_id => 'group ' || n)) from generate_series(1, 30) n",
+            fifo.queue,
+        )
+        open_claim = connect(autocommit=False)
+        assert len(fifo.on(open_claim).receive(10)) == 10
+
+        assert len(fifo.receive(30)) == 20
+
     @pytest.mark.parametrize(("groups", "held", "asked"), [(300, 50, 1), (300, 50, 50), (900, 200, 10)])
     def test_held_groups_do_not_use_up_what_a_claim_looks_at(
         self,
