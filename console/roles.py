@@ -20,6 +20,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 
 from queues.errors import InvalidArgument
 from queues.reach import EVERYTHING, NOTHING, Reach, check_reserved
+from queues.tenant_names import check_beginning
 
 # Codename -> what it allows, as a sentence says it after "may".
 PERMISSIONS = {
@@ -225,6 +226,8 @@ def check_new(request: HttpRequest, name: str, tenant: str) -> None:
     """Refuse to make a queue or a stream outside of what the person may configure. Raises `InvalidArgument`."""
     check_reserved(name, tenant)
     held = reach(request.user, "configure")
+    if not held.has_all_tenants:
+        check_beginning(name, tenant)
     if not held.holds(name, tenant):
         raise InvalidArgument(f"name is {name}, of the tenant {tenant}: your role may make {held} alone", "name")
 

@@ -15,6 +15,7 @@ from queues.errors import InvalidArgument
 from queues.models import Queue
 from queues.reach import check_reserved
 from queues.renaming import name_now
+from queues.tenant_names import check_beginning
 
 
 def create(key: Key, wanted: Any) -> tuple[int, dict[str, Any]]:
@@ -72,6 +73,8 @@ def _check_reach(key: Key, name: str, tenant: str) -> None:
     if key.tenant not in (None, tenant):
         detail = f"tenant must be {key.tenant!r}: the key {key.name} reaches no other"
         raise Problem.of_field("tenant", detail, kind="out-of-reach")
+    if key.tenant is not None:
+        _check_beginning("name", name, tenant)
 
 
 def _check_dead_letter_queue(key: Key, settings: dict[str, Any]) -> None:
@@ -80,3 +83,12 @@ def _check_dead_letter_queue(key: Key, settings: dict[str, Any]) -> None:
     if name is not None and not name.startswith(key.prefix):
         detail = f"deadLetterQueue must begin with {key.prefix!r}: the key {key.name} reaches no others"
         raise Problem.of_field("deadLetterQueue", detail, kind="out-of-reach")
+    if name is not None and key.tenant is not None:
+        _check_beginning("deadLetterQueue", name, key.tenant)
+
+
+def _check_beginning(field: str, name: str, tenant: str) -> None:
+    try:
+        check_beginning(name, tenant, field)
+    except InvalidArgument as error:
+        raise Problem.of_field(field, str(error), kind="out-of-reach") from error

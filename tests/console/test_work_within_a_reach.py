@@ -260,6 +260,8 @@ def test_new_queues_are_made_within_reach(two: Two) -> None:
     assert not Queue.objects.filter(name=name).exists()
     browser.submit("/new-queue", **wish | {"tenant": two.ours})
     assert Queue.objects.get(name=name).tenant.name == two.ours
+    page = browser.submit("/new-queue", status=422, **wish | {"tenant": two.ours, "name": f"{two.theirs}-{name}"})
+    assert "names that begin so are for another tenant" in page.text
 
 
 def test_hints_of_changes_are_of_what_is_seen(two: Two) -> None:

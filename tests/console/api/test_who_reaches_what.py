@@ -143,6 +143,20 @@ def test_the_name_of_anothers_dead_letter_queue_is_refused(make_caller: Callers,
         assert "reserved for dead letters" in refused.document["detail"]
 
 
+def test_a_name_that_begins_with_another_tenants_is_refused_whether_it_is_taken_or_not(make_caller: Callers) -> None:
+    everywhere, caller = make_caller(), make_caller("configure", tenant="named-eu")
+    for name, tenant in (("named-orders", "named"), ("named-eu-orders", "named-eu")):
+        everywhere.post("/v1/queues", {"name": name, "tenant": tenant})
+
+    for name in ("named-orders", "named-orders-dlq", "named.new", "named_new"):
+        refused = caller.post("/v1/queues", {"name": name})
+        assert (refused.kind, refused.fields) == ("out-of-reach", ["name"])
+        mine = {"name": "mine-of-named-eu", "deadLetterQueue": name}
+        assert caller.post("/v1/queues", mine).fields == ["deadLetterQueue"]
+    for name in ("named-eu-orders", "named-eu-new", "named", "nameds-new"):
+        assert caller.post("/v1/queues", {"name": name}).status in (200, 201)
+
+
 def test_a_dead_letter_queue_that_others_share_is_not_received_from_nor_changed(
     make_caller: Callers, make_engine: Any
 ) -> None:
