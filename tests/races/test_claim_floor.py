@@ -182,7 +182,7 @@ def test_a_time_taken_before_the_insert_would_strand_the_message(
     naive.install(
         "send",
         {
-            "v_lane text;\nbegin": "v_lane text;\n  v_at timestamptz := signalbox.clock_time();\nbegin",
+            "v_text text;\nbegin": "v_text text;\n  v_at timestamptz := signalbox.clock_time();\nbegin",
             "signalbox.clock_time(), v_id": "v_at, v_id",
         },
     )
