@@ -39,12 +39,12 @@ def broken(connect: Connect) -> Broken:
     def _broken(table: str, event: str, queue_id: int, trouble: str, column: str = "queue_id") -> Iterator[None]:
         row = "old" if event == "delete" else "new"
         admin.execute(
-            "create or replace function signalbox.test_trouble() returns trigger language plpgsql as"
+            "create or replace function public.test_trouble() returns trigger language plpgsql as"
             f" $$ begin {trouble}; return {row}; end $$"
         )
         admin.execute(
             f"create trigger test_trouble before {event} on signalbox.{table} for each row"
-            f" when ({row}.{column} = {queue_id}) execute function signalbox.test_trouble()"
+            f" when ({row}.{column} = {queue_id}) execute function public.test_trouble()"
         )
         try:
             yield
