@@ -17,6 +17,9 @@ from psycopg.types.json import Jsonb
 from dlq import masking_rules, plans
 from dlq.models import MaskingRule
 from dlq.plan_options import Options
+from metrics.alerts.evaluating import findings
+from queues.counters import read_numbers
+from queues.models import Queue
 from tests.console.api.callers import Caller
 from tests.console.browsers import Browser
 from tests.console.masks import no_rules_left as no_rules_left
@@ -250,6 +253,21 @@ def test_a_masked_value_of_a_message_leaves_by_no_door(
     engine: Engine, people: People, door: str, shape: Shape, scope: str
 ) -> None:
     check(scene_of(engine, shape, scope), people, DOORS[door])
+
+
+@EXAMPLES
+@given(chosen=scenes)
+def test_a_masked_value_leaves_by_no_mail_nor_webhook(
+    engine: Engine, people: People, chosen: tuple[Shape, str]
+) -> None:
+    """Both carry what an alert says, and nothing else of a queue."""
+    scene = scene_of(engine, *chosen)
+    queues = Queue.objects.filter(name__in=[scene.queue, scene.holder])
+
+    said = [one.description for one in findings(read_numbers([queue.queue_id for queue in queues]))]
+
+    assert said
+    assert not [one for one in said if scene.core in one]
 
 
 ASKED_OF_DEAD_LETTERS = [
