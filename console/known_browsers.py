@@ -40,5 +40,5 @@ def knows(request: HttpRequest, username: str) -> bool:
 
 
 def _password_of(person: AbstractBaseUser) -> str:
-    """A text that changes with the password, and tells nothing of it."""
+    """A text that changes with the password and does not reveal it."""
     return person.get_session_auth_hash()
