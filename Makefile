@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PRODUCT := $(VENV)/product.stamp
 DEVELOPMENT := $(VENV)/development.stamp
-# The demo and the tests start hundreds of short processes: each would compile all modules anew.
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+# The demo and the tests start hundreds of short processes: each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo observe test lint format bench chaos soak dashboards check clean
+.PHONY: help demo observe test proof quick lint generate format bench chaos soak dashboards docs site check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -19,21 +21,37 @@ demo: $(PRODUCT) ## Start everything on this machine, with traffic to look at
 observe: $(PRODUCT) ## The demo with Prometheus and Alertmanager, where these are installed
 	$(BIN)/python manage.py demo --observe
 
-test: lint ## Lint, then run every test
+test: lint ## Lint, then run the fast tests: what a change needs
 	tests/system_packages.sh
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+	$(PYTEST) -m "not proof" --ignore=tests/proof
 
-lint: $(DEVELOPMENT) ## Style, types, import directions, templates
+proof: $(DEVELOPMENT) ## Run the long tests: mutants, kill matrices, outages, upgrades, wide properties
+	tests/system_packages.sh
+	$(PYTEST) -m "proof or property" --hypothesis-profile=wide
+
+quick: $(DEVELOPMENT) ## Run the fast tests of what has changed since main
+	$(BIN)/python -m tests.quick
+
+lint: $(DEVELOPMENT) ## Style, types, import directions, templates, English, documents and their links
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	git ls-files -z 'templates/*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2 --check
+	$(BIN)/python -m tests.house.english
+	$(BIN)/python -m tests.house.unused
+	$(BIN)/python -m docs.build --check
+	git ls-files -z '*.md' | xargs -0 $(BIN)/python -m docs.build.wrap --check
+	$(SITE) --quiet
+
+generate: $(DEVELOPMENT) ## Rewrite the asyncio twins of the client's modules
+	$(BIN)/python tools/generate_async.py
 
 format: $(DEVELOPMENT) ## Rewrite Python and templates in the house style
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	git ls-files -z 'templates/*.html' | xargs -0 -r $(BIN)/djade --target-version 5.2 || true
+	git ls-files -z '*.md' | xargs -0 $(BIN)/python -m docs.build.wrap
 
 bench: $(PRODUCT) ## Measure the engine beside a textbook queue and write the report
 	$(BIN)/python -m bench
@@ -42,13 +60,19 @@ chaos: $(PRODUCT) ## Break everything for an hour or more, by CHAOS_SEED, and ju
 	$(BIN)/python -m tests.chaos --phases
 
 soak: $(DEVELOPMENT) ## Run the demo for an hour with faults, and see whether anything keeps growing
-	$(BIN)/python -m tests.soak
+	$(BIN)/python -m tests.proof.soak
 
 dashboards: $(PRODUCT) ## Rebuild the Grafana dashboards from their sources
 	$(BIN)/python manage.py dashboards
 
-check: ## What continuous integration runs: a missing tool is a failure
-	CI=true $(MAKE) test
+docs: $(DEVELOPMENT) ## Write the pages that follow from the code: the reference, lists, the picture of the rooms
+	$(BIN)/python -m docs.build
+
+site: $(DEVELOPMENT) ## Build the documentation as a site in build/site, strictly
+	$(SITE)
+
+check: ## Run both tiers as continuous integration does: a missing tool is a failure
+	.ci/run
 
 clean: ## Remove the virtual environment and caches; data in .signalbox stays
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

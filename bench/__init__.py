@@ -1,1 +1,1 @@
-"""Measures the engine beside a textbook queue in the same server: what a message costs, and how that cost grows."""
+"""Benchmark of the engine beside a textbook queue in one server: the cost of a message, and its growth."""

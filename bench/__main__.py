@@ -1,4 +1,4 @@
-"""Measures the engine beside a textbook queue, in a PostgreSQL of its own that is gone afterwards."""
+"""Benchmark of the engine beside a textbook queue, in a temporary PostgreSQL."""
 
 import argparse
 import sys
@@ -7,9 +7,9 @@ from pathlib import Path
 from bench.archive.measuring import MILLIONS, measure_pipeline
 from bench.celery_brokers.comparison import measure_brokers
 from bench.comparison import Arena, compare
+from bench.dead_letter_pages import measure_dead_letter_pages
 from bench.exporter import measure_exporter
 from bench.fairness import measure_fairness
-from bench.graves import measure_graves
 from bench.growth import DRAIN, WAITING, measure_growth
 from bench.held_snapshot import measure_held_snapshot
 from bench.over_http.measuring import measure_http
@@ -54,7 +54,9 @@ def main() -> None:
         peers = measure_peers(arena, options.scale, options.rounds, say) if options.peers else None
         fairness = measure_fairness(arena, options.scale, say) if options.fairness else []
         redrives = measure_redrives(arena, options.scale, options.rounds, say) if options.redrive else []
-        graves = measure_graves(connection, server, options.scale, say) if options.dead_letters else []
+        dead_letter_pages = (
+            measure_dead_letter_pages(connection, server, options.scale, say) if options.dead_letters else []
+        )
         exporter = measure_exporter(connection, server, options.scale, say) if options.exporter else []
         http = measure_http(server, arena, options.scale, options.rounds, say) if options.http else None
         brokers = measure_brokers(arena, options.scale, options.rounds, say) if options.celery else {}
@@ -73,7 +75,7 @@ def main() -> None:
             peers=peers,
             fairness=fairness,
             redrives=redrives,
-            graves=graves,
+            dead_letter_pages=dead_letter_pages,
             exporter=exporter,
             http=http,
             brokers=brokers,
@@ -97,21 +99,23 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--growth", action="store_true", help="also drain with 10,000, 1 and 5 million waiting")
     parser.add_argument("--snapshot", type=int, default=0, metavar="SECONDS", help="also hold an old snapshot")
     parser.add_argument("--fairness", action="store_true", help="also let a large group and small ones share a queue")
-    parser.add_argument("--redrive", action="store_true", help="also send dead letters again, without a limit")
+    parser.add_argument("--redrive", action="store_true", help="also redrive dead letters, without a rate limit")
     parser.add_argument(
-        "--dead-letters", action="store_true", help="also time the pages of 5 million dead letters in 500 clusters"
+        "--dead-letters",
+        action="store_true",
+        help="also time pages of 5 million dead letters in 500 failure groups",
     )
-    parser.add_argument("--exporter", action="store_true", help="also time scrapes and readings at up to 10,000 queues")
-    parser.add_argument("--http", action="store_true", help="also ask over HTTP, beside a bare endpoint, and wait")
+    parser.add_argument("--exporter", action="store_true", help="also time scrapes at up to 10,000 queues")
+    parser.add_argument("--http", action="store_true", help="also measure HTTP beside a bare endpoint, and long polls")
     parser.add_argument("--streams", action="store_true", help="also append to a stream and read it in a group")
     parser.add_argument(
         "--pipeline",
         type=float,
         nargs="*",
         metavar="MILLIONS",
-        help="also archive so many million settled messages (1 4 16) beside plain tools, and beside a live queue",
+        help="also archive these millions of completed messages (1 4 16) beside plain tools, and beside a live queue",
     )
-    parser.add_argument("--worker", action="store_true", help="also run the worker, with acks alone and gathered")
+    parser.add_argument("--worker", action="store_true", help="also run the worker, with single and batched acks")
     parser.add_argument(
         "--celery", action="store_true", help="also run Celery over this and kombu's pgmq and sqla, fetched from PyPI"
     )

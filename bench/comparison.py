@@ -1,4 +1,4 @@
-"""Measures the sides in turn, round after round, each scenario from the same beginning."""
+"""Measure the sides in turn, round after round, each scenario from equal starting conditions."""
 
 import statistics
 import time
@@ -17,7 +17,7 @@ REST_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Sample:
-    """One measurement, each number for one message but the first."""
+    """One measurement; all numbers but the first are for one message."""
 
     messages_per_second: float
     cpu_us: float
@@ -30,7 +30,7 @@ class Sample:
 
 
 class Arena:
-    """The queues in one server, with upkeep running, and what it takes to measure either."""
+    """Queues in one server with running upkeep, and the means to measure each."""
 
     def __init__(
         self, connection: psycopg.Connection, url: str, settle_seconds: float, full_pages: bool = False
@@ -45,15 +45,15 @@ class Arena:
             connection.execute(side.sql("schema"))
 
     def measure_rest(self) -> None:
-        """What upkeep costs when there is nothing to do; whoever needs none is not charged for it."""
+        """Cost of idle upkeep; queues without upkeep are not charged for it."""
         with self.meter.measure() as self.rest:
             time.sleep(REST_SECONDS)
 
     def prepare(self, side: Side, stock: int) -> None:
         """Empty tables, everything flushed, then the stock: its pages are in the log before any measurement.
 
-        A page's first change after a checkpoint is logged whole. Done this way it hits no side, unless `full_pages`
-        asks for a stock that is older than the last checkpoint, as every backlog of some minutes is.
+        PostgreSQL logs a whole page at its first change after a checkpoint. This order spares every side, unless
+        `full_pages` asks for a stock older than the last checkpoint, as every backlog of some minutes is.
         """
         self.empty(side)
         self.connection.execute(side.sql("settle"))
@@ -74,7 +74,7 @@ class Arena:
         return int(row[0]) if row else 0
 
     def run(self, side: Side, scenario: Scenario) -> Sample:
-        """The scenario once, with a check that it did what it claims."""
+        """Run the scenario once, and check that it did what it claims."""
         before = self.waiting(side)
         with self.meter.measure() as cost:
             seconds = pgbench.run_transactions(self.url, side.script(scenario), scenario.clients, scenario.transactions)
@@ -102,7 +102,7 @@ def compare(
     progress: Callable[[str], None],
     others: Iterable[Side] = (),
 ) -> Results:
-    """All sides of all scenarios and these others, `rounds` times; who goes first changes with every round."""
+    """Measure all sides of all scenarios and the other jobs, `rounds` times; each round starts with another one."""
     results: Results = defaultdict(lambda: defaultdict(list))
     scenarios = list(scenarios)
     for number in range(rounds):

@@ -1,9 +1,8 @@
-"""What a scrape and the reading behind it cost as queues become more: 10, 100, 1,000 and 10,000.
+"""Cost of a scrape and of the refresh behind it with 10, 100, 1,000 and 10,000 queues.
 
-Every queue has been sent to, received from and acknowledged, so that it has all its series. A reading is taken apart
-into what the server works, what the reading process makes of the answers, what it renders and what it compresses: all
-as CPU time, and the whole by the clock. A scrape is a whole request, from the request to the answer, in the console's
-own process.
+Every queue has had a message sent, received and acknowledged, so that it has all its series. A refresh is split into
+the CPU time of the server, of reading the answers, of rendering and of compressing, and the wall time of the whole. A
+scrape is a whole request, from the request to the answer, in the console's own process.
 """
 
 import os
@@ -37,7 +36,7 @@ HEADINGS = (
 )
 WIDTHS = (8, 9, 8, 9, 10, 9, 11, 8, 10, 8, 9)
 
-# A life for every queue that has had none, so that it has all its series.
+# Traffic for every queue that has had none, so that every queue has all its series.
 LIVE = (
     "select count(signalbox.create_queue('exported-' || n)) from generate_series(%(first)s::int, %(last)s::int) n",
     "select count(signalbox.send('exported-' || n, '1')) from generate_series(%(first)s::int, %(last)s::int) n",
@@ -46,13 +45,13 @@ LIVE = (
     from generate_series(%(first)s::int, %(last)s::int) n, signalbox.receive('exported-' || n) r,
       signalbox.ack(array[r.receipt_handle]) a
     """,
-    "select signalbox.fold()",
+    "select signalbox.aggregate_counters()",
 )
 
 
 @dataclass(frozen=True)
 class ExporterTime:
-    """Milliseconds for one reading or scrape, and what a page holds."""
+    """Milliseconds for one refresh or scrape, and the size of a page."""
 
     queues: int
     server_ms: float
@@ -70,7 +69,7 @@ class ExporterTime:
 def measure_exporter(
     connection: psycopg.Connection, server: ScratchServer, scale: float, say: Callable[[str], None]
 ) -> list[ExporterTime]:
-    """The same over more and more queues."""
+    """Measure the exporter over growing numbers of queues."""
     _set_up(server)
     times, made = [], 0
     for wanted in QUEUES:
@@ -78,14 +77,14 @@ def measure_exporter(
         say(f"exporter: {queues:,} queues")
         for statement in LIVE:
             connection.execute(statement, {"first": made + 1, "last": queues})
-        connection.execute("vacuum (analyze) signalbox.queue, signalbox.queue_stat, signalbox.head")
+        connection.execute("vacuum (analyze) signalbox.queue, signalbox.queue_stat, signalbox.claim_floor")
         made = queues
         times.append(_measured(queues))
     return times
 
 
 def exporter_lines(times: list[ExporterTime]) -> list[str]:
-    """The section for people."""
+    """Section of the report for people."""
     return [TITLE, table_line(HEADINGS, WIDTHS), *(table_line(_cells(one), WIDTHS) for one in times)]
 
 
@@ -108,16 +107,16 @@ def _set_up(server: ScratchServer) -> None:
 
 
 def _measured(queues: int) -> ExporterTime:
-    from metrics import pages
-    from metrics.collector import render_fleet, render_queues
-    from metrics.fleet import read_fleet
+    from metrics.exposition import pages
+    from metrics.exposition.pages import render_fleet, render_queues
+    from metrics.reading.fleet import read_fleet
 
     fleet = read_fleet()
-    page = render_queues(fleet, up=True)[0]
+    page = render_queues(fleet)[0]
     before = _session_seconds()
     read_ms = _cpu_ms(read_fleet)
     server_ms = (_session_seconds() - before) * 1000 / ROUNDS
-    render_ms = _cpu_ms(lambda: (render_queues(fleet, up=True), render_fleet(fleet, up=True)))
+    render_ms = _cpu_ms(lambda: (render_queues(fleet), render_fleet(fleet)))
     compress_ms = _cpu_ms(lambda: pages.Answer(page).gzipped)
     return ExporterTime(
         queues=queues,
@@ -135,10 +134,10 @@ def _measured(queues: int) -> ExporterTime:
 
 
 def _scrape_ms() -> float:
-    """Of requests that find a recent reading, which the first one leaves."""
+    """Measure scrapes that find a recent refresh, which the first scrape leaves."""
     from django.test import Client
 
-    from metrics.snapshot import Snapshot, snapshot
+    from metrics.reading.snapshot import Snapshot, snapshot
 
     snapshot.__dict__.update(Snapshot(clock=lambda: 0.0, wait_seconds=600).__dict__)  # time stands still: none is due
     client = Client(SERVER_NAME="localhost")
@@ -153,14 +152,14 @@ def _scrape_ms() -> float:
 
 
 def _session_seconds() -> float:
-    """CPU time of the session that reads: upkeep, which works for as many queues meanwhile, is not the exporter's."""
+    """CPU time of the session that reads, without the upkeep that runs beside it."""
     from django.db import connection
 
     return sum(psutil.Process(connection.connection.info.backend_pid).cpu_times()[:2])
 
 
 def _cpu_ms(work: Callable[[], Any]) -> float:
-    """This process's CPU time for one of them."""
+    """CPU time of this process for one scrape."""
     began = time.process_time()
     for _ in range(ROUNDS):
         work()
@@ -168,7 +167,7 @@ def _cpu_ms(work: Callable[[], Any]) -> float:
 
 
 def _clock_ms(work: Callable[[], Any]) -> float:
-    """What the quickest of them took by the clock: the others waited for something else."""
+    """Wall time of the quickest runs; slower ones waited for something else."""
     taken = []
     for _ in range(ROUNDS):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Whether a large group delays small ones: how long these wait alone, behind it, and behind it without lanes."""
+"""Benchmark of fairness: how long small groups wait alone, behind a large group, and without group limits."""
 
 import statistics
 import threading
@@ -24,7 +24,7 @@ LAY_BATCH = 10_000
 
 @dataclass(frozen=True)
 class Waits:
-    """How long the small groups' messages took from being sent to being acknowledged, in milliseconds."""
+    """Milliseconds from send to acknowledgement for the messages of small groups."""
 
     system: str
     messages: int
@@ -33,7 +33,7 @@ class Waits:
 
 
 def measure_fairness(arena: Arena, scale: float, progress: Callable[[str], None]) -> list[Waits]:
-    """The same small groups' messages, sent while four consumers work: alone, behind one large group, without lanes."""
+    """Send the small groups' messages while four consumers work: alone, behind a large group, without group limits."""
     large, small = int(LARGE_MESSAGES * scale), max(SMALL_GROUPS, int(SMALL_GROUPS * EACH * min(1.0, scale)))
     systems = [
         ("idle", WINDOW, 0),
@@ -48,7 +48,7 @@ def _measure(arena: Arena, name: str, window: int, stock: int, small: int, progr
     connection = arena.connection
     connection.execute("select signalbox.create_queue('fair')")
     connection.execute(
-        "select signalbox.configure_queue('fair', jsonb_build_object('lane_max_in_flight', %s::integer))", [window]
+        "select signalbox.configure_queue('fair', jsonb_build_object('group_max_in_flight', %s::integer))", [window]
     )
     _lay(connection, stock)
     sent: list[int] = []
@@ -84,7 +84,7 @@ def _send_small(url: str, messages: int, sent: list[int]) -> None:
 
 
 def _waits(connection: psycopg.Connection, sent: list[int]) -> list[float]:
-    """Of each message: until its ack, or until now when it still waits, which flatters whoever makes it wait."""
+    """Time of each message until its ack, or until now if it still waits, which flatters the slow side."""
     rows = connection.execute(
         "select 1000 * extract(epoch from coalesce(s.settled_at, clock_timestamp()) - m.sent_at)::double precision"
         " from signalbox.queue q join signalbox.message m on m.queue_id = q.queue_id"
@@ -96,7 +96,7 @@ def _waits(connection: psycopg.Connection, sent: list[int]) -> list[float]:
 
 
 def _clear(connection: psycopg.Connection) -> None:
-    """Nothing of it may slow what is measured next."""
+    """Remove everything that could slow the next measurement."""
     purge = "select signalbox.purge('fair', states => '{ready,scheduled,waiting,leased}', max_messages => 100000)"
     while (row := connection.execute(purge).fetchone()) and row[0]:
         continue

@@ -1,4 +1,4 @@
-"""How the cost of a claim grows with what waits behind it."""
+"""Benchmark of growth: the cost of a claim beside the number of waiting messages."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ DRAIN = Scenario("drain 1", "drain", batch=1, clients=4, messages=8_000)
 
 
 def measure_growth(arena: Arena, waiting: Sequence[int], messages: int, progress: Callable[[str], None]) -> Results:
-    """The same drain of `messages` with so many waiting, once for each side; scenarios are named by the number."""
+    """Drain `messages` with different numbers of waiting messages, once for each side; numbers name the scenarios."""
     results: Results = {}
     for stock in waiting:
         scenario = Scenario(f"{stock:,} waiting", "drain", batch=1, clients=DRAIN.clients, messages=messages)

@@ -1,7 +1,7 @@
-"""What the measured worker runs: nothing, so that what remains is the worker's own."""
+"""Handler of the measured worker: it does nothing, so that the cost is the worker's own."""
 
 from signalbox import Message
 
 
 def nothing(message: Message) -> None:
-    """Be done at once."""
+    """Finish the message at once."""

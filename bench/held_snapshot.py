@@ -1,4 +1,4 @@
-"""What an old snapshot does: a forgotten transaction keeps every dead row, and claims must not walk over them."""
+"""Benchmark under an old snapshot: an open transaction keeps every dead row, and claims must not read past them."""
 
 from collections.abc import Callable
 

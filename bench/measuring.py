@@ -1,4 +1,4 @@
-"""What a stretch of work costs the server: CPU time of all its processes, bytes of write-ahead log, wall time."""
+"""Cost of work for the server: CPU time of all its processes, bytes of write-ahead log, wall time."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Cost:
 
 
 class Meter:
-    """Reads the costs of the server behind a connection."""
+    """Reader of the costs of the server behind a connection."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
@@ -32,7 +32,7 @@ class Meter:
 
     @contextmanager
     def measure(self) -> Iterator[Cost]:
-        """What the block costs, filled in at its end; pgbench must have ended by then."""
+        """Measure the block; the result is complete after the block, and pgbench must have ended by then."""
         cost = Cost()
         wal_bytes, cpu_seconds, started = self._wal_bytes(), self._cpu_seconds(), time.monotonic()
         yield cost
@@ -44,9 +44,9 @@ class Meter:
         return int(self._value("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"))
 
     def _cpu_seconds(self) -> float:
-        """Of the living processes, and of the postmaster with all that it has reaped.
+        """CPU time of the living processes, and of the postmaster with its reaped children.
 
-        A process is in exactly one of the two, so the reading is repeated when one came or went meanwhile.
+        A process counts in exactly one of the two, so a process that starts or ends in between repeats the reading.
         """
         while True:
             self._wait_for_pgbench()
@@ -60,7 +60,7 @@ class Meter:
                 return alive + with_reaped
 
     def _wait_for_pgbench(self) -> None:
-        """Its backends outlive it by moments, and what they used is counted when they have been reaped."""
+        """Wait for the server's backends: their costs count after the postmaster has reaped them."""
         while self._value(f"select count(*) from pg_stat_activity where application_name = '{APPLICATION}'"):
             time.sleep(REAP_POLL_SECONDS)
 

@@ -1,4 +1,4 @@
-"""Runs pgbench, the load generator that comes with PostgreSQL, on our scripts."""
+"""Run pgbench, the load generator of PostgreSQL, with the benchmark's scripts."""
 
 import os
 import re
@@ -6,22 +6,22 @@ import subprocess
 import tempfile
 import time
 
-from queues.embedded import binary
+from queues.database.embedded import binary
 
 APPLICATION = "pgbench"
 PROCESSED = re.compile(r"number of transactions actually processed: (\d+)")
-# What a careful driver would set: the statements never change, so neither need their plans.
+# Settings of a careful driver: the statements never change, so their plans can be kept.
 OPTIONS = "-c plan_cache_mode=force_generic_plan"
 WINDOWS = 10
 """How often seconds are tried in which nothing was done: they count from before pgbench has connected."""
 
 
 class PgbenchError(RuntimeError):
-    """pgbench did not finish its work."""
+    """Failure of pgbench to finish its work."""
 
 
 def run_transactions(url: str, script: str, clients: int, transactions: int) -> float:
-    """Each of `clients` runs the script `transactions` times; returns the seconds it took."""
+    """Run the script `transactions` times in each of `clients`; return the seconds."""
     started = time.monotonic()
     processed = _run(url, script, clients, f"--transactions={transactions}")
     if processed != clients * transactions:
@@ -30,7 +30,7 @@ def run_transactions(url: str, script: str, clients: int, transactions: int) -> 
 
 
 def run_seconds(url: str, script: str, clients: int, seconds: int) -> int:
-    """Each of `clients` runs the script over and over; returns how many times they did, which is never 0."""
+    """Run the script over and over in each of `clients`; return the number of runs, which is never 0."""
     for _ in range(WINDOWS):
         if processed := _run(url, script, clients, f"--time={seconds}"):
             return processed
@@ -38,12 +38,12 @@ def run_seconds(url: str, script: str, clients: int, seconds: int) -> int:
 
 
 def _run(url: str, script: str, clients: int, limit: str) -> int:
-    """Prepared statements, every one a transaction of its own."""
+    """Command with prepared statements, each a transaction of its own."""
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
         file.write(script)
         file.flush()
         command = [str(binary("pgbench")), "--no-vacuum", "--protocol=prepared", f"--client={clients}", limit]
-        command += ["--define=receipt_handles={}"]  # what a client has in hand at its first call
+        command += ["--define=receipt_handles={}"]  # messages held by a client at its first call
         process = subprocess.run(
             [*command, f"--file={file.name}", url],
             env={**os.environ, "PGOPTIONS": OPTIONS, "PGAPPNAME": APPLICATION},

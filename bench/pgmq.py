@@ -1,4 +1,4 @@
-"""pgmq as one more side of the comparison: its functions come as SQL inside its Python client."""
+"""Side of the comparison for pgmq, whose functions come as SQL inside its Python client."""
 
 import subprocess
 import sys
@@ -15,17 +15,17 @@ PGMQ = Side(f"pgmq {VERSION}, archiving", "pgmq")
 
 
 class CannotInstall(RuntimeError):  # noqa: N818 - what happened
-    """The client could not be had."""
+    """Failure to download the client."""
 
 
 def install(connection: psycopg.Connection) -> None:
-    """Make its schema and a queue in this database. Raises CannotInstall."""
+    """Make pgmq's schema and a queue in this database. Raises CannotInstall."""
     connection.execute(sql())
     connection.execute(PGMQ.sql("schema"))
 
 
 def sql() -> str:
-    """Its schema and functions, fetched from PyPI."""
+    """Schema and functions of pgmq, downloaded from PyPI."""
     with TemporaryDirectory(prefix="signalbox-pgmq-") as folder:
         download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
         process = subprocess.run([*download, f"pgmq=={VERSION}"], capture_output=True, text=True)

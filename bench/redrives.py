@@ -1,4 +1,4 @@
-"""Measures a redrive: how fast dead letters are sent again while somebody watches, and how soon a plan is there."""
+"""Measure a redrive: the rate at which dead letters are sent while its page is open, and the time to a plan."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from bench.server import MANAGE
 from bench.tables import table_line
 
 MESSAGES = 200_000
-# The progress page asks so often while it is open.
+# Interval at which an open progress page asks.
 LOOK_SECONDS = 1.0
 TITLE = "A redrive without a limit, from `manage.py redrive run --wait`, with its page open"
 HEADINGS = ("", "messages/s", "server CPU us", "WAL bytes", "plan ms", "looks")
@@ -44,13 +44,13 @@ class RedriveSample:
 
 
 def measure_redrives(arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]) -> list[RedriveSample]:
-    """As many dead letters each round, planned and sent again to the queue they died in."""
+    """Plan and redrive equal numbers of dead letters each round, to the queue in which they failed."""
     messages = max(1_000, int(MESSAGES * scale))
     samples = []
     for number in range(rounds):
         progress(f"round {number + 1} of {rounds}: redrive of {messages:,}")
         arena.prepare(SIGNALBOX, 0)
-        arena.connection.execute(SIGNALBOX.sql("bury", messages=messages))
+        arena.connection.execute(SIGNALBOX.sql("dead_letter", messages=messages))
         arena.connection.execute("vacuum analyze signalbox.dead_letter")
         arena.connection.execute("checkpoint")
         samples.append(_measure(arena, messages))
@@ -75,7 +75,7 @@ def _measure(arena: Arena, messages: int) -> RedriveSample:
     )
 
 
-# A plan's row has the time of its look, and that of its transaction, in which it was written.
+# The times in a plan's row: of its preview, and of the transaction that wrote it.
 _TIMES = """
 select extract(epoch from r.finished_at - r.started_at), extract(epoch from p.created_at - p.as_of) * 1000
 from signalbox.redrive r join signalbox.plan p using (plan_id)
@@ -94,7 +94,7 @@ def _redrive(url: str, *words: str) -> dict:
 
 @contextmanager
 def _page(url: str, plan_id: int) -> Iterator[list[float]]:
-    """Asks what the page of the running redrive asks: its row, and what became of the next thousand."""
+    """Ask what the page of a running redrive asks: its row, and the outcomes of the next thousand."""
     stop, looks = threading.Event(), []
 
     def look() -> None:
@@ -119,7 +119,7 @@ def _page(url: str, plan_id: int) -> Iterator[list[float]]:
 
 
 def redrive_lines(samples: list[RedriveSample]) -> Iterator[str]:
-    """The medians."""
+    """Table of medians for people."""
     sample = RedriveSample.median(samples)
     yield TITLE
     yield table_line(HEADINGS, WIDTHS)
@@ -137,5 +137,5 @@ def redrive_lines(samples: list[RedriveSample]) -> Iterator[str]:
 
 
 def redrive_measurements(samples: list[RedriveSample]) -> Iterator[dict[str, object]]:
-    """Every round."""
+    """Results of every single round."""
     yield from (asdict(sample) for sample in samples)

@@ -1,4 +1,4 @@
-"""The measurements as a table for people and as JSON for programs."""
+"""Report of the measurements: a table for people and JSON for programs."""
 
 import json
 import os
@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from bench.archive.results import PipelineResults, pipeline_lines, pipeline_measurements
 from bench.celery_brokers.comparison import BrokerResults, broker_lines, broker_measurements
 from bench.comparison import Results, Sample
+from bench.dead_letter_pages import PageTime, dead_letter_page_lines
 from bench.exporter import ExporterTime, exporter_lines
 from bench.fairness import Waits
-from bench.graves import PageTime, graves_lines
 from bench.measuring import Cost
 from bench.over_http.measuring import HttpResults, http_lines, http_measurements
 from bench.peers.comparison import PeerResults, peer_lines, peer_measurements
@@ -29,7 +29,7 @@ WIDTHS = (18, 26, 11, 6, 9, 6, 10, 6)
 
 @dataclass(frozen=True)
 class Report:
-    """`sections` by title and what was asked for besides; any may be empty. `rest` is upkeep with nothing to do."""
+    """Write `sections` by title with the requested extras; any may be empty. `rest` is idle upkeep."""
 
     sections: dict[str, Results]
     server_version: str
@@ -40,7 +40,7 @@ class Report:
     peers: PeerResults | None
     fairness: list[Waits]
     redrives: list[RedriveSample]
-    graves: list[PageTime]
+    dead_letter_pages: list[PageTime]
     exporter: list[ExporterTime]
     http: HttpResults | None
     brokers: BrokerResults
@@ -65,8 +65,8 @@ class Report:
     def _pages(self) -> Iterator[str]:
         if self.redrives:
             yield from ("", *redrive_lines(self.redrives))
-        if self.graves:
-            yield from ("", *graves_lines(self.graves))
+        if self.dead_letter_pages:
+            yield from ("", *dead_letter_page_lines(self.dead_letter_pages))
         if self.brokers:
             yield from ("", *broker_lines(self.brokers))
         if self.exporter:
@@ -89,7 +89,7 @@ class Report:
             "peers": list(peer_measurements(self.peers)) if self.peers else [],
             "fairness": [asdict(waits) for waits in self.fairness],
             "redrives": list(redrive_measurements(self.redrives)),
-            "dead_letters": [asdict(page) for page in self.graves],
+            "dead_letters": [asdict(page) for page in self.dead_letter_pages],
             "exporter": [asdict(times) for times in self.exporter],
             "http": http_measurements(self.http) if self.http else None,
             "celery": list(broker_measurements(self.brokers)),

@@ -1,4 +1,4 @@
-"""The work that is measured, and the queues that do it."""
+"""Scenarios that are measured, and the queues that run them."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ FILL_BATCH = 1000
 
 @dataclass(frozen=True)
 class Scenario:
-    """`messages` sent or drained, `batch` at a time, by `clients` at once."""
+    """Work on `messages`, sent or drained `batch` at a time by `clients` in parallel."""
 
     name: str
     work: Literal["send", "drain", "steady"]
@@ -29,7 +29,7 @@ class Scenario:
 
     @property
     def transactions(self) -> int:
-        """For each client."""
+        """Number of calls of each client."""
         return max(1, self.messages // self.clients // self.batch)
 
     @property
@@ -38,14 +38,14 @@ class Scenario:
 
     @property
     def stock(self) -> int:
-        """What must be waiting before: a little more than a drain takes, so that no claim comes back short."""
+        """Number of messages that must wait before: a little more than a drain takes, so that no claim is short."""
         if self.work == "send":
             return 0
         spare = FILL_BATCH + 2 * self.clients * self.batch
         return spare + (self.handled if self.work == "drain" else 0)
 
 
-# Large enough that the first call of each client, which compiles and plans, does not show.
+# Number of calls that hides the first call of each client, which compiles and plans.
 SCENARIOS = (
     Scenario("send 1", "send", batch=1, clients=8, messages=24_000),
     Scenario("send 100", "send", batch=100, clients=4, messages=120_000),
@@ -57,13 +57,13 @@ SCENARIOS = (
 
 @dataclass(frozen=True)
 class Side:
-    """One of the queues compared: a folder of scripts."""
+    """Compared queue: a folder of scripts."""
 
     name: str
     folder: str
     durable_claims: bool = True
     one_call: bool = False
-    """A claim acknowledges what the one before brought."""
+    """Whether a claim also acknowledges the messages of the claim before."""
     queue: str = "bench"
     settings: str = "{}"
     steady: str = "steady"
@@ -88,7 +88,7 @@ class Side:
 TEXTBOOK = Side("textbook", "textbook")
 SIGNALBOX = Side("signalbox", "signalbox", durable_claims=False)
 BARE = Side("the hot path alone", "bare", durable_claims=False)
-# Each message of one of three priorities; of one of a hundred lanes.
+# Messages of three priorities, or of a hundred message groups.
 PRIORITIES = Side(
     "signalbox, 3 priorities", "signalbox", durable_claims=False, queue="bench-priorities", steady="steady_priorities"
 )
@@ -97,7 +97,7 @@ LANES = Side(
     "signalbox",
     durable_claims=False,
     queue="bench-lanes",
-    settings='{"lane_max_in_flight": 10}',
+    settings='{"group_max_in_flight": 10}',
     steady="steady_lanes",
 )
 SIGNALBOX_DURABLE = Side("signalbox, durable claims", "signalbox")
@@ -105,7 +105,7 @@ SIGNALBOX_ONE_CALL = Side("signalbox, in one call", "signalbox", one_call=True)
 
 
 def sides_of(scenario: Scenario) -> tuple[Side, ...]:
-    """A send claims nothing, so that the kinds of claim differ in drains only."""
+    """Restrict the kinds of claim to drains, since a send claims nothing."""
     if scenario.work == "send":
         return (TEXTBOOK, SIGNALBOX)
     return (TEXTBOOK, SIGNALBOX, SIGNALBOX_ONE_CALL, SIGNALBOX_DURABLE, BARE)

@@ -1,4 +1,4 @@
-"""Measures sending from Python, one message at a time: a call each, or gathered by a `Sender`."""
+"""Measure sending from Python, one message at a time: a call each, or batched by a `Sender`."""
 
 import statistics
 import time
@@ -37,7 +37,7 @@ SenderResults = dict[str, list[SenderSample]]
 
 
 def call_each(url: str, messages: int) -> None:
-    """Every thread has a client, and waits for each commit."""
+    """Send with one client for each thread, each waiting for its commit."""
 
     def send(share: int) -> None:
         with Client(url) as client:
@@ -48,13 +48,13 @@ def call_each(url: str, messages: int) -> None:
 
 
 def gather_and_wait(url: str, messages: int) -> None:
-    """The threads share a sender, and each waits for the id of its message before it sends another."""
+    """Send with one shared sender; each thread waits for an id before it sends the next message."""
     with Client(url) as client, Sender(client) as sender:
         _share_out(lambda share: [sender.send("bench", PAYLOAD).result() for _ in range(share)], messages)
 
 
 def gather_and_go_on(url: str, messages: int) -> None:
-    """The threads share a sender, and look at the ids at the end."""
+    """Send with one shared sender, and read the ids at the end."""
     with Client(url) as client, Sender(client) as sender:
 
         def send(share: int) -> None:
@@ -69,7 +69,7 @@ def _share_out(send: Callable[[int], object], messages: int) -> None:
         list(pool.map(send, [messages // THREADS] * THREADS))
 
 
-#: The first is what the others are compared with.
+#: Reference of the comparison: the first habit.
 HABITS = {
     "a call each": call_each,
     "gathered, each waits for its id": gather_and_wait,
@@ -78,7 +78,7 @@ HABITS = {
 
 
 def measure_senders(arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]) -> SenderResults:
-    """Every habit sends as many messages, `rounds` times; who goes first changes with every round."""
+    """Measure every habit with equal numbers of messages, `rounds` times; each round starts with another one."""
     messages = max(THREADS, int(MESSAGES * scale)) // THREADS * THREADS
     results: SenderResults = {name: [] for name in HABITS}
     names = list(HABITS)
@@ -110,7 +110,7 @@ def _measure(arena: Arena, send: Callable[[str, int], None], messages: int) -> S
 
 
 def sender_lines(results: SenderResults) -> Iterator[str]:
-    """The table of medians."""
+    """Table of medians for people."""
     yield TITLE
     yield table_line(HEADINGS, WIDTHS)
     medians = {name: SenderSample.median(samples) for name, samples in results.items()}

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the benchmark's own, in a temporary home, migrated like any installation."""
+"""PostgreSQL for the benchmark alone, in a temporary home, migrated like any installation."""
 
 import os
 import shutil
@@ -11,16 +11,16 @@ from pathlib import Path
 
 import psycopg
 
-from queues.embedded import EmbeddedPostgres
+from queues.database.embedded import EmbeddedPostgres
 
 MANAGE = Path(__file__).resolve().parents[1] / "manage.py"
-# No checkpoint may fall into a measurement: the first change of a page after one writes the whole page to the log.
+# No checkpoint may fall into a measurement: the first change of a page after a checkpoint logs the whole page.
 SETTINGS = {"checkpoint_timeout": "1h", "max_wal_size": "16GB"}
 UPKEEP_STOP_SECONDS = 120
 
 
 class ScratchServer:
-    """Exists inside a `with` block, and nothing of it afterwards."""
+    """Server that exists within a `with` block only."""
 
     def __init__(self) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="signalbox-bench-"))
@@ -49,7 +49,7 @@ class ScratchServer:
 
     @contextmanager
     def upkeep(self) -> Iterator[None]:
-        """Upkeep at work: it moves the claim floors, folds the counters, announces and expires."""
+        """Run upkeep: it moves the claim floors, aggregates the counters, announces and expires."""
         process = subprocess.Popen(self._manage("upkeep"), env=self._environment(), stdout=subprocess.DEVNULL)
         try:
             yield

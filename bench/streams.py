@@ -1,4 +1,4 @@
-"""What a message of a stream costs beside one of a queue: appending it, and reading it in a group."""
+"""Benchmark of streams beside queues: appending a message, and reading it in a group."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ SETTINGS = '{"partitions": 4, "retention_seconds": 86400}'
 APPEND = f"select partition, position from signalbox.append('bench', '{PAYLOAD}');"
 APPEND_BATCH = f"select count(*) from signalbox.append_batch('bench', array_fill(jsonb '{PAYLOAD}', array[{BATCH}]));"
 JOIN = "select count(*) from signalbox.join_group('bench', 'g', 'm' || %s, 3600)"
-# One statement: what was read, and the offset of each partition; another member has none of these partitions.
+# One statement: the messages read, and the offset of each partition; no other member has these partitions.
 READ = f"""
 select count(signalbox.commit_offset('bench', 'g', 'm' || :client_id, r.partition, r.position, r.epoch))
 from (
@@ -43,7 +43,7 @@ class StreamSample:
 
 
 def measure_streams(arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]) -> list[StreamSample]:
-    """Each kind of work in turn, round after round; medians."""
+    """Measure each kind of work in turn, round after round; return medians."""
     few, many = (max(400, int(number * scale) // 400 * 400) for number in (ONE_BY_ONE, BATCHED))
     works: list[tuple[str, int, int, str, Callable[[Arena, int], None]]] = [
         ("send one", few, 1, SIGNALBOX.sql("send_one"), _queue),
@@ -80,7 +80,7 @@ def _queue(arena: Arena, _: int) -> None:
 
 
 def _full_queue(arena: Arena, messages: int) -> None:
-    arena.prepare(SIGNALBOX, messages + CLIENTS * BATCH)  # a claim may be short, and none comes back empty
+    arena.prepare(SIGNALBOX, messages + CLIENTS * BATCH)  # a claim may be short, and none is empty
 
 
 def _stream(arena: Arena, _: int) -> None:
@@ -89,7 +89,7 @@ def _stream(arena: Arena, _: int) -> None:
 
 
 def _full_stream(arena: Arena, messages: int) -> None:
-    """As much as is measured lies behind the group, and each member has its partition."""
+    """Append the measured number of messages behind the group, and give each member its partition."""
     connection = arena.connection
     _stream(arena, 0)
     connection.execute("select signalbox.drop_group('bench', 'g')")
@@ -107,7 +107,7 @@ def _full_stream(arena: Arena, messages: int) -> None:
 
 
 def stream_lines(samples: list[StreamSample]) -> Iterator[str]:
-    """The table for people."""
+    """Table of results for people."""
     yield TITLE
     yield table_line(HEADINGS, WIDTHS)
     for one in samples:
@@ -116,5 +116,5 @@ def stream_lines(samples: list[StreamSample]) -> Iterator[str]:
 
 
 def stream_measurements(samples: list[StreamSample]) -> Iterator[dict[str, object]]:
-    """The same for programs."""
+    """Results as rows for programs."""
     return (asdict(one) for one in samples)

@@ -1,10 +1,10 @@
-"""Measurements as lines of a table for people."""
+"""Tables of measurements for people."""
 
 from collections.abc import Iterable, Sequence
 
 
 def table_line(cells: Iterable[str], widths: Sequence[int], names: int = 1) -> str:
-    """The first `names` cells to the left of their columns, the numbers after them to the right."""
+    """Align the first `names` cells to the left, and the numbers after them to the right."""
     placed = [
         cell.ljust(width) if place < names else cell.rjust(width)
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
@@ -13,5 +13,5 @@ def table_line(cells: Iterable[str], widths: Sequence[int], names: int = 1) -> s
 
 
 def ratio(value: float, reference: float) -> str:
-    """How many times the reference it is."""
-    return f"{value / reference:.2f}" if reference else "-"  # too little to be measured
+    """Ratio of a value to the reference."""
+    return f"{value / reference:.2f}" if reference else "-"  # too little to measure

@@ -1,4 +1,4 @@
-"""What was measured of the worker, as lines for people and as rows for programs."""
+"""Results of the worker benchmark, as lines for people and as rows for programs."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,7 +12,7 @@ WIDTHS = (28, 11, 6, 14, 6, 14, 6, 10, 10)
 
 
 def worker_lines(results: WorkerResults) -> Iterator[str]:
-    """The table of medians."""
+    """Table of medians for people."""
     yield TITLE
     yield table_line(HEADINGS, WIDTHS)
     medians = {habit: WorkerSample.median(samples) for habit, samples in results.items()}

@@ -1,4 +1,4 @@
-"""Measures the real worker with a handler that does nothing: claims and acks one at a time, ahead, together."""
+"""Measure the real worker with a handler that does nothing: claims and acks one at a time, prefetched, batched."""
 
 import os
 import statistics
@@ -24,13 +24,13 @@ STOP_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Habit:
-    """A way to work: what the worker is told on its command line."""
+    """Way to work: options of the worker's command line."""
 
     name: str
     options: tuple[str, ...]
 
 
-#: The first is what the others are compared with.
+#: Reference of the comparison: the first habit.
 HABITS = (
     Habit("one claim, one ack", ("--prefetch=0", "--ack-delay=0", "--ack-batch=1")),
     Habit("claims ahead, one ack", ("--prefetch=100", "--ack-delay=0", "--ack-batch=1")),
@@ -58,7 +58,7 @@ WorkerResults = dict[Habit, list[WorkerSample]]
 
 
 def measure_workers(arena: Arena, messages: int, rounds: int, progress: Callable[[str], None]) -> WorkerResults:
-    """Every habit drains as many messages, `rounds` times; who goes first changes with every round."""
+    """Drain equal numbers of messages with every habit, `rounds` times; each round starts with another one."""
     results: WorkerResults = {habit: [] for habit in HABITS}
     for number in range(rounds):
         for place in range(len(HABITS)):
@@ -71,7 +71,7 @@ def measure_workers(arena: Arena, messages: int, rounds: int, progress: Callable
 
 @contextmanager
 def _working(arena: Arena, habit: Habit, messages: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker that has run before, with everything loaded and prepared, whose queue is paused."""
+    """Worker that has run before, loaded and prepared, with a paused queue."""
     _configure(arena, paused=False)
     arena.prepare(SIGNALBOX, min(messages, WARM_UP_MESSAGES))
     command = [sys.executable, "-m", "signalbox.worker", "bench", "bench.handlers:nothing", "--poll-interval=0.05"]
@@ -88,7 +88,7 @@ def _working(arena: Arena, habit: Habit, messages: int) -> Iterator[subprocess.P
 
 
 def _measure(arena: Arena, process: subprocess.Popen[bytes], messages: int) -> WorkerSample:
-    """The time from the end of the pause to the last ack, and what was used meanwhile."""
+    """Measure from the end of the pause to the last ack, with the resources used in that time."""
     arena.prepare(SIGNALBOX, messages)
     stock, ack_calls, worker_cpu_seconds = arena.waiting(SIGNALBOX), _ack_calls(arena), _cpu_seconds(process)
     with arena.meter.measure() as cost:
@@ -119,7 +119,7 @@ def _wait_until_drained(arena: Arena, process: subprocess.Popen[bytes]) -> None:
 
 
 def _cpu_seconds(process: subprocess.Popen[bytes]) -> float:
-    """Of the worker and of the children it has; none comes or goes while the handler returns."""
+    """CPU time of the worker and its children; no child starts or ends while the handler returns."""
     worker = psutil.Process(process.pid)
     return sum(sum(each.cpu_times()[:2]) for each in (worker, *worker.children(recursive=True)))
 

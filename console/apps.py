@@ -1,4 +1,4 @@
-"""Registers the console with Django and keeps its roles."""
+"""The console's app: registers its signals and keeps its roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ConsoleConfig(AppConfig):
     name = "console"
 
     def ready(self) -> None:
-        from console import confirming, roles
+        from console.access import reauthentication, roles
 
-        user_logged_in.connect(confirming.note_login, dispatch_uid="console.confirming")
+        user_logged_in.connect(reauthentication.note_login, dispatch_uid="console.access.reauthentication")
         post_migrate.connect(roles.create_groups, sender=self)

@@ -12,7 +12,7 @@ from celery import Celery
 from celery.signals import task_prerun, worker_init
 from django.db import OperationalError, connection
 
-import signalbox.celery_broker  # noqa: F401 - a checkout has no entry points
+import signalbox.celery  # noqa: F401 - a checkout has no entry points
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
@@ -41,7 +41,7 @@ def run_nothing_after(task: Any, **_: Any) -> None:
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 def wake_database(**_: Any) -> None:
-    """An embedded server runs while somebody uses it by Django's connection; a broker's connection is none."""
+    """Keep the embedded server running: it runs while a Django connection is open; a broker's is none."""
     try:
         connection.ensure_connection()
     except OperationalError:

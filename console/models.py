@@ -1,17 +1,17 @@
-"""The anchor of the console's permissions, which has no table, and models that are told of elsewhere."""
+"""The anchor of the console's permissions, which has no table, and the models of its rooms."""
 
 from __future__ import annotations
 
 from django.db import models
 
-from console.api.idempotent_requests import IdempotentRequest as IdempotentRequest
-from console.api_keys.models import ApiKey as ApiKey
-from console.grants.models import Grant as Grant
-from console.roles import PERMISSIONS
+from console.access.api_keys.models import ApiKey as ApiKey
+from console.access.grants.models import Grant as Grant
+from console.access.roles import PERMISSIONS
+from console.api.core.idempotency_models import IdempotentRequest as IdempotentRequest
 
 
 class Access(models.Model):
-    """What a person may do here; `console.roles` bundles it into groups."""
+    """The permissions of people here; `console.access.roles` bundles them into groups."""
 
     class Meta:
         managed = False

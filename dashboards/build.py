@@ -1,4 +1,4 @@
-"""Builds the dashboards: YAML sources in, the JSON that Grafana imports out. The same sources give the same bytes."""
+"""Build the dashboards: YAML sources in, JSON for import into Grafana out. Equal sources give equal bytes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FOLDER = Path(__file__).parent
 SOURCES = FOLDER / "sources"
 BUILT = FOLDER / "built"
 
-logging.getLogger("grafana_dashboards").setLevel(logging.WARNING)  # it tells of every component it knows
+logging.getLogger("grafana_dashboards").setLevel(logging.WARNING)  # it logs every component it knows
 
 
 class _Texts(DashboardExporter):  # type: ignore[misc]
-    """Keeps what was built, as the text of its file."""
+    """Exporter that keeps each dashboard as the text of its file."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
@@ -53,7 +53,7 @@ def write() -> list[str]:
 
 
 def outdated() -> list[str]:
-    """The names of the files in `built/` that are not what the sources give."""
+    """Names of the files in `built/` that differ from what the sources give."""
     texts = build()
     committed = {path.name: path.read_text() for path in BUILT.glob("*.json")}
     return sorted(name for name in texts.keys() | committed.keys() if texts.get(name) != committed.get(name))

@@ -1,4 +1,4 @@
-"""Makes grafana-dashboard-builder write for the Grafana of today, for as long as a build lasts.
+"""Make grafana-dashboard-builder write for current Grafana during a build.
 
 Its Project looks dashboards up by their very class, so a subclass would not be found: two methods are replaced instead.
 `Dashboard` writes schema version 41 with every panel placed on the grid, and `Context` replaces the placeholders it
@@ -30,7 +30,7 @@ _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 
 @contextmanager
 def present_day() -> Iterator[None]:
-    """Within it the builder writes for present-day Grafana."""
+    """Block within which the builder writes for current Grafana."""
     old_dashboard, old_expand = Dashboard.gen_json_from_data, Context.expand_placeholders
 
     def gen_json_from_data(self: Any, data: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a dashboard needs of the Grafana that imports it, in the words of Grafana's own exports."""
+"""Requirements of a dashboard on the Grafana that imports it, as Grafana's own exports state them."""
 
 from __future__ import annotations
 

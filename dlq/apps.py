@@ -1,4 +1,4 @@
-"""Registers the dead-letter tools with Django."""
+"""Register the dead-letter tools with Django."""
 
 from django.apps import AppConfig
 

@@ -1,82 +1,70 @@
-"""The Celery tasks: each runs one slice of a job and asks for the next. The job's row is the truth, a task only a kick.
+"""The Celery tasks: each runs one slice of a job and asks for the next. A task is only a hint: the row is the truth.
 
 Nothing has to run beside the workers: each of them sweeps when it starts and every few seconds from then on, so
-that a job whose kick was lost, or whose worker died, goes on. `sweep` is there for a beat as well; more of them
+that a job whose wake-up was lost, or whose worker died, goes on. `sweep` is there for a beat as well; more of them
 do no harm.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready
 
-from dlq import approvals, deletions, jobs, outcomes, purge, redrives, staging, undo
-from dlq.erasing import erasures
-from dlq.kicks import kick
-from dlq.models import Deletion, Erasure, Job, Purge, Redrive, Undo
-from dlq.runner import Ending
+from dlq.erasure import erasures
+from dlq.jobs import approvals, lifecycle
+from dlq.jobs.runner import Ending, Work
+from dlq.jobs.wakeup import wake_up
+from dlq.redrives import outcomes, redrives
+from dlq.redrives.staged import sets
+from dlq.trash import deletions, purges, restore
 
 SWEEP_SECONDS = 15.0
 OUTCOMES_SECONDS = 5.0
 CLEARING_SECONDS = 5.0
-JOB_MODELS: tuple[type[Job], ...] = (Redrive, Deletion, Purge, Undo, Erasure)
+WORKS: tuple[Work[Any], ...] = (redrives.WORK, deletions.WORK, purges.WORK, restore.WORK, erasures.WORK)
 
 
-@shared_task(name="dlq.redrive")  # type: ignore[untyped-decorator]
-def run_redrive(redrive_id: int) -> None:
-    """Move dead letters for up to twenty seconds."""
-    _again(redrives.run_slice(redrive_id), Redrive, redrive_id)
+def _task(work: Work[Any]) -> Callable[[int], None]:
+    """Make the task that runs one slice of a job of this kind, and asks for the next."""
+
+    def run(job_id: int) -> None:
+        if work.run_slice(job_id) is Ending.MORE:
+            wake_up(work.model.NOUN, job_id)
+
+    task: Callable[[int], None] = shared_task(name=f"dlq.{work.model.NOUN}")(run)
+    return task
 
 
-@shared_task(name="dlq.deletion")  # type: ignore[untyped-decorator]
-def run_deletion(deletion_id: int) -> None:
-    """Delete dead letters for up to twenty seconds."""
-    _again(deletions.run_slice(deletion_id), Deletion, deletion_id)
-
-
-@shared_task(name="dlq.purge")  # type: ignore[untyped-decorator]
-def run_purge(purge_id: int) -> None:
-    """Purge messages for up to twenty seconds."""
-    _again(purge.run_slice(purge_id), Purge, purge_id)
-
-
-@shared_task(name="dlq.undo")  # type: ignore[untyped-decorator]
-def run_undo(undo_id: int) -> None:
-    """Put messages back for up to twenty seconds."""
-    _again(undo.run_slice(undo_id), Undo, undo_id)
-
-
-@shared_task(name="dlq.erasure")  # type: ignore[untyped-decorator]
-def run_erasure(erasure_id: int) -> None:
-    """Erase for up to twenty seconds."""
-    _again(erasures.run_slice(erasure_id), Erasure, erasure_id)
+TASKS = {work.model.NOUN: _task(work) for work in WORKS}
 
 
 @shared_task(name="dlq.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> int:
-    """Kick every job that wants a runner and has none that lives; returns how many. Ends what nobody approved, and
-    clears away what was staged and is not needed any more.
+    """Wake up a worker for every job without a live runner; return how many.
+
+    Approvals that expired are ended, and staged messages that are not needed any more are cleared away.
     """
-    for awaiting in JOB_MODELS:
-        approvals.expire(awaiting)
-    stale = [(model.NOUN, job_id) for model in JOB_MODELS for job_id in _stale(model)]
-    for noun, job_id in stale:
-        kick(noun, job_id)
-    staging.clear(CLEARING_SECONDS)
+    for work in WORKS:
+        approvals.expire(work.model)
+    stale = [job for work in WORKS for job in lifecycle.claimable(work.model).order_by("pk").only("pk")]
+    for job in stale:
+        wake_up(job.NOUN, job.pk)
+    sets.clear(CLEARING_SECONDS)
     return len(stale)
 
 
 @shared_task(name="dlq.outcomes")  # type: ignore[untyped-decorator]
 def note_outcomes() -> int:
-    """Look what became of what was redriven, for some seconds; returns how many redrives it looked after."""
+    """Record outcomes of redriven messages, for some seconds; return of how many redrives."""
     return outcomes.refresh_watched(OUTCOMES_SECONDS)
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def sweep_regularly(sender: Any, **_: Any) -> None:
-    """In each worker's main process, which only sends the task and never touches the database."""
+    """Schedule the sweep in the main process of each worker, which never touches the database."""
     sender.timer.call_repeatedly(SWEEP_SECONDS, _send_sweep)  # first: the one now may be refused
     _send_sweep()
 
@@ -84,12 +72,3 @@ def sweep_regularly(sender: Any, **_: Any) -> None:
 def _send_sweep() -> None:
     for task in (sweep, note_outcomes):
         task.apply_async(expires=SWEEP_SECONDS, retry=False)
-
-
-def _stale(model: type[Job]) -> list[int]:
-    return list(jobs.claimable(model).order_by("pk").values_list("pk", flat=True))
-
-
-def _again(ending: Ending, model: type[Job], job_id: int) -> None:
-    if ending is Ending.MORE:
-        kick(model.NOUN, job_id)

@@ -1,4 +1,4 @@
-"""Is the installation able to do its work? For load balancers, uptime monitors and people; docs/metrics.md says more.
+"""Health of the installation, for load balancers, uptime monitors and people (docs/reference/metrics.md).
 
 A pure judgement of the snapshot, so a probe costs the database nothing. It is no liveness probe: what it reports is
 not cured by restarting the console.
@@ -6,14 +6,13 @@ not cured by restarting the console.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from metrics.engine import Engine
-from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs
-from metrics.snapshot import State, snapshot
-from queues.clock import TOLERATED_SECONDS
-from queues.counters import QueueNumbers
+from metrics.reading.fleet import UPKEEP_STALE_SECONDS, Engine, Fleet, Signs
+from metrics.reading.snapshot import State, snapshot
+from queues.control.clock import TOLERATED_SECONDS
+from queues.counters.queue_numbers import QueueNumbers
 
 UNIDENTIFIED = (
     "a publication covers tables that have no replica identity, so deletes from them fail, and every receive fails:"
@@ -29,11 +28,14 @@ CONSUMER_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: is it well, the numbers, and in words what is wrong."""
+    """One thing that was looked at: in words what is wrong, empty when it is well, and the numbers."""
 
-    ok: bool
-    numbers: dict[str, float | None]
-    problem: str = ""
+    problem: str
+    numbers: dict[str, float | None] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problem
 
     def as_dict(self, *, with_numbers: bool = True) -> dict[str, Any]:
         numbers = self.numbers if with_numbers else {}
@@ -62,14 +64,16 @@ def report() -> Report:
 
 
 def judge(state: State) -> Report:
-    """What a state of the fleet means. Without fresh numbers only the database is judged."""
+    """Judge a state of the fleet. Without fresh numbers only the database is judged."""
     checks = {"database": _database(state)}
     if state.fleet is not None and checks["database"].ok:
-        checks["writable"] = Check(not state.fleet.read_only, {}, READ_ONLY if state.fleet.read_only else "")
+        conditions = state.fleet.conditions
+        ahead = state.fleet.signs.clock_ahead_seconds
+        checks["writable"] = Check(READ_ONLY if conditions.read_only else "")
         checks["upkeep"] = _upkeep(state.fleet.signs)
-        checks["clock"] = _clock(state.fleet.signs)
+        checks["clock"] = Check(CLOCK_AHEAD if ahead > TOLERATED_SECONDS else "", {"ahead_seconds": _rounded(ahead)})
         checks["workers"] = _workers(state.fleet)
-        checks["durability"] = Check(not state.fleet.unsafe, {}, "; ".join(map(str, state.fleet.unsafe)))
+        checks["durability"] = Check("; ".join(map(str, conditions.unsafe)))
         checks["replication"] = _replication(state.fleet.engine)
     return Report(checks)
 
@@ -78,17 +82,11 @@ def _database(state: State) -> Check:
     ok = state.fresh and not state.failing
     numbers = {"numbers_age_seconds": round(state.age_seconds, 1) if state.fleet else None}
     why = state.cause or "the database does not answer"
-    return Check(ok, numbers, "" if ok else f"{why}; the log of this process says more")
-
-
-def _clock(signs: Signs) -> Check:
-    ahead = signs.clock_ahead_seconds
-    ok = ahead <= TOLERATED_SECONDS
-    return Check(ok, {"ahead_seconds": _rounded(ahead)}, "" if ok else CLOCK_AHEAD)
+    return Check("" if ok else f"{why}; the log of this process says more", numbers)
 
 
 def _upkeep(signs: Signs) -> Check:
-    """Fresh when either sign is. An installation that runs upkeep from SQL alone may be silent when all is folded.
+    """Judge upkeep as fresh when either sign is. Upkeep from SQL alone may be silent when all counters are aggregated.
 
     A clock that is ahead is no sign: it stays ahead when no upkeep moves it.
     """
@@ -103,38 +101,31 @@ def _upkeep(signs: Signs) -> Check:
         "clock_age_seconds": _rounded(signs.clock_age_seconds),
         "last_fold_age_seconds": _rounded(signs.last_fold_age_seconds),
     }
-    return Check(ok, numbers, "" if ok else "no process runs upkeep, or none can write: start manage.py upkeep")
+    return Check("" if ok else "no process runs upkeep, or none can write: start manage.py upkeep", numbers)
 
 
 def _workers(fleet: Fleet) -> Check:
-    """Fails only when nobody works at all while messages wait; one queue without consumers is an alert's business."""
+    """Judge consumers: fails only when none works at all while messages wait. One queue without any is an alert."""
     waiting = [numbers for numbers in fleet.queues if _waits_too_long(numbers)]
-    ok = not waiting or any(_is_worked_on(numbers) for numbers in fleet.queues)
+    # Consumers without a name are seen by what they hold.
+    ok = not waiting or any(numbers.consumers or numbers.leased for numbers in fleet.queues)
     numbers = {
         "newest_consumer_age_seconds": _rounded(fleet.signs.newest_consumer_age_seconds),
         "waiting_messages": sum(numbers.ready for numbers in waiting),
     }
-    return Check(ok, numbers, "" if ok else "messages wait and no consumer has been seen for a minute")
+    return Check("" if ok else "messages wait and no consumer has been seen for a minute", numbers)
 
 
 def _replication(engine: Engine) -> Check:
     """A publication is harmless as long as each of our tables has a replica identity."""
-    ok = not (engine.published_tables and engine.unidentified_tables)
-    numbers: dict[str, float | None] = {
-        "published_tables": engine.published_tables,
-        "unidentified_tables": engine.unidentified_tables,
-    }
-    return Check(ok, numbers, "" if ok else UNIDENTIFIED)
+    published, unidentified = engine.published_tables, engine.unidentified_tables
+    numbers: dict[str, float | None] = {"published_tables": published, "unidentified_tables": unidentified}
+    return Check(UNIDENTIFIED if published and unidentified else "", numbers)
 
 
 def _waits_too_long(numbers: QueueNumbers) -> bool:
     expects_consumers = not numbers.paused and not numbers.is_dead_letter_queue
     return expects_consumers and (numbers.oldest_ready_age_seconds or 0.0) > CONSUMER_SECONDS
-
-
-def _is_worked_on(numbers: QueueNumbers) -> bool:
-    """Consumers without a name are seen by what they hold."""
-    return numbers.consumers > 0 or numbers.leased > 0
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""How numbers, rates and spans of time are said, so that pages, commands and mails say them alike."""
+"""Words for numbers, rates and durations, the same on pages, in commands and in mails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registers the pipeline's tables and commands with Django."""
+"""The Django app of the pipeline."""
 
 from django.apps import AppConfig
 
@@ -8,6 +8,6 @@ class PipelineConfig(AppConfig):
     verbose_name = "Data pipeline"
 
     def ready(self) -> None:
-        from pipeline.erasing import outside
+        from pipeline.erasure import external
 
-        outside.register()
+        external.register()

@@ -7,18 +7,13 @@ which holds no connection and makes them; so a process has one for each address.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
-
-
-class _Kept:
-    """What a connection is told to close at its end."""
-
-    def close(self) -> None:
-        """Others go on with it."""
 
 
 def connect(dsn: str, *, autocommit: bool = False) -> Connection:
@@ -27,10 +22,26 @@ def connect(dsn: str, *, autocommit: bool = False) -> Connection:
 
     made = AdbcConnection(_database(dsn))
     try:
-        return dbapi.Connection(_Kept(), made, autocommit=autocommit)  # type: ignore[arg-type]
+        # An empty stack closes nothing in the place of the database: others go on with it.
+        return dbapi.Connection(ExitStack(), made, autocommit=autocommit)  # type: ignore[arg-type]
     except BaseException:
         made.close()
         raise
+
+
+@contextmanager
+def session(dsn: str, settings: Mapping[str, int | str], *, autocommit: bool = True, **options: Any) -> Iterator[Any]:
+    """A cursor of a connection of its own, in whose session these settings hold."""
+    with connect(dsn, autocommit=autocommit) as connection, connection.cursor(**options) as cursor:
+        change(cursor, settings)
+        yield cursor
+
+
+def change(cursor: Any, settings: Mapping[str, int | str]) -> None:
+    """Change settings of the cursor's session."""
+    for name, value in settings.items():
+        cursor.execute("select set_config($1, $2, false)", (name, str(value)))
+        cursor.fetchall()
 
 
 @lru_cache(maxsize=8)

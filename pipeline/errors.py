@@ -9,7 +9,7 @@ class PipelineError(Exception):
 
 
 class Busy(PipelineError):  # noqa: N818 - it names what happened
-    """Another process is at it, and takes what this one would have taken."""
+    """Another process does this work at the moment."""
 
 
 class Elsewhere(PipelineError):  # noqa: N818 - it names what happened
@@ -17,11 +17,11 @@ class Elsewhere(PipelineError):  # noqa: N818 - it names what happened
 
 
 class CountsDiffer(PipelineError):  # noqa: N818 - it names what happened
-    """What was written is not what the window has."""
+    """The rows that were written are not those of the window."""
 
 
 class Overtaken(PipelineError):  # noqa: N818 - it names what happened
-    """The run is over, or the horizon was moved by somebody else: nothing of this attempt counts."""
+    """The run is over, or another process moved the horizon: nothing of this attempt counts."""
 
 
 class Behind(PipelineError):  # noqa: N818 - it names what happened
@@ -33,4 +33,4 @@ class Cancelled(PipelineError):  # noqa: N818 - it names what happened
 
 
 class TooMuch(PipelineError):  # noqa: N818 - it names what happened
-    """More is chosen than is staged at once."""
+    """The filter chooses more messages than are staged at once."""

@@ -1,4 +1,4 @@
-"""What the pipeline did and what came of it: runs, and the files that hold what they took, which are the manifest."""
+"""The runs of the pipeline, requests for them, and their results: the manifest of the archive, and rollups."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from pipeline.analysis import analysis_models as analysis_models
-from pipeline.erasing import erasing_models as erasing_models
-from pipeline.on_spark.servers import Server as Server
-from pipeline.request_models import RunRequest as RunRequest
+from pipeline.spark.servers import Server as Server
 
 
 class Run(models.Model):
-    """One piece of work. Of the archive: a window of transactions, fixed before anything is read; whoever takes the run
-    up again does just that anew. Of what is made of the archive: which of its runs it took in, and what came of it.
+    """One run. Of the archive: a window of transactions, fixed before anything is read, which a later attempt takes
+    again. Of a product of the archive: which of its runs it took in, and the outcome.
     """
 
     class Kind(models.TextChoices):
@@ -70,7 +68,7 @@ class Run(models.Model):
 
     @property
     def window(self) -> tuple[int, int]:
-        """Of an archive run: its first transaction, and the first after it."""
+        """The window of an archive run: its first transaction, and the first after it."""
         if self.low is None or self.high is None:
             raise TypeError(f"{self} has no window")
         return self.low, self.high
@@ -85,15 +83,41 @@ class Run(models.Model):
 
     @property
     def rows_per_second(self) -> float | None:
-        """Of the last attempt; None while it has nothing to say."""
+        """The speed of the last attempt; None while it is unknown."""
         until = self.finished_at or self.seen_at
         took = (until - self.started_at).total_seconds()
         return self.rows / took if self.rows and took > 0 else None
 
     @property
     def seconds(self) -> float | None:
-        """How long the last attempt took; None while it is under way."""
+        """The duration of the last attempt; None while it is under way."""
         return (self.finished_at - self.started_at).total_seconds() if self.finished_at else None
+
+
+class RunRequest(models.Model):
+    """A request for a run: kind, arguments and person. A task has only its id. A worker takes it once and empties its
+    arguments; the run's own row has the outcome.
+    """
+
+    class State(models.TextChoices):
+        REQUESTED = "requested"
+        TAKEN = "taken"
+        REFUSED = "refused", "Refused: no worker could be asked"
+
+    request_id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=10, choices=Run.Kind.choices)
+    arguments: models.JSONField[Any, Any] = models.JSONField(db_default={}, help_text="Of a replay: what to choose.")
+    requested_by = models.CharField(max_length=150)
+    requested_at = models.DateTimeField(db_default=Now())
+    state = models.CharField(max_length=10, choices=State.choices, db_default=State.REQUESTED)
+    taken_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "pipeline_request"
+        indexes = [models.Index(fields=["kind", "requested_by", "-requested_at"], name="pipeline_request_last")]
+
+    def __str__(self) -> str:
+        return f"request {self.request_id} for {self.kind}"
 
 
 class ArchiveFile(models.Model):
@@ -120,9 +144,10 @@ class ArchiveFile(models.Model):
 
 
 class Rollup(models.Model):
-    """What happened in an hour or a day, in UTC, of a queue, or of several: -n is tenant n, 0 are all queues.
+    """The events of an hour or a day, in UTC, of a queue, or of several: -n is tenant n, 0 are all queues.
 
-    Counted where messages ended. Quantiles are those of a sketch: `pipeline.marts.rollups` has how far they may be off.
+    Counted where messages ended. Quantiles are those of a sketch; `pipeline.rollups.aggregation`
+    states their error.
     """
 
     pk = models.CompositePrimaryKey("scope", "seconds", "bucket_at")
@@ -152,7 +177,7 @@ class Rollup(models.Model):
 
 
 class Sent(models.Model):
-    """When the messages were sent that one run of the archive has, by hours: one is known here once it has ended."""
+    """The hours in which the messages of one archive run were sent: a message is known here once it has ended."""
 
     pk = models.CompositePrimaryKey("scope", "bucket_at", "run_id")
     scope = models.IntegerField()

@@ -16,8 +16,8 @@ from billiard import current_process
 from celery import shared_task
 from django.conf import settings
 
-from pipeline import requests
-from pipeline.erasing.erasing_models import ArchiveErasure
+from pipeline.erasure.models import ArchiveErasure
+from pipeline.jobs import starting
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +26,11 @@ MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 
 @shared_task(name="pipeline.run")  # type: ignore[untyped-decorator]
 def run(request_id: int) -> None:
-    """Run what a stored request (`pipeline.starting`) asks for, once."""
-    if requests.waits(request_id):
-        _run("perform", str(int(request_id)), f"--on-server={_worker()}")
+    """Run what a stored request (`pipeline.jobs.starting`) asks for, once."""
+    if starting.waits(request_id):
+        # The worker's main process, with which a server ends that is started for it. Children of a pool come and go.
+        worker = os.getppid() if current_process().name.startswith("ForkPoolWorker") else os.getpid()
+        _run("perform", str(int(request_id)), f"--on-server={worker}")
 
 
 @shared_task(name="pipeline.archive")  # type: ignore[untyped-decorator]
@@ -52,7 +54,7 @@ def analyse() -> None:
 @shared_task(name="pipeline.erase")  # type: ignore[untyped-decorator]
 def erase(erasure_id: int) -> None:
     """Run an erasure's part of the archive, if it is not finished."""
-    if requests.is_id(erasure_id) and ArchiveErasure.objects.filter(pk=erasure_id, finished_at=None).exists():
+    if starting.is_id(erasure_id) and ArchiveErasure.objects.filter(pk=erasure_id, finished_at=None).exists():
         _run("erase", str(int(erasure_id)))
 
 
@@ -60,7 +62,7 @@ def _scheduled(kind: str) -> None:
     schedule = settings.PIPELINE_SCHEDULES[kind]
     if schedule is None:
         log.warning("pipeline %s refused: %s_SCHEDULE is not set for this worker, but for beat", kind, kind.upper())
-    elif (request := requests.make_scheduled(kind, schedule)) is not None:
+    elif (request := starting.make_scheduled(kind, schedule)) is not None:
         run(request.pk)
 
 
@@ -77,11 +79,6 @@ def _run(verb: str, *words: str) -> None:
         error = process.stderr.read() if process.stderr else ""  # until it ends, with its input open
     if process.returncode:
         log.warning("pipeline %s ended with %d: %s", verb, process.returncode, _last_line(error))
-
-
-def _worker() -> int:
-    """The worker's main process, with which a server ends that is started for it. Children of a pool come and go."""
-    return os.getppid() if current_process().name.startswith("ForkPoolWorker") else os.getpid()
 
 
 def _last_line(text: str) -> str:

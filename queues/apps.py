@@ -13,7 +13,7 @@ class QueuesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from queues import checks  # noqa: F401 - registers them
+        from queues.database import checks  # noqa: F401 - registers them
 
         post_migrate.connect(_install_scripts, sender=self)
 
@@ -21,6 +21,6 @@ class QueuesConfig(AppConfig):
 def _install_scripts(using: str, **_: Any) -> None:
     from django.db import connections
 
-    from queues import sql_scripts
+    from queues.database import sql_scripts
 
     sql_scripts.install(connections[using])

@@ -46,7 +46,7 @@ class StoredBodies:
         name = name_of(sha256)
         kept = self.storage.save(name, ContentFile(content))
         if kept != name:
-            self.storage.delete(kept)  # a storage that never overwrites: somebody else was faster
+            self.storage.delete(kept)  # a storage that never overwrites: another process was faster
 
     def open(self, sha256: str) -> BinaryIO:
         """The content to read. Raises BodyMissing."""
@@ -56,7 +56,7 @@ class StoredBodies:
             raise BodyMissing(f"The body {sha256} is not in the storage of large bodies.") from error
 
     def exists(self, sha256: str) -> bool:
-        """Is there anything under this hash?"""
+        """Tell whether an object exists under this hash."""
         return self.storage.exists(name_of(sha256))
 
     def delete(self, sha256: str) -> None:

@@ -1,44 +1,22 @@
 """Every way the engine refuses: the client's error tree, under the name the apps import it by, and one of ours."""
 
-from signalbox.errors import (
-    BodyCorrupt,
-    BodyMissing,
-    DeduplicationConflict,
-    GroupNotFound,
-    InMaintenance,
-    InvalidArgument,
-    OpenTransaction,
-    PayloadTooLarge,
-    QueueClosed,
-    QueueInUse,
-    QueueNotFound,
-    QuotaExceeded,
-    SignalboxError,
-    StreamNotFound,
-    WrongIsolation,
-    translated,
-)
-
-__all__ = [
-    "BodyCorrupt",
-    "BodyMissing",
-    "DeduplicationConflict",
-    "GroupNotFound",
-    "InMaintenance",
-    "InvalidArgument",
-    "OpenTransaction",
-    "PayloadTooLarge",
-    "QueueClosed",
-    "QueueInUse",
-    "QueueNotFound",
-    "QuotaExceeded",
-    "SignalboxError",
-    "StreamNotFound",
-    "TenantNotFound",
-    "WrongIsolation",
-    "translated",
-]
+from signalbox.errors import BodyCorrupt as BodyCorrupt
+from signalbox.errors import BodyMissing as BodyMissing
+from signalbox.errors import DeduplicationConflict as DeduplicationConflict
+from signalbox.errors import GroupNotFound as GroupNotFound
+from signalbox.errors import InMaintenance as InMaintenance
+from signalbox.errors import InvalidArgument as InvalidArgument
+from signalbox.errors import OpenTransaction as OpenTransaction
+from signalbox.errors import PayloadTooLarge as PayloadTooLarge
+from signalbox.errors import QueueClosed as QueueClosed
+from signalbox.errors import QueueInUse as QueueInUse
+from signalbox.errors import QueueNotFound as QueueNotFound
+from signalbox.errors import QuotaExceeded as QuotaExceeded
+from signalbox.errors import SignalboxError as SignalboxError
+from signalbox.errors import StreamNotFound as StreamNotFound
+from signalbox.errors import WrongIsolation as WrongIsolation
+from signalbox.errors import translated as translated
 
 
 class TenantNotFound(SignalboxError):  # noqa: N818 - as in signalbox.errors
-    """There is no tenant of this name."""
+    """No tenant has this name."""

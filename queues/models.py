@@ -1,37 +1,33 @@
 """The queue schema as Django models.
 
-The control plane (tenants, queues, audit) is managed here and written through `queues.control`. The data plane is
-unmanaged and read-only: its tables belong to the SQL verbs in `queues/sql/`, and a test compares these classes with
-`information_schema`. Status words of the view are those of the field: pending, processing, completed, failed, dead.
+The control plane (tenants, queues, audit) is managed here and written through `queues.control.queues`. The data
+plane is unmanaged and read-only: its tables belong to the SQL verbs in `queues/sql/`, and a test compares these
+classes with `information_schema`. Status words of the view are those of the field: pending, processing, completed,
+failed, dead.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import models
 from django.db.models import Value
 from django.db.models.functions import Now
+from django.utils import timezone
 
-from queues.settings import SETTINGS
-from queues.stored_json import StoredJson
+from queues import stream_models as stream_models  # Django looks for every model here
+from queues.codes import AdmissionFlag
+from queues.data_plane import DataPlaneModel, StoredJson
+from queues.settings import QUOTAS, SETTINGS, QueueSettings, Setting, TenantQuotas
 
 
-class Tenant(models.Model):
-    """Who a queue belongs to; each queue has one. What its queues may do together is written by `queues.quotas`."""
+class Tenant(TenantQuotas, models.Model):
+    """Owner of queues, and the quotas that they share: `_column` makes the field of each."""
 
     tenant_id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=100, unique=True)
     created_at = models.DateTimeField(db_default=Now())
-
-    max_backlog_messages = models.BigIntegerField(db_default=0)
-    max_backlog_bytes = models.BigIntegerField(db_default=0)
-    max_oldest_age_seconds = models.FloatField(db_default=0.0)
-    max_in_flight = models.BigIntegerField(db_default=0)
-    publish_rate_per_second = models.FloatField(db_default=0.0)
-    max_queues = models.BigIntegerField(db_default=0)
-    max_retention_seconds = models.FloatField(db_default=0.0)
-    max_long_polls = models.BigIntegerField(db_default=0)
 
     class Meta:
         db_table = "tenant"
@@ -40,23 +36,8 @@ class Tenant(models.Model):
         return self.name
 
 
-def _number(name: str) -> models.FloatField[float, float]:
-    return models.FloatField(db_default=cast("float", SETTINGS[name].default))
-
-
-def _integer(name: str) -> models.BigIntegerField[int, int]:
-    return models.BigIntegerField(db_default=cast("int", SETTINGS[name].default))
-
-
-def _flag(name: str) -> models.BooleanField[bool, bool]:
-    return models.BooleanField(db_default=cast("bool", SETTINGS[name].default))
-
-
-HELD = 8  # of guards: see queues/sql/_guard_queue.sql
-
-
-class Queue(models.Model):
-    """A queue and its settings; one field for each entry of `queues.settings.SETTINGS`."""
+class Queue(QueueSettings, models.Model):
+    """A queue and its settings: `_column` makes the field of each."""
 
     queue_id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=100, unique=True)
@@ -64,43 +45,8 @@ class Queue(models.Model):
     is_dead_letter_queue = models.BooleanField(db_default=False)
     created_at = models.DateTimeField(db_default=Now())
 
-    visibility_timeout_seconds = _number("visibility_timeout_seconds")
-    max_receives = _integer("max_receives")
-    dead_letter_queue = models.CharField(max_length=100, null=True)
-    retention_seconds = _number("retention_seconds")
-    delay_seconds = _number("delay_seconds")
-    mode = models.CharField(max_length=20, db_default=str(SETTINGS["mode"].default))
-    lane_max_in_flight = _integer("lane_max_in_flight")
-    lane_release_interval_seconds = _number("lane_release_interval_seconds")
-    lane_max_waiting = _integer("lane_max_waiting")
-    block_lane_on_dead = _flag("block_lane_on_dead")
-    backoff_base_seconds = _number("backoff_base_seconds")
-    backoff_cap_seconds = _number("backoff_cap_seconds")
-    jitter = _number("jitter")
-    aging_seconds = _number("aging_seconds")
-    dedup_window_seconds = _number("dedup_window_seconds")
-    dedup_scope = models.CharField(max_length=20, db_default=str(SETTINGS["dedup_scope"].default))
-    max_payload_bytes = _integer("max_payload_bytes")
-    max_backlog_messages = _integer("max_backlog_messages")
-    max_backlog_bytes = _integer("max_backlog_bytes")
-    max_oldest_age_seconds = _number("max_oldest_age_seconds")
-    max_in_flight = _integer("max_in_flight")
-    publish_rate_per_second = _number("publish_rate_per_second")
-    paused = _flag("paused")
-    closed = _flag("closed")
-    alert_oldest_age_seconds = _number("alert_oldest_age_seconds")
-    alert_dead_letters = _integer("alert_dead_letters")
-    alert_dead_letters_per_minute = _number("alert_dead_letters_per_minute")
-    alert_no_consumers_seconds = _number("alert_no_consumers_seconds")
-    alert_drain_seconds = _number("alert_drain_seconds")
-    alert_lease_age_seconds = _number("alert_lease_age_seconds")
-    alert_redelivery_ratio = _number("alert_redelivery_ratio")
-    warn_every_seconds = _number("warn_every_seconds")
-    wait_target_seconds = _number("wait_target_seconds")
-    wait_target_ratio = _number("wait_target_ratio")
-
-    guards = models.SmallIntegerField(db_default=0)
-    """What verbs must look at for this queue: written by a trigger (`queues/sql/_guard_queue.sql`)."""
+    admission_flags = models.SmallIntegerField(db_default=0)
+    """What verbs must look at for this queue: written by a trigger (`queues/sql/queues/_set_admission_flags.sql`)."""
     dead_letter_queue_id = models.IntegerField(null=True)
     """Which queue keeps its dead letters; null: the queue itself. Written by the same trigger."""
 
@@ -117,17 +63,32 @@ class Queue(models.Model):
 
     @property
     def is_held(self) -> bool:
-        """Whether maintenance keeps it from handing out messages, whatever its own `paused` says."""
-        return bool(self.guards & HELD)
+        """True while maintenance keeps it from handing out messages, whatever its own `paused` says."""
+        return bool(self.admission_flags & AdmissionFlag.HOLDS_CLAIMS)
 
     @property
     def group_limit(self) -> int:
-        """How many messages of a group may be ready or in flight, if it has no limit of its own; 0 is any number."""
-        return 1 if self.mode == "fifo" else self.lane_max_in_flight
+        """The number of messages of a group that may be ready or in flight at once; 0 is no limit."""
+        return 1 if self.mode == "fifo" else self.group_max_in_flight
+
+
+def _column(setting: Setting) -> models.Field[Any, Any]:
+    default: Any = setting.default
+    if setting.kind == "text":
+        return models.CharField(max_length=100, null=True)
+    if setting.kind == "choice":
+        return models.CharField(max_length=20, db_default=default)
+    columns = {"number": models.FloatField, "integer": models.BigIntegerField, "boolean": models.BooleanField}
+    return columns[setting.kind](db_default=default)
+
+
+for _model, _settings in ((Tenant, QUOTAS), (Queue, SETTINGS)):
+    for _setting in _settings.values():
+        _model.add_to_class(_setting.name, _column(_setting))
 
 
 class AuditEvent(models.Model):
-    """What somebody did, to what, and why. Only ever added, by `queues.audit.record`; the database chains rows."""
+    """An audited action: by whom, on what, and why. `queues.audit.record` adds rows; the database chains them."""
 
     audit_event_id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())
@@ -156,28 +117,52 @@ class AuditEvent(models.Model):
         ]
 
 
-class ReadOnlyError(TypeError):
-    """Data-plane rows change through the verbs only."""
+class Maintenance(models.Model):
+    """Maintenance of the installation: one row while it is on. Written by two functions in SQL."""
 
-
-class DataPlaneModel(models.Model):
-    """Base of the unmanaged models: they can be read, never saved or deleted."""
+    maintenance_id = models.SmallIntegerField(primary_key=True, db_default=1)
+    started_at = models.DateTimeField(db_default=Now())
+    started_by = models.CharField(max_length=150)
+    reason = models.CharField(max_length=500)
+    until = models.DateTimeField(null=True)
+    """The announced end. Maintenance does not end by itself: the work may take longer."""
+    holds_claims = models.BooleanField()
+    refuses_sends = models.BooleanField()
 
     class Meta:
-        abstract = True
+        db_table = "maintenance"
+        constraints = [models.CheckConstraint(condition=models.Q(maintenance_id=1), name="maintenance_is_one")]
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        raise ReadOnlyError(ReadOnlyError.__doc__)
+    def __str__(self) -> str:
+        return f"maintenance by {self.started_by}"
 
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        raise ReadOnlyError(ReadOnlyError.__doc__)
+    def overdue(self, now: datetime | None = None) -> timedelta:
+        """Compute how long it goes on beyond the announced end."""
+        late = (now or timezone.now()) - self.until if self.until else timedelta(0)
+        return max(late, timedelta(0))
+
+    @property
+    def announced_end(self) -> str:
+        """The announced end of the maintenance in words."""
+        if self.until is None:
+            return "until it is ended"
+        end = f"{self.until:%d %b %H:%M} UTC"
+        return f"which was to end by {end}" if self.overdue() else f"until {end}"
+
+    @property
+    def effects(self) -> list[str]:
+        """The effects, beside that only administrators change anything."""
+        held = ["no messages are handed out"] if self.holds_claims else []
+        return held + (["sends are refused"] if self.refuses_sends else [])
 
 
-def _queue_key(related_name: str) -> models.ForeignKey[Queue, Queue]:
-    return models.ForeignKey(Queue, on_delete=models.DO_NOTHING, db_constraint=False, related_name=related_name)
+def _queue_key(related_name: str, column: str | None = None) -> models.ForeignKey[Queue, Queue]:
+    return models.ForeignKey(
+        Queue, on_delete=models.DO_NOTHING, db_constraint=False, related_name=related_name, db_column=column
+    )
 
 
-class Message(DataPlaneModel):
+class Message(DataPlaneModel, table="message"):
     """A message as it was sent: written once, never changed."""
 
     pk = models.CompositePrimaryKey("queue_id", "message_id")
@@ -191,12 +176,8 @@ class Message(DataPlaneModel):
     priority = models.SmallIntegerField()
     sent_at = models.DateTimeField()
 
-    class Meta:
-        managed = False
-        db_table = "message"
 
-
-class ReadyTicket(DataPlaneModel):
+class ReadyTicket(DataPlaneModel, table="ready"):
     """A message that may be received now."""
 
     pk = models.CompositePrimaryKey("queue_id", "priority", "ready_at", "message_id")
@@ -207,12 +188,8 @@ class ReadyTicket(DataPlaneModel):
     message_id = models.BigIntegerField()
     lane = models.TextField(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "ready"
 
-
-class ScheduledTicket(DataPlaneModel):
+class ScheduledTicket(DataPlaneModel, table="scheduled"):
     """A message that rests until it is due: delayed by its sender, or backing off after a failure."""
 
     message_id = models.BigIntegerField(primary_key=True)
@@ -222,12 +199,8 @@ class ScheduledTicket(DataPlaneModel):
     receive_count = models.SmallIntegerField()
     lane = models.TextField(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "scheduled"
 
-
-class WaitingTicket(DataPlaneModel):
+class WaitingTicket(DataPlaneModel, table="waiting"):
     """A message whose lane has no room yet: it keeps its place there."""
 
     message_id = models.BigIntegerField(primary_key=True)
@@ -238,12 +211,8 @@ class WaitingTicket(DataPlaneModel):
     receive_count = models.SmallIntegerField()
     waiting_since = models.DateTimeField()
 
-    class Meta:
-        managed = False
-        db_table = "waiting"
 
-
-class Lease(DataPlaneModel):
+class Lease(DataPlaneModel, table="lease"):
     """A message in a consumer's hands, until its deadline."""
 
     message_id = models.BigIntegerField(primary_key=True)
@@ -256,12 +225,8 @@ class Lease(DataPlaneModel):
     consumer = models.TextField(null=True)
     lane = models.TextField(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "lease"
 
-
-class Failure(DataPlaneModel):
+class Failure(DataPlaneModel, table="failure"):
     """One delivery that failed; `retry_at` is null when it was the last."""
 
     failure_id = models.BigIntegerField(primary_key=True)
@@ -278,25 +243,15 @@ class Failure(DataPlaneModel):
     fingerprint = models.TextField()
     consumer = models.TextField(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "failure"
 
-
-class DeadLetter(DataPlaneModel):
+class DeadLetter(DataPlaneModel, table="dead_letter"):
     """A message that died, with all one needs to understand it and to send it again."""
 
     dead_letter_id = models.BigIntegerField(primary_key=True)
     message_id = models.BigIntegerField(unique=True)
     queue = _queue_key("dead_letters")
     source_queue = models.TextField()
-    source = models.ForeignKey(
-        Queue,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_column="source_queue_id",
-        related_name="deaths",
-    )
+    source = _queue_key("deaths", "source_queue_id")
     payload = StoredJson()
     attributes = StoredJson(null=True)
     group_id = models.TextField(null=True)
@@ -318,15 +273,11 @@ class DeadLetter(DataPlaneModel):
     redrive_history = models.JSONField()
     state = StoredJson(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "dead_letter"
 
+class TrashBatch(DataPlaneModel, table="trash_batch"):
+    """The messages that one job put into the trash, and until when they can be restored."""
 
-class Removal(DataPlaneModel):
-    """What one job took out of its queues, and until when it can be put back."""
-
-    removal_id = models.BigIntegerField(primary_key=True)
+    trash_batch_id = models.BigIntegerField(primary_key=True)
     opened_at = models.DateTimeField()
     keep_seconds = models.FloatField()
     expires_at = models.DateTimeField()
@@ -334,22 +285,18 @@ class Removal(DataPlaneModel):
     restored = models.BigIntegerField()
     emptied = models.BigIntegerField()
 
-    class Meta:
-        managed = False
-        db_table = "removal"
-
     @property
     def left(self) -> int:
         """Messages that are still in the trash."""
         return self.trashed - self.restored - self.emptied
 
 
-class Trashed(DataPlaneModel):
+class Trashed(DataPlaneModel, table="trash"):
     """A message in the trash: where it stood, and of a dead letter everything."""
 
     message_id = models.BigIntegerField(primary_key=True)
-    removal_id = models.BigIntegerField()
-    turn = models.BigIntegerField()
+    trash_batch_id = models.BigIntegerField()
+    position = models.BigIntegerField()
     queue = _queue_key("trashed")
     state = models.TextField()
     priority = models.SmallIntegerField()
@@ -358,12 +305,8 @@ class Trashed(DataPlaneModel):
     trashed_at = models.DateTimeField()
     letter = StoredJson(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "trash"
 
-
-class Redriven(DataPlaneModel):
+class Redriven(DataPlaneModel, table="redriven"):
     """One dead letter sent again: by whom, when and to which queue."""
 
     redriven_id = models.BigIntegerField(primary_key=True)
@@ -374,18 +317,14 @@ class Redriven(DataPlaneModel):
     redriven_at = models.DateTimeField()
     actor = models.TextField(null=True)
     outcome = models.CharField(max_length=1, null=True)
-    """What became of it (`queues/sql/settle_redriven.sql`); null while it may still be delivered."""
+    """The outcome (`queues/sql/redrives/settle_redriven.sql`); null while it may still be delivered."""
     settled_at = models.DateTimeField(null=True)
     fingerprint = models.TextField(null=True)
     priority = models.SmallIntegerField(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "redriven"
 
-
-class Rewritten(DataPlaneModel):
-    """What the payload of a dead letter was before a redrive patched it."""
+class Rewritten(DataPlaneModel, table="rewritten"):
+    """The payload of a dead letter before a redrive patched it."""
 
     pk = models.CompositePrimaryKey("message_id", "dead_letter_id")
     message_id = models.BigIntegerField()
@@ -394,12 +333,8 @@ class Rewritten(DataPlaneModel):
     rewritten_at = models.DateTimeField()
     payload = StoredJson()
 
-    class Meta:
-        managed = False
-        db_table = "rewritten"
 
-
-class Settled(DataPlaneModel):
+class Settled(DataPlaneModel, table="settled"):
     """Messages that left their queue together: one row for each ack call and queue, or batch purged or expired."""
 
     pk = models.CompositePrimaryKey("queue_id", "settled_at", "txid")
@@ -409,13 +344,9 @@ class Settled(DataPlaneModel):
     outcome = models.CharField(max_length=1)
     consumer = models.TextField(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "settled"
 
-
-class Consumer(DataPlaneModel):
-    """Who has been receiving from a queue, and when it was last seen."""
+class Consumer(DataPlaneModel, table="consumer"):
+    """A consumer of a queue, and when it was last seen."""
 
     pk = models.CompositePrimaryKey("queue_id", "consumer")
     queue = _queue_key("consumers")
@@ -423,50 +354,9 @@ class Consumer(DataPlaneModel):
     last_seen_at = models.DateTimeField()
     details = models.JSONField()
 
-    class Meta:
-        managed = False
-        db_table = "consumer"
 
-
-class QueueHistory(DataPlaneModel):
-    """A queue's numbers over one bucket of time: depths at its end, events within it."""
-
-    pk = models.CompositePrimaryKey("queue_id", "bucket_at")
-    queue = _queue_key("history")
-    bucket_at = models.DateTimeField()
-    seconds = models.IntegerField()
-    ready = models.BigIntegerField()
-    scheduled = models.BigIntegerField()
-    waiting = models.BigIntegerField()
-    leased = models.BigIntegerField()
-    dead = models.BigIntegerField()
-    ready_highest = models.BigIntegerField(null=True)
-    scheduled_highest = models.BigIntegerField(null=True)
-    waiting_highest = models.BigIntegerField(null=True)
-    leased_highest = models.BigIntegerField(null=True)
-    dead_highest = models.BigIntegerField(null=True)
-    oldest_visible_at = models.DateTimeField(null=True)
-    oldest_ready_age_seconds = models.FloatField(null=True)
-    added = models.BigIntegerField()
-    removed = models.BigIntegerField()
-    published = models.BigIntegerField()
-    delivered = models.BigIntegerField()
-    redelivered = models.BigIntegerField()
-    acked = models.BigIntegerField()
-    nacked = models.BigIntegerField()
-    lease_expired = models.BigIntegerField()
-    dead_lettered = models.BigIntegerField()
-    deduplicated = models.BigIntegerField()
-    redriven = models.BigIntegerField()
-    refused = models.BigIntegerField()
-
-    class Meta:
-        managed = False
-        db_table = "queue_history"
-
-
-class MessageStatus(DataPlaneModel):
-    """Where a message stands, in the field's words. Always filter by queue or message id: it is a union of tables."""
+class MessageStatus(DataPlaneModel, table="message_status"):
+    """The status of a message. Always filter by queue or message id: it is a union of tables."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -482,11 +372,3 @@ class MessageStatus(DataPlaneModel):
     attempts = models.SmallIntegerField()
     since = models.DateTimeField()
     last_error = models.TextField(null=True)
-
-    class Meta:
-        managed = False
-        db_table = "message_status"
-
-
-from queues import stream_models as stream_models  # noqa: E402 - they are made of the base class above
-from queues.maintenance import models as maintenance_models  # noqa: E402, F401 - beside the others

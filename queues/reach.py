@@ -1,8 +1,8 @@
-"""Which queues somebody reaches: all, those of a tenant, those whose names begin so, or several of these added up.
+"""The queues that a person or key reaches: all, those of a tenant, those whose names begin so, or several of these.
 
-One idea said three times, so that console, API and jobs cannot differ: of one queue in Python (`holds`), of rows in
-Django's words (`among`), and of rows in SQL (`condition`). Names are compared by their beginning, which the index of
-queue names answers however many queues there are. What is not reached does not exist for whoever asks.
+One idea in three forms, so that console, API and jobs cannot differ: of one queue in Python (`holds`), of rows in
+Django (`among`), and of rows in SQL (`condition`). Names are compared by their beginning, which the index of queue
+names answers however many queues there are. A queue that is not reached does not exist for the one who asks.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ class Bounds:
         return self.tenant is None and not self.prefix
 
     def holds(self, queue: str, tenant: str) -> bool:
-        """Whether a queue of this name and tenant lies within."""
+        """Tell whether a queue of this name and tenant lies within."""
         return self.tenant in (None, tenant) and queue.startswith(self.prefix)
 
     def covers(self, other: Bounds) -> bool:
-        """Whether all that lies within the other lies within these."""
+        """Tell whether these bounds include all of the others."""
         return self.tenant in (None, other.tenant) and other.prefix.startswith(self.prefix)
 
 
 @dataclass(frozen=True)
-class Place:
+class QueueIdentity:
     """A queue as far as reaching it goes. `sources` are the queues whose dead letters it keeps, of the same tenant."""
 
     queue: str
@@ -61,11 +61,11 @@ class Place:
 
     @property
     def is_system(self) -> bool:
-        """Whether it belongs to Signalbox itself."""
+        """Tell whether it belongs to Signalbox itself."""
         return self.tenant == SYSTEM_TENANT
 
     def is_within(self, reach: Reach) -> bool:
-        """Whether it is reached; a queue that keeps dead letters, where all that it may keep is."""
+        """Tell whether it is reached; a dead-letter queue is where all queues that may use it are."""
         within = [reach.holds(name, self.tenant) for name in (self.queue, *self.sources)]
         return any(within) and all(within[1:])
 
@@ -79,7 +79,7 @@ class Reach:
 
     @classmethod
     def of(cls, bounds: Iterable[Bounds]) -> Reach:
-        """Those that say something: what lies within another is left out."""
+        """Combine bounds, without those that lie within others."""
         known = list(dict.fromkeys(bounds))
         return cls(tuple(one for one in known if not any(one != other and other.covers(one) for other in known)))
 
@@ -91,12 +91,12 @@ class Reach:
 
     @property
     def is_everything(self) -> bool:
-        """Whether it has no bound at all: the queues of the tenant `system` are in it too."""
+        """Tell whether it has no bound at all, so that it includes the queues of the tenant `system`."""
         return self.with_system and self.has_all_tenants
 
     @property
     def has_all_tenants(self) -> bool:
-        """Whether it has every queue that is not Signalbox's own."""
+        """Tell whether it has every queue that is not Signalbox's own."""
         return any(one.is_everything for one in self.bounds)
 
     @property
@@ -107,19 +107,19 @@ class Reach:
         return [one.tenant for one in self.bounds if one.tenant is not None]
 
     def holds(self, queue: str, tenant: str) -> bool:
-        """Whether a queue of this name and tenant is reached."""
+        """Tell whether a queue of this name and tenant is reached."""
         return self._admits(tenant) and any(one.holds(queue, tenant) for one in self.bounds)
 
     def holds_tenant(self, tenant: str) -> bool:
-        """Whether every queue of the tenant is reached, those that are yet to be made included."""
+        """Tell whether every queue of the tenant is reached, future ones included."""
         return self._admits(tenant) and any(one.covers(Bounds(tenant)) for one in self.bounds)
 
     def touches_tenant(self, tenant: str) -> bool:
-        """Whether the tenant is one of those named, or any is."""
+        """Tell whether a queue of the tenant may be reached."""
         return self._admits(tenant) and any(one.tenant == tenant or one.is_everything for one in self.bounds)
 
     def covers(self, other: Reach) -> bool:
-        """Whether all that the other reaches is reached."""
+        """Tell whether all that the other reaches is reached."""
         if other.with_system and not self.with_system:
             return False
         return all(any(one.covers(theirs) for one in self.bounds) for theirs in other.bounds)
@@ -142,7 +142,7 @@ class Reach:
     def condition(
         self, queue: LiteralString = "q.name", tenant: LiteralString = "o.name"
     ) -> tuple[LiteralString, list[Any]]:
-        """The same in SQL, ready to stand beside an `and`, with its parameters."""
+        """Write the condition in SQL, to stand beside an `and`, with its parameters."""
         if self.is_everything:
             return "true", []
         parts: list[LiteralString] = ["false"]

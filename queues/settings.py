@@ -1,25 +1,31 @@
-"""The settings of a queue, each declared once.
+"""The settings of a queue, each declared once: a line of a class below is the whole of a setting.
 
-Forms, the command line, the documentation and the SQL verbs all read this list: `sql_scripts.install` copies it into
-`signalbox.setting_definition`, against which `create_queue` and `configure_queue` check what they are given.
+| what | how it follows |
+|---|---|
+| columns | `queues.models.Queue` has a field for each, and the migration adds it |
+| checks of values | `sql_scripts.install` copies the list into `signalbox.setting_definition` |
+| `configure_queue` | `queues.database.sql_names` puts the list in the place of `{settings.from:ROW}` |
+| rights | `queues.database.grants` names each column |
+| forms, API, command line, reference | each walks over `SETTINGS` or `HEADINGS` |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 Kind = Literal["number", "integer", "boolean", "text", "choice"]
 
 DURATION_BOUNDS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 21_600.0, 86_400.0)
-"""Up to which seconds the engine counts waits and work times, each in a bucket; one more is beyond the last."""
+"""The upper bounds, in seconds, of the buckets in which the engine counts waits and work times."""
 
 MAX_SECONDS = 31_536_000.0  # one year: longer delays are calendar entries, not messages
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its type, what it is when nobody sets it, and what it may be."""
+    """One setting: its type, its default and its bounds."""
 
     name: str
     kind: Kind
@@ -32,246 +38,216 @@ class Setting:
 
     @property
     def label(self) -> str:
-        """The name as people read it: without its unit, which stands beside the field."""
+        """The name without its unit, which stands beside the field."""
         return self.name.removesuffix("_seconds").removesuffix("_bytes").replace("_", " ").capitalize()
 
 
-def _seconds(name: str, default: float, minimum: float, maximum: float, help_text: str) -> Setting:
-    return Setting(name, "number", default, help_text, unit="seconds", minimum=minimum, maximum=maximum)
+def _setting(kind: Kind, default: float | bool | str | None, help_text: str, **bounds: Any) -> Any:
+    """A setting that has the name of the attribute to which it is assigned; typed as the value of a queue."""
+    return Setting("", kind, default, help_text, **bounds)
 
 
-def _limit(name: str, unit: str, maximum: float, help_text: str) -> Setting:
-    return Setting(name, "integer", 0, f"{help_text} 0 is no limit.", unit=unit, minimum=0, maximum=maximum)
+def _number(unit: str, default: float, minimum: float, maximum: float, help_text: str) -> Any:
+    return _setting("number", default, help_text, unit=unit, minimum=minimum, maximum=maximum)
 
 
-_ALL = (
-    _seconds(
-        "visibility_timeout_seconds",
-        30.0,
-        0.1,
-        43_200.0,
-        "How long a received message stays with its consumer before it is delivered again.",
-    ),
-    Setting(
-        "max_receives",
-        "integer",
-        5,
-        "Deliveries after which a message that fails again becomes a dead letter.",
-        unit="deliveries",
-        minimum=1,
-        maximum=1000,
-    ),
-    Setting(
-        "dead_letter_queue",
-        "text",
-        None,
-        "Where dead letters go; it is made when it does not exist, and has mode standard and no limit of groups. "
-        "Empty: a queue of this name with -dlq appended, or -dlq-NUMBER where that name is taken.",
-    ),
-    _seconds(
-        "retention_seconds",
-        345_600.0,
-        60.0,
-        MAX_SECONDS,
-        "How long a message may wait to be received before it expires; every return to the queue starts it anew. "
-        "In a dead-letter queue: how long a dead letter is kept.",
-    ),
-    _seconds(
-        "delay_seconds",
-        0.0,
-        0.0,
-        MAX_SECONDS,
-        "How long a message rests after it is sent, unless its sender says.",
-    ),
-    Setting(
-        "mode",
+def _seconds(default: float, minimum: float, maximum: float, help_text: str) -> Any:
+    return _number("seconds", default, minimum, maximum, help_text)
+
+
+def _integer(unit: str, default: int, minimum: int, maximum: float, help_text: str) -> Any:
+    return _setting("integer", default, help_text, unit=unit, minimum=minimum, maximum=maximum)
+
+
+def _limit(unit: str, maximum: float, help_text: str) -> Any:
+    return _integer(unit, 0, 0, maximum, f"{help_text} 0 is no limit.")
+
+
+class Delivery:
+    """Settings of how messages are handed out."""
+
+    mode: str = _setting(
         "choice",
         "standard",
         "How messages are handed out: standard means in about the order they were sent, to any consumer; fifo means in "
         "exactly the order they were sent within each group, one of a group at a time. It changes only while the queue "
         "is closed and empty.",
         choices=("standard", "fifo"),
-    ),
-    Setting(
-        "lane_max_in_flight",
-        "integer",
-        0,
-        "How many messages of one group may be ready or in flight at once; the others wait in the group's lane, so "
-        "that no group delays another. 0 is no limit. In a FIFO queue it is always 1.",
-        unit="messages",
-        minimum=0,
-        maximum=1000,
-    ),
-    _seconds(
-        "lane_release_interval_seconds",
-        0.0,
-        0.0,
-        86_400.0,
-        "Shortest pause between two messages of one group becoming ready; 0 is no pause.",
-    ),
-    Setting(
-        "lane_max_waiting",
-        "integer",
-        0,
-        "How many messages of one group may wait in its lane: a send that would make it more is refused. 0 is no "
-        "limit. Each send counts what waits up to this number, so a large one costs it time.",
-        unit="messages",
-        minimum=0,
-        maximum=100_000,
-    ),
-    Setting(
-        "block_lane_on_dead",
-        "boolean",
-        False,
-        "In a FIFO queue: a message that dies holds its group until it is redriven, which delivers it first, deleted "
-        "or purged. Otherwise the next one goes.",
-    ),
-    _seconds(
-        "backoff_base_seconds", 5.0, 0.0, 86_400.0, "Pause before the first retry; it doubles with each further one."
-    ),
-    _seconds("backoff_cap_seconds", 3_600.0, 0.0, 604_800.0, "Longest pause between two retries."),
-    Setting(
-        "jitter",
-        "number",
-        0.2,
-        "Share of each pause that is drawn at random, so that retries do not arrive together.",
-        unit="0 to 1",
-        minimum=0.0,
-        maximum=1.0,
-    ),
-    _seconds(
-        "aging_seconds",
+    )
+    visibility_timeout_seconds: float = _seconds(
+        30.0, 0.1, 43_200.0, "How long a received message stays with its consumer before it is delivered again."
+    )
+    delay_seconds: float = _seconds(
+        0.0, 0.0, MAX_SECONDS, "How long a message rests after it is sent, unless its sender says."
+    )
+    aging_seconds: float = _seconds(
         60.0,
         0.0,
         MAX_SECONDS,
         "Waiting this long is worth one step of priority, so that nothing starves; 0 is strict priority.",
-    ),
-    _seconds(
-        "dedup_window_seconds",
-        300.0,
-        1.0,
-        86_400.0,
-        "How long a deduplication id keeps later messages with it out.",
-    ),
-    Setting(
-        "dedup_scope",
+    )
+    paused: bool = _setting("boolean", False, "A paused queue accepts messages and hands out none.")
+    closed: bool = _setting("boolean", False, "A closed queue delivers its messages and accepts no new ones.")
+
+
+class Failures:
+    """Settings of retries and dead letters."""
+
+    max_receives: int = _integer(
+        "deliveries", 5, 1, 1000, "Deliveries after which a message that fails again becomes a dead letter."
+    )
+    backoff_base_seconds: float = _seconds(
+        5.0, 0.0, 86_400.0, "Pause before the first retry; it doubles with each further one."
+    )
+    backoff_cap_seconds: float = _seconds(3_600.0, 0.0, 604_800.0, "Longest pause between two retries.")
+    jitter: float = _number(
+        "0 to 1", 0.2, 0.0, 1.0, "Share of each pause that is drawn at random, so that retries do not arrive together."
+    )
+    dead_letter_queue: str | None = _setting(
+        "text",
+        None,
+        "Where dead letters go; it is made when it does not exist, and has mode standard and no limit of groups. "
+        "Empty: a queue of this name with -dlq appended, or -dlq-NUMBER where that name is taken.",
+    )
+
+
+class Groups:
+    """Settings of messages with a group id."""
+
+    group_max_in_flight: int = _integer(
+        "messages",
+        0,
+        0,
+        1000,
+        "How many messages of one group may be ready or in flight at once; the others wait for it, so "
+        "that no group delays another. 0 is no limit. In a FIFO queue it is always 1.",
+    )
+    group_release_interval_seconds: float = _seconds(
+        0.0, 0.0, 86_400.0, "Shortest pause between two messages of one group becoming ready; 0 is no pause."
+    )
+    group_max_waiting: int = _integer(
+        "messages",
+        0,
+        0,
+        100_000,
+        "How many messages of one group may wait: a send that would make it more is refused. 0 is no "
+        "limit. Each send counts what waits up to this number, so a large one costs it time.",
+    )
+    fifo_block_on_dead_letter: bool = _setting(
+        "boolean",
+        False,
+        "In a FIFO queue: a dead letter holds its group until it is redriven, which delivers it first, deleted "
+        "or purged. Otherwise the next one goes.",
+    )
+
+
+class Limits:
+    """Settings that refuse sends or hold back receives."""
+
+    max_backlog_messages: int = _limit(
+        "messages",
+        1_000_000_000,
+        "Sends are refused that would make the queue hold more: ready, delayed, waiting and in flight together.",
+    )
+    max_backlog_bytes: int = _limit(
+        "bytes",
+        1_000_000_000_000,
+        "Sends are refused while the queue holds more bytes, estimated from the mean size of sent messages.",
+    )
+    max_oldest_age_seconds: float = _seconds(
+        0.0, 0.0, MAX_SECONDS, "Sends are refused while the oldest visible message waits longer. 0 is no limit."
+    )
+    max_in_flight: int = _limit(
+        "messages", 10_000, "Receivers get no more while this number of the queue's messages is in flight."
+    )
+    publish_rate_per_second: float = _number(
+        "messages/s",
+        0.0,
+        0.0,
+        1_000_000.0,
+        "Sends are refused that come faster; a second's worth may come at once. 0 is no limit.",
+    )
+
+
+class Retention:
+    """Settings of what is kept, and for how long."""
+
+    retention_seconds: float = _seconds(
+        345_600.0,
+        60.0,
+        MAX_SECONDS,
+        "How long a message may wait to be received before it expires; every return to the queue starts it again. "
+        "In a dead-letter queue: how long a dead letter is kept.",
+    )
+    dedup_scope: str = _setting(
         "choice",
         "window",
         "What a deduplication id keeps later messages with it out of: window means the time of dedup_window_seconds; "
         "in_flight means until its message is acknowledged, dead, purged or expired. A change forgets all ids.",
         choices=("window", "in_flight"),
-    ),
-    Setting(
-        "max_payload_bytes",
-        "integer",
-        262_144,
-        "Largest payload that send accepts, as JSON text.",
-        unit="bytes",
-        minimum=1,
-        maximum=262_144,
-    ),
-    _limit(
-        "max_backlog_messages",
+    )
+    dedup_window_seconds: float = _seconds(
+        300.0, 1.0, 86_400.0, "How long a deduplication id keeps later messages with it out."
+    )
+    max_payload_bytes: int = _integer("bytes", 262_144, 1, 262_144, "Largest payload that send accepts, as JSON text.")
+
+
+class Alerts:
+    """Settings of when alerts fire."""
+
+    alert_oldest_age_seconds: float = _seconds(
+        300.0, 1.0, MAX_SECONDS, "The queue counts as breaching when its oldest visible message waits longer."
+    )
+    alert_dead_letters: int = _integer(
         "messages",
-        1_000_000_000,
-        "Sends are refused that would make the queue hold more: ready, delayed, waiting and in flight together.",
-    ),
-    _limit(
-        "max_backlog_bytes",
-        "bytes",
-        1_000_000_000_000,
-        "Sends are refused while all that the queue holds is larger, as estimated from the mean size of what was sent.",
-    ),
-    _seconds(
-        "max_oldest_age_seconds",
-        0.0,
-        0.0,
-        MAX_SECONDS,
-        "Sends are refused while the oldest visible message waits longer. 0 is no limit.",
-    ),
-    _limit(
-        "max_in_flight",
-        "messages",
-        10_000,
-        "Receivers get no more while so many messages of the queue are in flight.",
-    ),
-    Setting(
-        "publish_rate_per_second",
-        "number",
-        0.0,
-        "Sends are refused that come faster; a second's worth may come at once. 0 is no limit.",
-        unit="messages/s",
-        minimum=0.0,
-        maximum=1_000_000.0,
-    ),
-    Setting("paused", "boolean", False, "A paused queue accepts messages and hands out none."),
-    Setting("closed", "boolean", False, "A closed queue hands out what it has and accepts no more."),
-    _seconds(
-        "alert_oldest_age_seconds",
-        300.0,
-        1.0,
-        MAX_SECONDS,
-        "The queue counts as breaching when its oldest visible message waits longer.",
-    ),
-    Setting(
-        "alert_dead_letters",
-        "integer",
         0,
+        0,
+        1_000_000_000,
         "The queue counts as breaching when it has more dead letters than this;"
         " the dead-letter queue that is made for it on first need begins with the same.",
-        unit="messages",
-        minimum=0,
-        maximum=1_000_000_000,
-    ),
-    Setting(
-        "alert_dead_letters_per_minute",
-        "number",
+    )
+    alert_dead_letters_per_minute: float = _number(
+        "messages/min",
         10.0,
-        "The alert on dead-letter inflow fires when more messages of the queue die in a minute, for five minutes.",
-        unit="messages/min",
-        minimum=0.0,
-        maximum=1_000_000.0,
-    ),
-    _seconds(
-        "alert_no_consumers_seconds",
+        0.0,
+        1_000_000.0,
+        "The alert on dead-letter inflow fires when the queue gets more dead letters a minute, for five minutes.",
+    )
+    alert_no_consumers_seconds: float = _seconds(
         60.0,
         0.0,
         MAX_SECONDS,
         "The alert on missing consumers fires when none is seen and a message has been ready for longer.",
-    ),
-    _seconds(
-        "alert_drain_seconds",
+    )
+    alert_backlog_eta_seconds: float = _seconds(
         3_600.0,
         1.0,
         MAX_SECONDS,
         "The alert on backlogs fires when messages wait noticeably and this time would not do to work them off.",
-    ),
-    _seconds(
-        "alert_lease_age_seconds",
-        3_600.0,
-        1.0,
-        MAX_SECONDS,
-        "The alert on long leases fires when a consumer has held a message for longer.",
-    ),
-    Setting(
-        "alert_redelivery_ratio",
-        "number",
+    )
+    alert_lease_age_seconds: float = _seconds(
+        3_600.0, 1.0, MAX_SECONDS, "The alert on long leases fires when a consumer has held a message for longer."
+    )
+    alert_redelivery_ratio: float = _number(
+        "0 to 1",
         0.5,
+        0.0,
+        1.0,
         "The alert on redeliveries fires when more than this share of all deliveries are repeated ones.",
-        unit="0 to 1",
-        minimum=0.0,
-        maximum=1.0,
-    ),
-    _seconds(
-        "warn_every_seconds",
+    )
+    warn_every_seconds: float = _seconds(
         600.0,
         0.0,
         86_400.0,
         "Shortest time between two lines in the database's log about the same trouble of this queue: expired leases, "
         "dead messages, messages unclaimed for too long. 0 is no line.",
-    ),
-    Setting(
-        "wait_target_seconds",
+    )
+
+
+class ServiceLevel:
+    """Settings of the wait that a queue promises."""
+
+    wait_target_seconds: float = _setting(
         "number",
         60.0,
         "How long a message may wait, from becoming visible to its first delivery, to count as met. It is one of the "
@@ -280,17 +256,65 @@ _ALL = (
         minimum=0.005,
         maximum=86_400.0,
         choices=tuple(f"{bound:g}" for bound in DURATION_BOUNDS),
-    ),
-    Setting(
-        "wait_target_ratio",
-        "number",
+    )
+    wait_target_ratio: float = _number(
+        "0.5 to 0.9999",
         0.99,
-        "The share of first deliveries that should be within wait_target_seconds; alerts burn what is left of it.",
-        unit="0.5 to 0.9999",
-        minimum=0.5,
-        maximum=0.9999,
-    ),
-)
+        0.5,
+        0.9999,
+        "The share of first deliveries that should be within wait_target_seconds; alerts watch the rest.",
+    )
 
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}
-"""Every queue setting by name, in the order in which forms and documents show them."""
+
+class QueueSettings(Delivery, Failures, Groups, Limits, Retention, Alerts, ServiceLevel):
+    """Every setting of a queue, as a typed attribute of its model."""
+
+
+def _declared(group: type) -> dict[str, Setting]:
+    return {name: replace(value, name=name) for name, value in vars(group).items() if isinstance(value, Setting)}
+
+
+HEADINGS: dict[str, dict[str, Setting]] = {
+    re.sub(r"\B[A-Z]", lambda letter: f" {letter[0].lower()}", group.__name__): _declared(group)
+    for group in QueueSettings.__bases__
+}
+"""The settings under the headings of forms, which are the names of the classes."""
+
+SETTINGS: dict[str, Setting] = {name: setting for group in HEADINGS.values() for name, setting in group.items()}
+"""Every setting of a queue by name, in the order in which forms and documents show them."""
+
+
+def _together(setting: Any, help_text: str) -> Any:
+    """A quota over all queues of a tenant, like the setting of one."""
+    return _setting(setting.kind, 0, help_text, unit=setting.unit, minimum=0.0, maximum=setting.maximum)
+
+
+class TenantQuotas:
+    """Every quota of a tenant, as a typed attribute of its model."""
+
+    max_backlog_messages: int = _together(
+        Limits.max_backlog_messages, "Messages that all queues together may hold. 0 is no limit."
+    )
+    max_backlog_bytes: int = _together(
+        Limits.max_backlog_bytes, "Bytes that all queues together may hold, as estimated. 0 is no limit."
+    )
+    max_oldest_age_seconds: float = _together(
+        Limits.max_oldest_age_seconds, "No queue takes more while the oldest message of any waits longer. 0 is none."
+    )
+    max_in_flight: int = _together(
+        Limits.max_in_flight, "Messages of all queues together that may be in flight. 0 is no limit."
+    )
+    publish_rate_per_second: float = _together(
+        Limits.publish_rate_per_second, "Messages that all queues together take each second. 0 is no limit."
+    )
+    max_queues: int = _limit("queues", 100_000, "Queues, without dead-letter queues.")
+    max_retention_seconds: float = _seconds(
+        0.0, 0.0, MAX_SECONDS, "The longest retention of a queue; new queues begin with no more. 0 is no limit."
+    )
+    max_long_polls: int = _limit(
+        "connections", 10_000, "Connections on which consumers wait for news at the same time."
+    )
+
+
+QUOTAS: dict[str, Setting] = _declared(TenantQuotas)
+"""Every quota of a tenant by name, in the order in which forms and documents show them."""

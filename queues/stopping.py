@@ -1,4 +1,4 @@
-"""What a long-running process waits with, and a signal's handler ends."""
+"""A waiting object for long-running processes that the handler of a signal may end."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Stopping:
         return self._is_set
 
     def set(self) -> None:
-        """From any thread, or a signal's handler."""
+        """End the wait, from any thread or the handler of a signal."""
         self._is_set = True
         self._told.put(None)
 
     def wait(self, seconds: float) -> bool:
-        """Until it is set, or for so long; whether it is set."""
+        """Wait until it is set, or for this long; return whether it is set."""
         try:
             self._told.get(timeout=seconds)
         except queue.Empty:

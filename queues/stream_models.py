@@ -1,19 +1,20 @@
-"""Streams as Django models: read-only, like all of the data plane; `queues.streams` is the way to change anything."""
+"""Streams as Django models: read-only, like all of the data plane; `queues.control.streams` changes them."""
 
 from __future__ import annotations
 
 from django.db import models
 
-from queues.models import DataPlaneModel, Tenant
-from queues.stored_json import StoredJson
+from queues.data_plane import DataPlaneModel, StoredJson
 
 
-class Stream(DataPlaneModel):
+class Stream(DataPlaneModel, table="stream"):
     """A log that is kept for its retention, in partitions, and read by groups."""
 
     stream_id = models.AutoField(primary_key=True)
     name = models.TextField(unique=True)
-    tenant = models.ForeignKey(Tenant, on_delete=models.DO_NOTHING, db_constraint=False, related_name="streams")
+    tenant = models.ForeignKey(
+        "queues.Tenant", on_delete=models.DO_NOTHING, db_constraint=False, related_name="streams"
+    )
     partitions = models.SmallIntegerField()
     retention_seconds = models.FloatField()
     max_payload_bytes = models.IntegerField()
@@ -21,15 +22,11 @@ class Stream(DataPlaneModel):
     alert_group_lag_seconds = models.FloatField()
     created_at = models.DateTimeField()
 
-    class Meta:
-        managed = False
-        db_table = "stream"
-
     def __str__(self) -> str:
         return self.name
 
 
-class StreamMessage(DataPlaneModel):
+class StreamMessage(DataPlaneModel, table="stream_message"):
     """A message of a stream: written once, never changed, dropped with its segment."""
 
     pk = models.CompositePrimaryKey("stream_id", "partition", "position")
@@ -42,13 +39,9 @@ class StreamMessage(DataPlaneModel):
     trace_id = models.TextField(null=True)
     appended_at = models.DateTimeField()
 
-    class Meta:
-        managed = False
-        db_table = "stream_message"
 
-
-class ConsumerGroup(DataPlaneModel):
-    """Who reads a stream together. With a queue it is a subscription: what it reads is sent there."""
+class ConsumerGroup(DataPlaneModel, table="consumer_group"):
+    """The readers that share a stream. With a queue it is a subscription: its messages are sent there."""
 
     group_id = models.AutoField(primary_key=True)
     stream = models.ForeignKey(Stream, on_delete=models.DO_NOTHING, db_constraint=False, related_name="groups")
@@ -59,16 +52,12 @@ class ConsumerGroup(DataPlaneModel):
     )
     queue_window = models.IntegerField(null=True)
 
-    class Meta:
-        managed = False
-        db_table = "consumer_group"
-
     def __str__(self) -> str:
         return self.name
 
 
-class GroupMember(DataPlaneModel):
-    """One reader of a group, alive until its lease ends."""
+class ConsumerGroupMember(DataPlaneModel, table="group_member"):
+    """A reader of a consumer group, alive until its lease ends; pages read it as `group.members`."""
 
     pk = models.CompositePrimaryKey("group_id", "member")
     group = models.ForeignKey(ConsumerGroup, on_delete=models.DO_NOTHING, db_constraint=False, related_name="members")
@@ -76,7 +65,3 @@ class GroupMember(DataPlaneModel):
     lease_seconds = models.FloatField()
     lease_until = models.DateTimeField()
     joined_at = models.DateTimeField()
-
-    class Meta:
-        managed = False
-        db_table = "group_member"

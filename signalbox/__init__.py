@@ -1,11 +1,13 @@
 """The client of Signalbox, a durable message queue inside PostgreSQL. Needs psycopg; over HTTP, httpx as well."""
 
-from importlib.metadata import PackageNotFoundError, version
-
 from signalbox.async_client import AsyncClient
+from signalbox.async_verbs import AsyncVerbs
 from signalbox.bodies import BodyStore, FileBodies
+from signalbox.calls.queues import QueueInfo
+from signalbox.calls.streams import Place, StreamMessage
 from signalbox.client import Client
-from signalbox.connecting import connect, connect_async
+from signalbox.connections.connecting import connect, connect_async
+from signalbox.connections.unavailable import DatabaseUnavailable, Unavailable
 from signalbox.errors import (
     BodyCorrupt,
     BodyMissing,
@@ -27,18 +29,11 @@ from signalbox.errors import (
     WrongIsolation,
 )
 from signalbox.messages import Message, Outcome
-from signalbox.queue_info import QueueInfo
 from signalbox.sender import Sender
 from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
-from signalbox.streams import Place, StreamMessage
-from signalbox.unavailable import DatabaseUnavailable, Unavailable
 from signalbox.unreadable import Unreadable
-from signalbox.verbs import AsyncVerbs, Verbs
-
-try:
-    __version__ = version("signalbox-queue")
-except PackageNotFoundError:  # a checkout that was never installed
-    __version__ = "0.1.0"
+from signalbox.verbs import Verbs
+from signalbox.version import __version__
 
 __all__ = [
     "AsyncClient",
@@ -79,6 +74,7 @@ __all__ = [
     "Unreadable",
     "Verbs",
     "WrongIsolation",
+    "__version__",
     "connect",
     "connect_async",
 ]

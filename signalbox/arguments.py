@@ -1,12 +1,12 @@
 """Checks of arguments before they reach the wire: each returns the value, or names the argument at fault.
 
-What depends on the queue (its limits, its settings) is left to the database, which knows it.
+The database checks what depends on the queue: its limits and its settings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from signalbox.errors import InvalidArgument
@@ -22,12 +22,12 @@ def text(field: str, value: object) -> str:
 
 
 def optional_text(field: str, value: object) -> str | None:
-    """Text, or None."""
+    """Text that PostgreSQL can store, or None."""
     return None if value is None else text(field, value)
 
 
 def storable_text(value: str | None) -> str | None:
-    """Text made storable, for what must be recorded rather than refused: the description of a failure."""
+    """Make text storable, where it must be recorded rather than refused: in the description of a failure."""
     if value is None:
         return None
     return value.replace("\x00", "\\0").encode(errors="backslashreplace").decode()
@@ -62,14 +62,31 @@ def count(field: str, value: object) -> int:
 
 
 def one_of(field: str, value: object, choices: Sequence[str]) -> str:
-    """One of these words."""
+    """A word among these choices."""
     if value not in choices:
         raise InvalidArgument(f"{field} is {str(value)[:80]!r}: it must be one of {', '.join(choices)}", field=field)
     return str(value)
 
 
-def column(field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any]) -> list[Any]:
-    """One checked value for each message of a batch."""
+def column(
+    field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any] = lambda _, value: value
+) -> list[Any]:
+    """One checked value for each message of a batch; without a check, one that is checked later."""
     if isinstance(values, str) or len(values) != length:
         raise InvalidArgument(f"{field} must have {length} entries, one for each payload", field=field)
     return [check(f"{field}[{index}]", value) for index, value in enumerate(values)]
+
+
+def checked(**values: object) -> dict[str, Any]:
+    """Arguments that several verbs have, by name, each with the check of its name."""
+    return {name: _CHECKS[name](name, value) for name, value in values.items()}
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(("queue", "stream", "group", "member", "name", "point", "prefix", "receipt_handle"), text),
+    **dict.fromkeys(("consumer", "deduplication_id", "group_id", "key", "tenant", "trace_id"), optional_text),
+    **dict.fromkeys(("max_messages", "message_id", "queue_window"), count),
+    **dict.fromkeys(("lease_seconds", "seconds"), seconds),
+    **dict.fromkeys(("delay_seconds", "visibility_timeout"), optional_seconds),
+    "priority": priority,
+}

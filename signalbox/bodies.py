@@ -1,8 +1,8 @@
 """Large bodies: payloads that are too large for the database live in a store, under the hash of their content.
 
 The message points to its body by that hash. A sender claims the hash in its transaction before it looks into the
-store, and the collector removes an object only while it holds that claim; so what a committed message points to is
-there. Any store will do that has the three calls of `BodyStore`; this one is a folder.
+store, and the collector removes an object only while it holds that claim; so the body of a committed message always
+exists. Any object with the three calls of `BodyStore` is a store; `FileBodies` is a folder.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from signalbox.errors import BodyCorrupt, BodyMissing, InvalidArgument, PayloadT
 from signalbox.messages import Body, Message
 from signalbox.unreadable import Unreadable, decode
 
-#: What the log itself holds of a payload, in bytes as PostgreSQL counts them; what may be more goes to the store.
+#: The largest payload that the database itself holds, in bytes as PostgreSQL counts them; larger ones go to the store.
 INLINE_BYTES = 262_144
-#: What a store accepts unless told otherwise, in bytes.
+#: The largest body that a store accepts by default, in bytes.
 MAX_BYTES = 100_000_000
 
 
 class BodyStore(Protocol):
-    """Where large bodies are kept, by the SHA-256 of their content in hexadecimal. Called from any thread."""
+    """A place for large bodies, by the SHA-256 of their content in hexadecimal. Called from any thread."""
 
-    #: What it accepts, in bytes.
+    #: The largest body that it accepts, in bytes.
     max_bytes: int
 
     def put(self, sha256: str, content: bytes) -> None:
@@ -37,16 +37,16 @@ class BodyStore(Protocol):
         ...
 
     def open(self, sha256: str) -> BinaryIO:
-        """The content to read. Raises BodyMissing."""
+        """Open the content for reading. Raises BodyMissing."""
         ...
 
     def exists(self, sha256: str) -> bool:
-        """Is there anything under this hash?"""
+        """Return whether there is a body under this hash."""
         ...
 
 
 class FileBodies:
-    """A folder as a body store; whoever sends and receives must see the same one."""
+    """A folder as a body store; senders and receivers must see the same one."""
 
     def __init__(self, folder: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> None:
         self.folder = Path(folder)
@@ -68,14 +68,14 @@ class FileBodies:
         _sync_folder(path.parent)
 
     def open(self, sha256: str) -> BinaryIO:
-        """The content to read. Raises BodyMissing."""
+        """Open the content for reading. Raises BodyMissing."""
         try:
             return self._path(sha256).open("rb")
         except FileNotFoundError as error:
             raise BodyMissing(f"The body {sha256} is not in {self.folder}.") from error
 
     def exists(self, sha256: str) -> bool:
-        """Is there anything under this hash?"""
+        """Return whether there is a body under this hash."""
         return self._path(sha256).exists()
 
     def _path(self, sha256: str) -> Path:
@@ -83,7 +83,7 @@ class FileBodies:
 
 
 def name_of(sha256: str) -> str:
-    """What an object is called in every store: its hash, in one of 256 folders. Raises InvalidArgument."""
+    """The name of an object in every store: its hash, in one of 256 folders. Raises InvalidArgument."""
     if not isinstance(sha256, str) or not _HASH.fullmatch(sha256):
         raise InvalidArgument(f"{str(sha256)[:80]!r} is not a SHA-256 in hexadecimal", field="sha256")
     return f"{sha256[:2]}/{sha256}"
@@ -91,21 +91,21 @@ def name_of(sha256: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A large body on its way into the store."""
+    """A large body that a send puts into the store."""
 
     sha256: str
     content: bytes
 
     @classmethod
     def of(cls, text: str) -> Parcel:
-        """The body that this JSON text is."""
+        """Make the body of a JSON text."""
         content = text.encode()
         return cls(hashlib.sha256(content).hexdigest(), content)
 
 
 def parcels_of(texts: Sequence[str], store: BodyStore) -> dict[int, Parcel]:
-    """Which of these payloads, as JSON text, go into the store. Raises PayloadTooLarge."""
-    parcels = {place: Parcel.of(text) for place, text in enumerate(texts) if is_large(text)}
+    """Select the payloads, as JSON text, that go into the store, by their index. Raises PayloadTooLarge."""
+    parcels = {index: Parcel.of(text) for index, text in enumerate(texts) if is_large(text)}
     for parcel in parcels.values():
         if len(parcel.content) > store.max_bytes:
             raise PayloadTooLarge(
@@ -115,7 +115,7 @@ def parcels_of(texts: Sequence[str], store: BodyStore) -> dict[int, Parcel]:
 
 
 def is_large(text: str) -> bool:
-    """May PostgreSQL find this JSON text too long? It writes a space after every comma and colon."""
+    """Return whether PostgreSQL may find this JSON text too long: it writes a space after every comma and colon."""
     if len(text) * 6 <= INLINE_BYTES:
         return False
     return len(text.encode()) + text.count(",") + text.count(":") > INLINE_BYTES
@@ -128,7 +128,7 @@ def upload(parcel: Parcel, store: BodyStore) -> None:
 
 
 class LargeMessage(Message):
-    """A message whose payload is in the store; fetched when it is first looked at, and kept."""
+    """A message whose payload is in the store; it is fetched at the first access and kept."""
 
     __slots__ = ("_bodies", "_fetched")
     _bodies: BodyStore | None
@@ -142,7 +142,7 @@ class LargeMessage(Message):
 
     @property
     def payload(self) -> Any:
-        """The payload. Raises BodyMissing or BodyCorrupt."""
+        """The payload, from the store. Raises BodyMissing or BodyCorrupt."""
         assert self.body is not None  # noqa: S101 - none is made without
         if not hasattr(self, "_fetched"):
             object.__setattr__(self, "_fetched", decode(read_body(self.body, self._bodies)))
@@ -161,12 +161,12 @@ class LargeMessage(Message):
 
 
 def with_body(message: Message, bodies: BodyStore | None) -> Message:
-    """The message, with a payload that comes from the store if that is where it is."""
+    """Give the message a payload from the store, if it points to one."""
     return LargeMessage(message, bodies) if message.body is not None else message
 
 
 def read_body(body: Body, bodies: BodyStore | None) -> bytes:
-    """The content of a body, which is what its hash says. Raises BodyMissing or BodyCorrupt."""
+    """Read the content of a body and compare it with its hash. Raises BodyMissing or BodyCorrupt."""
     if bodies is None:
         raise BodyMissing(f"The payload is in a body store, under {body.sha256}, and none was given to the client.")
     with bodies.open(body.sha256) as file:

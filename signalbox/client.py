@@ -1,248 +1,133 @@
-"""The verbs over a psycopg connection."""
+"""The client of a database: each call of a verb is one SQL statement over psycopg."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, Self, TypeVar, Unpack
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import psycopg
 from psycopg.rows import tuple_row
 
-from signalbox import statements
-from signalbox.bodies import BodyStore, Parcel, parcels_of, upload, with_body
-from signalbox.connections import Source, check_claim, check_wait, connections_of, one_transaction
+from signalbox.bodies import BodyStore, Parcel, parcels_of, upload
+from signalbox.calls import receiving, sending
+from signalbox.calls.call import Call, T, Wait
+from signalbox.connections import pooling
+from signalbox.connections.connections import Source, connections_of, one_transaction
+from signalbox.connections.listening import Waiter, shared_listener, stream_key
+from signalbox.connections.reconnect import jittered
 from signalbox.errors import translated
-from signalbox.long_polls import receive_waiting
-from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
-from signalbox.queue_info import QueueInfo
-from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions, Statement
-from signalbox.stream_client import StreamVerbs
-from signalbox.tracing import received
-from signalbox.waiting import SettledWait
+from signalbox.verbs import DatabaseVerbs
 
-T = TypeVar("T")
+#: The longest pause of a wait, in seconds: news may be missed, and delays and expired leases are not announced.
+LOOK_SECONDS = 1.0
 
 
-class Client(StreamVerbs):
-    """The verbs of Signalbox.
+class Client(DatabaseVerbs):
+    """The verbs of Signalbox, asked of a database.
 
     Given a DSN or a pool, each call is a short transaction of its own. Given a connection, calls join the
     caller's transaction and never commit it. Further keywords go to `psycopg.connect` with the DSN. A DSN of several
-    hosts leads to the one that takes writes (`signalbox.epochs`), or through a pooler (`signalbox.pooling`).
+    hosts leads to the one that takes writes (`signalbox.connections.primary_selection`), or through a pooler
+    (`signalbox.connections.pooling`).
 
     With a body store (`bodies`), payloads too large for the database go there; without one they are refused.
 
     Refusals are raised as errors of `signalbox.errors`; a lost database as `psycopg.OperationalError`, and
-    then what was asked for may or may not have been done.
+    then the call may or may not have been carried out.
     """
 
     def __init__(self, source: Source, *, bodies: BodyStore | None = None, **connect_options: Any) -> None:
         self._bodies = bodies
         self._connections = connections_of(source, connect_options)
 
-    def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
-        """Send one message; its id. With a deduplication id already used, the id of the first message."""
-        return self._send(statements.send(queue, payload, options))
-
-    def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
-        """Send many messages, all or none; their ids in the order of the payloads."""
-        return self._send(statements.send_batch(queue, payloads, options))
-
-    def send_each(self, queue: str, messages: Sequence[tuple[object, SendOptions]]) -> list[int | Refused]:
-        """Send up to 1,000 messages, each for itself: its id, or the error that `send` would have raised for it.
-
-        Each is a payload and what is said of it. One transaction; an unknown or closed queue is raised.
-        """
-        return self._send(statements.send_each(queue, messages))
-
-    def receive(
-        self,
-        queue: str,
-        max_messages: int = 1,
-        *,
-        visibility_timeout: float | None = None,
-        consumer: str | None = None,
-        durable: bool = True,
-        allow_open_transaction: bool = False,
-        wait_seconds: float = 0.0,
-    ) -> list[Message]:
-        """Lease up to `max_messages` messages for `visibility_timeout` seconds (None: the queue's setting).
-
-        `durable=False` commits asynchronously, which is faster: a crash of the database may deliver the
-        messages again without having counted this delivery. On a connection whose transaction would stay
-        open, receive raises OpenTransaction unless `allow_open_transaction`.
-
-        Of an empty queue it waits up to `wait_seconds` for news; a tenant with all its long polls in use
-        refuses that with QuotaExceeded.
-        """
-        statement = statements.receive(queue, max_messages, visibility_timeout, consumer, durable=durable)
-
-        def check(connection: psycopg.Connection[Any]) -> None:
-            check_claim(connection, durable=durable, allow_open_transaction=allow_open_transaction)
-
-        began_ns = time.time_ns()
-        messages = receive_waiting(self._connections, queue, lambda: self._run(statement, check), wait_seconds)
-        received(queue, messages, began_ns)
-        return [with_body(message, self._bodies) for message in messages]
-
-    def fetch(self, message: Message) -> Any:
-        """The payload, as `message.payload` has it; that of a large message is read from the body store now."""
-        return message.payload
-
-    def ack(self, receipt: Message | str, *, result: object = None) -> bool:
-        """The message is done with. False when its lease was no longer held: it will be delivered again.
-
-        `result`, at most 64 KB of JSON, is kept as long as history: see `wait_settled`.
-        """
-        return self._run(statements.ack([receipt], [result]))[handle_of(receipt)]
-
-    def ack_batch(
-        self, receipts: Iterable[Message | str], *, results: Sequence[object] | None = None
-    ) -> dict[str, bool]:
-        """Ack many messages in one statement; for each receipt handle what `ack` returns.
-
-        `results` has one entry for each receipt; None keeps nothing.
-        """
-        return self._run(statements.ack(receipts, results))
-
-    def ack_and_receive(
-        self,
-        receipts: Iterable[Message | str],
-        queue: str,
-        max_messages: int = 1,
-        *,
-        visibility_timeout: float | None = None,
-        consumer: str | None = None,
-        allow_open_transaction: bool = False,
-    ) -> AckedAndReceived:
-        """Ack these and receive what comes next, in one call and one commit: cheaper than one after the other.
-
-        Both or neither is done. Otherwise as `ack_batch` and `receive`.
-        """
-        statement = statements.ack_and_receive(receipts, queue, max_messages, visibility_timeout, consumer)
-
-        def check(connection: psycopg.Connection[Any]) -> None:
-            check_claim(connection, durable=True, allow_open_transaction=allow_open_transaction)
-
-        began_ns = time.time_ns()
-        done = self._run(statement, check)
-        received(queue, done.messages, began_ns)
-        return done._replace(messages=[with_body(message, self._bodies) for message in done.messages])
-
-    def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
-        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held.
-
-        `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
-        """
-        return self._run(statements.nack(receipt, options))
-
-    def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
-        """Many failed deliveries in one statement; for each receipt, in order, what `nack` returns."""
-        return self._run(statements.nack_batch(nacks))
-
-    def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
-        """Let the lease end `seconds` from now; its new deadline, or None when it was no longer held.
-
-        Zero gives the message back at once: claimable again, with no failure recorded.
-        """
-        return self._run(statements.change_visibility([receipt], seconds))[handle_of(receipt)]
-
-    def change_visibility_batch(self, receipts: Iterable[Message | str], seconds: float) -> dict[str, datetime | None]:
-        """Change many leases in one statement; for each receipt handle what `change_visibility` returns."""
-        return self._run(statements.change_visibility(receipts, seconds))
-
-    def purge(
-        self,
-        queue: str,
-        *,
-        through_message_id: int | None = None,
-        states: Sequence[str] = ("ready", "scheduled", "waiting"),
-        max_messages: int = 10_000,
-        keep_seconds: float = statements.TRASH_SECONDS,
-    ) -> int:
-        """Remove up to `max_messages` messages from the queue; returns how many. Call until it returns 0.
-
-        The messages stay in the trash for `keep_seconds`, where an undo in the console restores them; with 0 they are
-        deleted for good.
-        """
-        return self._run(statements.purge(queue, through_message_id, states, max_messages, keep_seconds))
-
-    def message_outcome(self, message_id: int) -> Outcome | None:
-        """Where the message stands and how it ended; None when nothing is known of it."""
-        return self._run(statements.message_outcome(message_id))
-
-    def wait_settled(self, message_id: int, timeout: float | None = None) -> Outcome:
-        """Wait until the message is acked, purged, expired or dead, at most `timeout` seconds (None: for ever).
-
-        Asks every 10 ms at first, every second in the end. Raises NotSettled, a TimeoutError, when the time
-        is over, and MessageNotFound when nothing is known of the message. On a connection in a transaction
-        it raises OpenTransaction: what that transaction sent, nobody can settle before it has committed.
-        """
-        statement, wait = statements.message_outcome(message_id), SettledWait(message_id, timeout)
-        while (outcome := self._run(statement, check_wait)) is None or outcome.outcome is None:
-            time.sleep(wait.pause(outcome))
-        return outcome
-
-    def create_queue(
-        self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
-    ) -> int:
-        """Create a queue; its id. Repeating it with equal settings and tenant (None: any) changes nothing."""
-        return self._run(statements.create_queue(name, settings or {}, tenant))
-
-    def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
-        """Change the settings named and leave the others; the queue's id."""
-        return self._run(statements.configure_queue(name, settings))
-
-    def list_queues(self, prefix: str = "") -> list[QueueInfo]:
-        """The queues whose names begin so, by name, with their settings and without their numbers."""
-        return self._run(statements.list_queues(prefix))
-
-    def describe_queue(self, name: str) -> QueueInfo:
-        """A queue with its settings, and how many messages it has where: exact, whatever their number."""
-        return self._run(statements.describe_queue(name))
-
-    def announce_consumer(self, queue: str, consumer: str, details: Mapping[str, object]) -> None:
-        """Tell the console that this consumer of the queue is alive, and what it is."""
-        self._run(statements.announce_consumer(queue, consumer, details))
-
     def close(self) -> None:
         """Close the client's own connection, if it has one. A later call opens another."""
         self._connections.close()
 
-    def __enter__(self) -> Self:
-        return self
+    def _run(self, call: Call[T]) -> T:
+        found = self._run_once(call)
+        if found or call.wait is None or not call.wait.seconds:
+            return found
+        with self._place(call.wait.queue):
+            return self._run_until_found(call, call.wait)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _run_once(self, call: Call[T]) -> T:
+        with self._borrow() as connection:
+            if call.check and not self._connections.commits_each_call:
+                call.check(connection)
+            return self._execute(connection, call)
 
-    def _send(self, statement: Statement[T]) -> T:
-        parcels = parcels_of(statements.payloads_of(statement), self._bodies) if self._bodies is not None else {}
+    def _run_until_found(self, call: Call[T], wait: Wait) -> T:
+        """Repeat the call after each announcement, and periodically without one, until it finds something."""
+        ends_at = time.monotonic() + wait.seconds
+        with self._waiter(wait.queue or stream_key(wait.stream or "")) as waiter:
+            while not (found := self._run_once(call)) and (left := ends_at - time.monotonic()) > 0:
+                waiter.wait(min(left, jittered(LOOK_SECONDS)))
+                waiter.clear()  # before the look: what is announced after it wakes the next wait
+        return found
+
+    def _send(self, call: Call[T]) -> T:
+        parcels = parcels_of(sending.payloads_of(call), self._bodies) if self._bodies is not None else {}
         if not parcels:
-            return self._run(statement)
-        pointing = statements.with_bodies(statement, {place: parcel.sha256 for place, parcel in parcels.items()})
+            return self._run(call)
+        pointing = sending.with_pointers(call, {index: parcel.sha256 for index, parcel in parcels.items()})
         return self._send_large(pointing, {parcel.sha256: parcel for parcel in parcels.values()})
 
-    def _send_large(self, statement: Statement[T], parcels: dict[str, Parcel]) -> T:
-        """Claim each body, in the order in which all do, upload it, and send: in one transaction."""
+    def _send_large(self, call: Call[T], parcels: dict[str, Parcel]) -> T:
+        """Claim each large body, in the order in which all senders do, upload it, and send: in one transaction."""
         assert self._bodies is not None  # noqa: S101 - else there are no parcels
-        with translated(), self._connections.borrow() as connection, one_transaction(connection):
+        with self._borrow() as connection, one_transaction(connection):
             for sha256, parcel in sorted(parcels.items()):
-                self._ask(connection, statements.claim_body(sha256, len(parcel.content)))
+                self._execute(connection, sending.claim_body(sha256, len(parcel.content)))
                 upload(parcel, self._bodies)
-            return self._ask(connection, statement)
+            return self._execute(connection, call)
 
-    def _run(self, statement: Statement[T], check: Callable[[psycopg.Connection[Any]], None] | None = None) -> T:
-        with translated(), self._connections.borrow() as connection:
-            if check and not self._connections.commits_each_call:
-                check(connection)
-            return self._ask(connection, statement)
-
-    def _ask(self, connection: psycopg.Connection[Any], statement: Statement[T]) -> T:
+    def _execute(self, connection: psycopg.Connection[Any], call: Call[T]) -> T:
         cursor = connection.cursor(row_factory=tuple_row)
         began = time.perf_counter()
-        rows = cursor.execute(statement.sql, statement.parameters).fetchall()
-        if statement.durations:
-            statement.durations.observe(time.perf_counter() - began)
-        return statement.read(rows)
+        cursor.execute(call.sql, call.parameters)
+        rows = cursor.fetchall()
+        if call.durations:
+            call.durations.observe(time.perf_counter() - began)
+        return call.read(rows)
+
+    @contextmanager
+    def _borrow(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection; the refusals of the database are raised as errors of `signalbox.errors`."""
+        with translated():  # noqa: SIM117 - in the asyncio twin only the second is asynchronous
+            with self._connections.borrow() as connection:
+                yield connection
+
+    @contextmanager
+    def _place(self, queue: str | None) -> Iterator[None]:
+        """Take a place among the long polls of the queue's tenant for as long as the block runs.
+
+        The place is an advisory lock of a session: a client that dies gives it back. A source with one connection
+        (a DSN, the caller's own) takes it there; of a pool, one connection is kept for the wait. Behind a pooler in
+        transaction mode no session lasts, and no place is taken.
+        """
+        if queue is None or pooling.is_pooled():
+            yield
+            return
+        with self._borrow() as connection:
+            place = self._execute(connection, receiving.begin_long_poll(queue))
+            if place is not None and not self._connections.lasting:
+                try:
+                    yield
+                finally:
+                    self._execute(connection, receiving.end_long_poll(queue, place))
+                return
+        try:
+            yield
+        finally:
+            if place is not None:
+                self._run_once(receiving.end_long_poll(queue, place))
+
+    @contextmanager
+    def _waiter(self, key: str) -> Iterator[Waiter]:
+        """A waiter for news of the queue or stream; where no connection can listen, it only times out."""
+        waiter, dsn = Waiter(), self._connections.dsn
+        with nullcontext() if dsn is None else shared_listener(dsn).on_ready(key, waiter.wake):
+            yield waiter

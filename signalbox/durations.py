@@ -1,4 +1,4 @@
-"""How long the calls of this process to the database take: kept only where prometheus-client is installed.
+"""Durations of this process's calls to the database, kept only where prometheus-client is installed.
 
 Counting needs nothing of prometheus-client, so importing the client costs what it did. `collector()` gives both to a
 registry: `prometheus_client.REGISTRY.register(signalbox.durations.collector())`.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ class Durations:
             self._seconds += seconds
 
     def read(self) -> tuple[tuple[int, ...], float]:
-        """The counts by bucket, each for itself, and the seconds of all together."""
+        """The count of each bucket, and the sum of all seconds."""
         with self._lock:
             return tuple(self._counts), self._seconds
 
@@ -55,7 +56,7 @@ RECEIVE = Durations(
 
 
 def collector() -> Collector:
-    """Both as a collector of prometheus-client; raises ImportError where that is not installed."""
+    """Make a collector of prometheus-client for both histograms. Raises ImportError where it is not installed."""
     from prometheus_client.metrics_core import HistogramMetricFamily
     from prometheus_client.registry import Collector
 
@@ -69,3 +70,22 @@ def collector() -> Collector:
                 yield family
 
     return _Durations()
+
+
+@contextmanager
+def exported(port: int | None) -> Iterator[None]:
+    """Serve both histograms at `/metrics` on this port while the block runs; None serves nothing."""
+    if port is None:
+        yield
+        return
+    from prometheus_client import CollectorRegistry, start_http_server
+
+    registry = CollectorRegistry()
+    registry.register(collector())
+    server, thread = start_http_server(port, registry=registry)
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,6 +1,6 @@
-"""Every way a verb can refuse, as one tree; each class's docstring is its default message.
+"""The errors of refused verbs, as one tree; each class's docstring is its default message, its fields are its facts.
 
-The database names its refusals by SQLSTATE. Here is the only place that knows which is which.
+The database names its refusals by SQLSTATE. This module alone maps them to errors.
 """
 # ruff: noqa: N818 - each class names what happened, which "Error" after it would not make clearer
 
@@ -9,41 +9,43 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import psycopg
 
+from signalbox.connections.unavailable import DatabaseUnavailable, unavailable_of
 from signalbox.messages import Outcome
-from signalbox.unavailable import DatabaseUnavailable, unavailable_of
 
 
+@dataclass(eq=False, repr=False)
 class SignalboxError(Exception):
     """Signalbox refused the request."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message or inspect.cleandoc(type(self).__doc__ or type(self).__name__))
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        self.message = self.message or inspect.cleandoc(type(self).__doc__ or type(self).__name__)
+        super().__init__(self.message)
 
 
 class QueueNotFound(SignalboxError):
-    """There is no queue of this name."""
+    """The queue does not exist."""
 
 
 class StreamNotFound(SignalboxError):
-    """There is no stream of this name."""
+    """The stream does not exist."""
 
 
 class GroupNotFound(SignalboxError):
     """The stream has no group of this name."""
 
 
+@dataclass(eq=False, repr=False)
 class InvalidArgument(SignalboxError):
     """An argument or setting is invalid."""
 
-    def __init__(self, message: str = "", field: str | None = None) -> None:
-        super().__init__(message)
-        self.field = field
+    field: str | None = None
 
 
 class PayloadTooLarge(SignalboxError):
@@ -55,91 +57,77 @@ class BodyMissing(SignalboxError):
 
 
 class BodyCorrupt(SignalboxError):
-    """What the body store has under the payload's hash is something else."""
+    """The body store has another content under the payload's hash."""
 
 
 class MessageUnreadable(SignalboxError):
     """The message has JSON that Python cannot read."""
 
 
+@dataclass(eq=False, repr=False)
 class DeduplicationConflict(SignalboxError):
-    """Another message was sent with this deduplication id and a different body."""
+    """The deduplication id was used for a message with a different body."""
 
-    def __init__(self, message: str = "", first_message_id: int | None = None) -> None:
-        super().__init__(message)
-        self.first_message_id = first_message_id
+    first_message_id: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class QuotaExceeded(SignalboxError):
     """A limit of the queue or its tenant would be exceeded; nothing was done.
 
-    `reason` is backlog, bytes, age, rate, lane, queues, retention or long_polls; `limit` and `actual` are in the
-    limit's unit. `retry_after` is in seconds; None: what was asked for is itself above the limit.
+    `reason` is `backlog`, `bytes`, `age`, `rate`, `lane`, `queues`, `retention` or `long_polls`; `limit` and `actual`
+    are in the limit's unit. `retry_after` is in seconds; None: the request itself is above the limit.
     """
 
-    def __init__(
-        self,
-        message: str = "",
-        reason: str = "",
-        limit: float = 0.0,
-        actual: float = 0.0,
-        retry_after: float | None = None,
-        field: str | None = None,
-        scope: str = "queue",
-    ) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.limit = limit
-        self.actual = actual
-        self.retry_after = retry_after
-        self.field = field
-        """The limit's name, say max_backlog_messages."""
-        self.scope = scope
-        """Whose limit it is: queue or tenant."""
+    reason: str = ""
+    limit: float = 0.0
+    actual: float = 0.0
+    retry_after: float | None = None
+    field: str | None = None
+    """The limit's name, say max_backlog_messages."""
+    scope: str = "queue"
+    """Whose limit it is: queue or tenant."""
 
 
 class QueueClosed(SignalboxError):
     """The queue is closed and accepts no messages."""
 
 
+@dataclass(eq=False, repr=False)
 class InMaintenance(SignalboxError):
     """Maintenance of the installation refuses sends; nothing was done.
 
-    `until` is when it was announced to end, in ISO 8601, and `retry_after` in how many seconds; None: nobody said,
-    or that is past.
+    `until` is the announced end, in ISO 8601, and `retry_after` the seconds until then; None: no end was announced, or
+    it is past.
     """
 
-    def __init__(self, message: str = "", until: str | None = None, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.until = until
-        self.retry_after = retry_after
+    until: str | None = None
+    retry_after: float | None = None
 
 
+@dataclass(eq=False, repr=False)
 class QueueInUse(SignalboxError):
     """The queue cannot be deleted: it holds messages, or something uses it.
 
     `messages` is how many are ready, waiting, scheduled, leased and dead; empty when it is something else.
     """
 
-    def __init__(self, message: str = "", messages: Mapping[str, int] | None = None) -> None:
-        super().__init__(message)
-        self.messages = dict(messages or {})
+    messages: Mapping[str, int] = field(default_factory=dict)
 
 
 class WrongIsolation(SignalboxError):
-    """This verb needs a transaction at isolation level READ COMMITTED."""
+    """The verb needs a transaction at isolation level READ COMMITTED."""
 
 
 class MessageNotFound(SignalboxError):
-    """Nothing is known of this message: it never was, or its retention is over."""
+    """The message is unknown: it was never sent, or its retention is over."""
 
 
+@dataclass(eq=False, repr=False)
 class NotSettled(SignalboxError, TimeoutError):
-    """The message was not settled in time; `outcome` is where it stands."""
+    """The message was not settled in time; `outcome` is its state."""
 
-    def __init__(self, message: str = "", outcome: Outcome | None = None) -> None:
-        super().__init__(message)
-        self.outcome = outcome
+    outcome: Outcome | None = None
 
 
 class OpenTransaction(SignalboxError):
@@ -151,8 +139,8 @@ class OpenTransaction(SignalboxError):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What the database says of a refusal."""
+class Refusal:
+    """The message, detail and column of a refusal by the database."""
 
     message: str
     detail: str | None = None
@@ -165,73 +153,65 @@ def translate(error: psycopg.Error) -> SignalboxError | DatabaseUnavailable | ps
     if build is None:
         return unavailable_of(error) or error
     diag = error.diag
-    return build(Said(diag.message_primary or "", diag.message_detail, diag.column_name))
+    return build(Refusal(diag.message_primary or "", diag.message_detail, diag.column_name))
 
 
 def refusal_of(sqlstate: str, message: str, detail: str | None = None, column: str | None = None) -> SignalboxError:
     """The error of this tree for a refusal that came as a row and not as an error."""
-    return _BY_SQLSTATE[sqlstate](Said(message, detail, column))
+    return _BY_SQLSTATE[sqlstate](Refusal(message, detail, column))
 
 
-@contextmanager
-def translated() -> Iterator[None]:
+class translated:  # noqa: N801 - used as a function
     """Raise the database's refusals inside the block as errors of this tree."""
-    try:
-        yield
-    except psycopg.Error as error:
-        known = translate(error)
-        if known is error:
-            raise
-        raise known from error
+
+    def __enter__(self) -> None:
+        """Enter a block whose refusals are translated."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, psycopg.Error) and (known := translate(error)) is not error:
+            raise known from error
 
 
-def _invalid_argument(said: Said) -> InvalidArgument:
-    return InvalidArgument(said.message, field=said.column)
+def _not_found(refusal: Refusal) -> SignalboxError:
+    kind = {"stream": StreamNotFound, "group_name": GroupNotFound}.get(refusal.column or "", QueueNotFound)
+    return kind(refusal.message)
 
 
-def _not_found(said: Said) -> SignalboxError:
-    kind = {"stream": StreamNotFound, "group_name": GroupNotFound}.get(said.column or "", QueueNotFound)
-    return kind(said.message)
-
-
-def _unstorable_payload(said: Said) -> InvalidArgument:
-    detail = said.detail or said.message
+def _unstorable_payload(refusal: Refusal) -> InvalidArgument:
+    detail = refusal.detail or refusal.message
     return InvalidArgument(f"The payload is not JSON that PostgreSQL can store: {detail}", field="payload")
 
 
-def _unstorable_text(said: Said) -> InvalidArgument:
-    return InvalidArgument(f"PostgreSQL cannot store this text: {said.message}")
+def _deduplication_conflict(refusal: Refusal) -> DeduplicationConflict:
+    named = re.search(r"\d+", refusal.detail or "")
+    return DeduplicationConflict(refusal.message, first_message_id=int(named[0]) if named else None)
 
 
-def _deduplication_conflict(said: Said) -> DeduplicationConflict:
-    named = re.search(r"\d+", said.detail or "")
-    return DeduplicationConflict(said.message, first_message_id=int(named[0]) if named else None)
+def _quota_exceeded(refusal: Refusal) -> QuotaExceeded:
+    return QuotaExceeded(refusal.message, **json.loads(refusal.detail or "{}"), field=refusal.column)
 
 
-def _quota_exceeded(said: Said) -> QuotaExceeded:
-    return QuotaExceeded(said.message, **json.loads(said.detail or "{}"), field=said.column)
+def _in_maintenance(refusal: Refusal) -> InMaintenance:
+    return InMaintenance(refusal.message, **json.loads(refusal.detail or "{}"))
 
 
-def _in_maintenance(said: Said) -> InMaintenance:
-    return InMaintenance(said.message, **json.loads(said.detail or "{}"))
+def _queue_in_use(refusal: Refusal) -> QueueInUse:
+    found = json.loads(refusal.detail or "{}")
+    return QueueInUse(refusal.message, messages=found if "ready" in found else {})
 
 
-def _queue_in_use(said: Said) -> QueueInUse:
-    found = json.loads(said.detail or "{}")
-    return QueueInUse(said.message, messages=found if "ready" in found else None)
-
-
-_BY_SQLSTATE: dict[str, Callable[[Said], SignalboxError]] = {
-    "SB400": _invalid_argument,
+_BY_SQLSTATE: dict[str, Callable[[Refusal], SignalboxError]] = {
+    "SB400": lambda refusal: InvalidArgument(refusal.message, field=refusal.column),
     "SB404": _not_found,
     "SB409": _deduplication_conflict,
-    "SB413": lambda said: PayloadTooLarge(said.message),
-    "SB423": lambda said: QueueClosed(said.message),
+    "SB413": lambda refusal: PayloadTooLarge(refusal.message),
+    "SB423": lambda refusal: QueueClosed(refusal.message),
     "SB424": _queue_in_use,
-    "SB425": lambda said: WrongIsolation(said.message),
+    "SB425": lambda refusal: WrongIsolation(refusal.message),
     "SB429": _quota_exceeded,
     "SB503": _in_maintenance,
     "22P02": _unstorable_payload,  # not JSON, or a lone surrogate
     "22P05": _unstorable_payload,  # \u0000
-    "22021": _unstorable_text,  # NUL, or bytes that are not the database's encoding
+    # NUL, or bytes that are not the database's encoding
+    "22021": lambda refusal: InvalidArgument(f"PostgreSQL cannot store this text: {refusal.message}"),
 }

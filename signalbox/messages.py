@@ -1,4 +1,4 @@
-"""What a receive hands out."""
+"""Messages as they are received, and their outcomes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Self, get_args
 
-from signalbox.tracing.context import correlation_id_of, trace_id_of
+from signalbox.tracing.attributes import Marked
 from signalbox.unreadable import Unreadable
 
-#: What became of a nacked message; None instead means that the lease was no longer held.
+#: The outcome of a nack; None instead means that the lease was no longer held.
 NackOutcome = Literal["retry", "dead"]
 
-#: Where a message stands: as the view message_status says it, and how it left otherwise.
+#: The state of a message as in the view message_status, or how it left.
 MessageStatus = Literal["pending", "processing", "failed", "completed", "dead", "purged", "expired"]
 
 #: How a message ended; dead ones may be redriven.
@@ -26,7 +26,7 @@ FAILURE_REASONS: tuple[FailureReason, ...] = get_args(FailureReason)
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Where the payload is that was too large for the database: under its hash, in hexadecimal, in a body store."""
+    """The hash, in hexadecimal, and the size of a large payload in a body store."""
 
     sha256: str
     bytes: int
@@ -34,9 +34,9 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where a message stands. `outcome` is None while it may still be delivered; then it is how it ended, and when.
+    """The state of a message. `outcome` is None while it may still be delivered; then it says how the message ended.
 
-    `result` is what its ack left, None when that was nothing.
+    `result` is the result of its ack, None without one.
     """
 
     message_id: int
@@ -49,7 +49,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(Marked):
     """One delivery of a message, leased to its receiver until `deadline` by the database's clock.
 
     `lease_seconds` is what was left of the lease when the message was received, measured by the
@@ -73,19 +73,9 @@ class Message:
     body: Body | None = None
     unreadable: Unreadable | None = None
 
-    @property
-    def trace_id(self) -> str | None:
-        """Of the trace in which it was sent; None where its sender had none."""
-        return trace_id_of(self.attributes)
-
-    @property
-    def correlation_id(self) -> str | None:
-        """What its sender, or the message that its sender handled, gave it to be known by."""
-        return correlation_id_of(self.attributes)
-
     def to_json(self) -> dict[str, Any]:
         """The message as a JSON object, for another process."""
-        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "payload"}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "payload"}
         return values | {
             "payload": None if self.body or isinstance(self.payload, Unreadable) else self.payload,
             "sent_at": self.sent_at.isoformat(),
@@ -105,7 +95,7 @@ class Message:
 
 
 class AckedAndReceived(NamedTuple):
-    """For each receipt handle whether the lease was still held, and the messages received in the same call."""
+    """The answers to acks by receipt handle, and the messages received in the same call."""
 
     acked: dict[str, bool]
     messages: list[Message]
@@ -114,3 +104,8 @@ class AckedAndReceived(NamedTuple):
 def handle_of(receipt: Message | str) -> str:
     """The receipt handle of a message, or the handle itself."""
     return receipt.receipt_handle if isinstance(receipt, Message) else receipt
+
+
+def payload_of(message: Message) -> Any:
+    """The payload of a message; that of a large message is read from its body store."""
+    return message.payload

@@ -1,4 +1,4 @@
-"""Turning Python values into JSON that PostgreSQL can store, or saying exactly which part of them it cannot.
+"""Encoding of Python values as JSON that PostgreSQL can store; an error names the part that it cannot.
 
 The value is encoded once at the speed of the standard library's encoder; only a value that fails is walked.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from signalbox.errors import InvalidArgument
-from signalbox.unreadable import is_deeper
+from signalbox.unreadable import inside, is_deeper
 
 
 def encode(value: object, field: str = "payload") -> str:
-    """`value` as JSON text. Raises InvalidArgument that names the path of what is not JSON."""
+    """Encode `value` as JSON text. Raises InvalidArgument that names the path of a part that is not JSON."""
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
         text.encode()
@@ -25,18 +25,18 @@ def encode(value: object, field: str = "payload") -> str:
     if "\\u0000" in text and _NUL.search(text):
         fault = _fault(value, None, frozenset()) or "contains the character \\u0000"
         raise InvalidArgument(f"{field} {fault}", field=field)
-    if text.count("[") + text.count("{") > MOST_LEVELS and is_deeper(value, MOST_LEVELS):
-        raise InvalidArgument(f"{field} is nested too deeply: at most {MOST_LEVELS} levels", field=field)
-    if len(text) > MOST_DIGITS and _LONG_NUMBER.search(text) and _has_long_number(value):
-        raise InvalidArgument(f"{field} has a number of more than {MOST_DIGITS} digits", field=field)
+    if text.count("[") + text.count("{") > MAX_LEVELS and is_deeper(value, MAX_LEVELS):
+        raise InvalidArgument(f"{field} is nested too deeply: at most {MAX_LEVELS} levels", field=field)
+    if len(text) > MAX_DIGITS and _LONG_NUMBER.search(text) and _has_long_number(value):
+        raise InvalidArgument(f"{field} has a number of more than {MAX_DIGITS} digits", field=field)
     return text
 
 
-def encode_within(most_bytes: int, value: object, field: str) -> str:
-    """`value` as JSON text, of at most so many bytes as PostgreSQL will count them: with spaces after commas."""
+def encode_within(max_bytes: int, value: object, field: str) -> str:
+    """Encode `value` as JSON text of at most `max_bytes`, as PostgreSQL counts them: with spaces after commas."""
     text = encode(value, field)
-    if (size := stored_bytes(value)) > most_bytes:
-        raise InvalidArgument(f"{field} is {size} bytes of JSON: at most {most_bytes}", field=field)
+    if (size := stored_bytes(value)) > max_bytes:
+        raise InvalidArgument(f"{field} is {size} bytes of JSON: at most {max_bytes}", field=field)
     return text
 
 
@@ -55,25 +55,21 @@ def encode_attributes(value: Mapping[str, object] | None, field: str = "attribut
 
 
 def _has_long_number(value: object) -> bool:
-    """Has it a whole number of more than MOST_DIGITS digits? Of others, Python has none as long."""
+    """Return whether there is a whole number of more than MAX_DIGITS digits; other numbers are never as long."""
     level = [value]
     while level:
         if any(isinstance(one, int) and abs(one) >= _FIRST_LONG_NUMBER for one in level):
             return True
-        level = [item for one in level if isinstance(one, dict | list | tuple) for item in _inside(one)]
+        level = [item for one in level if isinstance(one, dict | list | tuple) for item in inside(one)]
     return False
 
 
-def _inside(value: dict[object, object] | list[object] | tuple[object, ...]) -> Iterable[object]:
-    return value.values() if isinstance(value, dict) else value
-
-
-#: How a value is reached: the way to what holds it, and its key or index there. Put into words only for a fault.
+#: The way to a value: the way to its container, and its key or index there. Written as text only for a fault.
 Way = tuple["Way", object] | None
 
 
 def _fault(value: object, way: Way, above: frozenset[int]) -> str | None:
-    """What is wrong with `value` or the first wrong part of it; None when nothing is."""
+    """The fault of `value`, or of its first faulty part; None without a fault."""
     if value is None or isinstance(value, bool | int):
         return None
     if isinstance(value, float):
@@ -105,7 +101,7 @@ def _first_fault_inside(
 def _key_fault(key: object, way: Way) -> str | None:
     if isinstance(key, str):
         fault = _text_fault(key)
-        return fault and f"at {_path(way)}.{key[:_MOST_CHARACTERS_OF_KEY]!r} (the key) {fault}"
+        return fault and f"at {_path(way)}.{key[:_MAX_CHARACTERS_OF_KEY]!r} (the key) {fault}"
     if key is None or isinstance(key, int | float):
         return None
     return f"at {_path(way)} has a key of type {type(key).__qualname__}; keys must be text"
@@ -124,7 +120,7 @@ def _path(way: Way) -> str:
     steps: list[str] = []
     while way is not None:
         way, step = way
-        steps.append(f"[{step}]" if isinstance(step, int) else f".{str(step)[:_MOST_CHARACTERS_OF_KEY]}")
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{str(step)[:_MAX_CHARACTERS_OF_KEY]}")
     return "$" + "".join(reversed(steps))
 
 
@@ -135,14 +131,14 @@ RESULT_BYTES = 65_536
 #: The most nested levels of lists and objects, and the most digits of a number, that can be sent. The database has the
 #: same limits in `signalbox._unreadable`. JSON parsers of other languages have limits just above, and code that walks a
 #: payload in Python uses several of its 1,000 frames a level. A payload beyond the limits would fail at every consumer.
-MOST_LEVELS = 128
-MOST_DIGITS = 1000
-_FIRST_LONG_NUMBER = 10**MOST_DIGITS
+MAX_LEVELS = 128
+MAX_DIGITS = 1000
+_FIRST_LONG_NUMBER = 10**MAX_DIGITS
 #: Begins where the digits begin: tried at each of 900 digits, it would read them 900 times.
-_LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MOST_DIGITS + 1}}}")
+_LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MAX_DIGITS + 1}}}")
 
 #: Of a key in the words of a fault.
-_MOST_CHARACTERS_OF_KEY = 80
+_MAX_CHARACTERS_OF_KEY = 80
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -1,4 +1,4 @@
-"""Sends that go together: each waits a few milliseconds for others, and one call and one commit serve them all."""
+"""Batches of sends: each waits a few milliseconds for others, and one call and one commit serve them all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Self, Unpack
 
-from signalbox import statements
+from signalbox.calls import sending
+from signalbox.calls.call import Call
+from signalbox.calls.sending import SendOptions
 from signalbox.client import Client
 from signalbox.errors import InvalidArgument, SignalboxError
-from signalbox.statements import SendOptions, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +22,18 @@ class _Send:
     """One message that waits, with the future of its id."""
 
     queue: str
-    statement: Statement[int]
+    call: Call[int]
     id: Future[int]
     since: float = field(default_factory=time.monotonic)
 
 
 class Sender:
-    """Gathers the sends of all threads; those of one queue keep their order.
+    """A sender that gathers the sends of all threads; those of one queue keep their order.
 
-    A message is sent when its future has the id, and not before: a process that dies takes with it what still
-    waited. Whoever needs to know asks the future, as many at once as there are threads. One refused message fails
+    A message is sent when its future has the id, and not before: a process that dies loses the messages that still
+    waited. The result of the future says that a message is sent. One refused message fails
     alone, with the error that `Client.send` would raise. Connections are the client's, which must not be a caller's
-    connection: what goes together is not of one transaction. A fork needs a sender of its own.
+    connection: a batch may hold messages of several callers. A fork needs a sender of its own.
 
     `delay` is how many seconds the first message waits for others, `batch` how many go together at most, and
     `capacity` how many may wait before `send` itself waits.
@@ -65,8 +66,8 @@ class Sender:
         atexit.register(self.close)
 
     def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> Future[int]:
-        """Have the message sent soon; the future of its id. What is wrong with the arguments is raised here."""
-        send = _Send(queue, statements.send(queue, payload, options), Future())
+        """Send the message soon; returns the future of its id. Wrong arguments are raised here."""
+        send = _Send(queue, sending.send(queue, payload, options), Future())
         with self._lock:
             self._room.wait_for(lambda: self._closed or len(self._waiting) < self._capacity)
             if self._closed:
@@ -111,7 +112,7 @@ class Sender:
                 self._room.notify_all()
 
     def _next(self) -> list[_Send]:
-        """What goes together next, when it is enough or has waited its time; empty at the end."""
+        """Take the next batch, when it is full or has waited its time; empty at the end."""
         with self._lock:
             self._news.wait_for(lambda: self._waiting or self._closed)
             if self._waiting:
@@ -126,22 +127,18 @@ class Sender:
 
     def _send_together(self, sends: list[_Send]) -> None:
         try:
-            ids = self._client._send(statements.send_together([send.statement for send in sends]))
+            ids = self._client._send(sending.send_together([send.call for send in sends]))
         except SignalboxError as error:
-            self._send_alone(sends, error)
+            if len(sends) == 1:
+                _fail(sends, error)
+            else:  # one refused message has made the whole batch fail
+                for send in sends:
+                    self._send_together([send])
         except Exception as error:
             _fail(sends, error)
         else:
             for send, message_id in zip(sends, ids, strict=True):
                 send.id.set_result(message_id)
-
-    def _send_alone(self, sends: list[_Send], error: Exception) -> None:
-        """One of them was refused, and so all were: each is tried by itself."""
-        if len(sends) == 1:
-            _fail(sends, error)
-            return
-        for send in sends:
-            self._send_together([send])
 
 
 def _fail(sends: list[_Send], error: Exception) -> None:

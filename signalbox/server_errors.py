@@ -1,4 +1,4 @@
-"""What a server can answer, or not, that a database cannot; each class's docstring is its default message."""
+"""Errors of a server that a database does not have; each class's docstring is its default message."""
 # ruff: noqa: N818 - as in signalbox.errors
 
 from __future__ import annotations
@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from signalbox.connections.unavailable import BY_SLUG, Unavailable
 from signalbox.errors import SignalboxError
-from signalbox.unavailable import BY_SLUG, Unavailable
 
 
 class Unauthorized(SignalboxError):

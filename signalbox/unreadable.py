@@ -1,4 +1,4 @@
-"""Read stored JSON: a value that Python cannot read is one bad value, and not an error for the rows beside it.
+"""Reading of stored JSON: a value that Python cannot read is one bad value, and no error for other rows.
 
 PostgreSQL stores longer numbers and deeper nesting than Python reads. `send` refuses both, but a stored message may be
 older than that rule, or written without the verbs.
@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, NoReturn
 
 #: The most levels of arrays and objects that are read: more than `send` accepts, and few enough to be written again.
-MOST_LEVELS_READ = 500
+MAX_LEVELS_READ = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for a JSON value that Python cannot read: the field, the JSON as stored, and the reason."""
+    """The placeholder of a JSON value that Python cannot read: the field, the JSON as stored, and the reason."""
 
     field: str
     text: str
@@ -27,7 +28,7 @@ class Unreadable:
         return f"{self.field} is JSON that Python cannot read: {self.reason}"
 
     def to_json(self) -> dict[str, str]:
-        """As a JSON object; `Unreadable(**fields)` makes it again."""
+        """Describe it as a JSON object, from which `Unreadable(**fields)` makes it again."""
         return asdict(self)
 
 
@@ -51,8 +52,8 @@ def decode(text: str | bytes, field: str = "payload") -> Any:
         return _unreadable(field, text, "it is nested too deeply")
     except ValueError as error:
         return _unreadable(field, text, str(error)[:200])
-    if written.count("[") + written.count("{") > MOST_LEVELS_READ and is_deeper(value, MOST_LEVELS_READ):
-        return _unreadable(field, text, f"it is nested too deeply: at most {MOST_LEVELS_READ} levels")
+    if written.count("[") + written.count("{") > MAX_LEVELS_READ and is_deeper(value, MAX_LEVELS_READ):
+        return _unreadable(field, text, f"it is nested too deeply: at most {MAX_LEVELS_READ} levels")
     return value
 
 
@@ -69,16 +70,17 @@ def decode_contents(payload: str, attributes: str | None, state: str | None = No
 
 
 def is_deeper(value: object, levels: int) -> bool:
-    """Has it more levels of lists and objects than that?"""
+    """Return whether the value has more levels of lists and objects."""
     level = [value]
     for _ in range(levels):
-        level = [item for one in level if isinstance(one, dict | list | tuple) for item in _inside(one)]
+        level = [item for one in level if isinstance(one, dict | list | tuple) for item in inside(one)]
         if not level:
             return False
     return any(isinstance(one, dict | list | tuple) for one in level)
 
 
-def _inside(value: Any) -> Any:
+def inside(value: Any) -> Iterable[Any]:
+    """The items of a list, or the values of an object."""
     return value.values() if isinstance(value, dict) else value
 
 

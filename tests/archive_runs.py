@@ -43,6 +43,6 @@ def committed_run(url: str, names: Sequence[str], ended: datetime) -> Run:
 
 
 def forget(run: Run) -> None:
-    """It and its files, which other tests would count."""
+    """Run with its files, which other tests would count."""
     ArchiveFile.objects.filter(run=run).delete()
     run.delete()

@@ -1,4 +1,4 @@
-"""Gives the test run a home, and thereby a PostgreSQL, of its own; DATABASE_URL runs it on another server.
+"""Home and PostgreSQL of the test run; DATABASE_URL runs it on another server.
 
 The settings are named here and not in pyproject.toml, because pytest-django would otherwise read them
 before this file has said where home is.
@@ -16,33 +16,28 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection, connections
 from django.test.utils import setup_databases, teardown_databases
-from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 
-from queues.embedded import EmbeddedPostgres
-from queues.embedded.server import DATABASE
+from queues.database.embedded import EmbeddedPostgres
+from queues.database.embedded.server import DATABASE
 from tests import prepared
 from tests.patience import LIMITS_OF_PAGES, PATIENCE_MILLISECONDS
+from tests.scratch import prefer_memory
 
-pytest_plugins = ["tests.engine"]
+pytest_plugins = ["tests.engine", "tests.tiers"]
 
+prefer_memory()
 HOME = Path(tempfile.mkdtemp(prefix="signalbox-tests-"))
 
 os.environ["SIGNALBOX_HOME"] = str(HOME)
 os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
 os.environ.setdefault("HTTPS_ONLY", "false")  # the test client and the browser speak plain HTTP
 os.environ.setdefault("SPARK_CLASSES", str(Path(__file__).parents[1] / ".pytest_cache" / "spark"))
-os.environ.setdefault("PIPELINE_PRIORITY", "normal")  # what others leave is nothing while tests run
+os.environ.setdefault("PIPELINE_NICE", "false")  # what others leave is nothing while tests run
 os.environ["METRICS_MAX_SERIES"] = "10000000"  # tests leave thousands of queues, and a new one is to be seen as well
 
 django.setup()
 django_settings.PASSWORD_HASHERS = ["tests.passwords.QuickHasher"]
-
-# A busy machine is slow, and that is no failure; what continuous integration tries is the same each time.
-settings.register_profile(
-    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
-)
-settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -64,7 +59,7 @@ def pytest_xdist_setupnodes() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the first test stays: it is not looked through for garbage again and again."""
+    """Freeze the objects that exist before the first test, so that garbage collection skips them."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)

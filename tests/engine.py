@@ -17,7 +17,7 @@ import pytest
 from psycopg import pq
 from psycopg.types.json import Jsonb
 
-from queues.connections import dsn as django_dsn
+from queues.database.connections import dsn as django_dsn
 from tests.sweeping import sweep
 
 Row = tuple[Any, ...]
@@ -47,7 +47,7 @@ def swept() -> Iterator[None]:
 
 @pytest.fixture
 def connect(dsn: str) -> Iterator[Callable[..., psycopg.Connection[Any]]]:
-    """Opens connections (autocommit unless said otherwise) that the test need not close."""
+    """Open connections (autocommit by default) that the test need not close."""
     opened: list[psycopg.Connection[Any]] = []
 
     def _connect(*, autocommit: bool = True, **options: Any) -> psycopg.Connection[Any]:
@@ -59,7 +59,7 @@ def connect(dsn: str) -> Iterator[Callable[..., psycopg.Connection[Any]]]:
     for connection in opened:
         if connection.info.transaction_status in OPEN_TRANSACTIONS:
             with suppress(psycopg.OperationalError):  # the test has killed it
-                connection.rollback()  # a server that is only told goodbye lets go of the locks when it comes to it
+                connection.rollback()  # a server that only gets a goodbye releases its locks late
         connection.close()
 
 
@@ -79,7 +79,7 @@ class Engine:
         return row[0] if row else None
 
     def on(self, connection: psycopg.Connection[Any]) -> Engine:
-        """The same queue seen from another connection."""
+        """Engine for the queue on another connection."""
         return Engine(connection, self.queue, self.queue_id)
 
     def send(self, payload: Any = None, **options: Any) -> int:
@@ -125,11 +125,11 @@ class Engine:
         )[0]
 
     def recounted(self) -> Row:
-        """The same, counted row by row."""
+        """Number of messages by state, counted row by row."""
         return self.rows("select ready, scheduled, leased, dead, held from signalbox.recount(%s)", self.queue_id)[0]
 
     def waiting(self) -> int:
-        """How many messages wait in lanes: by the counters, which must equal the rows."""
+        """Number of messages that wait for their group: by the counters, which must equal the rows."""
         counted = self.value(
             "select signalbox.depth(totals, 'waiting') from signalbox.queue_totals(array[%s::integer])", self.queue_id
         )
@@ -138,7 +138,7 @@ class Engine:
         return int(counted)
 
     def lanes(self) -> dict[str, Row]:
-        """What waits and what is under way in each lane, by the counters; lanes with neither are left out."""
+        """Waiting messages and messages in flight by group, from the counters; empty groups are left out."""
         rows = self.rows(
             "select c.* from signalbox.lane_counts(%(id)s, array("
             " select lane from signalbox.lane_stat where queue_id = %(id)s"
@@ -148,7 +148,7 @@ class Engine:
         return {row[0]: row[1:] for row in rows}
 
     def lanes_recounted(self) -> dict[str, Row]:
-        """The same, counted row by row."""
+        """Numbers by message group, counted row by row."""
         return {row[0]: row[1:] for row in self.rows("select * from signalbox.recount_lanes(%s)", self.queue_id)}
 
 
@@ -160,16 +160,48 @@ _names = itertools.count(1)
 _run = uuid.uuid4().hex[:6]
 
 
+class QueueMaker:
+    """Maker of queues on a connection that stays: the first call on a new connection takes ten times as long."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def make(self, name: str, settings: dict[str, Any]) -> int:
+        """Create the queue and return its id."""
+        try:
+            return self._create(name, settings)
+        except psycopg.OperationalError:  # a test has ended this session, or restarted the server
+            self.close()
+            return self._create(name, settings)
+
+    def _create(self, name: str, settings: dict[str, Any]) -> int:
+        if self._connection is None:
+            self._connection = psycopg.connect(self._dsn, autocommit=True, prepare_threshold=None)
+        row = self._connection.execute("select signalbox.create_queue(%s, %s)", [name, Jsonb(settings)]).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+@pytest.fixture(scope="session")
+def queue_maker(dsn: str) -> Iterator[QueueMaker]:
+    maker = QueueMaker(dsn)
+    yield maker
+    maker.close()
+
+
 @pytest.fixture
-def make_engine(connect: Callable[..., psycopg.Connection[Any]]) -> Callable[..., Engine]:
-    """Makes a queue of a new name with these settings, on a connection of its own."""
+def make_engine(connect: Callable[..., psycopg.Connection[Any]], queue_maker: QueueMaker) -> Callable[..., Engine]:
+    """Make a queue with a new name and these settings, on a connection of its own."""
 
     def _make(**settings: Any) -> Engine:
-        connection = connect()
         name = f"test-{_run}-{next(_names)}"
-        row = connection.execute("select signalbox.create_queue(%s, %s)", [name, Jsonb(settings)]).fetchone()
-        assert row is not None
-        return Engine(connection, name, row[0])
+        return Engine(connect(), name, queue_maker.make(name, settings))
 
     return _make
 
@@ -182,7 +214,7 @@ def engine(make_engine: Callable[..., Engine]) -> Engine:
 
 @pytest.fixture
 def let_leases_end(dsn: str) -> Callable[[str], None]:
-    """As if the time of all leases of a queue had passed."""
+    """Move the expiry of all leases of a queue into the past."""
 
     def end(queue: str) -> None:
         with psycopg.connect(dsn) as connection:

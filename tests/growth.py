@@ -1,4 +1,4 @@
-"""Whether a parser takes time in proportion to what it reads: measured by the processor's time of its thread."""
+"""Check that a parser's time is proportional to its input, by the CPU time of its thread."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SIZES = (10_000, 80_000, 640_000)
 """Each eight times the one before."""
 SIZES_OF_REQUESTS = (20_000, 160_000, 1_250_000, 10_000_000)
 """Up to what one request may have."""
-#: Eight times the text may take so many times the time. Square growth takes 64 times.
+#: Allowed growth of time for eight times the text. Quadratic growth would be 64.
 MAX_GROWTH = 24
 #: A shorter time is no harm, and says nothing about growth, in seconds.
 SHORTEST_SECONDS = 0.3
 #: These are faults of the parser, or of the test, and no refusals.
 CRASHES = (MemoryError, AssertionError, AttributeError, NameError, TypeError)
-#: A busy processor with cold caches makes one measurement too long, never all of them, and never so many times.
+#: Repetitions of a measurement: a busy processor with cold caches spoils some, never all.
 MAX_MEASUREMENTS = 4
 MAX_NOISE = 4
 

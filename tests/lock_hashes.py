@@ -44,7 +44,7 @@ def _locked(collector: Any, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _hashes(collector: Any, name: str, version: Version) -> list[str]:
-    """Of all wheels that some Python of ours could install; of the source where there is no wheel."""
+    """Hashes of all wheels that a supported Python could install; of the source without a wheel."""
     wheels: dict[str, str] = {}
     sources: dict[str, str] = {}
     for link in _links(collector, name):
@@ -93,7 +93,7 @@ def _links(collector: Any, name: str) -> Iterator[Link]:
 
 
 def _collector() -> Any:
-    """As `pip download` would have it, by the same settings."""
+    """Choice of `pip download`, from equal settings."""
     command: Any = create_command("download")
     with command.main_context():
         options, _ = command.parse_args([])

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from queues import maintenance
-from queues.maintenance.models import Maintenance
+from queues.control import maintenance
+from queues.models import Maintenance
 
 Begin = Callable[..., Maintenance]
 
 
 @pytest.fixture
 def begin(commits: None) -> Iterator[Begin]:
-    """Begins maintenance by Ada for an hour, with what the test says otherwise."""
+    """Begin maintenance by Ada for an hour, unless the test sets other options."""
 
     def _begin(**options: Any) -> Maintenance:
         until = timezone.now() + timedelta(hours=1)

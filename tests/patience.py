@@ -1,17 +1,16 @@
-"""How long pages let the database think in tests, and a provider of sign-on answer; and which limits say so."""
+"""Time limits of pages for the database and a sign-on provider in tests, and where they are set."""
 
 PATIENCE_MILLISECONDS = 120_000
 PATIENCE_SECONDS = 120
 LIMITS_OF_PAGES = (
-    "dlq.counting.COUNT_MILLISECONDS",
-    "dlq.outcomes.COUNT_MILLISECONDS",
-    "dlq.trash.COUNT_MILLISECONDS",
-    "dlq.browse.dead_letter_list.LIST_MILLISECONDS",
-    "dlq.browse.message_list.LIST_MILLISECONDS",
-    "dlq.comparing.LIST_MILLISECONDS",
-    "dlq.radius.LIST_MILLISECONDS",
-    "dlq.clusters.listing.LIST_CLUSTERS_MILLISECONDS",
-    "dlq.suggesting.MILLISECONDS",
-    "console.causes.LIST_MILLISECONDS",
-    "console.message_story.SEARCH_MILLISECONDS",
+    "dlq.search.counting.COUNT_MILLISECONDS",
+    "dlq.redrives.outcomes.COUNT_MILLISECONDS",
+    "dlq.trash.trash.COUNT_MILLISECONDS",
+    "dlq.search.pages.LIST_MILLISECONDS",
+    "queues.messages.last_success.LIST_MILLISECONDS",
+    "dlq.redrives.impact.LIST_MILLISECONDS",
+    "dlq.failure_groups.listing.LIST_GROUPS_MILLISECONDS",
+    "dlq.search.suggestions.MILLISECONDS",
+    "console.dead_letters.causes.LIST_MILLISECONDS",
+    "queues.messages.story.SEARCH_MILLISECONDS",
 )

@@ -35,7 +35,7 @@ def spoil(connection: psycopg.Connection[Any], message_id: int, poison: str, col
 
 
 def spoil_stream(connection: psycopg.Connection[Any], stream: str, position: int, poison: str) -> None:
-    """The same of a message of a stream with one partition."""
+    """Poison message in a stream with one partition."""
     changed = connection.execute(
         "update signalbox.stream_message m set payload = %s::jsonb from signalbox.stream s"
         " where s.name = %s and m.stream_id = s.stream_id and m.position = %s",

@@ -9,7 +9,7 @@ LOWEST, HIGHEST = 12_000, 30_000
 
 
 def free_port(other_than: int = 0) -> int:
-    """A port that nobody uses, and that nobody gets by chance before the server of the test takes it.
+    """Free port that no process gets by chance before the server of the test takes it.
 
     Those that the system gives out itself would be given to the next connection of any other process as well.
     """

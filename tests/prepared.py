@@ -1,7 +1,7 @@
-"""The data of a server that was migrated lately and has served nobody: with it tests begin servers of their own.
+"""Data of a freshly migrated, unused server: tests start servers of their own with a copy.
 
 Made once for what the code says, kept for a while with the other things that runs keep, and copied in less time than a
-migration takes. All copies have the identity of one cluster, as a server and its standby have.
+migration takes. All copies have the identity of one PostgreSQL cluster, as a server and its standby have.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from queues.embedded import EmbeddedPostgres
-from queues.embedded.folders import Folders
+from queues.database.embedded import EmbeddedPostgres
+from queues.database.embedded.folders import Folders
 
 PROJECT = Path(__file__).resolve().parents[1]
 KEPT = PROJECT / ".pytest_cache" / "prepared"
@@ -31,7 +31,7 @@ def prepare(folders: Folders) -> None:
     folders.prepare()
     KEPT.mkdir(parents=True, exist_ok=True)
     with (KEPT / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes first makes it; nobody takes away what another copies
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the first process makes it; none deletes what another copies
         _copy(_made(), folders.data)
 
 
@@ -66,12 +66,12 @@ def _make(data: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """With its owner, who is not root where tests are."""
+    """Copy the data with its owner, who is not root where tests run."""
     subprocess.run(["cp", "-a", source, target], check=True)
 
 
 def _digest() -> str:
-    """Of all that can say what a migrated database is."""
+    """Digest of everything that determines a migrated database."""
     found = hashlib.sha256()
     for name in SOURCES:
         place = PROJECT / name

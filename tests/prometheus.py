@@ -14,7 +14,7 @@ import requests
 import uvicorn
 import yaml
 
-from metrics import snapshot
+from metrics.reading import snapshot
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +23,7 @@ READY_WITHIN_SECONDS = 120.0
 
 
 class Prometheus:
-    """One that runs, asked over its HTTP interface."""
+    """Running Prometheus, queried over its HTTP interface."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"

@@ -32,11 +32,11 @@ class Log:
         return row[0] if row else None
 
     def on(self, connection: psycopg.Connection[Any]) -> Log:
-        """The same stream seen from another connection."""
+        """Stream as seen from another connection."""
         return Log(connection, self.name, self.stream_id)
 
     def append(self, payload: Any = None, key: str | None = None) -> Row:
-        """Where the message stands: (partition, position)."""
+        """Partition and position of the message."""
         return self.rows(
             "select partition, position from signalbox.append(%s, %s, key => %s)", self.name, Jsonb(payload), key
         )[0]
@@ -93,7 +93,7 @@ class Log:
         )[0]
 
     def end_lease(self, member: str, group: str = "g") -> None:
-        """As if the member had been silent for longer than its lease."""
+        """Expire the member's lease."""
         self.connection.execute(
             "update signalbox.group_member m set lease_until = '-infinity' from signalbox.consumer_group g"
             " where g.group_id = m.group_id and g.stream_id = %s and g.name = %s and m.member = %s",

@@ -1,4 +1,4 @@
-"""What tests leave in their database goes now and then: pages, scrapes and upkeep grow with the number of queues."""
+"""Regular removal of test data: pages, scrapes and upkeep grow with the number of queues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ where c.relnamespace = 'signalbox'::regnamespace and c.relkind in ('r', 'p') and
     select from pg_attribute a
     where a.attrelid = c.oid and a.attname in ('queue_id', 'source_queue_id', 'stream_id') and not a.attisdropped
   ))
-  and c.relname <> all ('{audit_event,erasure_find,gauge,refusal,pipeline_comparison,pipeline_finding}')
+  and c.relname <> all ('{audit_event,erasure_find,admission_counter,refusal,pipeline_comparison,pipeline_finding}')
 """
 SEGMENTS_OF_STREAMS = """
 select string_agg(i.inhrelid::regclass::text, ', ')
@@ -28,20 +28,20 @@ where i.inhparent = 'signalbox.stream_message'::regclass
 """
 # The sequences that limits of queues count by.
 REGISTERS = """
-with gauges as (delete from signalbox.gauge g where g.queue_id is not null returning g.*),
+with counters as (delete from signalbox.admission_counter g where g.queue_id is not null returning g.*),
   refusals as (delete from signalbox.refusal r where r.queue_id is not null returning r.counter)
 select string_agg(register::text, ', ')
 from (
   select unnest(array[
     next_free, last_xid, admitted, base, bytes_held, mean_bytes, oldest, evaluated, lost, mark_admitted, mark_xid
-  ]) from gauges
+  ]) from counters
   union all select counter from refusals
 ) r(register)
 """
 
 
 def sweep(dsn: str) -> None:
-    """Take every queue and stream away, where there are many; not while somebody still works with them."""
+    """Remove every queue and stream when there are many; not while another process uses them."""
     with suppress(psycopg.OperationalError), psycopg.connect(dsn) as connection:
         connection.execute("set lock_timeout = '5s'")
         if _value(connection, "select count(*) from signalbox.queue") < MANY:

@@ -6,8 +6,12 @@ from pathlib import Path
 
 from django.core.management import get_commands, load_command_class
 
-from queues.checks import SETTINGS
+from queues.database.checks import SETTINGS
+from tests.house.engine_sql import engine_sql_modules_listed, modules_with_engine_sql
+from tests.house.imports import cycles, imports
 
+# Cycles that are still to be cut; the list only shrinks.
+KNOWN_CYCLES: tuple[set[str], ...] = ()
 PROJECT = Path(__file__).resolve().parents[1]
 TOOLS = Path(sys.executable).parent
 
@@ -16,6 +20,19 @@ def test_imports_run_downward_only() -> None:
     result = subprocess.run([TOOLS / "lint-imports", "--no-cache"], cwd=PROJECT, capture_output=True, text=True)
 
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    """An import inside of a function counts, since it only hides the cycle."""
+    found = cycles(imports())
+
+    assert [cycle for cycle in found if not any(set(cycle) <= known for known in KNOWN_CYCLES)] == []
+
+
+def test_a_cycle_is_found_and_named_once() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": {"d"}, "f": {"a"}}
+
+    assert sorted(sorted(cycle) for cycle in cycles(graph)) == [["a", "b", "c"], ["d", "e"]]
 
 
 def test_only_the_console_knows_the_web(tmp_path: Path) -> None:
@@ -50,7 +67,7 @@ def test_the_client_needs_neither_django_nor_the_apps() -> None:
 
 
 def test_spark_is_asked_only_for_what_connect_has() -> None:
-    """But for the end of a session of our own, after which the next one starts another Java."""
+    """Exceptions: the end of a session of the tests, after which the next one starts another Java."""
     lacking = {"rdd", "sparkContext", "_sc", "_jvm", "_jsc", "_jdf"}
     sources = [*(PROJECT / "pipeline").rglob("*.py"), *(PROJECT / "signalbox/spark").rglob("*.py")]
 
@@ -62,11 +79,12 @@ def test_spark_is_asked_only_for_what_connect_has() -> None:
     }
 
     assert len(sources) > 50
-    assert asked == {("pipeline/on_spark/sessions.py", "_jvm")}
+    assert asked == {("pipeline/spark/sessions.py", "_jvm")}
 
 
 def test_no_command_of_ours_asks_for_the_whole_console() -> None:
-    ours = [(name, app) for name, app in get_commands().items() if app in ("console", "metrics", "pipeline")]
+    rooms = ("console", "dlq", "metrics", "pipeline", "queues")
+    ours = [(name, app) for name, app in get_commands().items() if app in rooms]
 
     checked = {name: load_command_class(app, name).requires_system_checks for name, app in ours}
 
@@ -86,5 +104,12 @@ def test_the_console_and_its_workers_load_nothing_that_reads_an_archive() -> Non
         [sys.executable, "-c", loading], cwd=PROJECT, env=settings, capture_output=True, text=True, check=True
     )
 
-    assert {"pipeline.tasks", "console.pages.replays"} <= set(result.stdout.split())
+    assert {"pipeline.tasks", "console.pipeline.replay_views"} <= set(result.stdout.split())
     assert not {"numpy", "pyarrow", "pyspark", "adbc_driver_postgresql"} & set(result.stdout.split())
+
+
+def test_sql_over_engine_tables_moves_into_the_engines_room() -> None:
+    found, listed = set(modules_with_engine_sql()), set(engine_sql_modules_listed())
+
+    assert not found - listed, "ask a query function of queues/ instead of writing SQL over engine tables"
+    assert not listed - found, "run `python -m tests.house.engine_sql --write`: the list only shrinks"

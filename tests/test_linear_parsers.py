@@ -14,33 +14,37 @@ from typing import Any
 
 import pytest
 
-from console.api import asgi, deliveries, idempotency, job_names, parsing, peeking, queue_documents, sending
-from console.api.bodies import read_body
-from console.api.faults import invalid
-from console.api.parsing import read_json
-from console.api.problems import Problem, problem_of
-from console.api.wire.names import in_wire_words
-from console.api_keys import keeping, tokens
-from console.forms import JsonTextField
-from console.terms import Key
-from console.terms import parse as parse_terms
-from dlq import masking, patching
-from dlq.browse import message_list
-from dlq.erasing import target
+from console.access.api_keys import key, keys
+from console.api import asgi
+from console.api.core import idempotency, request_body
+from console.api.core.names import in_wire_words
+from console.api.core.problems import Problem, problem_of
+from console.api.core.request_body import read_body, read_json
+from console.api.core.shape import invalid
+from console.api.messages import deliveries, peeking, sending
+from console.api.queues import configuring
+from console.api.redrives import reach
+from console.filters.list_filter_grammar import Key
+from console.filters.list_filter_grammar import parse as parse_terms
+from console.web.forms import JsonTextField
+from dlq.erasure import target
 from dlq.filters import complete
 from dlq.filters import parse as parse_filter
+from dlq.masking import masks
+from dlq.redrives import patching
+from dlq.search import message_list
 from metrics.alerts import receiving
 from pipeline.replay import documents
-from queues.as_code import document as as_code
+from queues.control.as_code import document as as_code
 from signalbox import arguments, payloads, unreadable
-from signalbox.celery_broker import envelopes, names
+from signalbox.calls import problems
+from signalbox.calls.sending import send_batch
+from signalbox.celery import calls, envelopes
 from signalbox.cli import command
-from signalbox.http import problems
 from signalbox.messages import Message
-from signalbox.payloads import MOST_DIGITS
-from signalbox.statements.sending import send_batch
-from signalbox.tracing import context
-from signalbox.worker.frames import Frames, pack
+from signalbox.payloads import MAX_DIGITS
+from signalbox.tracing import attributes, context
+from signalbox.worker.processes.frames import Frames, pack
 from tests.growth import SHORTEST_SECONDS, SIZES_OF_REQUESTS, assert_linear, measure
 
 Texts = dict[str, Callable[[int], str]]
@@ -127,7 +131,7 @@ YAMLS: Texts = {
     "equal keys": lambda size: "a: 1\n" * (size // 5),
     "keys": lambda size: "".join(f"k{n}: 1\n" for n in range(size // 10)),
     "anchors": lambda size: "a: &a [" + "*a," * (size // 3) + "]",
-    "a folded text": lambda size: "a: >\n" + " b\n" * (size // 3),
+    "a YAML text with >": lambda size: "a: >\n" + " b\n" * (size // 3),
     "plain lines": lambda size: "a:\n" + " b\n" * (size // 3),
     "comments": lambda size: "# a\n" * (size // 4),
 }
@@ -147,7 +151,7 @@ YAML_SIZES = (1_250, 10_000, 80_000)  # its reader, in Python, takes a second fo
 
 
 def read_json_and_send(text: str) -> None:
-    """What a request with this body goes through, with its refusal."""
+    """Parse and refuse a request with this body."""
     try:
         payloads.encode(read_json(text.encode()))
     except Exception as error:
@@ -195,7 +199,7 @@ def celery_message(text: str) -> None:
     )
     headers = envelopes.opened(message)["headers"]
     envelopes.delay_of(headers)
-    context.trace_id_of(envelopes.attributes_of(headers))
+    attributes.trace_id_of(envelopes.attributes_of(headers))
 
 
 def alerts(text: str) -> None:
@@ -209,9 +213,9 @@ OF_JSON: dict[str, Callable[[str], object]] = {
     "argument of the command line": lambda text: command.as_json(text, "payload"),
     "field of a form": lambda text: JsonTextField().clean(text),
     "merge patch": json_patch,
-    "archived document": documents.asks(("a", None, "b"), [documents.There()]),
+    "archived document": documents.asks(("a", None, "b"), [documents.there]),
     "erased document": lambda text: target.read("payload", "a[].b", "x").holds(text),
-    "masked document": masking.Rules(payload=frozenset([("a", "b")])).mask_text,
+    "masked document": masks.Rules(payload=frozenset([("a", "b")])).mask_text,
     "Celery's body": lambda text: envelopes.packed(text, "application/json", readable=True),
     "Alertmanager's message": lambda text: receiving.read(json.loads(text)),
 }
@@ -219,28 +223,28 @@ OF_TEXT: dict[str, Callable[[str], object]] = {
     "filter": parse_filter,
     "completion": lambda text: complete(text, len(text)),
     "terms of a list": lambda text: parse_terms(text, {"a": Key("")}, "a"),
-    "path of a mask": masking.parse_path,
+    "path of a mask": masks.parse_path,
     "path of an erasure": lambda text: target.read("payload", text, "x").steps,
     "value of an erasure": lambda text: target.read("payload", "a", text).text,
     "receipt handle": lambda text: deliveries.own_handle(SimpleNamespace(queue_id=1, name="q"), text),  # type: ignore[arg-type]
     "message id": deliveries._MESSAGE_NAME.fullmatch,
     "cursor of messages": message_list._mark,
     "cursor of a peek": peeking._CURSORS[False].fullmatch,
-    "cursor of queues": queue_documents._name_in,
-    "name of a job": lambda text: job_names.number_of(text, "redrive_"),
-    "traceparent": lambda text: context.trace_id_of({"traceparent": text}),
-    "correlation id": lambda text: context.correlation_id_of({"correlation_id": text}),
+    "cursor of queues": configuring._name_in,
+    "name of a job": lambda text: reach.number_of(text, "redrive_"),
+    "traceparent": lambda text: attributes.trace_id_of({"traceparent": text}),
+    "correlation id": lambda text: attributes.correlation_id_of({"correlation_id": text}),
     "trace context": lambda text: context.carried({"traceparent": text}, text),
-    "API key": tokens.read,
-    "bearer": lambda text: tokens.read(f"Bearer {text}"),
-    "scopes of a key": keeping._BETWEEN_SCOPES.split,
+    "API key": key.read_token,
+    "bearer": lambda text: key.read_token(f"Bearer {text}"),
+    "scopes of a key": keys._BETWEEN_SCOPES.split,
     "Idempotency-Key": idempotency_key,
     "sentence of a refusal": in_wire_words,
     "sentence about a field": lambda text: in_wire_words(f"payload {text}", "payload"),
     "refusal of a server": lambda text: problems.error_of({"type": text, "detail": text}, {}),
     "argument": lambda text: arguments.text("queue", text + "\x00"),
     "batch of arguments": lambda text: send_batch("q", [1], {"group_ids": [text], "trace_ids": [text]}),
-    "name of Celery's queue": names.engine_name,
+    "name of Celery's queue": calls.engine_name,
     "Celery's headers": celery_message,
     "alert": alerts,
     "frames of a worker": stream_of_frames,
@@ -248,11 +252,13 @@ OF_TEXT: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("parser", OF_JSON)
 def test_json(parser: str) -> None:
     assert_linear(OF_JSON[parser], JSONS)
 
 
+@pytest.mark.proof
 def test_a_request_of_ten_megabytes() -> None:
     assert_linear(read_json_and_send, {name: JSONS[name] for name in LONG_JSONS}, SIZES_OF_REQUESTS)
 
@@ -262,13 +268,15 @@ def test_text(parser: str) -> None:
     assert_linear(OF_TEXT[parser], TEXTS)
 
 
+@pytest.mark.proof
 def test_yaml() -> None:
     assert_linear(as_code.parse, YAML_SCALARS)
     assert_linear(as_code.parse, YAMLS, YAML_SIZES)
 
 
+@pytest.mark.proof
 def test_what_counts_each_name_is_found_out() -> None:
-    """The measure itself."""
+    """Check of the measure itself."""
 
     def count_each(text: str) -> None:
         names = [name for name, _ in json.loads(text, object_pairs_hook=list)]
@@ -285,7 +293,7 @@ def test_runs_of_digits() -> None:
     def runs_of(digits: int) -> Callable[[int], str]:
         return lambda size: ("1" * digits + " ") * (size // digits)
 
-    short, long = (measure(payloads.encode, runs_of(digits)(2_000_000)) for digits in (9, MOST_DIGITS - 1))
+    short, long = (measure(payloads.encode, runs_of(digits)(2_000_000)) for digits in (9, MAX_DIGITS - 1))
 
     assert long <= max(3 * short, SHORTEST_SECONDS)
 
@@ -306,12 +314,12 @@ def test_a_long_body_is_read_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> Non
         threads.append(threading.current_thread())
         return read_json(content)
 
-    monkeypatch.setattr(parsing, "read_json", read)
+    monkeypatch.setattr(request_body, "read_json", read)
     for body, in_loop in ((b"[1]", True), (b"[%s]" % (b" " * 70_000), False), (b"[" * 70_000, False)):
         request: Any = SimpleNamespace(body=body)
-        asyncio.run(parsing.read_ahead(request))
+        asyncio.run(request_body.read_ahead(request))
         try:
-            parsing.StrictParser().parse_body(request)
+            request_body.StrictParser().parse_body(request)
         except Problem as problem:
             assert (problem.kind.slug, body[:2]) == ("unreadable-body", b"[[")
         assert (threads.pop() is threading.main_thread()) == in_loop
@@ -339,10 +347,10 @@ def test_a_body_in_many_parts() -> None:
 
 
 def test_masked_values_in_attributes_that_are_like_all_of_them() -> None:
-    """As many as are looked for, each longer than the one before, and one that begins otherwise."""
+    """Maximum number of items, each longer than the one before, and one with another beginning."""
 
     def view(text: str) -> None:
         values = ["b", *("a" * (len(text) // 40) + f"{number}c" for number in range(400))]
-        masking.scrub(text, frozenset(values))
+        masks.scrub(text, frozenset(values))
 
-    assert_linear(view, {"one letter": lambda size: "a" * size}, (1_000, 8_000, 64_000))
+    assert_linear(view, {"one character": lambda size: "a" * size}, (1_000, 8_000, 64_000))

@@ -1,1 +1,1 @@
-"""The data pipeline beside plain tools that do the same once."""
+"""Benchmark of the data pipeline beside plain tools that export the same rows once."""

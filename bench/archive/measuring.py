@@ -1,4 +1,4 @@
-"""Measures the pipeline: rows from live tables to Parquet, rollups of them, and what the live queue loses meanwhile."""
+"""Measure the pipeline: rows from tables to Parquet, rollups, and the cost to the live queue."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from bench.measuring import Cost
 from bench.scenarios import SIGNALBOX, SQL
 from bench.server import MANAGE, ScratchServer
 from pipeline.archive.yielding import APPLICATION
-from pipeline.on_spark.loaded_classes import LoadedClasses
+from pipeline.spark.class_sharing import SharedClasses
 
 MILLIONS = (1.0, 4.0, 16.0)
 MILLION = 1_000_000
-BATCH = 1_000  # what is laid in one transaction
+BATCH = 1_000  # rows in one transaction
 QUEUE = "archived"
 START_WINDOWS, READ_WINDOWS = (5, 20), (30, 8)
-"""Seconds and pairs for each round, while a session starts and while rows are read. Both windows of a pair share what
-else the machine does. One that reads rests for some seconds at once, and rests pass while it stands still: a window
-that is hardly longer than a rest begins with work and shows too much of it.
+"""Seconds and pairs for each round, while a session starts and while rows are read. Both windows of a pair share the
+other load of the machine. A reading run rests for seconds at a time, and its rests also pass while it is paused: a
+window that is hardly longer than a rest begins with work and overstates the work.
 """
 LOAD_CLIENTS = 4
 LOAD_STOCK = 2_000
@@ -50,7 +50,7 @@ def measure_pipeline(
     rounds: int,
     progress: Callable[[str], None],
 ) -> PipelineResults:
-    """Each size in turn, all ways in the same run; then the live queue with and without an archive run beside it."""
+    """Measure each size in all ways, then the live queue with and without an archive run."""
     bench = _Bench(server, arena, progress)
     bench.warm_up()
     for number in sorted(millions):
@@ -81,7 +81,7 @@ class _Bench:
         return int(row[0] or 0) if row else 0
 
     def lay(self, rows: int) -> None:
-        """As many as are missing, and the statistics that autovacuum would bring some time later."""
+        """Add the missing rows, and the statistics that autovacuum would collect later."""
         self.progress(f"laying up to {rows:,} settled messages")
         lay = Template((SQL / "archive" / "lay.sql").read_text())
         self.connection.execute("set synchronous_commit = off")
@@ -91,8 +91,8 @@ class _Bench:
         self.connection.execute("checkpoint")
 
     def warm_up(self) -> None:
-        """The first Java writes down what the later ones begin from, if none has."""
-        if LoadedClasses(Path(self.environment["SPARK_CLASSES"])).file.exists():
+        """Let the first Java process write the class archive that later ones start from, if there is none."""
+        if SharedClasses(Path(self.environment["SPARK_CLASSES"])).file.exists():
             return
         with self._empty_folder():
             processes.run(self._plain("start"), self.environment)
@@ -117,10 +117,10 @@ class _Bench:
         self.connection.execute(FORGET)
 
     def load(self, start: tuple[int, int], read: tuple[int, int]) -> Iterator[Live]:
-        """Send one, claim one, acknowledge it, over and over, while an archive run stands still and while it works.
+        """Send, claim and acknowledge one message at a time, while an archive run is paused and while it works.
 
-        Windows of so many seconds and so many pairs of them while a session starts, and while rows are read, where it
-        is not over before.
+        `start` and `read` are the seconds of a window and the number of window pairs, while a session starts and while
+        rows are read; an earlier end of the run ends them.
         """
         self.progress("live queue alone and beside an archive run")
         self.arena.prepare(SIGNALBOX, LOAD_STOCK)

@@ -1,6 +1,6 @@
-"""One way of getting it out by hand, in a process of its own: plain.py WAY URL FOLDER.
+"""One plain way to export rows, in a process of its own: plain.py WAY URL FOLDER.
 
-These keep no count, no manifest and no horizon; they can be done once.
+The plain ways keep no count, no manifest and no horizon; each works once.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from string import Template
 from bench.scenarios import SQL
 
 ROWS_OF_A_GROUP = 250_000
-SORT = "64MB"  # as the archive has it
+SORT = "64MB"  # as in the archive
 
 
 def adbc(url: str, folder: Path) -> None:
-    """ADBC to Arrow, and pyarrow to Parquet."""
+    """Export by ADBC to Arrow, and by pyarrow to Parquet."""
     import adbc_driver_postgresql.dbapi as postgresql
     import pyarrow.parquet as pq
 
@@ -32,7 +32,7 @@ def adbc(url: str, folder: Path) -> None:
 
 
 def duckdb(url: str, folder: Path) -> None:
-    """COPY to CSV through a pipe, and DuckDB from there to Parquet."""
+    """Export by COPY to CSV through a pipe, and by DuckDB to Parquet."""
     import duckdb as duck
     import psycopg
 
@@ -58,7 +58,7 @@ def duckdb(url: str, folder: Path) -> None:
 
 
 def rollup(url: str, folder: Path) -> None:
-    """DuckDB over the files that the archive has written."""
+    """Read the files of the archive with DuckDB."""
     import duckdb as duck
 
     duck.execute("set timezone = 'UTC'")
@@ -68,8 +68,8 @@ def rollup(url: str, folder: Path) -> None:
 
 
 def start(url: str, folder: Path) -> None:
-    """A session of Spark's that does nothing, begun as the archive's is."""
-    from pipeline.on_spark import sessions
+    """Start a Spark session as the archive does, and do nothing."""
+    from pipeline.spark import sessions
 
     with sessions.session("local[*]", sessions.light({}), Path(os.environ["SPARK_CLASSES"])) as session:
         session.range(1).mapInArrow(lambda batches: batches, "id long").toArrow()

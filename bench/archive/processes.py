@@ -1,4 +1,4 @@
-"""Commands whose memory is watched: of the process and all that it starts, shared pages counted once."""
+"""Commands with measured memory: the process and all its children, shared pages counted once."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LOOK_SECONDS = 0.1
 class Ended:
     printed: str
     seconds: float
-    """From its start to its end."""
+    """Cost of a command from its start to its end."""
     cpu_seconds: float
     peak_mb: float
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> Ended:
-    """Wait for it; an error when it fails."""
+    """Run the command to its end; raise an error if it fails."""
     began = time.monotonic()
     process = subprocess.Popen(
         command,
@@ -51,7 +51,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Ended:
 
 @contextmanager
 def standing_still(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Held]:
-    """Begun, and stopped at once with all that it starts; killed at the end where it is not over."""
+    """Start a command that is stopped at once with its children, and killed at the end if it still runs."""
     process = subprocess.Popen(
         command, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -71,13 +71,13 @@ class Held:
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
-        """It works within the block, and stands still again behind it."""
+        """Let the command work within the block, and stop it again afterwards."""
         self.signal(signal.SIGCONT)
         yield
         self.signal(signal.SIGSTOP)
 
     def is_over(self) -> bool:
-        """An error when it has failed."""
+        """Raise an error if the command has failed."""
         if self.process.poll():
             raise RuntimeError(self.process.communicate()[1])
         return self.process.returncode is not None
@@ -89,7 +89,7 @@ class Held:
 
 
 class _Tree:
-    """A process and all that it starts, looked at again and again: a Java, say, is never waited for by anybody."""
+    """Sampler of a process and all its children; some, such as Java, have no parent that waits for them."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -108,7 +108,7 @@ class _Tree:
             return []
 
     def _look_at(self, process: psutil.Process) -> int:
-        """Its memory; and its time so far, which stands when it has ended."""
+        """Return memory, and the time so far, which is final after the end of the process."""
         try:
             with process.oneshot():
                 self.cpu_seconds[process.pid] = sum(process.cpu_times()[:2])

@@ -1,4 +1,4 @@
-"""What the pipeline's bench found, as lines for people and measurements for programs."""
+"""Results of the pipeline benchmark, as lines for people and measurements for programs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ SIGNALBOX = "Signalbox"
 
 @dataclass(frozen=True)
 class Moved:
-    """One command, from its start to its end, with all the processes that it started."""
+    """Cost of one command from its start to its end, with all its child processes."""
 
     work: str
     way: str
     rows: int
     seconds: float
     cpu_seconds: float
-    """Of the command and its processes, and of the server."""
+    """CPU time of the command with its processes, and of the server."""
     peak_mb: float
 
 
 @dataclass(frozen=True)
 class Live:
-    """The queue's own work in messages/s: while an archive run stands still, and right afterwards while it goes on."""
+    """Throughput of the queue in messages/s: with the archive run paused, and right afterwards with the run working."""
 
     reads: bool
-    """The run had come to its reading when it went on; before that a session of Spark's starts."""
+    """Whether the run had begun to read when it was resumed; before that, a Spark session starts."""
     alone: float
     beside: float
 
@@ -45,7 +45,7 @@ class PipelineResults:
 
 
 def pipeline_lines(results: PipelineResults) -> Iterator[str]:
-    """Medians; x is the ratio to the plain way. The second pair leaves out the start of a Spark session."""
+    """Lines with medians; x is the ratio to the plain way. The second pair excludes the start of a Spark session."""
     yield TITLE
     yield table_line(HEADINGS, WIDTHS, names=2)
     start = _median(results, "start", None, 0)
@@ -89,7 +89,7 @@ def _of(results: PipelineResults, work: str, rows: int) -> list[Moved]:
 
 
 def _live_lines(live: list[Live]) -> Iterator[str]:
-    """Of all pairs together, in which a moment that others took from the machine weighs little, and the median pair."""
+    """Ratio over all pairs, which dampens single disturbances, and the ratio of the median pair."""
     for reads, what in ((False, "Spark starts"), (True, "it archives")):
         if pairs := [pair for pair in live if pair.reads is reads]:
             alone, beside = sum(pair.alone for pair in pairs), sum(pair.beside for pair in pairs)
@@ -101,5 +101,5 @@ def _live_lines(live: list[Live]) -> Iterator[str]:
 
 
 def pipeline_measurements(results: PipelineResults) -> dict[str, object]:
-    """Every round."""
+    """Results of every single round."""
     return {"moved": [asdict(one) for one in results.moved], "live": [asdict(one) for one in results.live]}

@@ -1,1 +1,1 @@
-"""Celery over Signalbox, beside kombu's two other brokers in PostgreSQL, which are installed for the run."""
+"""Benchmark of Celery over Signalbox and over kombu's two other PostgreSQL brokers, installed for the run."""

@@ -1,4 +1,4 @@
-"""Measures workers of one process as they drain the same tasks from each broker, prefetching 1 and 10."""
+"""Measure one-process workers that drain equal tasks from each broker, with prefetch 1 and 10."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from bench.tables import ratio, table_line
 
 TASKS = 3_000
 WARM_UP_TASKS = 20
-#: A broker that is slower than that is measured by what it did in this time.
+#: Time limit of a measurement; a slower broker counts with the work done by then.
 MOST_SECONDS = 15.0
 START_SECONDS = 120.0
 LOOK_SECONDS = 0.005
@@ -37,7 +37,7 @@ WIDTHS = (18, 22, 10, 8, 14, 14, 10)
 
 @dataclass(frozen=True)
 class Broker:
-    """How an application names it."""
+    """Broker as an application names it."""
 
     name: str
     scheme: str
@@ -47,7 +47,7 @@ class Broker:
 
     def options(self, address: str) -> dict[str, Any]:
         if self is PGMQ:
-            words = make_conninfo(address, password="none")  # it reads no socket's folder in a URL
+            words = make_conninfo(address, password="none")  # the transport reads no socket folder in a URL
             return {"conn_string": words, "init_extension": False, "pool_size": 2}
         return {}
 
@@ -60,7 +60,7 @@ BROKERS = (SQLA, PGMQ, SIGNALBOX)
 
 @dataclass(frozen=True)
 class Habit:
-    """How a worker takes tasks."""
+    """Way in which a worker takes tasks."""
 
     prefetch: int
     acks_late: bool
@@ -91,7 +91,7 @@ BrokerResults = dict[tuple[Habit, Broker], list[BrokerSample]]
 
 
 def measure_brokers(arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]) -> BrokerResults:
-    """Every broker with every habit, `rounds` times; who goes first changes with every round."""
+    """Measure every broker with every habit, `rounds` times; each round starts with another one."""
     results: BrokerResults = {(habit, broker): [] for habit in HABITS for broker in BROKERS}
     tasks = max(10 * WARM_UP_TASKS, int(TASKS * scale))
     with _installed(progress) as home:
@@ -107,7 +107,7 @@ def measure_brokers(arena: Arena, scale: float, rounds: int, progress: Callable[
 
 @contextmanager
 def _installed(progress: Callable[[str], None]) -> Iterator[Path]:
-    """A folder with the other brokers' libraries in it."""
+    """Make a folder with the libraries of the other brokers."""
     with TemporaryDirectory(prefix="signalbox-brokers-") as folder:
         progress("installing the other brokers")
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, *REQUIREMENTS]
@@ -119,7 +119,7 @@ def _installed(progress: Callable[[str], None]) -> Iterator[Path]:
 
 @contextmanager
 def _database(arena: Arena, broker: Broker) -> Iterator[str]:
-    """Signalbox works where it is installed; everybody else has an empty database."""
+    """Return the database of a broker: Signalbox uses its installation, the others an empty database."""
     if broker is SIGNALBOX:
         yield arena.url
         return
@@ -160,7 +160,7 @@ def _measure(arena: Arena, home: Path, broker: Broker, habit: Habit, address: st
 
 
 def _send(environment: dict[str, str], tasks: int) -> float:
-    """From one process over one connection; how many a second."""
+    """Send from one process over one connection; return messages per second."""
     sending = (
         "import time; from bench.celery_brokers.jobs import app, nothing\n"
         "with app.producer_pool.acquire(block=True) as producer:\n"
@@ -211,7 +211,7 @@ def _cpu_seconds(worker: subprocess.Popen[bytes]) -> float:
 
 
 def _forget_rest(arena: Arena, broker: Broker) -> None:
-    """What the worker was killed over must not be the next one's."""
+    """Remove the messages that a killed worker left, so that the next worker does not receive them."""
     if broker is SIGNALBOX:
         states = "array['ready', 'leased', 'scheduled']"
         while arena.connection.execute(f"select signalbox.purge('celery', null, {states})").fetchone() != (0,):
@@ -219,7 +219,7 @@ def _forget_rest(arena: Arena, broker: Broker) -> None:
 
 
 def broker_lines(results: BrokerResults) -> Iterator[str]:
-    """As a table."""
+    """Table of the results for people."""
     yield "Celery: workers of one process drain tasks that do nothing; one process sends them"
     yield table_line(HEADINGS, WIDTHS, names=2)
     for habit in HABITS:
@@ -242,7 +242,7 @@ def broker_lines(results: BrokerResults) -> Iterator[str]:
 
 
 def broker_measurements(results: BrokerResults) -> Iterator[dict[str, Any]]:
-    """Every sample."""
+    """Every sample, as rows for programs."""
     for (habit, broker), samples in results.items():
         for sample in samples:
             yield {"prefetch": habit.prefetch, "acks_late": habit.acks_late, "broker": broker.name, **vars(sample)}

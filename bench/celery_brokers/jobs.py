@@ -1,4 +1,4 @@
-"""The application that every broker serves: a task that does nothing but count itself where the benchmark looks."""
+"""Application that every broker serves: a task that only counts itself for the benchmark."""
 
 import json
 import mmap
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from celery import Celery
 
-import signalbox.celery_broker  # noqa: F401 - a checkout has no entry points
+import signalbox.celery  # noqa: F401 - a checkout has no entry points
 
 GIVEN = json.loads(os.environ["BENCH_CELERY"])
 
@@ -25,5 +25,5 @@ with Path(GIVEN["count"]).open("r+b") as counter:
 
 @app.task(name="bench.nothing")
 def nothing(_number: int) -> None:
-    """One more; a pool of one process counts without a lock."""
+    """Count one task; a pool of one process needs no lock."""
     count[:8] = struct.pack("q", struct.unpack("q", count[:8])[0] + 1)

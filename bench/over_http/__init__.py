@@ -1,1 +1,1 @@
-"""The HTTP API measured beside a bare ASGI endpoint that does the same SQL: what it costs to ask over HTTP at all."""
+"""Benchmark of the HTTP API beside a bare ASGI endpoint that runs the same SQL."""

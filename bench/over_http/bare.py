@@ -1,6 +1,6 @@
-"""The floor: the same statements behind the shortest ASGI application there can be.
+"""Lower bound: equal statements behind the shortest possible ASGI application.
 
-No keys, no routes, no checks, no documents of its own: what the API costs above this is what it does for its users.
+The application has no keys, routes, checks or documents: the API's cost above it pays for these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _client = AsyncClient(_pool)
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
-    """Takes what the API takes, and answers what the load reads."""
+    """Endpoint that accepts the API's requests and gives the answers that the load reads."""
     if scope["type"] == "lifespan":
         await _live(receive, send)
         return

@@ -1,4 +1,4 @@
-"""Clients that cost little themselves: bytes over sockets that stay open."""
+"""Cheap clients: raw bytes over sockets that stay open."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.over_http.serving import Endpoint
 
-#: As many as two cores keep busy.
+#: Number of connections that keep two cores busy.
 CONNECTIONS = 8
 BATCH = 10
 BODY = {"order": 4711, "lines": [{"sku": "A-1", "count": 2}, {"sku": "B-7", "count": 1}], "note": "x" * 100}
@@ -17,7 +17,7 @@ BODY = {"order": 4711, "lines": [{"sku": "A-1", "count": 2}, {"sku": "B-7", "cou
 
 @dataclass
 class Line:
-    """One connection; it asks, and reads the answer."""
+    """One connection, which asks and reads the answer."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -47,7 +47,7 @@ async def connect(endpoint: Endpoint) -> Line:
 
 @dataclass(frozen=True)
 class Work:
-    """What every connection does for its share of the messages; `requests` for each message, or each batch."""
+    """Work of every connection for its share of the messages; `requests` for each message or batch."""
 
     name: str
     batch: int
@@ -55,7 +55,7 @@ class Work:
     drains: bool
 
     async def do(self, line: Line, path: str, messages: int) -> None:
-        """As many messages as this."""
+        """Copy of the work for another number of messages."""
         for _ in range(messages // self.batch):
             await (self._drain(line, path) if self.drains else self._send(line, path))
 
@@ -68,7 +68,7 @@ class Work:
 
     async def _drain(self, line: Line, path: str) -> None:
         handles: list[str] = []
-        while not handles:  # what others hold just then is passed over
+        while not handles:  # messages in flight elsewhere are skipped
             found = (await line.ask(f"{path}:receive", {"maxMessages": self.batch}))["messages"]
             handles = [message["receiptHandle"] for message in found]
         if self.batch == 1:
@@ -86,7 +86,7 @@ WORKS = (
 
 
 async def run(endpoint: Endpoint, work: Work, queue: str, messages: int) -> None:
-    """All connections at once, each with its share."""
+    """Run all connections together, each with its share."""
     lines = [await connect(endpoint) for _ in range(CONNECTIONS)]
     path = f"/v1/queues/{queue}/messages"
     await asyncio.gather(*(work.do(line, path, messages // CONNECTIONS) for line in lines))

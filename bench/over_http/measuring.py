@@ -1,4 +1,4 @@
-"""The API and the bare endpoint in turn, round after round; then polls that wait."""
+"""Measure the API and the bare endpoint in turn, round after round, and then waiting polls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.server import ScratchServer
 from bench.tables import ratio, table_line
 
 REQUESTS = 2_000
-STOCKED = 1_000  # a stock is laid in thousands
+STOCKED = 1_000  # the stock is sent in thousands
 TITLE = f"Over HTTP, {CONNECTIONS} connections; x is the ratio to the bare endpoint"
 HEADINGS = ("", "", "requests/s", "x", "server CPU us", "x", "postgres CPU us", "x")
 WIDTHS = (18, 16, 11, 6, 14, 6, 16, 6)
@@ -39,7 +39,7 @@ class HttpSample:
 
 @dataclass
 class HttpResults:
-    """By work and endpoint."""
+    """Samples by work and endpoint."""
 
     samples: dict[str, dict[str, list[HttpSample]]] = field(default_factory=dict)
     wake_ups: WakeUps | None = None
@@ -49,10 +49,10 @@ class HttpResults:
 def measure_http(
     server: ScratchServer, arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]
 ) -> HttpResults:
-    """Every work by both, who goes first changes with every round."""
+    """Measure every work at both endpoints; each round starts with another one."""
     results = HttpResults({work.name: {} for work in WORKS})
     polls = max(10, int(POLLS * min(1.0, scale)))
-    room_for(2 * polls)  # the servers inherit it
+    room_for(2 * polls)  # the servers inherit the limit
     with serving(server.home, server.url) as endpoints:
         for number in range(rounds):
             for work in WORKS:
@@ -75,7 +75,7 @@ def _measure(arena: Arena, endpoint: Endpoint, work: Work, scale: float) -> Http
     requests = messages // work.batch * work.requests
     stock = -(-messages // STOCKED) * STOCKED if work.drains else 0
     arena.prepare(SIGNALBOX, stock)
-    asyncio.run(run(endpoint, work, SIGNALBOX.queue, 0))  # connects, and wakes what sleeps
+    asyncio.run(run(endpoint, work, SIGNALBOX.queue, 0))  # connect, and wake idle processes
     cpu_seconds = endpoint.cpu_seconds()
     with arena.meter.measure() as cost:
         began = time.monotonic()
@@ -91,7 +91,7 @@ def _measure(arena: Arena, endpoint: Endpoint, work: Work, scale: float) -> Http
 
 
 def http_lines(results: HttpResults) -> Iterator[str]:
-    """The section for people."""
+    """Section of the report for people."""
     yield TITLE
     yield table_line(HEADINGS, WIDTHS, names=2)
     for work, by_endpoint in results.samples.items():
@@ -124,7 +124,7 @@ def _cells(sample: HttpSample, floor: HttpSample) -> Iterator[str]:
 
 
 def http_measurements(results: HttpResults) -> dict[str, object]:
-    """Everything that was measured, and medians."""
+    """All measurements with their medians."""
     works = [
         {
             "work": work,

@@ -1,4 +1,4 @@
-"""How soon a poll that waits is woken, and what thousands cost that wait for nothing."""
+"""Benchmark of long polls: time to wake a waiting poll, and cost of thousands that wait for nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WAIT_SECONDS = 20
 
 @dataclass(frozen=True)
 class WakeUps:
-    """From the answer to a send until a poll that waited has the message, in milliseconds."""
+    """Milliseconds from the answer to a send until a waiting poll has the message."""
 
     wake_ups: int
     p50_ms: float
@@ -31,7 +31,7 @@ class WakeUps:
 
 @dataclass(frozen=True)
 class IdlePolls:
-    """What each second costs in which all of them wait, upkeep's share left out, and what the server holds."""
+    """Cost of each second in which all polls wait, without upkeep, and the memory of the server."""
 
     polls: int
     server_cpu_ms: float
@@ -42,7 +42,7 @@ class IdlePolls:
 
 
 async def wake_ups(endpoint: Endpoint, queue: str, count: int) -> WakeUps:
-    """One poll waits, one message is sent, and so on."""
+    """Let one poll wait, send one message, and repeat."""
     path = f"/v1/queues/{queue}/messages"
     waiting, sending = await connect(endpoint), await connect(endpoint)
     taken = []
@@ -59,7 +59,7 @@ async def wake_ups(endpoint: Endpoint, queue: str, count: int) -> WakeUps:
 
 
 async def idle_polls(endpoint: Endpoint, arena: Arena, queue: str, polls: int) -> IdlePolls:
-    """All wait, and nothing comes."""
+    """Let all polls wait while no message comes."""
     room_for(2 * polls)
     path = f"/v1/queues/{queue}/messages"
     with arena.meter.measure() as rest:
@@ -71,7 +71,7 @@ async def idle_polls(endpoint: Endpoint, arena: Arena, queue: str, polls: int) -
     await _quiet(endpoint)
     cpu_seconds = endpoint.cpu_seconds()
     with arena.meter.measure() as cost:
-        left = WAIT_SECONDS - (time.monotonic() - began)  # then the first are answered
+        left = WAIT_SECONDS - (time.monotonic() - began)  # then the first polls are answered
         await asyncio.sleep(max(0.5, min(IDLE_SECONDS, left - 1.0)))
     held = IdlePolls(
         polls=polls,
@@ -89,7 +89,7 @@ async def idle_polls(endpoint: Endpoint, arena: Arena, queue: str, polls: int) -
 
 
 async def _quiet(endpoint: Endpoint) -> None:
-    """Until the server has taken all of them in: it works hardly any more."""
+    """Wait until the server has accepted all polls and is nearly idle."""
     while True:
         before = endpoint.cpu_seconds()
         await asyncio.sleep(0.5)
@@ -98,7 +98,7 @@ async def _quiet(endpoint: Endpoint) -> None:
 
 
 def _connections(arena: Arena) -> int:
-    """Of the server to the database, by the names that it gives them."""
+    """Connections of the server to the database, by their application names."""
     row = arena.connection.execute(
         "select count(*) from pg_stat_activity"
         " where application_name in ('signalbox api', 'signalbox listener', 'signalbox long polls')"
@@ -107,6 +107,6 @@ def _connections(arena: Arena) -> int:
 
 
 def room_for(files: int) -> None:
-    """Let this process and those it starts open so many."""
+    """Raise the limit of open files for this process and its children."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, files + 1_000)), hard))

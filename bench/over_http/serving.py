@@ -1,4 +1,4 @@
-"""The two servers, each a uvicorn of its own over the benchmark's database."""
+"""Servers of the benchmark, each a uvicorn over the benchmark's database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server that answers at this port; `key` is empty where none is asked for."""
+    """Server that answers at this port; `key` is empty if none is needed."""
 
     name: str
     port: int
@@ -36,7 +36,7 @@ class Endpoint:
 
 @contextmanager
 def serving(home: Path, url: str) -> Iterator[tuple[Endpoint, Endpoint]]:
-    """The API, and the bare endpoint."""
+    """Start the API and the bare endpoint."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
     environment = {**inherited, "SIGNALBOX_HOME": str(home), "DATABASE_URL": url, "HTTPS_ONLY": "false"}
     key = subprocess.run(

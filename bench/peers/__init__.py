@@ -1,1 +1,1 @@
-"""Other queues on PostgreSQL, installed beside the benchmark for as long as it runs."""
+"""Benchmark of other queues on PostgreSQL, installed beside the benchmark while it runs."""

@@ -1,4 +1,4 @@
-"""Lets each peer send one message at a time and then work off a stock in its own way, on the same server."""
+"""Measure each peer: single sends, then draining a stock in the peer's own way, on one server."""
 
 import statistics
 import subprocess
@@ -24,7 +24,7 @@ WIDTHS = (42, 10, 9, 11, 14, 9, 11)
 
 @dataclass(frozen=True)
 class PeerSample:
-    """One measurement; the costs are the server's, for one message."""
+    """One measurement; costs are the server's, for one message."""
 
     messages_per_second: float
     server_cpu_us: float
@@ -38,14 +38,14 @@ class PeerSample:
 
 @dataclass(frozen=True)
 class PeerResults:
-    """Samples by the name of who sent or worked."""
+    """Samples by the name of the sender or worker."""
 
     sends: dict[str, list[PeerSample]]
     works: dict[str, list[PeerSample]]
 
 
 def measure_peers(arena: Arena, scale: float, rounds: int, progress: Callable[[str], None]) -> PeerResults:
-    """Every peer in a database of its own, with everything loaded and prepared before it is measured."""
+    """Measure every peer in a database of its own, with everything loaded and prepared first."""
     sends, stock = int(SENDS * scale) or 1, max(WARM_UP_MESSAGES, int(MESSAGES * scale) // 500 * 500)
     results = PeerResults({}, {})
     with installed(progress) as home:
@@ -79,7 +79,7 @@ def _send_and_work(
 
 
 def _measure(arena: Arena, home: Path, peer: Peer, work: str, url: str, count: int) -> PeerSample:
-    """What one program costs from the moment it is told to go."""
+    """Measure one program from its start signal on."""
     command = peer.command(home, work, url, str(count), PAYLOAD)
     process = subprocess.Popen(
         command, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -99,13 +99,13 @@ def _measure(arena: Arena, home: Path, peer: Peer, work: str, url: str, count: i
 
 @contextmanager
 def _database(arena: Arena, peer: Peer) -> Iterator[str]:
-    """Signalbox sends where it is installed; everybody else has an empty database."""
+    """Return the database of a peer: Signalbox uses its installation, the others an empty database."""
     if peer is SIGNALBOX:
         yield arena.url
         return
     arena.connection.execute("create database peer")
     try:
-        # A host besides the socket's folder, for drivers that read addresses as the Web does.
+        # A host beside the socket folder, for drivers that read addresses as web URLs.
         address, _, socket = arena.url.partition("?")
         yield f"{address.rpartition('/')[0]}localhost/peer?{socket}"
     finally:
@@ -113,7 +113,7 @@ def _database(arena: Arena, peer: Peer) -> Iterator[str]:
 
 
 def peer_lines(results: PeerResults) -> Iterator[str]:
-    """The table of medians."""
+    """Table of medians for people."""
     yield TITLE
     yield table_line(HEADINGS, WIDTHS)
     for name in dict.fromkeys([*results.sends, *results.works]):

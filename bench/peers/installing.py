@@ -1,4 +1,4 @@
-"""Installs the peers where they are gone afterwards: Python's in a virtual environment, the others by npm."""
+"""Install the peers in temporary places: Python's in a virtual environment, the others by npm."""
 
 import shutil
 import subprocess
@@ -16,23 +16,23 @@ PROJECT = HERE.parents[1]
 
 
 class CannotInstall(RuntimeError):  # noqa: N818 - what happened
-    """An installer failed."""
+    """Failure of an installer."""
 
 
 def missing_tools() -> list[str]:
-    """What this machine lacks of what the peers need: Node.js 20 or newer, with npm."""
+    """Requirement of the peers that this machine lacks: Node.js 20 or newer, with npm."""
     return [tool for tool in ("node", "npm") if shutil.which(tool) is None]
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A queue that the benchmark runs beside Signalbox: its program in `programs/`."""
+    """Queue that the benchmark runs beside Signalbox: its program in `programs/`."""
 
     name: str
     program: str
 
     def command(self, home: Path, *arguments: str) -> list[str]:
-        """To be run in `home`. Programs take what to do, the server's address, how many messages, and a payload."""
+        """Command to run in `home`; arguments: action, server address, number of messages, payload."""
         if self is SIGNALBOX:
             start = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(PROJECT)!r}); import {self.program}"]
             return [*start, *arguments]
@@ -51,7 +51,7 @@ PEERS = (
 
 @contextmanager
 def installed(progress: Callable[[str], None]) -> Iterator[Path]:
-    """A folder in which the programs of all peers run."""
+    """Make a folder in which the programs of all peers run."""
     with TemporaryDirectory(prefix="signalbox-peers-") as folder:
         home = Path(folder)
         progress("installing the peers")

@@ -7,6 +7,8 @@ a task of the loop and nothing else; what speaks to the database through Django 
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
 from io import BytesIO
@@ -20,13 +22,12 @@ from django.urls.exceptions import Resolver404
 from django.urls.resolvers import RegexPattern, ResolverMatch
 
 from console.api import openapi
-from console.api.authentication import key_of, within_limits
-from console.api.bodies import read_body
-from console.api.leaving import ClientGone
-from console.api.measuring import Measured
-from console.api.parsing import read_ahead
-from console.api.problems import Problem, problem_of
+from console.api.core.authentication import key_of, within_limits
+from console.api.core.disconnects import ClientGone
+from console.api.core.problems import Problem, problem_of
+from console.api.core.request_body import read_ahead, read_body
 from console.api.routes import PREFIX, api
+from metrics.reading.api_requests import API_REQUESTS
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -34,18 +35,20 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 OPEN_TO_ALL = frozenset({openapi.PATH})
 OF_THE_CONSOLE = frozenset({f"{PREFIX}docs"})
+METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"})
+NOWHERE = "none"
 HEADERS_OF_ALL = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 _resolver = URLResolver(RegexPattern(f"^{PREFIX}"), [one for one in api.urls[0] if one.name != "api-root"])
 
 
 def is_for(path: str) -> bool:
-    """Whether this address is the API's; its documentation is a page like others."""
+    """Return whether this address is the API's; its documentation is a page like others."""
     return path.startswith(PREFIX) and path not in OF_THE_CONSOLE
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request."""
+    """Answer one request of the API."""
     head_only = scope["method"] == "HEAD"
     measured = Measured(scope["method"])
     try:
@@ -60,7 +63,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpResponse:
-    """Whoever has no key learns nothing else, and no body is read of a request that has no place to go to."""
+    """Refuse a client without a key first, and read no body of a request that has no place to go to."""
     if settings.HTTPS_ONLY and scope.get("scheme") != "https":
         raise Problem("https-required", "Send this over HTTPS.")
     headers = dict(scope["headers"])
@@ -84,7 +87,7 @@ async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpRe
 
 
 def _authorization(scope: Scope) -> str | None:
-    """Of two, whoever stands before this process may have looked at the other one."""
+    """Refuse duplicate headers: the proxy before this process may have looked at the other one."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(given) > 1:
         raise Problem("unreadable-request", "The header Authorization stands more than once.")
@@ -114,3 +117,30 @@ async def _send(response: HttpResponse, send: Send, *, head_only: bool) -> None:
     headers += HEADERS_OF_ALL
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if head_only else response.content})
+
+
+class Measured:
+    """The duration of one request from its head to its answer, for `signalbox_api_request_duration_seconds`."""
+
+    def __init__(self, method: str) -> None:
+        self._began = time.perf_counter()
+        self._method = method if method in METHODS else "other"
+        self._route = NOWHERE
+        self._waits = ""
+
+    def goes_to(self, pattern: str) -> None:
+        """Note the route; `pattern` is as Django says it, without the common prefix."""
+        self._route = PREFIX + _PARAMETER.sub(r"{\1}", pattern)
+
+    def waits(self) -> None:
+        """Note that it may take as long as its sender likes: counted apart."""
+        self._waits = " waiting"
+
+    def ends(self, status: int | None) -> None:
+        """Note the answer; None: the client had gone."""
+        outcome = "gone" if status is None else f"{status // 100}xx"
+        route = self._route if self._route == NOWHERE else f"{self._method} {self._route}{self._waits}"
+        API_REQUESTS.observe(route, outcome, time.perf_counter() - self._began)
+
+
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+import re
 from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from console.api.answers import answer
-from console.api.kinds import KINDS
+from console.api.core.authentication import ApiKey
+from console.api.core.names import wire_field
+from console.api.core.problem_types import PROBLEM_TYPES
+from console.api.core.responses import answer
+from console.api.core.shape import HANDLE
 from console.api.routes import PREFIX, api
-from console.api.wire.shape import HANDLE
+from signalbox import Verbs
 
 PATH = f"{PREFIX}openapi.json"
 PROBLEM = "#/components/schemas/Problem"
@@ -19,7 +23,6 @@ JSON, PROBLEM_JSON = "application/json", "application/problem+json"
 
 OF_ALL = (400, 401, 403, 405, 422, 429, 503)
 OF_BODIES = (413, 415)
-OF_NAMED = (404,)
 CONFLICTS = ("post", "patch", "delete")
 ONCE = (
     "/queues",
@@ -37,6 +40,16 @@ EXAMPLES: dict[str, Any] = {
     "redrive_id": "redrive_17",
     "purge_id": "purge_4",
 }
+IDEMPOTENCY_KEY: dict[str, Any] = {
+    "in": "header",
+    "name": "Idempotency-Key",
+    "required": False,
+    "description": "Repeated within a day, the request is answered as the first time and has no further effect.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+    "example": "6d096e2f-9b96-41d9-a5f8-1a3f8d5427e4",
+}
+#: The verbs of routes that have names of their own.
+ROUTES = {"get_queue": "describe_queue", "message_outcome_anywhere": "message_outcome"}
 HEADERS = {
     "/queues/{queue}/messages/{receipt_handle}:nack": ("Signalbox-Outcome", {"enum": ["retry", "dead"]}),
     "/queues/{queue}/messages/{receipt_handle}:change-visibility": (
@@ -61,26 +74,37 @@ def document() -> dict[str, Any]:
     )
     described.pop("servers", None)
     described["components"]["schemas"]["Problem"] = _problem()
-    for path, method, operation in _operations(described):
-        _complete(path.removeprefix(PREFIX.rstrip("/")), method, operation)
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            _complete(path.removeprefix(PREFIX.rstrip("/")), method, operation)
     _without_noise(described)
     return described
 
 
-def _operations(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, methods in described["paths"].items():
-        for method, operation in methods.items():
-            yield path, method, operation
+def scopes() -> dict[tuple[str, str], str]:
+    """Return the scope that each route demands, by method and path: the description does not say it."""
+    return {
+        (method, PREFIX + re.sub(r"\{[^}:]*:([^}]*)\}", r"{\1}", f"{prefix}{path}").lstrip("/")): demand.scope
+        for prefix, router in api._routers
+        for path, view in router.path_operations.items()
+        for operation in view.operations
+        for demand in operation.auth_callbacks or ()
+        if isinstance(demand, ApiKey)
+        for method in operation.methods
+    }
 
 
 def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
+    if text := _documentation(operation["summary"].lower().replace(" ", "_")):
+        operation["summary"] = text.removesuffix(".")
+        operation["description"] = f"{text} {operation.get('description', '')}".strip()
     for parameter in operation["parameters"]:
         if parameter["name"] == "receipt_handle":
             parameter["schema"]["pattern"] = HANDLE
         if parameter["name"] in EXAMPLES:
             parameter["example"] = EXAMPLES[parameter["name"]]
     if method == "post" and path in ONCE:
-        operation["parameters"].append(_idempotency_key())
+        operation["parameters"].append(IDEMPOTENCY_KEY)
     responses = operation["responses"]
     for status in _refusals(path, method, operation):
         responses[status] = _refusal(status)
@@ -89,19 +113,22 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         responses[204]["headers"] = {name: {"schema": schema, "required": True}}
 
 
+def _documentation(route: str) -> str:
+    """The first sentence of the verb that a route of this name calls, with the names of the wire; empty without one."""
+    verb = getattr(Verbs, ROUTES.get(route, route), None)
+    sentence = re.split(r"; returns|[.;] ", inspect.getdoc(verb) or "")[0].partition("\n")[0].removesuffix(".")
+    wire = re.sub(r"`([a-z_]+)`", lambda name: f"`{wire_field(name[1])}`", sentence)
+    return f"{wire.replace('None:', 'null:')}." if sentence else ""
+
+
 def _refusals(path: str, method: str, operation: dict[str, Any]) -> list[int]:
-    found = set(OF_ALL)
-    if "{" in path or "queue" in {one["name"] for one in operation["parameters"]}:
-        found |= set(OF_NAMED)
-    if "requestBody" in operation:
-        found |= set(OF_BODIES)
-    if method in CONFLICTS:
-        found.add(409)
-    return sorted(found)
+    names_something = "{" in path or any(one["name"] == "queue" for one in operation["parameters"])
+    bodies = OF_BODIES if "requestBody" in operation else ()
+    return sorted({*OF_ALL, *bodies, *([404] if names_something else []), *([409] if method in CONFLICTS else [])})
 
 
 def _refusal(status: int) -> dict[str, Any]:
-    kinds = [kind for kind in KINDS.values() if kind.status == status]
+    kinds = [kind for kind in PROBLEM_TYPES.values() if kind.status == status]
     response: dict[str, Any] = {
         "description": "; ".join(f"{kind.title} (`{kind.slug}`)" for kind in kinds),
         "content": {PROBLEM_JSON: {"schema": {"$ref": PROBLEM}}},
@@ -119,7 +146,7 @@ def _problem() -> dict[str, Any]:
         "type": "object",
         "description": "A refusal, as RFC 9457 has it; further members belong to its type.",
         "properties": {
-            "type": {"enum": [f"/problems/{slug}" for slug in KINDS]},
+            "type": {"enum": [f"/problems/{slug}" for slug in PROBLEM_TYPES]},
             "title": text,
             "status": {"type": "integer"},
             "detail": text,
@@ -136,17 +163,6 @@ def _problem() -> dict[str, Any]:
             },
         },
         "required": ["type", "title", "status", "detail"],
-    }
-
-
-def _idempotency_key() -> dict[str, Any]:
-    return {
-        "in": "header",
-        "name": "Idempotency-Key",
-        "required": False,
-        "description": "Repeated within a day, the request is answered as the first time and has no further effect.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
-        "example": "6d096e2f-9b96-41d9-a5f8-1a3f8d5427e4",
     }
 
 

@@ -1,4 +1,4 @@
-"""Every address of the API, and what becomes of an error in any of them."""
+"""Every address of the API, and the answers to errors in any of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from django.urls.converters import StringConverter
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from console.api import consumers, peeking, purges, queues, redrives
-from console.api.faults import invalid
-from console.api.leaving import ClientGone
-from console.api.parsing import StrictParser
-from console.api.problems import Problem, problem_of
+from console.api.core.disconnects import ClientGone
+from console.api.core.problems import Problem, problem_of
+from console.api.core.request_body import StrictParser
+from console.api.core.shape import invalid
+from console.api.messages import peeking
+from console.api.purges import routes as purges
+from console.api.queues import routes as queues
+from console.api.redrives import routes as redrives
 
 
 class SegmentConverter(StringConverter):
@@ -35,7 +38,7 @@ api = NinjaAPI(
     parser=StrictParser(),
     urls_namespace="api",
 )
-for router in (queues.router, peeking.router, consumers.router, redrives.router, purges.router):
+for router in (queues.router, peeking.router, queues.consumers, redrives.router, purges.router):
     api.add_router("", router)
 
 

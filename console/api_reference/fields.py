@@ -50,13 +50,13 @@ class Schemas:
                 yield from self.fields(inner, f"{field.name}{mark}.", depth + 1)
 
     def field(self, name: str, schema: Schema, *, required: bool) -> Field:
-        """One field."""
+        """One field of a document."""
         whole = self.resolved(schema)
         default = "" if required or whole.get("default") in (None, "") else str(whole["default"])
         return Field(name, self.kind(whole), required, whole.get("description", ""), default)
 
     def kind(self, schema: Schema) -> str:
-        """What a value may be, in words."""
+        """Describe in words what a value may be."""
         schema = self.resolved(schema)
         if choices := schema.get("anyOf") or schema.get("oneOf"):
             return " or ".join(dict.fromkeys(self.kind(one) for one in choices))
@@ -69,7 +69,7 @@ class Schemas:
         return ", ".join([_TYPES.get(schema.get("type", ""), "any JSON"), *_bounds(schema)])
 
     def _object(self, schema: Schema) -> Schema:
-        """The one choice that has fields, where there are several."""
+        """Return the one choice that has fields, where there are several."""
         schema = self.resolved(schema)
         for one in schema.get("anyOf", ()):
             if "properties" in (found := self.resolved(one)):

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console.api_reference import examples
-from console.api_reference.fields import Field, Schemas
+from console.api_reference.fields import Field, Schema, Schemas
 
 METHODS = ("get", "post", "put", "patch", "delete")
 JSON = "application/json"
+DEEPEST = 4
+_OF_TYPE = {"string": "…", "integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "null": None}
 
 Scopes = Mapping[tuple[str, str], str]
 
 
 @dataclass(frozen=True)
 class Response:
-    """One good answer."""
+    """One good answer of a call."""
 
     status: str
     fields: Sequence[Field]
@@ -25,7 +28,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Operation:
-    """One call."""
+    """One call of the API."""
 
     method: str
     path: str
@@ -51,25 +54,20 @@ def sections(document: Mapping[str, Any], scopes: Scopes, base: str) -> list[Sec
     """Every call by its first tag; `base` is the address of this installation."""
     found: dict[str, list[Operation]] = {}
     schemas = Schemas(document)
-    for path, method, described in _calls(document):
-        tag = next(iter(described.get("tags", ())), "other")
-        scope = scopes.get((method.upper(), path), "")
-        found.setdefault(tag, []).append(_operation(schemas, path, method, described, scope, base))
-    return [Section(name, operations) for name, operations in found.items()]
-
-
-def _calls(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for path, methods in document.get("paths", {}).items():
-        for method in METHODS:
-            if method in methods:
-                yield path, method, methods[method]
+        for method in (method for method in METHODS if method in methods):
+            described = methods[method]
+            tag = next(iter(described.get("tags", ())), "other")
+            scope = scopes.get((method.upper(), path), "")
+            found.setdefault(tag, []).append(_operation(schemas, path, method, described, scope, base))
+    return [Section(name, operations) for name, operations in found.items()]
 
 
 def _operation(
     schemas: Schemas, path: str, method: str, described: Mapping[str, Any], scope: str, base: str
 ) -> Operation:
     schema = _schema(described.get("requestBody", {}))
-    document = None if schema is None else examples.body(schemas, schema)
+    document = None if schema is None else example_body(schemas, schema)
     return Operation(
         method=method.upper(),
         path=path,
@@ -80,7 +78,7 @@ def _operation(
         headers=list(_parameters(schemas, described, {"header"})),
         body=[] if schema is None else list(schemas.fields(schema)),
         responses=list(_responses(schemas, described)),
-        example=examples.curl(method.upper(), f"{base}{_address(path, described)}", document, has_body=bool(document)),
+        example=curl(method.upper(), f"{base}{_address(path, described)}", document, has_body=bool(document)),
     )
 
 
@@ -109,3 +107,35 @@ def _responses(schemas: Schemas, described: Mapping[str, Any]) -> Iterator[Respo
 def _schema(holder: Mapping[str, Any]) -> Mapping[str, Any] | None:
     schema: Mapping[str, Any] | None = holder.get("content", {}).get(JSON, {}).get("schema")
     return schema
+
+
+def example_body(schemas: Schemas, schema: Schema, depth: int = 0) -> Any:
+    """Required fields, and those that have an example."""
+    schema = schemas.resolved(schema)
+    if "examples" in schema:
+        return schema["examples"][0]
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return example_body(schemas, choices[0], depth)
+    if "properties" in schema and depth < DEEPEST:
+        required = set(schema.get("required", ()))
+        shown = {
+            name: one
+            for name, one in schema["properties"].items()
+            if name in required or "examples" in schemas.resolved(one)
+        }
+        return {name: example_body(schemas, one, depth + 1) for name, one in shown.items()}
+    if schema.get("type") == "array":
+        return [example_body(schemas, schema.get("items", {}), depth + 1)] if depth < DEEPEST else []
+    if "enum" in schema:
+        return schema["enum"][0]
+    return schema.get("minimum", _OF_TYPE.get(schema.get("type", ""), "…"))
+
+
+def curl(method: str, address: str, document: Any, *, has_body: bool) -> str:
+    """The request as a line for a shell."""
+    parts = ["curl", *(["-X", method] if method != "GET" else []), shlex.quote(address)]
+    lines = [" ".join(parts), '-H "Authorization: Bearer $KEY"']
+    if has_body:
+        text = json.dumps(document, ensure_ascii=False)
+        lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(text)}"]
+    return " \\\n  ".join(lines)

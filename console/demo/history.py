@@ -1,4 +1,4 @@
-"""Loads many messages through the verbs, to look at scale: most are done, some wait, a few died of a real failure."""
+"""Load of many messages through the verbs, to look at scale: most are done, some wait, a few died of a real failure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from django.db import connection
 
-from console.demo.handlers import CorruptImageError
 from console.demo.producers import MESSAGES
-from queues.control import create_queue
+from console.demo.workers import CorruptImageError
+from queues.control.queues import create_queue
 from queues.messages import client
 from signalbox import Message
 
@@ -48,7 +48,9 @@ def _work(messages: list[Message]) -> None:
     finished = []
     for message in messages:
         try:
-            _handle(message)
+            if random.random() < FAILING_SHARE:
+                order = message.payload["order_id"]
+                raise CorruptImageError(f"order {order}: attachment {message.id} cannot be decoded")
         except CorruptImageError as error:
             client().nack(
                 message,
@@ -60,8 +62,3 @@ def _work(messages: list[Message]) -> None:
         else:
             finished.append(message)
     client().ack_batch(finished)
-
-
-def _handle(message: Message) -> None:
-    if random.random() < FAILING_SHARE:
-        raise CorruptImageError(f"order {message.payload['order_id']}: attachment {message.id} cannot be decoded")

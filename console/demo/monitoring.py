@@ -1,6 +1,6 @@
 """Prometheus and Alertmanager beside the demo, where they are installed: the whole way of an alert on one machine.
 
-What they are given is what docs/alerts.md says, with shorter times, so that one does not wait for what one came to see.
+The configuration is that of docs/operate/alerts-prometheus.md with shorter times: an alert is seen within minutes.
 JSON is YAML, so no further library writes it.
 """
 
@@ -23,12 +23,12 @@ RULES = settings.BASE_DIR / "dashboards" / "alerts"
 HOW_TO_GET = """Prometheus and Alertmanager are not both installed, so the demo runs without them.
   Debian, Ubuntu   apt install prometheus prometheus-alertmanager
   elsewhere        https://prometheus.io/download, with prometheus and alertmanager on PATH
-The console itself looks for alerts meanwhile."""
+The console itself evaluates its own alert rules."""
 
 
 @dataclass(frozen=True)
 class Monitoring:
-    """Where the two programs are, and where they listen."""
+    """The places where the two programs are, and where they listen."""
 
     prometheus: str
     alertmanager: str
@@ -43,30 +43,14 @@ class Monitoring:
         return self.console_port + ALERTMANAGER_ABOVE
 
     def parts(self, home: Path, token: str) -> list[Part]:
-        """Both, with their configuration and data in `home`, which nobody else may read."""
+        """Prometheus and Alertmanager, with configuration and data in `home`, which no other user may read."""
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(home / "alertmanager.yml", self.alertmanager_config(token))
-        _write(home / "prometheus.yml", self.prometheus_config())
+        alertmanager = _configured(home / "alertmanager.yml", self.alertmanager_config(token), self.alertmanager_port)
+        prometheus = _configured(home / "prometheus.yml", self.prometheus_config(), self.prometheus_port)
+        alone = "--cluster.listen-address="
         return [
-            Part(
-                "alertmanager",
-                [
-                    self.alertmanager,
-                    f"--config.file={home / 'alertmanager.yml'}",
-                    f"--storage.path={home / 'alertmanager'}",
-                    f"--web.listen-address={HOST}:{self.alertmanager_port}",
-                    "--cluster.listen-address=",
-                ],
-            ),
-            Part(
-                "prometheus",
-                [
-                    self.prometheus,
-                    f"--config.file={home / 'prometheus.yml'}",
-                    f"--storage.tsdb.path={home / 'prometheus'}",
-                    f"--web.listen-address={HOST}:{self.prometheus_port}",
-                ],
-            ),
+            Part("alertmanager", [self.alertmanager, *alertmanager, f"--storage.path={home / 'alertmanager'}", alone]),
+            Part("prometheus", [self.prometheus, *prometheus, f"--storage.tsdb.path={home / 'prometheus'}"]),
         ]
 
     def prometheus_config(self) -> dict[str, Any]:
@@ -112,12 +96,14 @@ class Monitoring:
 
 
 def find(console_port: int) -> Monitoring | None:
-    """Both programs; None when one is missing. Debian calls Alertmanager prometheus-alertmanager."""
+    """Find both programs; None when one is missing. Debian calls Alertmanager prometheus-alertmanager."""
     prometheus = shutil.which("prometheus")
     alertmanager = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
     return Monitoring(prometheus, alertmanager, console_port) if prometheus and alertmanager else None
 
 
-def _write(path: Path, configuration: dict[str, Any]) -> None:
+def _configured(path: Path, configuration: dict[str, Any], port: int) -> list[str]:
+    """Write the configuration, and return the arguments that both programs take."""
     path.touch(mode=0o600)
     path.write_text(json.dumps(configuration, indent=2) + "\n")
+    return [f"--config.file={path}", f"--web.listen-address={HOST}:{port}"]

@@ -11,15 +11,14 @@ from typing import Any
 import django
 import psycopg
 
-KINDS_OF_EMAIL = (("receipt", 5), ("password-reset", 9), ("newsletter", 0), ("newsletter", 0), ("digest", 2))
 COMPANIES = ("acme-eu", "acme-us", "umbrella", "hooli", "stark", "wayne")
 
 
 def run() -> None:
-    """Send until the process is told to stop."""
+    """Send until the process is stopped."""
     django.setup()
     from console.demo.scenery import QUEUES
-    from queues.connections import dsn
+    from queues.database.connections import dsn
 
     asyncio.run(_send_all([(queue.name, queue.sent_per_second) for queue in QUEUES], dsn()))
 

@@ -9,10 +9,10 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.management.base import CommandError
 
-from console.api_keys import ALL, keeping
+from console.access.api_keys import ALL, keys
+from console.access.roles import ROLES
 from console.demo import streams
-from console.roles import ROLES
-from queues.control import configure_queue, create_queue, pause_queue
+from queues.control.queues import configure_queue, create_queue, pause_queue
 from queues.models import Queue
 
 PASSWORD = "signalbox"  # noqa: S105 - for the demo only, which listens on the loopback interface
@@ -66,16 +66,21 @@ QUEUES = (
             "backoff_base_seconds": 9,
             "backoff_cap_seconds": 60,
             "alert_oldest_age_seconds": 60,
-            "lane_max_in_flight": 3,  # no more at once for one endpoint
+            "group_max_in_flight": 3,  # no more at once for one endpoint
         },
     ),
     DemoQueue("search-index", "globex", 10.0, "search_index", concurrency=4, settings={"alert_dead_letters": 20}),
     DemoQueue("reminders", "initech", 1.0, "reminders", concurrency=1),
-    DemoQueue("ledger-export", "initech", 0.5, settings={"alert_oldest_age_seconds": 30}),  # nobody receives from it
+    DemoQueue("ledger-export", "initech", 0.5, settings={"alert_oldest_age_seconds": 30}),  # no worker receives from it
     DemoQueue("invoices-pdf", "initech", 0.3, "invoices_pdf", concurrency=1),
 )
 
 PAUSED = "invoices-pdf"
+
+
+def rates() -> dict[str, float]:
+    """Return messages per second of the queues that have workers."""
+    return {queue.name: queue.sent_per_second for queue in QUEUES if queue.handler and queue.name != PAUSED}
 
 
 def build() -> None:
@@ -102,14 +107,14 @@ def open_accounts() -> None:
 
 
 def make_key() -> str:
-    """A key for the HTTP API that may do everything; the one of an earlier run, whose text nobody has, is revoked."""
+    """Make a key for the HTTP API that may do everything; the one of an earlier run, whose text is lost, is revoked."""
     _revoke_key()
-    return keeping.create(KEY, ALL, actor="demo", reason="to try the HTTP API").text
+    return keys.create(KEY, ALL, actor="demo", reason="to try the HTTP API").text
 
 
 def _revoke_key() -> None:
-    if (found := keeping.find(KEY)) is not None:
-        keeping.revoke(found.pk, actor="demo", reason="the demo has ended")
+    if (found := keys.find(KEY)) is not None:
+        keys.revoke(found.pk, actor="demo", reason="the demo has ended")
 
 
 def close_accounts() -> None:

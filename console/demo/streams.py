@@ -40,7 +40,7 @@ READERS = (
 
 def build() -> None:
     """Make the stream and its groups, or find those of an earlier run."""
-    from queues import streams
+    from queues.control import streams
 
     streams.create_stream(STREAM, SETTINGS, tenant=TENANT, actor="demo")
     for group in dict.fromkeys(reader.group for reader in READERS):
@@ -48,9 +48,9 @@ def build() -> None:
 
 
 def run() -> None:
-    """Append and read until the process is told to stop."""
+    """Append and read until the process is stopped."""
     django.setup()
-    from queues.connections import dsn
+    from queues.database.connections import dsn
 
     asyncio.run(_all(dsn()))
 

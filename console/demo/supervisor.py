@@ -1,4 +1,4 @@
-"""Runs the demo's processes, starts again those that die, and leaves none behind.
+"""Supervisor of the demo's processes: starts again those that die, and leaves none behind.
 
 Each child leads a session of its own, so that Ctrl-C reaches this process only, which then stops the others in
 order: first those that make work, last the console. A child also dies with this process (Linux), even by kill -9.
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from queues.stopping import Stopping
@@ -34,26 +34,19 @@ class Part:
     deaths: int = 0
 
 
+@dataclass
 class Supervisor:
-    """Starts the parts, watches them until told to stop, stops them in reverse order."""
+    """A supervisor that starts the parts, watches them, and stops them in reverse order."""
 
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        environment: Mapping[str, str],
-        logs: Path,
-        say: Callable[[str], object],
-        on_started: Callable[[], object],
-    ) -> None:
-        self.on_started = on_started
-        self.parts = list(parts)
-        self.environment = dict(environment)
-        self.logs = logs
-        self.say = say
-        self.stopping = Stopping()
+    parts: Sequence[Part]
+    environment: Mapping[str, str]
+    logs: Path
+    say: Callable[[str], object]
+    on_started: Callable[[], object]
+    stopping: Stopping = field(default_factory=Stopping)
 
     def run(self) -> None:
-        """Until `stop`, or a signal that says so."""
+        """Run until `stop`, or until a signal."""
         self.logs.mkdir(parents=True, exist_ok=True)
         try:
             for part in self.parts:

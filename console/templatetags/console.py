@@ -11,8 +11,11 @@ from django.forms import BoundField
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from console import audit_filter, chart_markup, icons, payloads, sparks, traces, wording
-from console.charts import Chart
+from console.administration import audit
+from console.charts import sparklines
+from console.charts.drawing import Chart
+from console.messages import payloads, traces
+from console.web import icons, wording
 from dlq.filters.syntax import quote
 
 register = template.Library()
@@ -23,11 +26,17 @@ register.filter("span", wording.span)
 register.filter("byte_size", wording.byte_size)
 register.filter("marks", traces.marks_of)
 register.filter("quoted", quote)  # a value of the filter language, whatever it holds
+register.filter("tree", payloads.tree)
+register.filter("excerpt", payloads.excerpt)
+register.filter("audit_links", audit.links)
+register.simple_tag(icons.draw, name="icon")
+register.simple_tag(sparklines.sparkline)
+register.simple_tag(sparklines.share_bar, name="share")
 
 
 @register.simple_tag
 def ago(when: datetime | None) -> SafeString | str:
-    """`when` as a distance from now, the moment itself in the title; the page keeps it counting."""
+    """Show `when` as a distance from now, the moment itself in the title; the page keeps it counting."""
     if when is None:
         return wording.NOTHING
     return _time(when, wording.ago(when, datetime.now(UTC)), "ago")
@@ -35,7 +44,7 @@ def ago(when: datetime | None) -> SafeString | str:
 
 @register.simple_tag
 def at(when: datetime | None) -> SafeString | str:
-    """`when` as a moment, in UTC or in the clock of the person."""
+    """Show `when` as a moment, in UTC or in the clock of the person."""
     return wording.NOTHING if when is None else _time(when, wording.clock(when.astimezone(UTC)), "at")
 
 
@@ -51,33 +60,19 @@ def _time(when: datetime, text: str, kind: str) -> SafeString:
 
 
 @register.simple_tag
-def icon(name: str, tone: str = "") -> SafeString:
-    """A small picture that never stands alone: words beside it say the same."""
-    return icons.draw(name, tone)
-
-
-@register.simple_tag
-def sparkline(values: list[float], tone: str, words: str, least: float = 1) -> SafeString:
-    """Sixty points without axes; its label says first, last and highest. Below `least` nothing is a mountain."""
-    return sparks.sparkline(values, tone=tone, words=words, least=least)
-
-
-@register.simple_tag
 def chart_hits(chart: Chart) -> SafeString:
-    """What a chart says of each of its points when that is pointed at."""
-    return chart_markup.hits([(hit.x, hit.width, hit.words) for hit in chart.hits])
+    """Draw what a chart says of a point that is pointed at. A template would take most of a page's time for it."""
+    return format_html_join("", '<rect class="hit" x="{}" width="{}"><title>{}</title></rect>', chart.hits)
 
 
 @register.simple_tag
 def chart_rows(chart: Chart) -> SafeString:
     """A chart as the rows of a table, its moments in the clock of the person where it has no axis of its own."""
-    return chart_markup.rows([(at(when) if isinstance(when, datetime) else when, said) for when, said in chart.rows])
-
-
-@register.simple_tag
-def share(part: float, whole: float, tone: str = "") -> SafeString:
-    """A horizontal bar filled by part of whole."""
-    return sparks.share_bar(part, whole, tone=tone)
+    rows = (
+        (at(when) if isinstance(when, datetime) else when, ((value,) for value in said)) for when, said in chart.rows
+    )
+    cells = ((when, format_html_join("", "<td>{}</td>", values)) for when, values in rows)
+    return format_html_join("", '<tr><th scope="row">{}</th>{}</tr>', cells)
 
 
 @register.filter
@@ -103,13 +98,13 @@ def class_name(value: str | None) -> SafeString | str:
 
 @register.filter
 def reason(value: str) -> str:
-    """Why a delivery failed, in words."""
+    """Say why a delivery failed, in words."""
     return {"lock_expired": "timed out", "runtime_error": "failed"}.get(value, value)
 
 
 @register.filter
 def detail_lines(details: dict[str, Any]) -> list[str]:
-    """What the audit keeps beside an action, a line for each fact."""
+    """List the details that the audit keeps beside an action, a line for each fact."""
     changes = details.get("changes", {})
     lines = [f"{name}: {change['before']} → {change['after']}" for name, change in changes.items()]
     facts = details.get("settings", {}) | details
@@ -117,7 +112,7 @@ def detail_lines(details: dict[str, Any]) -> list[str]:
     return lines + [f"{name}: {_fact(value)}" for name, value in rest.items() if value not in (None, "", {}, [])]
 
 
-_SAID_ELSEWHERE = {"changes", "settings", "stopped_because", *audit_filter.LINKED}  # as changes, reason and links
+_SAID_ELSEWHERE = {"changes", "settings", "stopped_because", *audit.LINKED}  # as changes, reason and links
 
 
 def _fact(value: object) -> str:
@@ -125,27 +120,10 @@ def _fact(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-register.filter("audit_links", audit_filter.links)
-
-
-@register.filter
-def tree(document: Any) -> SafeString:
-    """A JSON document as a tree to fold."""
-    return payloads.tree(document)
-
-
-@register.filter
-def excerpt(document: Any) -> str:
-    """The beginning of a JSON document, on one line."""
-    return payloads.excerpt(document)
-
-
 @register.filter
 def with_code(text: str) -> SafeString:
     """A sentence in which what stands between backticks is code."""
-    parts = str(text).split("`")
-    return format_html_join("", "{}", ((_code(part, index % 2 == 1),) for index, part in enumerate(parts)))
-
-
-def _code(text: str, is_code: bool) -> SafeString | str:
-    return format_html("<code>{}</code>", text) if is_code else text
+    parts = enumerate(str(text).split("`"))
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", part) if at % 2 else part,) for at, part in parts)
+    )

@@ -1,4 +1,4 @@
-"""Our plugin for grafana-dashboard-builder: what it lacks for the Grafana of today.
+"""Plugin for grafana-dashboard-builder: components that it lacks for current Grafana.
 
 Its component types register by being defined, so importing this package makes `stat-panel`, `table-panel`,
 `time-series-panel`, `prometheus-query`, `query-variable`, `alerts-annotation` and the others known to the builder's

@@ -1,4 +1,4 @@
-"""What is marked on the time axis of every graph of a dashboard."""
+"""Annotations on the time axis of every graph of a dashboard."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FROM_GRAFANA: dict[str, Any] = {
     "name": "Annotations & Alerts",
     "type": "dashboard",
 }
-"""What people note on the dashboard itself; Grafana adds it wherever it is missing."""
+"""Annotations made on the dashboard itself; Grafana adds this source wherever it is missing."""
 
 
 class AlertsAnnotation(AnnotationsItemBase):  # type: ignore[misc]
-    """Where alerts fire: `expr` selects from Prometheus' own series ALERTS."""
+    """Annotations of firing alerts: `expr` selects from Prometheus' own series ALERTS."""
 
     def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
         refuse_unknown("alerts-annotation", data, ("name", "expr"))

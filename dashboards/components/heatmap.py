@@ -1,4 +1,4 @@
-"""Histograms over time."""
+"""Heatmap panels: histograms over time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dashboards.components.panel import GrafanaPanel
 
 
 class HeatmapPanel(GrafanaPanel):
-    """How a histogram's buckets fill over time; its query gives one series for each `le`, `unit` is that of `le`."""
+    """Buckets of a histogram over time. The query gives one series for each `le`; `unit` is the unit of `le`."""
 
     type = "heatmap"
 
@@ -19,7 +19,7 @@ class HeatmapPanel(GrafanaPanel):
         return panel
 
     def field_defaults(self, data: dict[str, Any]) -> dict[str, Any]:
-        """The unit is the axis', so the values, which are rates, have theirs among the options."""
+        """Unit of the axis; the values are rates, whose unit stands among the options."""
         return {"custom": {"scaleDistribution": {"type": "linear"}}}
 
     def options(self, data: dict[str, Any]) -> dict[str, Any]:

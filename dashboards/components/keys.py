@@ -1,4 +1,4 @@
-"""Refuses keys that a component does not know: the builder would ignore them, and a typo would lose a setting."""
+"""Check of component keys: the builder ignores unknown keys, so a typo would lose a setting."""
 
 from __future__ import annotations
 

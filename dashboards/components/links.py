@@ -1,17 +1,17 @@
-"""Where a panel, a series or a cell of a table leads: another dashboard, the console, a runbook."""
+"""Links of a panel, a series or a table cell to another dashboard, the console or a runbook."""
 
 from __future__ import annotations
 
 from typing import Any
 
 CONSOLE = "${console_url:raw}"
-"""The console's address, as the viewer's variable says it: raw, because the address itself must not be escaped."""
+"""Address of the console, from the viewer's variable: raw, because an address must not be escaped."""
 
 _QUEUE_DASHBOARD = "/d/signalbox-queue?${datasource:queryparam}&${job:queryparam}&${console_url:queryparam}"
 
 
 def to_queue(tenant: str, queue: str) -> list[dict[str, Any]]:
-    """To a queue's dashboard and its page in the console; `tenant` and `queue` are Grafana's expressions for them."""
+    """Links to a queue's dashboard and its console page; `tenant` and `queue` are Grafana's expressions."""
     dashboard = f"{_QUEUE_DASHBOARD}&var-tenant={tenant}&var-queue={queue}&${{__url_time_range}}"
     return [_link("Dashboard", dashboard), _link("Console", f"{CONSOLE}/queues/{queue}", new_tab=True)]
 
@@ -22,7 +22,7 @@ def of_panel(addresses: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def to_the_others(tags: list[str]) -> dict[str, Any]:
-    """A menu of the dashboards with the same tags, which keeps the time range and what was chosen."""
+    """Menu of the dashboards with equal tags, which keeps the time range and the variables."""
     return _dashboard_link("dashboards", "") | {"includeVars": True, "keepTime": True, "tags": tags}
 
 

@@ -10,7 +10,7 @@ _LAST: dict[str, Any] = {"calcs": ["lastNotNull"], "fields": "", "values": False
 
 
 class StatPanel(GrafanaPanel):
-    """One number, with its recent course behind it unless its query is instant."""
+    """One number, with a sparkline unless its query is instant."""
 
     type = "stat"
     size = (4, 4)

@@ -1,4 +1,4 @@
-"""What all panels share. Sizes are in grid units: a dashboard is 24 wide, 8 high is a usual graph."""
+"""Base of all panels. Sizes are in grid units: a dashboard is 24 wide, a usual graph 8 high."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class GrafanaPanel(PanelsItemBase):  # type: ignore[misc]
 
 
 def override(field: str, properties: list[dict[str, Any]]) -> dict[str, Any]:
-    """These looks for the field that is shown under this name."""
+    """Override of a field's appearance, selected by its display name."""
     return {"matcher": {"id": "byName", "options": field}, "properties": properties}
 
 
@@ -74,7 +74,7 @@ def steps(thresholds: dict[str, float | None]) -> list[dict[str, Any]]:
 
 
 def series_links(data: dict[str, Any]) -> dict[str, Any]:
-    """With `of_queues`, each series leads to the queue that its labels name."""
+    """Links of a series to the queue that its labels name, with `of_queues`."""
     if not data.get("of_queues"):
         return {}
     return {"links": to_queue("${__field.labels.tenant:percentencode}", "${__field.labels.queue:percentencode}")}

@@ -1,4 +1,4 @@
-"""What a panel asks Prometheus."""
+"""Queries of panels to Prometheus."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from grafana_dashboards.components.targets import TargetsItemBase
 from dashboards.components.keys import refuse_unknown
 
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
-"""The data source that the viewer chose at the top of the dashboard."""
+"""Data source that the viewer selects at the top of the dashboard."""
 
 
 class PrometheusQuery(TargetsItemBase):  # type: ignore[misc]
-    """`expr` and how its series are called (`legend`); `instant` asks for now only."""
+    """Query `expr`, whose series are named by `legend`; `instant` asks for the current value only."""
 
     def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
         refuse_unknown("prometheus-query", data, ("expr", "legend", "instant"))

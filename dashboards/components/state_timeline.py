@@ -1,4 +1,4 @@
-"""What held when."""
+"""State timelines: which state held when."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dashboards.components.panel import GrafanaPanel
 
 
 class StateTimelinePanel(GrafanaPanel):
-    """A bar for each series, coloured by its value: `states` gives each value its word and colour."""
+    """Bar for each series, coloured by value: `states` maps each value to a word and a colour."""
 
     type = "state-timeline"
     keys = ("states",)

@@ -11,7 +11,7 @@ from dashboards.components.panel import GrafanaPanel, override, steps
 
 
 class TablePanel(GrafanaPanel):
-    """One row for each label set. `columns` are labels or the letters of targets, each with its name and looks.
+    """One row for each label set. `columns` are labels or target ids (A, B, C), each with a name and an appearance.
 
     A column with `of_queues` leads to the queue of its row, which then needs columns named Tenant and Queue.
     """
@@ -28,7 +28,7 @@ class TablePanel(GrafanaPanel):
 
     def overrides(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         looks = [(column["name"], _column_looks(column)) for column in data["columns"]]
-        if "none" in data:  # that is for an empty table, but Grafana would write it into empty cells too
+        if "none" in data:  # meant for an empty table; Grafana would write it into empty cells too
             looks = [(name, [*properties, {"id": "noValue", "value": "-"}]) for name, properties in looks]
         return [override(name, properties) for name, properties in looks if properties]
 
@@ -46,7 +46,7 @@ class TablePanel(GrafanaPanel):
         ]
 
     def _field(self, field: str, data: dict[str, Any]) -> str:
-        """Grafana calls the only value `Value` and one of several `Value #A`."""
+        """Name that Grafana gives a value: `Value` if it is the only one, else `Value #A`."""
         if field not in string.ascii_uppercase:
             return field
         return f"Value #{field}" if len(data["targets"]) > 1 else "Value"

@@ -1,4 +1,4 @@
-"""Words for the viewer."""
+"""Text panels for explanations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dashboards.components.panel import PLUGIN_VERSION
 
 
 class TextPanel(PanelsItemBase):  # type: ignore[misc]
-    """Markdown; it asks nothing, so it has no data source."""
+    """Panel of Markdown, without queries and data source."""
 
     def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
         refuse_unknown("text", data, ("title", "description", "content", "width", "height"))

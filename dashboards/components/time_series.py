@@ -1,4 +1,4 @@
-"""Lines over time."""
+"""Time series panels: lines over time."""
 
 from __future__ import annotations
 

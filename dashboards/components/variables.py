@@ -1,4 +1,4 @@
-"""What a viewer chooses at the top of a dashboard."""
+"""Variables that a viewer selects at the top of a dashboard."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dashboards.components.queries import DATASOURCE
 SHOWN, HIDDEN = 0, 2
 ON_TIME_RANGE_CHANGE = 2
 ALPHABETICAL = 5  # without regard to case
-LABEL_VALUES = 1  # as what Grafana's form for variables shows the query
+LABEL_VALUES = 1  # type of query in Grafana's form for variables
 OF_THE_EDITOR = "PrometheusVariableQueryEditor-VariableQuery"
 
 
 class DatasourceVariable(TemplatesItemBase):  # type: ignore[misc]
-    """Which Prometheus to ask."""
+    """Choice of the Prometheus data source."""
 
     def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
         refuse_unknown("datasource-variable", data, ("label",))
@@ -37,7 +37,7 @@ class DatasourceVariable(TemplatesItemBase):  # type: ignore[misc]
 
 
 class QueryVariable(TemplatesItemBase):  # type: ignore[misc]
-    """The values of a label: `query` is label_values(series, label). `hidden` ones only help other queries."""
+    """Values of a label: `query` is label_values(series, label). `hidden` variables serve other queries."""
 
     def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
         refuse_unknown("query-variable", data, ("name", "label", "query", "all", "hidden"))
@@ -65,7 +65,7 @@ class QueryVariable(TemplatesItemBase):  # type: ignore[misc]
 
 
 class TextVariable(TemplatesItemBase):  # type: ignore[misc]
-    """What a viewer types; `value` stands until then."""
+    """Text that a viewer types; `value` is the default."""
 
     def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
         refuse_unknown("text-variable", data, ("name", "label", "description", "value"))

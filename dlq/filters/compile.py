@@ -1,4 +1,4 @@
-"""From terms to one SQL condition. User text leaves here only as bound parameters.
+"""Compiler of terms into one SQL condition. User text leaves here only as bound parameters.
 
 The SQL is put together from literals of this package, chosen by looking words up in tables, never by
 quoting. It is written for the indexes of the dead letters: names become ids in an array computed once,
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import LiteralString
 
-from dlq.filters.conditions import condition_of
-from dlq.filters.keys import KEYS, STATES, Kind
-from dlq.filters.predicates import Predicate, either, every, negation
+from dlq.filters.conditions import CONDITIONS, either, every, negation
+from dlq.filters.keys import KEYS, STATES, Kind, Target
 from dlq.filters.syntax import Term
-from dlq.filters.targets import Target
+from queues.database.names import reached_queue_ids
+from queues.database.query import Predicate
 from queues.reach import Reach
 
 
@@ -31,33 +31,25 @@ def compile_terms(terms: Sequence[Term], target: Target, now: datetime) -> Predi
 
 
 def reached(reach: Reach, target: Target) -> Predicate:
-    """Of rows within reach: dead letters by where they died, messages by their queue."""
-    condition, params = reach.condition()
+    """Return the condition of rows within reach: dead letters by where they died, messages by their queue."""
+    queue_ids, params = reached_queue_ids(reach)
     column: LiteralString = "d.source_queue_id" if target is Target.DEAD_LETTER else "m.queue_id"
-    return Predicate(column + _REACHED_QUEUE_IDS.replace("{}", condition), params)
-
-
-_REACHED_QUEUE_IDS: LiteralString = (
-    " = any(array(select q.queue_id from signalbox.queue q join signalbox.tenant o on o.tenant_id = q.tenant_id"
-    " where {}))"
-)
+    return Predicate(f"{column} = any({queue_ids})", params)
 
 
 def admits(term: Term, target: Target) -> bool:
-    """Whether a `state:` term leaves anything of the target to look at."""
+    """Tell whether a `state:` term leaves anything of the target to look at."""
     states = _states(term, target)
     return "true" not in states if term.negated else bool(states)
 
 
 def _term(term: Term, target: Target, now: datetime) -> Predicate:
+    term.check_target(target)
     key = KEYS[term.key]
-    if target not in key.columns:
-        places = ", ".join(place.phrase for place in key.targets)
-        raise term.error(f"{key.name}: cannot be asked of {target.phrase}.", f"{key.name}: only with {places}")
     if key.kind is Kind.STATE:
         matching = _state(term, target)
     else:
-        condition = condition_of(key.kind)
+        condition = CONDITIONS[key.kind]
         matching = either([part for column in key.columns[target] for part in condition(column, term, now)])
     return negation(matching) if term.negated else matching
 

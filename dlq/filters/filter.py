@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from dlq.filters.compile import admits, compile_terms, reached
+from dlq.filters.compile import admits, compile_terms
 from dlq.filters.grammar import parse_terms
-from dlq.filters.keys import KEYS
-from dlq.filters.predicates import Predicate, every
+from dlq.filters.keys import KEYS, Target
 from dlq.filters.scanner import MAX_CHARACTERS
 from dlq.filters.syntax import Comparison, Literal, Path, Pattern, Present, Range, Term, Value, quote, render_value
-from dlq.filters.targets import Target
-from queues.reach import EVERYTHING, Reach
+from dlq.filters.values import MAX_VALUES
+from queues.database.query import Predicate
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,6 @@ class Filter:
     """Terms that must all match; `str()` gives canonical text, which parses to an equal filter."""
 
     terms: tuple[Term, ...] = ()
-    reach: Reach = EVERYTHING
-    """Whose rows are looked at: no part of the text. A job is held to it by terms (`dlq.reaching.held_to`)."""
 
     def __str__(self) -> str:
         return " ".join(str(term) for term in self.terms)
@@ -36,20 +33,15 @@ class Filter:
 
         Raises `FilterError` for a key that the target cannot answer.
         """
-        terms = compile_terms(self.terms, Target(target), now)
-        return every([terms, reached(self.reach, Target(target))]) if not self.reach.is_everything else terms
-
-    def within(self, reach: Reach) -> Filter:
-        """The same, looking at what lies within reach alone."""
-        return replace(self, reach=reach)
+        return compile_terms(self.terms, Target(target), now)
 
     def admits(self, target: Target | str) -> bool:
-        """Whether the `state:` terms, if any, leave rows of `target` to look at."""
+        """Tell whether the `state:` terms, if any, leave rows of `target` to look at."""
         return all(admits(term, Target(target)) for term in self.terms if term.key == "state")
 
     @property
     def patterns(self) -> list[Pattern]:
-        """Its regular expressions, in order."""
+        """Return its regular expressions, in order."""
         return [pattern for term in self.terms for pattern in term.patterns]
 
     def values(self, key: str, path: Path = (), negated: bool = False) -> tuple[str, ...]:
@@ -58,16 +50,12 @@ class Filter:
         return tuple(dict.fromkeys(text for term in terms for text in term.literals))
 
     def without(self, key: str, path: Path = ()) -> Filter:
-        """This filter less every term of the key; an empty path stands for any."""
+        """Return this filter less every term of the key; an empty path stands for any."""
         gone = self._of(key, path)
         return self._of_terms(term for term in self.terms if term not in gone)
 
-    def without_term(self, term: Term) -> Filter:
-        """This filter less one term: where the cross of a chip leads."""
-        return self._of_terms(other for other in self.terms if other != term)
-
     def with_term(self, key: str, *values: Operand, path: Path = (), negated: bool = False) -> Filter:
-        """This filter and one more term, unless it is there already; of several values one must match.
+        """Return this filter and one more term, unless it is there already; of several values one must match.
 
         Text means itself whatever it holds, except for the keys that compare: there it is written as in a
         filter, `">3"` or `"1h..2h"`. Numbers, true, false and None are for paths into documents. Raises
@@ -80,9 +68,19 @@ class Filter:
             raise more[0].error("One term is added at a time.", "a single term")
         return self if term in self.terms else self._of_terms([*self.terms, term])
 
+    def bounded(self) -> Filter:
+        """Return this filter. Raises `FilterError` where it is longer than a filter may be."""
+        for term in self.terms:
+            if len(term.values) > MAX_VALUES:
+                raise term.error(f"The term has more than {MAX_VALUES} values.", f"at most {MAX_VALUES}")
+        if (characters := len(str(self))) > MAX_CHARACTERS:
+            message = f"Written out in full the filter is {characters:,} characters long."
+            raise self.terms[-1].error(message, f"at most {MAX_CHARACTERS:,}")
+        return self
+
     def _of_terms(self, terms: Iterable[Term]) -> Filter:
-        """Read anew, so that bounds hold and positions are those in the text of the new filter."""
-        return parse(" ".join(str(term) for term in terms)).within(self.reach)
+        """Read the terms again, so that bounds hold and positions are those in the text of the new filter."""
+        return parse(" ".join(str(term) for term in terms))
 
     def _of(self, key: str, path: Path) -> list[Term]:
         return [term for term in self.terms if term.key == key and (not path or term.path == path)]
@@ -93,11 +91,7 @@ Operand = str | int | float | None | Value
 
 def parse(text: str) -> Filter:
     """Read a filter; raises `FilterError` at the first mistake."""
-    read = Filter(parse_terms(text))
-    if len(str(read)) > MAX_CHARACTERS:
-        message = f"Written out in full the filter is {len(str(read)):,} characters long."
-        raise read.terms[-1].error(message, f"at most {MAX_CHARACTERS:,}")
-    return read
+    return Filter(parse_terms(text)).bounded()
 
 
 def _written(key: str, value: Operand) -> str:

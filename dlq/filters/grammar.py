@@ -54,7 +54,7 @@ def _term(scanner: Scanner) -> Term:
     if scanner.at_term_end:
         raise scanner.error(start, "This minus negates nothing.", "a term right after it")
     head = scanner.position
-    if scanner.at_slash() or not scanner.match(_HEAD):
+    if scanner.is_next("/") or not scanner.match(_HEAD):
         _refuse_conjunction(scanner)
         return Term("error", read_values(scanner, KEYS["error"], worded=True), negated=negated)
     key = _key(scanner, head)
@@ -105,7 +105,7 @@ def _path(scanner: Scanner, head: int, key: Key) -> Path:
     segments: list[str | Each] = []
     while scanner.take("."):
         start = scanner.position
-        if scanner.at_quote():
+        if scanner.is_next('"'):
             segments.append(scanner.quoted())
         elif segment := scanner.match(_SEGMENT):
             segments.append(segment)

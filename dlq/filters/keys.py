@@ -1,21 +1,53 @@
 """The whitelist: every key that a filter may use, what its values look like and where it can be asked.
 
 SQL identifiers come from this table and from nowhere else. A target answers a key when the table gives it
-columns there, under the aliases that `targets` names.
+columns there, under the aliases that `Target` names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import LiteralString
 
-from dlq.filters.targets import Target
+from queues.codes import Outcome
+
+
+class Target(StrEnum):
+    """The rows a filter chooses from; the query around a predicate provides the aliases.
+
+    `d` is a dead letter. `m` is a message in the log and `t` what stands beside it: its ticket, its lease, or
+    one message of a settled row, which is `settled` unnested by message id.
+    """
+
+    DEAD_LETTER = "dead_letter"  # d: signalbox.dead_letter
+    READY = "ready"  # t: signalbox.ready, m
+    SCHEDULED = "scheduled"  # t: signalbox.scheduled, m
+    WAITING = "waiting"  # t: signalbox.waiting, m
+    LEASE = "lease"  # t: signalbox.lease, m
+    SETTLED = "settled"  # t: outcome, receive_count, consumer of one settled message, m
+    MESSAGE = "message"  # m alone
+
+    @property
+    def phrase(self) -> str:
+        """Return these rows, as a sentence names them."""
+        return _PHRASES[self]
+
+
+_PHRASES = {
+    Target.DEAD_LETTER: "dead letters",
+    Target.READY: "ready messages",
+    Target.SCHEDULED: "scheduled messages",
+    Target.WAITING: "messages waiting for their group",
+    Target.LEASE: "messages in flight",
+    Target.SETTLED: "completed messages",
+    Target.MESSAGE: "the message log",
+}
 
 
 class Kind(StrEnum):
-    """How a key's values read and compare."""
+    """Kind of a key: how its values are read and compared."""
 
     QUEUE = "queue"  # the name of a queue
     TENANT = "tenant"  # the name of a tenant
@@ -30,12 +62,12 @@ class Kind(StrEnum):
 
     @property
     def ordered(self) -> bool:
-        """Whether values compare by < and > and make ranges."""
+        """Tell whether values compare by < and > and make ranges."""
         return self in {Kind.WHOLE, Kind.AGE, Kind.TIME, Kind.JSON}
 
     @property
     def matches(self) -> bool:
-        """Whether values may be patterns, as in `/timed? out/`."""
+        """Tell whether values may be patterns, as in `/timed? out/`."""
         return self in {Kind.NAME, Kind.SUBSTRING, Kind.JSON}
 
 
@@ -52,16 +84,16 @@ class Key:
     example: str
     columns: Mapping[Target, Columns]
     optional: bool = False
-    choices: tuple[str, ...] = field(default=())
+    choices: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """Where this key can be asked, in the order of `Target`."""
+        """Return where this key can be asked, in the order of `Target`."""
         return tuple(target for target in Target if target in self.columns)
 
     @property
     def takes_path(self) -> bool:
-        """Whether a path follows the key, as in `payload.order.id`."""
+        """Tell whether a path follows the key, as in `payload.order.id`."""
         return self.kind is Kind.JSON
 
 
@@ -73,6 +105,10 @@ def _dead(*columns: LiteralString) -> dict[Target, Columns]:
     return {Target.DEAD_LETTER: columns}
 
 
+def _both(column: LiteralString) -> dict[Target, Columns]:
+    return _dead(f"d.{column}") | _message(f"m.{column}")
+
+
 def _message(column: LiteralString) -> dict[Target, Columns]:
     return dict.fromkeys(_MESSAGES, (column,))
 
@@ -81,18 +117,10 @@ def _message(column: LiteralString) -> dict[Target, Columns]:
 STATES: Mapping[Target, Mapping[str, LiteralString]] = {
     Target.DEAD_LETTER: {"dead": "true"},
     Target.READY: {"ready": "true", "pending": "true"},
-    Target.SCHEDULED: {
-        "scheduled": "true",
-        "pending": "t.receive_count = 0",
-        "failed": "t.receive_count > 0",
-    },
-    Target.WAITING: {
-        "waiting": "true",
-        "pending": "t.receive_count = 0",
-        "failed": "t.receive_count > 0",
-    },
+    Target.SCHEDULED: {"scheduled": "true", "pending": "t.receive_count = 0", "failed": "t.receive_count > 0"},
+    Target.WAITING: {"waiting": "true", "pending": "t.receive_count = 0", "failed": "t.receive_count > 0"},
     Target.LEASE: {"leased": "true", "processing": "true"},
-    Target.SETTLED: {"completed": "t.outcome = 'a'"},
+    Target.SETTLED: {"completed": f"t.outcome = '{Outcome.ACKED}'"},
 }
 STATE_WORDS = ("ready", "scheduled", "waiting", "leased", "dead", "completed", "pending", "processing", "failed")
 REASONS = ("rejected", "runtime_error", "lock_expired")
@@ -101,21 +129,21 @@ _KEYS = (
     Key(
         "queue",
         Kind.QUEUE,
-        "Name of the queue; for a dead letter the queue it died in or the dead-letter queue that holds it.",
+        "Name of the queue; for a dead letter its source queue or the dead-letter queue that holds it.",
         "queue:orders,invoices",
         _dead("d.source_queue_id", "d.queue_id") | _message("m.queue_id"),
     ),
     Key(
         "tenant",
         Kind.TENANT,
-        "Name of the tenant that owns the queue; for a dead letter the queue it died in.",
+        "Name of the tenant that owns the queue; for a dead letter the owner of its source queue.",
         "tenant:acme",
         _dead("d.source_queue_id") | _message("m.queue_id"),
     ),
     Key(
         "state",
         Kind.STATE,
-        "Where the message stands.",
+        "State of the message.",
         "state:ready,scheduled",
         dict.fromkeys(STATES, ()),
         choices=STATE_WORDS,
@@ -128,28 +156,17 @@ _KEYS = (
         _dead("d.error"),
         optional=True,
     ),
+    Key("class", Kind.NAME, "Class of the error.", "-class:TimeoutError", _dead("d.error_class"), optional=True),
+    Key("reason", Kind.CHOICE, "Reason for the dead letter.", "reason:rejected", _dead("d.reason"), choices=REASONS),
     Key(
-        "class",
-        Kind.NAME,
-        "Class of the error.",
-        "-class:TimeoutError",
-        _dead("d.error_class"),
-        optional=True,
-    ),
-    Key("reason", Kind.CHOICE, "Why the message died.", "reason:rejected", _dead("d.reason"), choices=REASONS),
-    Key(
-        "fp",
-        Kind.NAME,
-        "Fingerprint of the failure: the cluster.",
-        "fp:9f86d081884c7d65",
-        _dead("d.fingerprint"),
+        "fp", Kind.NAME, "Fingerprint of the failure: the failure group.", "fp:9f86d081884c7d65", _dead("d.fingerprint")
     ),
     Key(
         "group",
         Kind.NAME,
         "Group id, the key within which order is kept.",
         "group:customer-17",
-        _dead("d.group_id") | _message("m.group_id"),
+        _both("group_id"),
         optional=True,
     ),
     Key(
@@ -159,67 +176,35 @@ _KEYS = (
         "attempts:>3",
         _dead("d.receive_count") | dict.fromkeys(_TICKETS, ("t.receive_count",)),
     ),
-    Key(
-        "redrives",
-        Kind.WHOLE,
-        "How often the message was redriven.",
-        "redrives:1..3",
-        _dead("d.redrive_count"),
-    ),
-    Key(
-        "priority",
-        Kind.WHOLE,
-        "Priority, 0 to 9; 9 goes first.",
-        "priority:>=5",
-        _dead("d.priority") | _message("m.priority"),
-    ),
+    Key("redrives", Kind.WHOLE, "How often the message was redriven.", "redrives:1..3", _dead("d.redrive_count")),
+    Key("priority", Kind.WHOLE, "Priority, 0 to 9; 9 goes first.", "priority:>=5", _both("priority")),
     Key(
         "age",
         Kind.AGE,
-        "Time since a dead letter died, or since a message was sent.",
+        "Time since a message was sent; for a dead letter, since it became one.",
         "age:>1h",
         _dead("d.died_at") | _message("m.sent_at"),
     ),
-    Key("dead", Kind.TIME, "When the message died.", "dead:2026-01-01..2026-01-02", _dead("d.died_at")),
-    Key(
-        "sent",
-        Kind.TIME,
-        "When the message was sent.",
-        "sent:>=2026-01-01T10:30",
-        _dead("d.sent_at") | _message("m.sent_at"),
-    ),
+    Key("dead", Kind.TIME, "When it became a dead letter.", "dead:2026-01-01..2026-01-02", _dead("d.died_at")),
+    Key("sent", Kind.TIME, "When the message was sent.", "sent:>=2026-01-01T10:30", _both("sent_at")),
     Key("failed", Kind.TIME, "When the message last failed.", "failed:<2026-01-02", _dead("d.last_failed_at")),
-    Key(
-        "trace",
-        Kind.NAME,
-        "Trace id.",
-        "trace:4bf92f3577b34da6a3ce929d0e0e4736",
-        _dead("d.trace_id") | _message("m.trace_id"),
-        optional=True,
-    ),
-    Key(
-        "dedup",
-        Kind.NAME,
-        "Deduplication id.",
-        "dedup:order-1042",
-        _dead("d.deduplication_id") | _message("m.deduplication_id"),
-        optional=True,
-    ),
+    Key("trace", Kind.NAME, "Trace id.", "trace:4bf92f3577b34da6a3ce929d0e0e4736", _both("trace_id"), optional=True),
+    Key("dedup", Kind.NAME, "Deduplication id.", "dedup:order-1042", _both("deduplication_id"), optional=True),
     Key(
         "consumer",
         Kind.NAME,
-        "Consumer that holds, settled or last failed the message.",
+        "Consumer that holds, completed or last failed the message.",
         "consumer:worker-3",
         _dead("d.consumer") | dict.fromkeys((Target.LEASE, Target.SETTLED), ("t.consumer",)),
         optional=True,
     ),
-    Key("id", Kind.WHOLE, "Message id.", "id:1042,1043", _dead("d.message_id") | _message("m.message_id")),
+    Key("id", Kind.WHOLE, "Message id.", "id:1042,1043", _both("message_id")),
     Key(
         "payload",
         Kind.JSON,
         "A value inside the payload, by its path.",
         'payload.order.status:"paid"',
-        _dead("d.payload") | _message("m.payload"),
+        _both("payload"),
         optional=True,
     ),
     Key(
@@ -227,7 +212,7 @@ _KEYS = (
         Kind.JSON,
         "A value inside the attributes, by its path.",
         "attr.region:eu",
-        _dead("d.attributes") | _message("m.attributes"),
+        _both("attributes"),
         optional=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""How operands read: whole numbers, durations, dates and times, JSON scalars. All of it ASCII and bounded.
+"""Readers of operands: whole numbers, durations, dates and times, JSON scalars, all ASCII and bounded.
 
 Bounds keep every accepted operand inside what PostgreSQL and `datetime` can hold, so that a filter that
 parses never fails in the database.
@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from dlq.filters.keys import Kind
 
 LARGEST_WHOLE = 2**63 - 1  # a PostgreSQL bigint
-LONGEST_DURATION = timedelta(days=36_525)  # a century
+MAX_DURATION = timedelta(days=36_525)  # a century
 FIRST_YEAR, LAST_YEAR = 1970, 2999
 
 JSON_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?"  # three digits keep within numeric
@@ -43,7 +43,7 @@ class MisreadError(ValueError):
 
 @dataclass(frozen=True)
 class Moment:
-    """What a date or time names, as precise as it was written: from `start` to just before `end`."""
+    """Time that a date or time names, as precise as it was written: from `start` to just before `end`."""
 
     start: datetime
     end: datetime
@@ -64,7 +64,7 @@ def duration(text: str) -> timedelta:
     if not _DURATION.fullmatch(text):
         raise MisreadError("a duration such as 90s, 15m, 2h, 1h30m, 3d or 2w")
     seconds = sum(int(count) * _UNIT_SECONDS[unit] for count, unit in _DURATION_PART.findall(text))
-    if seconds > LONGEST_DURATION.total_seconds():
+    if seconds > MAX_DURATION.total_seconds():
         raise MisreadError("a duration up to a century")
     return timedelta(seconds=seconds)
 
@@ -92,17 +92,17 @@ def json_number(text: str) -> Decimal:
 
 
 def is_json_scalar(text: str) -> bool:
-    """Whether JSON reads the text as something else than a string."""
+    """Tell whether JSON reads the text as something else than a string."""
     return text in JSON_WORDS or _JSON_NUMBER.fullmatch(text) is not None
 
 
 def starts_json_range(text: str) -> bool:
-    """Whether the text starts as a range of numbers does."""
+    """Tell whether the text starts as a range of numbers does."""
     return _JSON_RANGE.match(text) is not None
 
 
 def is_reversed(kind: Kind, low: str, high: str) -> bool:
-    """Whether a range of these ends holds nothing."""
+    """Tell whether a range of these ends holds nothing."""
     read = READERS[kind]
     if kind is Kind.TIME:
         return bool(read(low).start >= read(high).end)
@@ -118,27 +118,11 @@ READERS: Mapping[Kind, Callable[[str], Any]] = {
 
 
 def _start(parts: re.Match[str]) -> datetime:
-    fraction = (parts["fraction"] or "").ljust(6, "0")
-    return datetime(
-        int(parts["year"]),
-        int(parts["month"]),
-        int(parts["day"]),
-        int(parts["hour"] or 0),
-        int(parts["minute"] or 0),
-        int(parts["second"] or 0),
-        int(fraction),
-        tzinfo=_zone(parts["zone"]),
-    )
-
-
-def _zone(text: str | None) -> timezone:
-    if text is None or text in "Zz":
-        return UTC
-    hours, minutes = int(text[1:3]), int(text[-2:])
-    if minutes > 59:
-        raise ValueError(text)
-    offset = timedelta(hours=hours, minutes=minutes)
-    return timezone(-offset if text[0] == "-" else offset)
+    zone = parts["zone"]
+    if parts["hour"] == "24" or (zone and zone not in "Zz" and int(zone[-2:]) > 59):  # which Python may take
+        raise ValueError(parts.group())
+    start = datetime.fromisoformat(parts.group().upper())
+    return start if zone else start.replace(tzinfo=UTC)
 
 
 def _precision(parts: re.Match[str]) -> timedelta:

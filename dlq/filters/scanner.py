@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from dlq.filters.errors import FilterError
-
 MAX_CHARACTERS = 2_000  # a filter travels in URLs
 
 _SPACES = re.compile(r"\s+")
@@ -14,8 +12,28 @@ _PLAIN = re.compile(r'[^"\\]+')
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
+class FilterError(ValueError):
+    """The filter holds a mistake.
+
+    `position` and `length` count characters of the text that was parsed and mark `token`; `message` says
+    what is wrong and `expected` what would be right. A missing end is marked at what it should follow, so
+    that there is always something to underline.
+    """
+
+    def __init__(self, position: int, length: int, token: str, message: str, expected: str) -> None:
+        super().__init__(position, length, token, message, expected)
+        self.position = position
+        self.length = length
+        self.token = token
+        self.message = message
+        self.expected = expected
+
+    def __str__(self) -> str:
+        return f"{self.message} Expected {self.expected}."
+
+
 class Scanner:
-    """Reads from left to right; `position` is the next character."""
+    """Scanner that reads from left to right; `position` is the next character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -29,12 +47,12 @@ class Scanner:
 
     @property
     def at_end(self) -> bool:
-        """Whether nothing is left."""
+        """Tell whether nothing is left."""
         return self.position >= len(self.text)
 
     @property
     def at_term_end(self) -> bool:
-        """Whether the term is over: a space, or nothing more."""
+        """Tell whether the term is over: a space, or nothing more."""
         return self.at_end or self.text[self.position].isspace()
 
     def error(self, start: int, message: str, expected: str, end: int | None = None) -> FilterError:
@@ -49,7 +67,7 @@ class Scanner:
 
     def take(self, literal: str) -> bool:
         """Move over `literal` if it is next."""
-        if not self.text.startswith(literal, self.position):
+        if not self.is_next(literal):
             return False
         self.position += len(literal)
         return True
@@ -63,16 +81,12 @@ class Scanner:
         return found.group()
 
     def sees(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the pattern matches here."""
+        """Tell whether the pattern matches here."""
         return pattern.match(self.text, self.position) is not None
 
-    def at_slash(self) -> bool:
-        """Whether a pattern is next."""
-        return self.text.startswith("/", self.position)
-
-    def at_quote(self) -> bool:
-        """Whether quoted text is next."""
-        return self.text.startswith('"', self.position)
+    def is_next(self, literal: str) -> bool:
+        """Tell whether `literal` is next: a slash begins a pattern, a double quote quoted text."""
+        return self.text.startswith(literal, self.position)
 
     def quoted(self) -> str:
         """Read quoted text; the cursor is at its opening quote."""

@@ -1,44 +1,38 @@
-"""What was probably meant, and what could come next at the cursor."""
+"""Completions at the cursor, and corrections of misspelled words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from dlq.filters.keys import KEYS
-from dlq.filters.targets import Target
+from dlq.filters.keys import KEYS, Target
 
 # Words of the API, of columns and of other consoles, and the key that says the same here.
 _SYNONYMS = {
-    "attribute": "attr",
-    "attributes": "attr",
-    "body": "payload",
-    "created": "sent",
-    "created_at": "sent",
-    "data": "payload",
-    "deduplication_id": "dedup",
-    "died": "dead",
-    "died_at": "dead",
-    "dlq": "queue",
-    "error_class": "class",
-    "exception": "class",
-    "failed_at": "failed",
-    "fingerprint": "fp",
-    "group_id": "group",
-    "message": "error",
-    "message_id": "id",
-    "older": "age",
-    "receive_count": "attempts",
-    "redrive_count": "redrives",
-    "retries": "attempts",
-    "sent_at": "sent",
-    "source": "queue",
-    "status": "state",
-    "text": "error",
-    "trace_id": "trace",
-    "worker": "consumer",
+    synonym: key
+    for key, synonyms in {
+        "age": ["older"],
+        "attempts": ["receive_count", "retries"],
+        "attr": ["attribute", "attributes"],
+        "class": ["error_class", "exception"],
+        "consumer": ["worker"],
+        "dead": ["died", "died_at"],
+        "dedup": ["deduplication_id"],
+        "error": ["message", "text"],
+        "failed": ["failed_at"],
+        "fp": ["fingerprint"],
+        "group": ["group_id"],
+        "id": ["message_id"],
+        "payload": ["body", "data"],
+        "queue": ["dlq", "source"],
+        "redrives": ["redrive_count"],
+        "sent": ["created", "created_at", "sent_at"],
+        "state": ["status"],
+        "trace": ["trace_id"],
+    }.items()
+    for synonym in synonyms
 }
 _QUOTED = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'  # a quote that is still open runs to the cursor
 _PATTERN = r"/(?:[^/\\]|\\.)*+(?:/|\Z)"  # so does a pattern
@@ -48,29 +42,21 @@ _COMMA_OR_VALUE = re.compile(rf',|(?:{_QUOTED}|(?<![^,]){_PATTERN}|[^",])++', re
 
 
 @dataclass(frozen=True)
-class Option:
-    """One thing that may be put in at the cursor."""
-
-    text: str
-    help: str
-
-
-@dataclass(frozen=True)
 class Completion:
-    """What is being typed, `prefix`, and where it starts; `key` is empty while it is the key itself.
+    """Word being typed, `prefix`, and where it starts; `key` is empty while it is the key itself.
 
-    `options` are those that this language knows; names of queues and tenants, paths and their values are for
-    the caller to find.
+    `options` are those that this language knows, each with its help; names of queues and tenants, paths and their
+    values are for the caller to find.
     """
 
     key: str
     prefix: str
     position: int
-    options: tuple[Option, ...]
+    options: Mapping[str, str]
 
 
 def complete(text: str, cursor: int, target: Target | None = None) -> Completion:
-    """What is being typed at the cursor, in text that need not parse yet; `target` narrows the keys."""
+    """Return what is being typed at the cursor, in text that need not parse yet; `target` narrows the keys."""
     before = text[:cursor]
     token = _last(_PIECE, before)
     token = "" if token.isspace() else token.removeprefix("-")
@@ -80,10 +66,7 @@ def complete(text: str, cursor: int, target: Target | None = None) -> Completion
     last = _last(_COMMA_OR_VALUE, token[head.end() :])
     prefix = "" if last == "," else last
     return Completion(
-        head.group()[:-1],
-        prefix,
-        len(before) - len(prefix),
-        _value_options(head["name"].lower(), prefix.lower()),
+        head.group()[:-1], prefix, len(before) - len(prefix), _value_options(head["name"].lower(), prefix.lower())
     )
 
 
@@ -103,16 +86,14 @@ def _last(pattern: re.Pattern[str], text: str) -> str:
     return next((found.group() for found in reversed(list(pattern.finditer(text)))), "")
 
 
-def _key_options(prefix: str, target: Target | None) -> tuple[Option, ...]:
-    return tuple(
-        Option(f"{key.name}." if key.takes_path else f"{key.name}:", key.help)
+def _key_options(prefix: str, target: Target | None) -> dict[str, str]:
+    return {
+        f"{key.name}." if key.takes_path else f"{key.name}:": key.help
         for key in KEYS.values()
         if key.name.startswith(prefix) and (target is None or target in key.targets)
-    )
+    }
 
 
-def _value_options(name: str, prefix: str) -> tuple[Option, ...]:
+def _value_options(name: str, prefix: str) -> dict[str, str]:
     key = KEYS.get(name)
-    if key is None:
-        return ()
-    return tuple(Option(choice, key.help) for choice in key.choices if choice.startswith(prefix))
+    return {choice: key.help for choice in key.choices if choice.startswith(prefix)} if key else {}

@@ -1,4 +1,4 @@
-"""What a filter says once it is read: frozen terms of values, and canonical text that reads back the same.
+"""Syntax of a filter: frozen terms of values, and canonical text that reads back the same.
 
 Operands stay as they were written (`90m` does not become `1h30m`); only needless quotes, spaces and upper
 case in keys go, so that a chip in the console shows what its reader typed.
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal as OneOf
 
-from dlq.filters.errors import FilterError
-from dlq.filters.keys import KEYS, Kind
+from dlq.filters.keys import KEYS, Kind, Target
 from dlq.filters.readings import starts_json_range
+from dlq.filters.scanner import FilterError
 
 Operator = OneOf[">", ">=", "<", "<="]
 
@@ -54,7 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Range:
-    """Both ends and all between, as in `3..5`."""
+    """Range with both ends, as in `3..5`."""
 
     low: str
     high: str
@@ -65,44 +65,42 @@ class Present:
     """Anything at all, as in `group:*`."""
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """A regular expression as PostgreSQL reads it, as in `/timed? out/`; an `i` behind it ignores case.
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """A part of a filter: `position` and `source` say where in which text it was read, not what it means."""
 
-    `position` and `source` say where it was read, as for a term.
-    """
+    position: int = field(default=0, compare=False)
+    source: str = field(default="", compare=False)
+
+    def error(self, message: str, expected: str) -> FilterError:
+        """A mistake that is all of this."""
+        token = self.source or str(self)
+        return FilterError(self.position, len(token), token, message, expected)
+
+
+@dataclass(frozen=True)
+class Pattern(Placed):
+    """A regular expression as PostgreSQL reads it, as in `/timed? out/`; an `i` behind it ignores case."""
 
     text: str
     ignores_case: bool = False
-    position: int = field(default=0, compare=False)
-    source: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         escaped = _SLASH_OR_ESCAPE.sub(lambda found: r"\/" if found.group() == "/" else found.group(), self.text)
         return f"/{escaped}/{'i' if self.ignores_case else ''}"
-
-    def error(self, message: str, expected: str) -> FilterError:
-        """A mistake that is this pattern."""
-        token = self.source or str(self)
-        return FilterError(self.position, len(token), token, message, expected)
 
 
 Value = Literal | Comparison | Range | Present | Pattern
 
 
 @dataclass(frozen=True)
-class Term:
-    """One key and its values, of which one must match, or none when negated.
-
-    `position` and `source` say where in which text it was read; they are no part of what it means.
-    """
+class Term(Placed):
+    """One key and its values, of which one must match, or none when negated."""
 
     key: str
     values: tuple[Value, ...]
     path: Path = ()
     negated: bool = False
-    position: int = field(default=0, compare=False)
-    source: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         minus = "-" if self.negated else ""
@@ -116,10 +114,12 @@ class Term:
             step.value if isinstance(step, Each) else f".{_render_segment(step)}" for step in self.path
         )
 
-    def error(self, message: str, expected: str) -> FilterError:
-        """A mistake that is this whole term."""
-        token = self.source or str(self)
-        return FilterError(self.position, len(token), token, message, expected)
+    def check_target(self, target: Target) -> None:
+        """Raise `FilterError` for a key that the rows of `target` cannot answer."""
+        key = KEYS[self.key]
+        if target not in key.columns:
+            places = ", ".join(place.phrase for place in key.targets)
+            raise self.error(f"{key.name}: cannot be asked of {target.phrase}.", f"{key.name}: only with {places}")
 
     @property
     def literals(self) -> list[str]:
@@ -128,7 +128,7 @@ class Term:
 
     @property
     def patterns(self) -> list[Pattern]:
-        """The regular expressions."""
+        """The regular expressions of this term."""
         return [value for value in self.values if isinstance(value, Pattern)]
 
     @property

@@ -59,7 +59,7 @@ def _expect_end(scanner: Scanner) -> None:
 
 def _value(scanner: Scanner, key: Key, worded: bool) -> Value:
     start = scanner.position
-    if key.kind.matches and scanner.at_slash():
+    if key.kind.matches and scanner.is_next("/"):
         return _pattern(scanner, start)
     if key.kind.ordered and (operator := scanner.match(_OPERATOR)):
         return Comparison(cast("Operator", operator), _operand(scanner, key, start, _BARE))
@@ -70,7 +70,7 @@ def _value(scanner: Scanner, key: Key, worded: bool) -> Value:
 
 
 def _pattern(scanner: Scanner, start: int) -> Pattern:
-    """A regular expression; whether PostgreSQL can read it is the business of `dlq.patterns`."""
+    """A regular expression; whether PostgreSQL can read it is checked by `dlq.search.checked_filter`."""
     quotes = "quotes around text that starts with a slash"
     read = _PATTERN.fullmatch(scanner.match(_PATTERN))
     if read is None:
@@ -81,7 +81,7 @@ def _pattern(scanner: Scanner, start: int) -> Pattern:
     if not 0 < len(read[1]) <= MAX_PATTERN_CHARACTERS:
         raise scanner.error(start, f"The pattern has {len(read[1])} characters.", f"from 1 to {MAX_PATTERN_CHARACTERS}")
     text = _ESCAPED.sub(lambda found: "/" if found.group() == r"\/" else found.group(), read[1])
-    return Pattern(text, bool(read[2]), start, read.group())
+    return Pattern(text, bool(read[2]), position=start, source=read.group())
 
 
 def _range(scanner: Scanner, key: Key, bare: re.Pattern[str]) -> Range | Literal:
@@ -101,7 +101,7 @@ def _range(scanner: Scanner, key: Key, bare: re.Pattern[str]) -> Range | Literal
 def _operand(scanner: Scanner, key: Key, value_start: int, bare: re.Pattern[str]) -> str:
     """One operand of an ordered kind, checked; what is missing is marked at the value it belongs to."""
     start = scanner.position
-    quoted = scanner.at_quote()
+    quoted = scanner.is_next('"')
     text = scanner.quoted() if quoted else scanner.match(bare)
     if quoted and key.kind is Kind.JSON:
         raise scanner.error(start, "Only numbers compare here.", "a number without quotes")
@@ -117,7 +117,7 @@ def _operand(scanner: Scanner, key: Key, value_start: int, bare: re.Pattern[str]
 
 def _literal(scanner: Scanner, key: Key, worded: bool) -> Literal | Present:
     start = scanner.position
-    if scanner.at_quote():
+    if scanner.is_next('"'):
         text = scanner.quoted()
         if not text and key.kind is Kind.SUBSTRING:
             raise scanner.error(start, "Empty text is within every text.", "some text between the quotes")

@@ -1,1 +1,1 @@
-"""Alerts: what Prometheus tells, what the console finds out by itself, who is told, and what is silenced."""
+"""Alerts: the rules, the alerts that Prometheus and Signalbox find, notifications and silences."""

@@ -1,8 +1,8 @@
-"""The console's own evaluator: looks at the counters every so often and keeps what it finds in rows.
+"""Evaluate the alert conditions that take one reading, and keep the outcome in rows.
 
-One process looks at a time, held apart by an advisory lock of the transaction; others take over as soon as it is gone.
-Since when a condition holds, that somebody was told, and whom one still has to tell are all in rows, written together:
-a restart loses nothing and tells nobody twice.
+One process evaluates at a time, held apart by an advisory lock of the transaction; another takes over when that one is
+gone. Since when a condition holds, whether people were notified, and which notifications are due are written in one
+transaction: a restart loses nothing and notifies no one twice.
 """
 
 from __future__ import annotations
@@ -14,76 +14,65 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
 
-from metrics.alerts import notifications, silences
+from metrics.alerts import alert_list, notifications, silences
+from metrics.alerts.conditions import INSTALLATION_CONDITIONS, QUEUE_CONDITIONS, InstallationReading
 from metrics.alerts.models import Alert, Evaluation
-from metrics.alerts.own_rules import (
-    ALL_RULES,
-    CLOCK_AHEAD,
-    INSTALLATION_RULES,
-    LEASE_RULES,
-    MAINTENANCE_OVERDUE,
-    OWN_RULES,
-    SILENT_PROMETHEUS,
-    Held,
-    Installation,
-    OwnRule,
-    clock_ahead,
-    late_maintenance,
-)
-from metrics.alerts.watchdog import look
-from metrics.engine import read_engine
-from metrics.xmin_holders import read_holders
-from queues import clock, maintenance
-from queues.counters import QueueNumbers, read_numbers
-from queues.leases import Leases, read_leases
+from metrics.alerts.rules import Rule, all_rules
+from metrics.reading.fleet import QueueReading, read_engine
+from metrics.reading.xmin_holders import read_holders
+from queues.control import clock, maintenance
+from queues.counters.leases import Leases, read_leases
+from queues.counters.queue_numbers import QueueNumbers, read_numbers
 
 GAP = timedelta(minutes=5)
-"""What was not looked at for so long has to hold anew before it fires."""
-UNTOLD_SEVERITY = "info"
+"""After a gap of this length between two evaluations, a condition has to hold from the start again before it fires."""
+SILENT_SEVERITY = "info"
 """The severity of alerts that the page *Alerts* lists and no mail or webhook carries."""
-MOST_OPEN = 20_000
-"""More are neither read nor kept: what is not known would begin, and be told, anew with every look."""
+MAX_OPEN = 20_000
+"""How many open alerts are read and kept. An alert that is not read would begin again with every evaluation."""
 
 EVALUATOR = f"{socket.gethostname()}:{os.getpid()}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A condition that holds now."""
+    """A condition that holds now, of a queue or, without one, of the installation."""
 
-    rule: OwnRule[Any]
-    tenant: str
-    queue: str
-    fingerprint: str
+    rule: Rule
     description: str
+    queue_id: int = 0
+    tenant: str = ""
+    queue: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256(f"{self.rule.name} {self.queue_id}".encode()).hexdigest()[:16]
 
 
 @dataclass
 class Outcome:
-    """What one look changed."""
+    """The changes of one evaluation."""
 
     fired: list[Alert] = field(default_factory=list)
     resolved: list[Alert] = field(default_factory=list)
     firing: int = 0
     pending: int = 0
-    notifications: int = 0
 
 
 def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome | None:
-    """Look once. None when another process does, or has just done. `now` is the database's clock unless given."""
+    """Evaluate once; None when another process does or just did. `now` is the database's clock unless given."""
     started = time.monotonic()
     with transaction.atomic():
-        at = _alone(now, evaluator)
+        at = _lock(now, evaluator)
         if at is None:
             return None
-        found = [*findings(read_numbers()), *findings_of_all(at)]
+        found = [*findings(read_numbers()), *findings_of_installation(at)]
         outcome = _compare(found, at)
-        outcome.notifications = _tell(outcome, at)
+        _notify(outcome, at)
         Evaluation.objects.update_or_create(
             evaluation_id=1,
             defaults={"evaluated_at": at, "evaluator": evaluator, "seconds": time.monotonic() - started},
@@ -92,46 +81,37 @@ def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome
 
 
 def findings(numbers: Sequence[QueueNumbers]) -> Iterator[Finding]:
-    """Everything that is wrong with these queues."""
+    """Find all that is wrong with these queues."""
     leases = read_leases([queue.queue_id for queue in numbers])
     for queue in numbers:
-        held = Held(queue, leases.get(queue.queue_id) or Leases())
-        said: list[tuple[OwnRule[Any], str | None]] = [(rule, rule.describe(queue)) for rule in OWN_RULES]
-        said += [(rule, rule.describe(held)) for rule in LEASE_RULES]
-        for rule, description in said:
-            if description:
-                yield Finding(rule, queue.tenant, queue.name, _fingerprint(rule, queue.queue_id), description)
+        reading = QueueReading(queue, leases.get(queue.queue_id) or Leases())
+        for name, condition in QUEUE_CONDITIONS.items():
+            if description := condition(reading):
+                yield Finding(all_rules()[name], description, queue.queue_id, queue.tenant, queue.name)
 
 
-def findings_of_all(now: datetime) -> Iterator[Finding]:
-    """What is wrong with the installation; maintenance that is late; a Prometheus heard once that is silent."""
-    installation = Installation(read_engine(), read_holders())
-    for rule in INSTALLATION_RULES:
-        if description := rule.describe(installation):
-            yield _of_all(rule, description)
-    if (held := maintenance.current()) is not None and (late := held.overdue(now).total_seconds()):
-        yield _of_all(MAINTENANCE_OVERDUE, late_maintenance(late))
-    if (ahead := clock.ahead_seconds()) > clock.TOLERATED_SECONDS:
-        yield _of_all(CLOCK_AHEAD, clock_ahead(ahead))
-    if look(now).missing:
-        yield _of_all(SILENT_PROMETHEUS, "No watchdog for five minutes.")
+def findings_of_installation(now: datetime) -> Iterator[Finding]:
+    """Find all that is wrong with the installation, a silent Prometheus included."""
+    held = maintenance.current()
+    reading = InstallationReading(
+        engine=read_engine(),
+        holders=read_holders(),
+        overdue_seconds=held.overdue(now).total_seconds() if held else 0.0,
+        clock_ahead_seconds=clock.ahead_seconds(),
+        watchdog_missing=alert_list.read_watchdog(now).missing,
+    )
+    for name, condition in INSTALLATION_CONDITIONS.items():
+        if description := condition(reading):
+            yield Finding(all_rules()[name], description)
 
 
-def _of_all(rule: OwnRule[Any], description: str) -> Finding:
-    return Finding(rule, "", "", _fingerprint(rule, 0), description)
+_TRY_LOCK = "select pg_try_advisory_xact_lock(hashtext('signalbox.alerts'), 0), clock_timestamp()"
 
 
-def _fingerprint(rule: OwnRule[Any], queue_id: int) -> str:
-    return hashlib.sha256(f"{rule.name} {queue_id}".encode()).hexdigest()[:16]
-
-
-_ALONE = "select pg_try_advisory_xact_lock(hashtext('signalbox.alerts'), 0), clock_timestamp()"
-
-
-def _alone(now: datetime | None, evaluator: str) -> datetime | None:
-    """The time, when nobody else is looking or has just looked. The lock ends with the transaction."""
+def _lock(now: datetime | None, evaluator: str) -> datetime | None:
+    """The time; None when another process evaluates or just did. The lock ends with the transaction."""
     with connection.cursor() as cursor:
-        cursor.execute(_ALONE)
+        cursor.execute(_TRY_LOCK)
         locked, at = cursor.fetchone()
     at = now or at
     recently = at - timedelta(seconds=settings.ALERTS_EVERY_SECONDS * 0.8)
@@ -140,17 +120,18 @@ def _alone(now: datetime | None, evaluator: str) -> datetime | None:
 
 
 def _compare(found: Sequence[Finding], now: datetime) -> Outcome:
-    """What holds against what was known."""
+    """Compare what holds with the alerts that are open, and write the difference."""
     outcome = Outcome()
-    known = {alert.fingerprint: alert for alert in _open()}
+    open_alerts = Alert.objects.filter(source=Alert.Source.CONSOLE).exclude(state=Alert.State.RESOLVED)
+    known = {alert.fingerprint: alert for alert in open_alerts.order_by("alert_id")[:MAX_OPEN].iterator()}
     unknown = [finding for finding in found if finding.fingerprint not in known]
-    new = [_begun(finding, now) for finding in unknown[: max(MOST_OPEN - len(known), 0)]]
+    new = [_new_alert(finding, now) for finding in unknown[: max(MAX_OPEN - len(known), 0)]]
     holding = {finding.fingerprint: finding for finding in found}
     for fingerprint, alert in known.items():
         if fingerprint in holding:
-            _go_on(alert, holding[fingerprint], now)
+            _note_holding(alert, holding[fingerprint], now)
         else:
-            _calm_down(alert, now)
+            _note_calm(alert, now)
     gone = [alert.pk for alert in known.values() if alert.state == Alert.State.PENDING and alert.calm_since]
     changed = [alert for alert in known.values() if alert.pk not in gone]
     Alert.objects.filter(pk__in=gone).delete()
@@ -160,25 +141,10 @@ def _compare(found: Sequence[Finding], now: datetime) -> Outcome:
     return outcome
 
 
-_CHANGING = (
-    "state",
-    "severity",
-    "summary",
-    "description",
-    "tenant_name",
-    "starts_at",
-    "seen_at",
-    "calm_since",
-    "resolved_at",
-)
+_CHANGING = ("state", "description", "tenant_name", "starts_at", "seen_at", "calm_since", "resolved_at")
 
 
-def _open() -> Iterator[Alert]:
-    alerts = Alert.objects.filter(source=Alert.Source.CONSOLE).exclude(state=Alert.State.RESOLVED)
-    return alerts.order_by("alert_id")[:MOST_OPEN].iterator()
-
-
-def _begun(finding: Finding, now: datetime) -> Alert:
+def _new_alert(finding: Finding, now: datetime) -> Alert:
     rule = finding.rule
     return Alert(
         source=Alert.Source.CONSOLE,
@@ -197,8 +163,8 @@ def _begun(finding: Finding, now: datetime) -> Alert:
     )
 
 
-def _go_on(alert: Alert, finding: Finding, now: datetime) -> None:
-    """It holds, still or again; pending for long enough it fires."""
+def _note_holding(alert: Alert, finding: Finding, now: datetime) -> None:
+    """Note that the condition holds; an alert that was pending for long enough fires."""
     if alert.state == Alert.State.PENDING:
         if now - alert.seen_at > GAP:
             alert.starts_at = now
@@ -208,16 +174,14 @@ def _go_on(alert: Alert, finding: Finding, now: datetime) -> None:
     alert.seen_at, alert.calm_since = now, None
 
 
-def _calm_down(alert: Alert, now: datetime) -> None:
-    """It does not hold; one that fires is over when that lasts."""
+def _note_calm(alert: Alert, now: datetime) -> None:
+    """Note that the condition does not hold; an alert that fires is over when that lasts."""
     alert.calm_since = alert.calm_since or now
-    keep = timedelta(seconds=_KEEP_SECONDS.get(alert.name, 0.0))
+    rule = all_rules().get(alert.name)
+    keep = timedelta(seconds=rule.keep_seconds if rule else 0.0)
     if alert.state == Alert.State.FIRING and now - alert.calm_since >= keep:
         alert.state, alert.resolved_at = Alert.State.RESOLVED, now
     alert.seen_at = now
-
-
-_KEEP_SECONDS = {rule.name: rule.keep_seconds for rule in ALL_RULES}
 
 
 def _count(alert: Alert, outcome: Outcome) -> None:
@@ -231,11 +195,11 @@ def _count(alert: Alert, outcome: Outcome) -> None:
             outcome.fired.append(alert)
 
 
-def _tell(outcome: Outcome, now: datetime) -> int:
-    """Write what people are to be told: news that is not silenced, and that what they were told of is over."""
+def _notify(outcome: Outcome, now: datetime) -> None:
+    """Write notifications: of new alerts that are not silenced, and of the end of alerts that were notified."""
     active = silences.active(now)
-    news = [alert for alert in outcome.fired if alert.severity != UNTOLD_SEVERITY]
-    outcome.fired = [alert for alert in news if not silences.silencing(active, alert)]
+    loud = [alert for alert in outcome.fired if alert.severity != SILENT_SEVERITY]
+    outcome.fired = [alert for alert in loud if not silences.silencing(active, alert)]
     over = [alert for alert in outcome.resolved if alert.notified_at]
     Alert.objects.filter(pk__in=[alert.pk for alert in outcome.fired]).update(notified_at=now)
-    return notifications.write([*outcome.fired, *over], now)
+    notifications.write([*outcome.fired, *over], now)

@@ -1,6 +1,6 @@
-"""An alert as a row: one for each time it fired, whoever found out.
+"""Alerts as rows: one for each time that an alert fired, from either source.
 
-Queues are named, not referred to: an alert outlives its queue, and Prometheus may speak of one that never was here.
+Queues are named, not referenced: an alert outlives its queue, and Prometheus may name a queue of another installation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Alert(models.Model):
     alert_id = models.BigAutoField(primary_key=True)
     source = models.CharField(max_length=10, choices=Source.choices)
     fingerprint = models.CharField(max_length=64)
-    """What tells one alert from another within its source: Alertmanager's, or one of the console's own."""
+    """The identity of an alert within its source: given by Alertmanager, or computed by Signalbox."""
     state = models.CharField(max_length=8, choices=State.choices)
     name = models.CharField(max_length=NAME_CHARACTERS)
     severity = models.CharField(max_length=20, db_default="")
@@ -39,12 +39,12 @@ class Alert(models.Model):
     labels = models.JSONField(db_default={})
     starts_at = models.DateTimeField()
     seen_at = models.DateTimeField(db_default=Now())
-    """When its source last spoke of it."""
+    """When its source last reported it."""
     resolved_at = models.DateTimeField(null=True)
     calm_since = models.DateTimeField(null=True)
-    """Fires on although its condition has not held since then: it may come back at once."""
+    """Since when its condition has not held, while it still fires: the condition may return at once."""
     notified_at = models.DateTimeField(null=True)
-    """When people were first told that it fires; null while nobody was."""
+    """When people were first notified; null while they were not."""
 
     class Meta:
         db_table = "alert"
@@ -62,7 +62,7 @@ class Alert(models.Model):
 
 
 class Silence(models.Model):
-    """Alerts that nobody is told of until it ends. Patterns are whole names in which * is any text; empty is any."""
+    """Alerts that are not notified until its end. Patterns are whole names in which * is any text; empty is any."""
 
     silence_id = models.BigAutoField(primary_key=True)
     alert_pattern = models.CharField(max_length=NAME_CHARACTERS, db_default="")
@@ -72,7 +72,7 @@ class Silence(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     ends_at = models.DateTimeField()
     ended_by = models.CharField(max_length=150, db_default="")
-    """Who ended it before its time; empty when nobody did."""
+    """Who ended it early; empty when no one did."""
 
     class Meta:
         db_table = "alert_silence"
@@ -83,7 +83,7 @@ class Silence(models.Model):
 
 
 class Notification(models.Model):
-    """One message to people about alerts, to one channel: written with the news it tells, sent until it arrives."""
+    """One message about alerts to one channel: written with the alerts, sent until it arrives."""
 
     class Channel(models.TextChoices):
         MAIL = "mail"
@@ -99,7 +99,7 @@ class Notification(models.Model):
     target = models.CharField(max_length=TEXT_CHARACTERS)
     """Addresses with commas between them, or a URL, which may hold a secret."""
     news = models.JSONField()
-    """What it says (`metrics.alerts.news`)."""
+    """The document that `metrics.alerts.message_text` writes."""
     state = models.CharField(max_length=8, choices=State.choices, db_default=State.WAITING)
     attempts = models.IntegerField(db_default=0)
     due_at = models.DateTimeField(db_default=Now())
@@ -119,12 +119,12 @@ class Notification(models.Model):
 
 
 class Evaluation(models.Model):
-    """When the console itself last looked for alerts: one row at most."""
+    """The last evaluation of the conditions by Signalbox: one row at most."""
 
     evaluation_id = models.SmallIntegerField(primary_key=True, db_default=1)
     evaluated_at = models.DateTimeField()
     evaluator = models.CharField(max_length=200)
-    """Which process did."""
+    """The process that evaluated."""
     seconds = models.FloatField()
 
     class Meta:

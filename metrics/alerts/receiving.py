@@ -1,7 +1,7 @@
-"""What Alertmanager tells: its message read field by field, and kept so that telling it twice changes nothing.
+"""Receive alerts from Alertmanager: check each field, and keep one row for each (fingerprint, startsAt).
 
-One row for each (fingerprint, startsAt). What comes last wins: Alertmanager sends one group's news in order, and an
-alert shown although it is over does less harm than one that is hidden.
+Receiving a message twice changes nothing, and the last message about an alert wins: Alertmanager sends the news of one
+group in order, and an alert shown although it is over does less harm than one that is hidden.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from metrics.alerts.models import NAME_CHARACTERS, TEXT_CHARACTERS, Alert
 from queues.errors import InvalidArgument
 
 VERSION = "4"
-MOST_ALERTS = 5_000
-MOST_LABELS = 64
+MAX_ALERTS = 5_000
+MAX_LABELS = 64
 
 KEPT = (
     "state",
@@ -40,14 +40,14 @@ KEPT = (
 
 @dataclass(frozen=True)
 class Received:
-    """How many alerts a message held, by what it said of them."""
+    """The number of alerts of a message that fire, and of those that are resolved."""
 
     firing: int
     resolved: int
 
 
 def receive(message: Any) -> Received:
-    """Keep every alert of one message of Alertmanager's. Raises `InvalidArgument`, which names the field."""
+    """Keep every alert of one message. Raises `InvalidArgument`, which names the field."""
     alerts = read(message)
     with transaction.atomic():
         Alert.objects.bulk_create(
@@ -59,7 +59,7 @@ def receive(message: Any) -> Received:
 
 
 def _end_earlier(alerts: Sequence[Alert]) -> None:
-    """What was followed by a later start has ended in between, even where the word of it was lost or comes late."""
+    """End alerts that started again later: the message about their end was lost or comes late."""
     next_start = (
         Alert.objects.filter(source=OuterRef("source"), fingerprint=OuterRef("fingerprint"))
         .filter(starts_at__gt=OuterRef("starts_at"))
@@ -79,7 +79,7 @@ def _end_earlier(alerts: Sequence[Alert]) -> None:
 
 
 def read(message: Any) -> list[Alert]:
-    """The alerts of a message, unsaved, each once and in an order that all writers share."""
+    """Read the alerts of a message, unsaved, each once and in an order that all writers share."""
     if not isinstance(message, dict):
         raise InvalidArgument("the body must be a JSON object", "body")
     if message.get("version") != VERSION:
@@ -87,22 +87,23 @@ def read(message: Any) -> list[Alert]:
     alerts = message.get("alerts")
     if not isinstance(alerts, list):
         raise InvalidArgument("alerts must be a list", "alerts")
-    if len(alerts) > MOST_ALERTS:
-        raise InvalidArgument(f"alerts holds {len(alerts)}, {MOST_ALERTS} are allowed: set max_alerts", "alerts")
+    if len(alerts) > MAX_ALERTS:
+        raise InvalidArgument(f"alerts holds {len(alerts)}, {MAX_ALERTS} are allowed: set max_alerts", "alerts")
     now = timezone.now()
-    found = [_alert(given, f"alerts[{place}]", now) for place, given in enumerate(alerts)]
-    once = {(alert.fingerprint, alert.starts_at): alert for alert in found}
+    read_alerts = [_alert(given, f"alerts[{index}]", now) for index, given in enumerate(alerts)]
+    once = {(alert.fingerprint, alert.starts_at): alert for alert in read_alerts}
     return [once[key] for key in sorted(once)]
 
 
 def _alert(given: Any, path: str, now: datetime) -> Alert:
     if not isinstance(given, dict):
         raise InvalidArgument(f"{path} must be an object", path)
-    labels = _texts(given, "labels", path)
-    annotations = _texts(given, "annotations", path)
+    labels, annotations = _texts(given, "labels", path), _texts(given, "annotations", path)
     if not labels.get("alertname"):
         raise InvalidArgument(f"{path}.labels.alertname is missing", f"{path}.labels.alertname")
-    state = _choice(given, "status", path)
+    state = given.get("status")
+    if state not in (Alert.State.FIRING, Alert.State.RESOLVED):
+        raise InvalidArgument(f"{path}.status must be firing or resolved", f"{path}.status")
     return Alert(
         source=Alert.Source.PROMETHEUS,
         fingerprint=_fingerprint(given, path),
@@ -111,9 +112,7 @@ def _alert(given: Any, path: str, now: datetime) -> Alert:
         severity=labels.get("severity", "")[:20],
         tenant_name=labels.get("tenant", "")[:100],
         queue_name=labels.get("queue", "")[:100],
-        summary=annotations.get("summary", ""),
-        description=annotations.get("description", ""),
-        runbook_url=annotations.get("runbook_url", ""),
+        **{name: annotations.get(name, "") for name in ("summary", "description", "runbook_url")},
         labels=labels,
         starts_at=_moment(given, "startsAt", path),
         seen_at=now,
@@ -128,38 +127,27 @@ def _fingerprint(given: dict[str, Any], path: str) -> str:
     return value
 
 
-def _choice(given: dict[str, Any], name: str, path: str) -> Alert.State:
-    value = given.get(name)
-    if value not in (Alert.State.FIRING, Alert.State.RESOLVED):
-        raise InvalidArgument(f"{path}.{name} must be firing or resolved", f"{path}.{name}")
-    return Alert.State(value)
-
-
 def _texts(given: dict[str, Any], name: str, path: str) -> dict[str, str]:
-    """Labels or annotations, each cut to what a row holds; a null byte, which no row holds, is taken out."""
+    """Read labels or annotations, each cut to what a column holds, without null bytes."""
     value = given.get(name, {})
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise InvalidArgument(f"{path}.{name} must be an object of texts", f"{path}.{name}")
-    if len(value) > MOST_LABELS:
-        raise InvalidArgument(f"{path}.{name} has {len(value)} entries, {MOST_LABELS} are allowed", f"{path}.{name}")
+    if len(value) > MAX_LABELS:
+        raise InvalidArgument(f"{path}.{name} has {len(value)} entries, {MAX_LABELS} are allowed", f"{path}.{name}")
     return {_plain(key)[:NAME_CHARACTERS]: _plain(text)[:TEXT_CHARACTERS] for key, text in value.items()}
 
 
 def _plain(text: str) -> str:
-    """Text that PostgreSQL stores: no null byte, no half of a surrogate pair."""
+    """Make text that PostgreSQL stores: no null byte, no half of a surrogate pair."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def _moment(given: dict[str, Any], name: str, path: str) -> datetime:
     value = given.get(name)
-    moment = _parsed(value) if isinstance(value, str) else None
+    try:
+        moment = parse_datetime(value) if isinstance(value, str) else None
+    except ValueError:
+        moment = None
     if moment is None or moment.tzinfo is None or not 1970 <= moment.year <= 9000:
         raise InvalidArgument(f"{path}.{name} must be a moment such as 2026-01-31T09:00:00Z", f"{path}.{name}")
     return moment.astimezone(UTC)  # an offset may be larger than PostgreSQL reads
-
-
-def _parsed(text: str) -> datetime | None:
-    try:
-        return parse_datetime(text)
-    except ValueError:
-        return None

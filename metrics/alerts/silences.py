@@ -1,6 +1,6 @@
-"""Silences: alerts that are shown, and of which nobody is told, until a moment that somebody chose.
+"""Silences: alerts that are shown but not notified, until a chosen time.
 
-They hold for what the console counts and sends. What Alertmanager sends elsewhere is silenced in Alertmanager.
+They hold for what Signalbox counts and sends. What Alertmanager sends elsewhere is silenced in Alertmanager.
 """
 
 from __future__ import annotations
@@ -12,50 +12,50 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from metrics.alerts.episodes import Episode
+from metrics.alerts.alert_list import Episode
 from metrics.alerts.models import Alert, Silence
 from queues import audit
 from queues.errors import InvalidArgument
 from queues.models import Queue
 
-LONGEST = timedelta(days=30)
-MOST_ACTIVE = 200
+MAX_DURATION = timedelta(days=30)
+MAX_ACTIVE = 200
 
 _PATTERN = re.compile(r"[A-Za-z0-9*][A-Za-z0-9*._:-]*")
 
 
 def active(now: datetime | None = None) -> list[Silence]:
-    """Those that hold, the one that ends first in front. One query."""
-    return list(Silence.objects.filter(ends_at__gt=now or timezone.now()).order_by("ends_at")[:MOST_ACTIVE])
+    """List the silences that hold, the one that ends first in front. One query."""
+    return list(Silence.objects.filter(ends_at__gt=now or timezone.now()).order_by("ends_at")[:MAX_ACTIVE])
 
 
 def silencing(silences: Iterable[Silence], alert: Alert) -> Silence | None:
-    """The one of these that ends last of those that silence this alert."""
-    matching = [one for one in silences if matches(one.alert_pattern, one.queue_pattern, alert)]
-    return max(matching, key=lambda one: one.ends_at, default=None)
+    """Find the silence of this alert that ends last."""
+    matching = [each for each in silences if matches(each.alert_pattern, each.queue_pattern, alert)]
+    return max(matching, key=lambda silence: silence.ends_at, default=None)
 
 
-def loud(found: Sequence[Episode]) -> list[Episode]:
-    """Those that nothing silences, in their order. One query, and none when nothing fires."""
-    active_now = active() if found else []
-    return [episode for episode in found if not all(silencing(active_now, alert) for alert in episode.alerts)]
+def loud(episodes: Sequence[Episode]) -> list[Episode]:
+    """Keep the episodes that nothing silences, in their order. One query, and none when nothing fires."""
+    active_now = active() if episodes else []
+    return [episode for episode in episodes if not all(silencing(active_now, alert) for alert in episode.alerts)]
 
 
 def matches(alert_pattern: str, queue_pattern: str, alert: Alert) -> bool:
-    """Whether both patterns fit; an empty one fits all."""
+    """Tell whether both patterns fit; an empty pattern fits everything."""
     return _fits(alert_pattern, alert.name) and _fits(queue_pattern, alert.queue_name)
 
 
 def create(*, alert: str, queue: str, ends_at: datetime, comment: str, actor: str) -> Silence:
-    """Silence from now on until `ends_at`. Raises `InvalidArgument`, which names the field."""
+    """Create a silence from now until `ends_at`. Raises `InvalidArgument`, which names the field."""
     now = timezone.now()
     check(alert=alert, queue=queue)
     if not comment.strip():
         raise InvalidArgument("comment is missing: say why", "comment")
-    if not now < ends_at <= now + LONGEST:
-        raise InvalidArgument(f"ends_at must lie within the next {LONGEST.days} days", "ends_at")
-    if Silence.objects.filter(ends_at__gt=now).count() >= MOST_ACTIVE:
-        raise InvalidArgument(f"there are {MOST_ACTIVE} silences: end one first", "alert")
+    if not now < ends_at <= now + MAX_DURATION:
+        raise InvalidArgument(f"ends_at must lie within the next {MAX_DURATION.days} days", "ends_at")
+    if Silence.objects.filter(ends_at__gt=now).count() >= MAX_ACTIVE:
+        raise InvalidArgument(f"there are {MAX_ACTIVE} silences: end one first", "alert")
     with transaction.atomic():
         silence = Silence.objects.create(
             alert_pattern=alert, queue_pattern=queue, ends_at=ends_at, comment=comment, created_by=actor
@@ -65,18 +65,18 @@ def create(*, alert: str, queue: str, ends_at: datetime, comment: str, actor: st
 
 
 def check(*, alert: str, queue: str) -> None:
-    """Refuse patterns that make no sense."""
+    """Refuse patterns that are no names, or that would silence everything."""
     for name, pattern, longest in (("alert", alert, 200), ("queue", queue, 100)):
         if pattern and (len(pattern) > longest or not _PATTERN.fullmatch(pattern)):
             raise InvalidArgument(
                 f"{name} is a name of at most {longest} letters and digits, in which * is any text", name
             )
     if not alert.strip("*") and not queue.strip("*"):
-        raise InvalidArgument("alert or queue must be named: nobody silences everything", "alert")
+        raise InvalidArgument("alert and queue are both empty or *: name at least one of them", "alert")
 
 
 def end(silence_id: int, *, actor: str) -> bool:
-    """End one before its time. False when it is over, or never was."""
+    """End a silence early; False when no such silence holds."""
     with transaction.atomic():
         now = timezone.now()
         silence = Silence.objects.select_for_update().filter(pk=silence_id, ends_at__gt=now).first()
@@ -89,7 +89,7 @@ def end(silence_id: int, *, actor: str) -> bool:
 
 
 def _fits(pattern: str, name: str) -> bool:
-    """Without a regular expression: any number of stars costs no more than the two lengths."""
+    """Match without a regular expression: any number of stars costs no more than the two lengths."""
     if not pattern:
         return True
     first, *rest = pattern.split("*")

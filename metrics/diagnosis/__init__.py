@@ -1,6 +1,6 @@
-"""Why a queue has a backlog: evidence gathered in a fixed number of queries, and a pure judgement of it.
+"""Diagnosis of a backlog: evidence gathered in a fixed number of queries, and a pure judgement of the evidence.
 
-How bad a queue stands is `console.verdicts`; this room says why, what proves it, what to do, and what it is not.
+`console.overview.verdicts` says how bad a queue stands; this room says why, with evidence and the next step.
 """
 
 from metrics.diagnosis.diagnosis import Diagnosis, diagnose

@@ -1,4 +1,8 @@
-"""Evidence in, one diagnosis out: pure, total and the same each time."""
+"""Evidence in, one diagnosis out, with forecasts: pure, total and the same each time.
+
+Each forecast (when a backlog is drained, when its messages begin to expire, when its limits are reached) uses the rates
+of the last minute and those of the last ten; where these differ, both are given.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,76 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.diagnosis.causes import CAUSES
-from metrics.diagnosis.evidence import Evidence
-from metrics.diagnosis.outlook import Outlook, look_ahead
+from metrics.diagnosis.evidence import Evidence, Flow
 from metrics.diagnosis.suspects import Cause, Suspect
 from metrics.diagnosis.suspects import pace as per
 from metrics.diagnosis.thresholds import BACKLOG_SECONDS
 from metrics.wording import plural, span
 
+FAR = 2.0
+"""What lies farther away than twice the retention is no forecast: hardly anything grows."""
+
+_LIMITS = {
+    "max_backlog_messages": "backlog limit",
+    "max_backlog_bytes": "limit of bytes",
+    "max_oldest_age_seconds": "limit of age",
+}
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Seconds from now; None for what does not come at this rate. `drains_least` and `drains_most` bound the drain."""
+
+    draining: bool
+    drains_least: float | None
+    drains_most: float | None
+    """None with `drains_least` set: the backlog drains at the rates of one of the two stretches alone."""
+    expires_in: float | None
+    """Until the first messages expire, unless they are taken before."""
+    full_in: float | None
+    """Until a limit of the queue refuses sends."""
+    full_by: str = ""
+    """The setting that will refuse first."""
+
+    @property
+    def drain_words(self) -> str:
+        """The time to drain, such as "4 m to 9 m" or "not draining"; empty when no message waits or it is unknown."""
+        if not self.draining:
+            return "not draining"
+        if self.drains_least is None:
+            return ""
+        least = span(self.drains_least)
+        if self.drains_most is None:
+            return f"{least}, or never"
+        return least if span(self.drains_most) == least else f"{least} to {span(self.drains_most)}"
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences for a page or a terminal."""
+        found = []
+        if self.drain_words:
+            found.append(f"Drained in {self.drain_words}." if self.draining else "It is not draining.")
+        if self.expires_in is not None:
+            found.append(f"The first messages expire in {span(self.expires_in)} at this rate.")
+        if self.full_in is not None:
+            reached = f"reached in {span(self.full_in)}" if self.full_in else "reached"
+            found.append(f"Its {_LIMITS[self.full_by]} ({self.full_by}) is {reached}.")
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "draining": self.draining,
+            "drained_in_seconds_at_least": self.drains_least,
+            "drained_in_seconds_at_most": self.drains_most,
+            "first_expires_in_seconds": self.expires_in,
+            "full_in_seconds": self.full_in,
+            "full_by": self.full_by,
+        }
+
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why one queue has a backlog: what was found, the worst first, and what was ruled out."""
+    """The diagnosis of one queue: the causes found, the worst first, and those ruled out."""
 
     queue: str
     backlog: bool
@@ -34,15 +97,15 @@ class Diagnosis:
 
     @property
     def cause(self) -> Cause | None:
-        """None without a backlog, and where it is not clear."""
-        return self.found[0].cause if self.found else None
+        """The main cause; None without a backlog, and where no cause is clear."""
+        return self.main.cause if self.main else None
 
     @property
     def also(self) -> tuple[Suspect, ...]:
         return self.found[1:]
 
     def as_dict(self) -> dict[str, Any]:
-        """For programs."""
+        """Return a document for programs."""
         return {
             "queue": self.queue,
             "backlog": self.backlog,
@@ -58,25 +121,25 @@ class Diagnosis:
 def diagnose(evidence: Evidence) -> Diagnosis:
     """Say why this queue has a backlog, or that it has none, or that it is not clear."""
     outlook = look_ahead(evidence)
+    name = evidence.numbers.name
     if not has_backlog(evidence):
-        return Diagnosis(evidence.numbers.name, False, "No backlog.", "", (), (), "", outlook)
+        return Diagnosis(name, False, "No backlog.", "", (), (), "", outlook)
     suspects = [cause(evidence) for cause in CAUSES]
     found = tuple(suspect for suspect in suspects if suspect.found)
     ruled_out = tuple(suspect for suspect in suspects if not suspect.found)
     if not found:
         return _not_clear(evidence, ruled_out, outlook)
-    return Diagnosis(
-        evidence.numbers.name, True, found[0].sentence, found[0].short, found, ruled_out, found[0].advice, outlook
-    )
+    main = found[0]
+    return Diagnosis(name, True, main.sentence, main.short, found, ruled_out, main.advice, outlook)
 
 
 def has_backlog(evidence: Evidence) -> bool:
-    """Something waits: for a while already, with nobody who could take it, or until it is due."""
+    """Tell whether messages wait: for a while already, without a consumer, or until they are due."""
     numbers = evidence.numbers
     if numbers.is_dead_letter_queue:
         return False
     flows = evidence.minute is not None and evidence.minute.delivered > 0
-    if not evidence.waiting:  # where deliveries go on, what rests is on its way
+    if not evidence.waiting:  # where deliveries go on, delayed messages are received next
         return bool(numbers.scheduled) and not flows
     oldest = max(numbers.oldest_ready_age_seconds or 0.0, evidence.lanes.oldest_seconds)
     stands = not numbers.ready and not numbers.leased and not flows
@@ -111,5 +174,63 @@ def _found_as_dict(suspect: Suspect) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Without the spaces that must not break: programs and terminals have no use for them."""
+    """Replace the spaces that do not break, which programs and terminals do not need."""
     return text.replace("\u00a0", " ")
+
+
+def look_ahead(evidence: Evidence) -> Outlook:
+    """Compute the forecasts from the rates of the last minute and of the last ten."""
+    flows = [flow for flow in (evidence.minute, evidence.ten_minutes) if flow is not None]
+    drains = [_drained_in(evidence.waiting, flow) for flow in flows] if evidence.waiting else []
+    known = [seconds for seconds in drains if seconds is not None]
+    most = max(known) if known and len(known) == len(drains) else None
+    draining, least = bool(known) or not drains, min(known, default=None)
+    return Outlook(draining, least, most, _expires_in(evidence, most), *_first_limit(evidence, flows))
+
+
+def _drained_in(waiting: int, flow: Flow) -> float | None:
+    """Compute from how much the backlog shrank: unlike rates, that includes retries and what comes due."""
+    return waiting * flow.seconds / -flow.growth if flow.growth < 0 else None
+
+
+def _expires_in(evidence: Evidence, drained_in: float | None) -> float | None:
+    """The oldest reaches the retention as its age has grown lately; not at all when all is taken before."""
+    age, retention = evidence.numbers.oldest_ready_age_seconds, evidence.numbers.queue.retention_seconds
+    flow = evidence.recent
+    if not evidence.waiting or age is None:
+        return None
+    growing = min(flow.aged_seconds / flow.seconds, 1.0) if flow is not None else 1.0
+    if growing <= 0:
+        return None
+    left = _in_sight(evidence, max(retention - age, 0.0) / growing)
+    return left if left is None or drained_in is None or left < drained_in else None
+
+
+def _in_sight(evidence: Evidence, seconds: float | None) -> float | None:
+    """Return the seconds, or None when they are too far away for a forecast."""
+    return None if seconds is None or seconds > FAR * evidence.numbers.queue.retention_seconds else seconds
+
+
+def _first_limit(evidence: Evidence, flows: list[Flow]) -> tuple[float | None, str]:
+    """Find the first limit on sending that is reached: in how many seconds, and its name."""
+    numbers, queue = evidence.numbers, evidence.numbers.queue
+    held = numbers.ready + numbers.waiting + numbers.scheduled + numbers.leased
+    surplus = max((flow.in_per_second - flow.out_per_second for flow in flows), default=0.0)
+    weighed = numbers.bytes_held or 0
+    age = numbers.oldest_ready_age_seconds or 0.0
+    aging = max((flow.aged_seconds / flow.seconds for flow in flows), default=0.0)
+    reached = {
+        "max_backlog_messages": _reached_in(queue.max_backlog_messages, held, surplus),
+        "max_backlog_bytes": _reached_in(queue.max_backlog_bytes, weighed, surplus * weighed / held if held else 0.0),
+        "max_oldest_age_seconds": _reached_in(queue.max_oldest_age_seconds, age, min(aging, 1.0)),
+    }
+    known = {name: seconds for name, at in reached.items() if (seconds := _in_sight(evidence, at)) is not None}
+    first = min(known, key=known.__getitem__, default="")
+    return known.get(first), first
+
+
+def _reached_in(limit: float, now: float, per_second: float) -> float | None:
+    """Seconds until `now` has grown to a limit, of which 0 is none."""
+    if not limit or (per_second <= 0 and now < limit):
+        return None
+    return (limit - now) / per_second if now < limit else 0.0

@@ -1,17 +1,17 @@
-"""What is known of one queue's backlog: numbers of now, of the last minutes, and of the time before them."""
+"""The evidence about one queue's backlog: numbers of now, of the last minutes, and of the time before them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from metrics.diagnosis.thresholds import FELL_SHARE, UP_FACTOR, WORK_MILLISECONDS, WORK_SAMPLES
-from metrics.xmin_holders import Holder
-from queues.counters import QueueNumbers
+from metrics.reading.xmin_holders import Holder
+from queues.counters.queue_numbers import QueueNumbers
 
 
 @dataclass(frozen=True)
 class Flow:
-    """What happened to a queue within some seconds: differences of its counters, so exact however much happened."""
+    """The events of a queue within some seconds: differences of its counters, so they are exact."""
 
     seconds: float
     added: int
@@ -19,13 +19,12 @@ class Flow:
     removed: int
     """Messages that left: acked, dead, purged, expired."""
     delivered: int
-    redelivered: int
     acked: int
     failed: int
     """Deliveries that failed: reported by their consumer, or never finished in time."""
     died: int
     growth: int
-    """By how many more messages wait (ready or in lanes) than when it began."""
+    """The change in messages that wait, ready or in groups."""
     aged_seconds: float = 0.0
     """By how much the age of the oldest has grown."""
 
@@ -64,7 +63,7 @@ class Failures:
 
 @dataclass(frozen=True)
 class Work:
-    """How long acknowledged work took, in milliseconds: the median of the last ten minutes, and of the time before."""
+    """The time that acknowledged work took, in milliseconds: the median of ten minutes, and of the time before."""
 
     acks: int = 0
     median: float | None = None
@@ -73,7 +72,7 @@ class Work:
 
     @property
     def factor(self) -> float | None:
-        """How many times as long it takes as before; None when too little is known of either."""
+        """The ratio of the time now to the time before; None when too little is known of either."""
         if min(self.acks, self.acks_before) < WORK_SAMPLES or self.median is None or self.median_before is None:
             return None
         return self.median / max(self.median_before, 1.0)
@@ -86,7 +85,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Lanes:
-    """What waits in lanes: the fullest of them, and what holds them."""
+    """The messages that wait in groups: the fullest groups, and what holds them."""
 
     oldest_seconds: float = 0.0
     dead_share: float = 0.0
@@ -118,7 +117,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the diagnosis of one queue may look at. None is what nobody knows."""
+    """The evidence that the diagnosis of one queue may use. None is unknown."""
 
     numbers: QueueNumbers
     minute: Flow | None = None
@@ -140,12 +139,12 @@ class Evidence:
     bands: tuple[Band, ...] = ()
     """The highest priority first."""
     holder: Holder | None = None
-    """Whoever has kept dead rows from being removed for longest, if that is too long."""
+    """The holder that has kept dead rows from being removed for longest, if that is too long."""
     dead_rows: DeadRows | None = None
 
     @property
     def waiting(self) -> int:
-        """What the backlog is made of: ready, or waiting in lanes."""
+        """The messages of the backlog: ready, or waiting in groups."""
         return self.numbers.ready + self.numbers.waiting
 
     @property
@@ -155,7 +154,7 @@ class Evidence:
 
     @property
     def done_share(self) -> float | None:
-        """How much is done of what was done before: 0.5 is half as much; None without a history of any work."""
+        """The share of work done compared with before: 0.5 is half; None without a history of work."""
         if self.recent is None or self.before is None or not self.before.acked:
             return None
         return self.recent.acked_per_second / self.before.acked_per_second

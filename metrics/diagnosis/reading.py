@@ -6,23 +6,20 @@ What happened is a difference of counters that history keeps, so it costs the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from django.db import connection
 
 from metrics.diagnosis.evidence import Band, DeadRows, Evidence, Failures, Flow, Lanes, Work
-from metrics.xmin_holders import Holder, read_holders
-from queues.counters import QueueNumbers, named_totals
+from metrics.reading.xmin_holders import Holder, read_holders
+from queues.counters.queue_numbers import QueueNumbers, named_totals
+from queues.database.query import query_text
 
-_SQL = Path(__file__).parent / "sql"
-_MOMENTS, _PRESENCE, _FAILURES, _WORK, _LANES, _BANDS, _DEAD_ROWS = (
-    (_SQL / f"{name}.sql").read_text()
-    for name in ("moments", "presence", "failures", "work", "lanes", "bands", "dead_rows")
-)
+_NAMES = ("moments", "presence", "failures", "work", "lanes", "bands", "dead_rows")
+_MOMENTS, _PRESENCE, _FAILURES, _WORK, _LANES, _BANDS, _DEAD_ROWS = (query_text(f"diagnosis/{name}") for name in _NAMES)
 
 QUERIES = 8
-"""So many, for one queue and for fifty; none when nothing waits anywhere. Seven where the holders are known already."""
+"""The number of queries, for one queue as for fifty; none when no message waits. One less with known holders."""
 
 MINUTE, TEN_MINUTES, HOUR = 60, 600, 3600
 
@@ -33,28 +30,20 @@ def read_evidence(numbers: Sequence[QueueNumbers], holders: Sequence[Holder] | N
     if not queue_ids:
         return {}
     old = [holder for holder in (read_holders() if holders is None else holders) if holder.is_old]
-    common = {"holder": old[0] if old else None, "dead_rows": _dead_rows()}
+    dead_rows = next((DeadRows(*row) for row in _rows(_DEAD_ROWS, [])), None)
+    common = {"holder": next(iter(old), None), "dead_rows": dead_rows}
     found: list[dict[int, dict[str, Any]]] = [
         _moments(queue_ids),
         {row[0]: dict(zip(_PRESENT, row[1:], strict=True)) for row in _rows(_PRESENCE, queue_ids)},
         {row[0]: {"failures": Failures(*row[1:])} for row in _rows(_FAILURES, queue_ids)},
         {row[0]: {"work": Work(*row[1:])} for row in _rows(_WORK, queue_ids)},
         {row[0]: {"lanes": Lanes(*row[1:])} for row in _rows(_LANES, queue_ids)},
-        {row[0]: {"bands": _bands(*row[1:])} for row in _rows(_BANDS, queue_ids)},
+        {row[0]: {"bands": tuple(map(Band, *row[1:]))} for row in _rows(_BANDS, queue_ids)},
     ]
     return {one.queue_id: _evidence(one, common, *(part.get(one.queue_id, {}) for part in found)) for one in numbers}
 
 
 _PRESENT = ("consumers_gone", "last_consumer_seconds", "paused_seconds", "may_be_in_flight", "due_seconds")
-
-
-def _dead_rows() -> DeadRows | None:
-    rows = _rows(_DEAD_ROWS, [])
-    return DeadRows(*rows[0]) if rows else None
-
-
-def _bands(priorities: list[int], seconds: list[float]) -> tuple[Band, ...]:
-    return tuple(Band(priority, age) for priority, age in zip(priorities, seconds, strict=True))
 
 
 def _rows(statement: str, queue_ids: list[int]) -> list[tuple[Any, ...]]:
@@ -91,7 +80,7 @@ def _evidence(numbers: QueueNumbers, *parts: dict[str, Any]) -> Evidence:
 
 
 def _flow(earlier: _Moment | None, later: _Moment | None) -> Flow | None:
-    """What happened between two moments; None when history knows of no time between them."""
+    """Compute the flow between two moments; None when history has no time between them."""
     if earlier is None or later is None or earlier[0] - later[0] < 1.0:
         return None
     then, now = earlier[2], later[2]
@@ -101,11 +90,7 @@ def _flow(earlier: _Moment | None, later: _Moment | None) -> Flow | None:
 
     return Flow(
         seconds=earlier[0] - later[0],
-        added=max(grew("added"), 0),
-        removed=max(grew("removed"), 0),
-        delivered=max(grew("delivered"), 0),
-        redelivered=max(grew("redelivered"), 0),
-        acked=max(grew("acked"), 0),
+        **{name: max(grew(name), 0) for name in ("added", "removed", "delivered", "acked")},
         failed=max(grew("nacked", "lease_expired"), 0),
         died=max(grew("dead_lettered"), 0),
         growth=grew("ready", "waiting"),

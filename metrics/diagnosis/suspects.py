@@ -1,15 +1,18 @@
-"""What a backlog may come of, and what was found about each: guilty with its proof, or ruled out by a number."""
+"""The possible causes of a backlog, each found guilty with its proof, or ruled out by a number."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
 
+from metrics.diagnosis.evidence import Evidence
 from metrics.wording import span
 
 
 class Cause(StrEnum):
-    """Every cause that can be told. Those that stop a queue come first: they are named before those that slow it."""
+    """The causes that can be distinguished. Those that stop a queue come before those that slow it."""
 
     PAUSED = "paused"
     CONSUMER_OUTAGE = "consumer_outage"
@@ -33,7 +36,7 @@ class Cause(StrEnum):
 
 
 class Page(StrEnum):
-    """Where the proof can be seen; the console knows the addresses."""
+    """The pages that show a proof; the console knows their addresses."""
 
     AUDIT = "audit"
     CONSUMERS = "consumers"
@@ -67,23 +70,40 @@ class Figure:
     words: str
 
 
-@dataclass(frozen=True)
-class Suspect:
-    """One cause that was looked at. `sentence` says why it is the cause, or which number rules it out."""
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The words and numbers of a cause that was found."""
 
-    cause: Cause
-    found: bool
     sentence: str
     short: str = ""
     """The same for a row among many."""
-    figures: tuple[Figure, ...] = field(default=())
+    figures: tuple[Figure, ...] = ()
     proof: Proof | None = None
     advice: str = ""
 
 
-def ruled_out(cause: Cause, sentence: str) -> Suspect:
-    """It is not this one, and the number that says so."""
-    return Suspect(cause, found=False, sentence=sentence)
+@dataclass(frozen=True, kw_only=True)
+class Suspect(Found):
+    """One cause that was looked at. `sentence` says why it is the cause, or which number rules it out."""
+
+    cause: Cause
+    found: bool
+
+
+def suspect(cause: Cause) -> Callable[[Callable[[Evidence], Found | str]], Callable[[Evidence], Suspect]]:
+    """Make a judge of this cause from a function that answers what it found, or the number that rules it out."""
+
+    def judge(look: Callable[[Evidence], Found | str]) -> Callable[[Evidence], Suspect]:
+        @wraps(look)
+        def judged(evidence: Evidence) -> Suspect:
+            answer = look(evidence)
+            if isinstance(answer, str):
+                return Suspect(cause=cause, found=False, sentence=answer)
+            return Suspect(cause=cause, found=True, **vars(answer))
+
+        return judged
+
+    return judge
 
 
 def pace(per_second: float) -> str:

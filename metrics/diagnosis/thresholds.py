@@ -1,7 +1,7 @@
-"""From when on a number counts as evidence: every threshold of the diagnosis, once, with its reason."""
+"""The thresholds of the diagnosis: from which value on a number counts as evidence, each with its reason."""
 
 BACKLOG_SECONDS = 10.0
-"""What has waited for less is on its way: consumers poll every few seconds where nobody wakes them."""
+"""Messages that have waited for less are no backlog: consumers without wake-ups poll every few seconds."""
 
 HISTORY_SECONDS = 300.0
 """A queue's own history must be at least so long before "up" and "down" mean anything."""
@@ -19,7 +19,7 @@ BURST_MESSAGES = 20
 """Fewer messages than these above the usual are no burst, whatever the factor: a quiet queue doubles with two."""
 
 EXPLAINS_SHARE = 0.5
-"""A cause explains a backlog when it accounts for at least half of it."""
+"""The share of a backlog from which on a cause explains it."""
 
 FAILING_SHARE = 0.2
 """From one delivery in five on, failures cost so much of the consumers' time that a backlog may come of them."""
@@ -28,7 +28,7 @@ FAILURES = 10
 """Fewer failures than these within ten minutes are no pattern."""
 
 DOMINANT_SHARE = 0.6
-"""One cause dominates when so many of the latest failures are its own; two equal ones never do."""
+"""The share of the latest failures from which on one cause dominates; two equal ones never do."""
 
 WORK_SAMPLES = 5
 """The median of fewer pieces of work says nothing."""
@@ -37,7 +37,7 @@ WORK_MILLISECONDS = 20
 """Work that takes less is not slow, whatever it took before: a network hiccup is as long."""
 
 HOT_MESSAGES = 10
-"""A lane with fewer messages waiting is no jam."""
+"""The number of waiting messages below which a group is no jam."""
 
 STARVED_SECONDS = 60.0
 """What has waited for less does not starve: aging lifts a message by one priority in a minute."""

@@ -1,7 +1,7 @@
-"""Analysis runs: what failed in the last days of the archive, by template, and what sets the failures of a cause apart.
+"""Analysis runs: the failures in the last days of the archive, by template, and what sets those of a cause apart.
 
-The result is made anew from all files of the window, and takes the place of the last one in one transaction, so that a
-run done twice, or killed anywhere, changes nothing twice. The window ends with the archive and not with the clock.
+The result is computed from all files of the window, and replaces the last one in one transaction, so that a run done
+twice, or killed anywhere, changes nothing twice. The window ends with the archive and not with the clock.
 """
 
 from __future__ import annotations
@@ -15,31 +15,28 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
 from django.db.models import Max, Min, QuerySet
-from django.db.models.functions import Now
 
-from dlq.masking_rules import Masking
-from pipeline import tables
-from pipeline.alone import alone
-from pipeline.analysis import comparing, looking
-from pipeline.analysis.analysis_models import Comparison, Finding, Template
+from dlq.masking.rules import Masking
+from pipeline.analysis import comparing, looking, templates
+from pipeline.analysis.analysis_models import Comparison, Finding, Template, trend_of
 from pipeline.analysis.features import Hidden
 from pipeline.analysis.normal_errors import RULES
-from pipeline.analysis.trends import trend_of
-from pipeline.errors import Cancelled, PipelineError
-from pipeline.marts import excess, templates
+from pipeline.archive import spark_tables
+from pipeline.archive.spark_tables import rows_of
+from pipeline.jobs import runs
+from pipeline.jobs.runs import alone, heeding
 from pipeline.models import ArchiveFile, Run
-from pipeline.on_spark.cancelling import heeding
-from signalbox.logs import in_brief
+from queues.models import Queue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 USUAL_DAYS = 30
-MOST_DAYS = 366
-MOST_COMPARISONS = 2_000
+MAX_DAYS = 366
+MAX_COMPARISONS = 2_000
 """Causes in queues, those with the most deaths; what a page can lead to is bounded, the rest is counted."""
 MADE_BY = f"1-{RULES}"
-"""The version of all that is computed here: another one computes anew."""
+"""The version of all that is computed here: with another version an analysis computes everything again."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Analysed:
-    """What one call did; nothing where nothing was archived, or nothing since the last time."""
+    """The result of one call; nothing where nothing was archived, or nothing since the last time."""
 
     run: Run | None
     is_new: bool
@@ -67,7 +64,7 @@ def analyse(
 ) -> Analysed:
     """Bring the analysis up to the archive. Raises `Busy` while another process does that."""
     with alone("signalbox.analyse"):
-        _bury_the_dead()
+        runs.fail_dead(Run.Kind.ANALYSE)
         window = window_of(days, since)
         if window is None:
             return Analysed(None, False)
@@ -75,17 +72,10 @@ def analyse(
         last = Run.objects.filter(kind=Run.Kind.ANALYSE, state=Run.State.COMMITTED).order_by("-pk").first()
         if last is not None and last.outcome.get("basis") == basis:
             return Analysed(last, False)
-        run = Run.objects.create(kind=Run.Kind.ANALYSE, token="", url="", parts=[], started_by=actor)
-        try:
+        with runs.begun(Run.Kind.ANALYSE, actor) as run:
             spark = session()
             with heeding(Run.Kind.ANALYSE, spark):
                 _commit(run, window, basis, _Found.of(spark, window))
-        except Exception as error:
-            state = Run.State.CANCELLED if isinstance(error, Cancelled) else Run.State.FAILED
-            told = str(error) if isinstance(error, PipelineError) else in_brief(error)
-            Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(state=state, error=told, finished_at=Now())
-            raise
-        run.refresh_from_db()
         return Analysed(run, True)
 
 
@@ -95,18 +85,12 @@ def window_of(days: int = USUAL_DAYS, since: date | None = None) -> Window | Non
     if known["last"] is None:
         return None
     first = since or known["last"] - timedelta(days=max(1, days) - 1)
-    first = max(first, known["first"], known["last"] - timedelta(days=MOST_DAYS - 1))
+    first = max(first, known["first"], known["last"] - timedelta(days=MAX_DAYS - 1))
     return Window(first, known["last"]) if first <= known["last"] else None
 
 
-def _bury_the_dead() -> None:
-    Run.objects.filter(kind=Run.Kind.ANALYSE, state=Run.State.RUNNING).update(
-        state=Run.State.FAILED, error="Its process died; nothing of it counts.", finished_at=Now()
-    )
-
-
 def _basis(window: Window) -> dict[str, str]:
-    """All that the result follows from: the files, the window, what is masked, what is merged, and the rules."""
+    """Collect all that the result follows from: files, window, masked paths, merged groups, and rules."""
     files = list(_files(window).order_by("pk").values_list("pk", flat=True))
     rules = sorted(map(repr, _rows("select part, path, queue_name, tenant_name from signalbox.masking_rule")))
     return {
@@ -128,7 +112,7 @@ def _files(window: Window) -> QuerySet[ArchiveFile]:
 
 @dataclass(frozen=True)
 class _Found:
-    """What Spark answers: bounded, whatever the archive holds."""
+    """The answer of Spark: bounded, whatever the archive holds."""
 
     templates: Sequence[dict[str, Any]]
     failures: int
@@ -140,23 +124,23 @@ class _Found:
     @classmethod
     def of(cls, spark: SparkSession, window: Window) -> _Found:
         files = _files(window)
-        failed = tables.of_files(spark, "failures", files.filter(kind="failures"), templates.COLUMNS)
+        failed = spark_tables.of_files(spark, "failures", files.filter(kind="failures"), templates.COLUMNS)
         days = templates.by_day(failed).persist()
         whole = days.groupBy().sum("failures").toArrow().to_pylist()[0]["sum(failures)"] or 0
-        named = _rows_of(templates.templates(days))
+        named = rows_of(templates.templates(days))
         days.unpersist()
-        found = excess.found(excess.worth_comparing(excess.counts(*_messages(spark, files)))).persist()
+        found = looking.standing_out(looking.worth_comparing(looking.counts(*_messages(spark, files)))).persist()
         compared = found.where("place = 0").count()
-        most = MOST_COMPARISONS * (1 + comparing.MOST_FOUND)
+        most = MAX_COMPARISONS * (1 + comparing.MAX_FOUND)
         order = ["failures", "cause", "queue_id", "place"]
-        rows = _rows_of(found.orderBy(*order, ascending=[False, True, True, True]).limit(most))
+        rows = rows_of(found.orderBy(*order, ascending=[False, True, True, True]).limit(most))
         found.unpersist()
-        heads = [row for row in rows if row["place"] == 0][:MOST_COMPARISONS]
+        heads = [row for row in rows if row["place"] == 0][:MAX_COMPARISONS]
         return cls(named, whole, heads, compared, _certain(rows, heads, compared))
 
 
 def _certain(rows: Sequence[dict[str, Any]], heads: Sequence[dict[str, Any]], groups: int) -> Sequence[dict[str, Any]]:
-    """What stands out even though so many queues with causes were compared."""
+    """Keep what stands out given the number of queues with causes that were compared."""
     known = {(row["queue_id"], row["cause"]) for row in heads}
     return [
         row
@@ -168,10 +152,10 @@ def _certain(rows: Sequence[dict[str, Any]], heads: Sequence[dict[str, Any]], gr
 
 
 def _messages(spark: SparkSession, files: QuerySet[ArchiveFile]) -> tuple[DataFrame, DataFrame]:
-    """What died, each with its cause, and what succeeded in the same queues."""
+    """Read the messages that died, each with its cause, and those that succeeded in the same queues."""
     dead_files, settled = list(files.filter(kind="dead_letters")), list(files.filter(kind="settled"))
-    died = tables.of_files(spark, "dead_letters", dead_files, ("queue_id", "queue"))
-    names = {row["queue_id"]: row["queue"] for row in _rows_of(died.where("queue_id is not null").distinct())}
+    died = spark_tables.of_files(spark, "dead_letters", dead_files, ("queue_id", "queue"))
+    names = {row["queue_id"]: row["queue"] for row in rows_of(died.where("queue_id is not null").distinct())}
     hidden = _hidden(names)
     dead = _said(spark, "dead_letters", dead_files, list(names), hidden)
     acked = _said(spark, "settled", settled, list(names), hidden)
@@ -187,49 +171,48 @@ def _messages(spark: SparkSession, files: QuerySet[ArchiveFile]) -> tuple[DataFr
 def _said(
     spark: SparkSession, kind: str, files: Iterable[ArchiveFile], queue_ids: Sequence[int], hidden: Mapping[int, Hidden]
 ) -> DataFrame:
-    by_url = tables.paths_by_url(files) or {".": []}
-    return tables.together([looking.said(spark, url, kind, paths, queue_ids, hidden) for url, paths in by_url.items()])
+    by_url = spark_tables.paths_by_url(files) or {".": []}
+    return spark_tables.together(
+        [looking.said(spark, url, kind, paths, queue_ids, hidden) for url, paths in by_url.items()]
+    )
 
 
 def _hidden(names: Mapping[int, str | None]) -> dict[int, Hidden]:
-    """The masking rules of each queue; of one that is gone all there are, since nobody knows its tenant."""
+    """Read the masking rules of each queue; all rules for a queue that is gone, since its tenant is unknown."""
     masking = Masking()
-    there = {row[0] for row in _rows("select queue_id from signalbox.queue where queue_id = any(%s)", list(names))}
+    there = set(Queue.objects.filter(queue_id__in=names).values_list("queue_id", flat=True))
     found = {}
     for queue_id, name in names.items() if masking else ():
-        rules = masking.of_letters(name) if queue_id in there and name else masking.everywhere()
+        rules = masking.of_dead_letters(name) if queue_id in there and name else masking.everywhere()
         found[queue_id] = (rules.payload, rules.attributes)
     return found
 
 
 def _heads() -> dict[str, str]:
     """Fingerprints that people merged into others."""
-    return dict(_rows("select fingerprint, head from signalbox.cluster_member"))
+    return dict(_rows("select fingerprint, head from signalbox.failure_group_member"))
 
 
 def _commit(run: Run, window: Window, basis: dict[str, str], found: _Found) -> None:
     """Readers see the last analysis whole, or this one."""
     with transaction.atomic():
-        if Run.objects.select_for_update().get(pk=run.pk).cancel_requested:
-            raise Cancelled  # from here on it is too late to ask
         for model in (Finding, Comparison, Template):
             model.objects.all().delete()
         _copy(Template, [_template(run, window, row) for row in found.templates])
         _copy(Comparison, [row | {"run_id": run.pk} for row in found.comparisons])
         _copy(Finding, [row | {"run_id": run.pk} for row in found.findings])
-        runs = _files(window).order_by("run_id").values_list("run_id", flat=True).distinct()
+        archived = _files(window).order_by("run_id").values_list("run_id", flat=True).distinct()
         outcome = {
             "basis": basis,
             "days": [str(day) for day in window.days],
-            "archive_runs": list(runs),
+            "archive_runs": list(archived),
             "failures": found.failures,
             "templates": len(found.templates),
             "comparisons": len(found.comparisons),
             "left_out": found.compared - len(found.comparisons),
             "findings": len(found.findings),
         }
-        done = {"state": Run.State.COMMITTED, "outcome": outcome, "finished_at": Now(), "seen_at": Now()}
-        Run.objects.filter(pk=run.pk).update(rows=found.failures, **done)
+        runs.commit(run, found.failures, outcome)
 
 
 def _template(run: Run, window: Window, row: dict[str, Any]) -> dict[str, Any]:
@@ -240,10 +223,9 @@ def _template(run: Run, window: Window, row: dict[str, Any]) -> dict[str, Any]:
         for one in row["queues"]
     ]
     fingerprints = [{"fingerprint": one["fingerprint"], "failures": -one["less"]} for one in row["fingerprints"]]
-    lists = {
-        name: json.dumps(value) for name, value in (("days", days), ("queues", queues), ("fingerprints", fingerprints))
-    }
-    return row | lists | {"run_id": run.pk, "trend": trend_of(days)}
+    lists = {"days": days, "queues": queues, "fingerprints": fingerprints}
+    texts = {name: json.dumps(value) for name, value in lists.items()}
+    return row | texts | {"run_id": run.pk, "trend": trend_of(days)}
 
 
 def _copy(model: type[Any], rows: Sequence[dict[str, Any]]) -> None:
@@ -254,20 +236,12 @@ def _copy(model: type[Any], rows: Sequence[dict[str, Any]]) -> None:
         cursor.copy(f'copy signalbox."{model._meta.db_table}" ({columns}) from stdin') as out,
     ):
         for row in rows:
-            out.write_row([_storable(row[name]) for name in names])
+            # PostgreSQL's text has no NUL; JSON of the archive has it escaped, an error cannot have it.
+            values = (row[name] for name in names)
+            out.write_row([value.replace("\0", "") if isinstance(value, str) else value for value in values])
 
 
-def _storable(value: Any) -> Any:
-    """PostgreSQL's text has no NUL; JSON of the archive has it escaped, an error cannot have it."""
-    return value.replace("\0", "") if isinstance(value, str) else value
-
-
-def _rows_of(table: DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = table.toArrow().to_pylist()
-    return rows
-
-
-def _rows(statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+def _rows(statement: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters or None)
+        cursor.execute(statement)
         return list(cursor.fetchall())

@@ -1,16 +1,22 @@
-"""What the last failure analysis found: templates of errors, and what sets the failures of a cause apart. Each analysis
-replaces it as a whole.
+"""The results of the last failure analysis, each of which replaces the one before.
+
+Templates of errors, and what sets the failures of a cause apart.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
 
+LEAST_CHANGE = 1.5
+DEVIATIONS = 3.0
+
 
 class Template(models.Model):
-    """What errors have in common, over all queues and the days of the analysis."""
+    """The common form of similar errors, over all queues and the days of the analysis."""
 
     class Trend(models.TextChoices):
         NEW = "new"
@@ -44,11 +50,26 @@ class Template(models.Model):
         return self.template
 
 
+def trend_of(days: Sequence[int]) -> Template.Trend:
+    """The later half of the days against the earlier one, reported only when chance would hardly cause it.
+
+    Of an odd number the day in the middle is left out.
+    """
+    half = len(days) // 2
+    earlier, later = sum(days[:half]), sum(days[len(days) - half :])
+    low, high = sorted((earlier, later))
+    if high < LEAST_CHANGE * low or high - low <= DEVIATIONS * math.sqrt(high + low):
+        return Template.Trend.STEADY
+    if later > earlier:
+        return Template.Trend.RISING if sum(days[: len(days) - half]) else Template.Trend.NEW
+    return Template.Trend.FALLING if sum(days[half:]) else Template.Trend.GONE
+
+
 class Comparison(models.Model):
-    """What died of a cause in a queue, beside what succeeded there: how many messages were compared."""
+    """The messages that died of a cause in a queue, beside those that succeeded there: how many were compared."""
 
     pk = models.CompositePrimaryKey("cause", "queue_id")
-    cause = models.TextField(help_text="A fingerprint, or that of the cluster it was merged into.")
+    cause = models.TextField(help_text="A fingerprint, or that of the failure group into which it was merged.")
     queue_id = models.IntegerField()
     run = models.ForeignKey("pipeline.Run", on_delete=models.CASCADE, related_name="comparisons")
     failures = models.BigIntegerField()

@@ -1,9 +1,9 @@
-"""What messages that died of a cause say more often than those that succeeded in the same queue. Pure.
+"""Compare messages that died of a cause with those that succeeded in the same queue. Pure.
 
-A thing is called out only if the numbers prove it: its share among the failures is at least 1.5 times that among the
-successes, and had cause and thing nothing to do with one another, so many of them together would be rarer than `ALPHA`
-for everything that was compared in the run taken together (Bonferroni, over queues with causes and over candidates).
-Rarity is bounded, not estimated: Chvátal's bound on the tail that Fisher's exact test sums up, exp(-n KL).
+A thing is reported only if the numbers prove it: its share among the failures is at least 1.5 times that among the
+successes, and if cause and thing were unrelated, this many together would be rarer than `ALPHA` for everything that was
+compared in the run taken together (Bonferroni, over queues with causes and over candidates). Rarity is bounded, not
+estimated: Chvátal's bound on the tail that Fisher's exact test sums up, exp(-n KL).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALPHA = 0.01
 LEAST_SUPPORT = 5
 LEAST_SHARE = 0.1
 LEAST_LIFT = 1.5
-MOST_FOUND = 20
+MAX_FOUND = 20
 """Of each queue and cause, the strongest."""
 
 WHOLE, NOT_READ = ("[]", ALL, ""), ("[]", UNREAD, "")
@@ -53,8 +53,9 @@ Counted = Mapping[Feature, int]
 
 
 def compare(causes: Mapping[str, Counted], successes: Counted, tests: int) -> Iterator[Compared]:
-    """Each cause of a queue against its successes. `tests` is how many things of this queue are compared: whoever
-    calls chooses them without looking at who died, else chance would have more chances than are counted."""
+    """Compare each cause of a queue with its successes. `tests` is the number of things of this queue that are
+    compared: the caller chooses them without looking at failures, else chance would have more tries than are counted.
+    """
     all_s = successes.get(WHOLE, 0)
     for cause, said in causes.items():
         all_f = said.get(WHOLE, 0)
@@ -62,17 +63,17 @@ def compare(causes: Mapping[str, Counted], successes: Counted, tests: int) -> It
         if all_f >= LEAST_SUPPORT and all_s >= LEAST_SUPPORT:
             standing = _standing(_pairs(said, successes), all_f, all_s)
             sure = (one for one in standing if is_certain(one.surprise, tests, 1))
-            found.standing = sorted(sure, key=lambda one: (-one.surprise, one.feature))[:MOST_FOUND]
+            found.standing = sorted(sure, key=lambda one: (-one.surprise, one.feature))[:MAX_FOUND]
         yield found
 
 
 def is_certain(found: float, tests: int, groups: int) -> bool:
-    """Whether a surprise is rare enough when so many queues with causes were compared in the run."""
+    """Tell whether a surprise is rare enough, given the number of queues with causes that were compared."""
     return found > math.log(max(1, tests) * max(1, groups) / ALPHA)
 
 
 def surprise(f_with: int, f_all: int, s_with: int, s_all: int) -> float:
-    """-ln of a bound on the chance of so many, or more, of those that say it among the failures; 0 if it is no excess.
+    """Compute -ln of a bound on the chance of this many or more among the failures; 0 if it is no excess.
 
     Drawing the failures from all messages, or those that say it, is the same chance: the better bound counts.
     """

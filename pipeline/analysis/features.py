@@ -1,23 +1,23 @@
-"""What a message says: each path of its payload and attributes, and the values there, so that messages can be compared.
+"""The features of a message: each path of its payload and attributes with its values, so that messages can be compared.
 
 Pure, and runs in Spark's workers. Everything is bounded: depth, elements of a list, how long a key or a value may be.
-What a masking rule hides is not looked at, neither what it is nor whether it is there; the walk is `dlq.masking`'s.
+A value that a masking rule hides is never read, nor is its presence; `dlq.masking.masks` walks the document.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
 READ_CHARACTERS = 65_536
 """A longer payload is not looked at, and counted as such."""
-MOST_FEATURES = 1_000
+MAX_FEATURES = 1_000
 """Of one message; one that says more is not looked at either: half of it would look as if the rest were missing."""
 DEEPEST = 8
-MOST_ELEMENTS = 20
+MAX_ELEMENTS = 20
 KEY_CHARACTERS, VALUE_CHARACTERS = 100, 80
 
 HAS, TYPE, VALUE, RANGE = "has", "type", "value", "range"
@@ -37,7 +37,7 @@ NOTHING_HIDDEN: Hidden = (frozenset(), frozenset())
 
 
 def of_message(payload: str | None, attributes: str | None, hidden: Hidden = NOTHING_HIDDEN) -> list[Feature]:
-    """What there is to say of a message, each thing once; only that it is unread where it is too large."""
+    """List the features of a message, each once; of a message that is too large only that it is unread."""
     found: dict[Feature, None] = {("[]", ALL, ""): None}
     try:
         for part, text, rules in (("payload", payload, hidden[0]), ("attributes", attributes, hidden[1])):
@@ -46,7 +46,7 @@ def of_message(payload: str | None, attributes: str | None, hidden: Hidden = NOT
             # Attributes may quote what is masked of the payload: they are not looked at where anything is.
             if text is not None and not (part == "attributes" and hidden[0]):
                 found |= dict.fromkeys(_walked((part,), json.loads(text), rules))
-            if len(found) > MOST_FEATURES:
+            if len(found) > MAX_FEATURES:
                 return [("[]", UNREAD, "")]
     except (ValueError, RecursionError):
         return [("[]", UNREAD, "")]
@@ -66,7 +66,7 @@ def _walked(path: tuple[str | None, ...], node: Any, rules: frozenset[Steps]) ->
             if len(key) <= KEY_CHARACTERS:
                 yield from _walked((*path, key), value, _after(rules, key))
     elif isinstance(node, list):
-        for index, value in enumerate(node[:MOST_ELEMENTS]):
+        for index, value in enumerate(node[:MAX_ELEMENTS]):
             yield from _walked((*path, None), value, rules | _after(rules, str(index)))
     else:
         yield from _of_scalar(name, node)
@@ -74,7 +74,7 @@ def _walked(path: tuple[str | None, ...], node: Any, rules: frozenset[Steps]) ->
 
 @lru_cache(maxsize=4096)
 def _named(path: tuple[str | None, ...]) -> str:
-    """The same for each message of a queue, or nearly."""
+    """Write a path as its name; cached, since the messages of a queue mostly have the same paths."""
     return _as_narrow_json(path)
 
 
@@ -127,12 +127,8 @@ def _behind(rule: Steps, key: str) -> Iterator[Steps]:
         yield rule[1:]
 
 
-def hidden_of(rules: Mapping[int, Hidden], queue_ids: Iterable[int]) -> list[Hidden]:
-    return [rules.get(queue_id, NOTHING_HIDDEN) for queue_id in queue_ids]
-
-
 def is_hidden(path: Iterable[str | None], hidden: Hidden) -> bool:
-    """Whether a rule hides what is at this path, in any of the elements of its lists."""
+    """Tell whether a rule hides what is at this path, in any of the elements of its lists."""
     part, *steps = path
     rules = hidden[0] if part == "payload" else hidden[1]
     if part == "attributes" and hidden[0]:

@@ -1,4 +1,7 @@
-"""What archived messages say, read in tasks a few messages at a time: bodies never pass through Spark itself."""
+"""Read what archived messages say, count it, and find what stands out, in Spark's tasks.
+
+A task reads the features of a few messages at a time: bodies never pass through Spark itself.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.analysis.features import READ_CHARACTERS, Hidden, hidden_of, of_message
+from pipeline.analysis import comparing
+from pipeline.analysis.comparing import LEAST_LIFT, LEAST_SHARE, LEAST_SUPPORT
+from pipeline.analysis.features import ALL, HAS, NOTHING_HIDDEN, READ_CHARACTERS, UNREAD, Feature, Hidden, of_message
 from pipeline.archive.files import Store
-from pipeline.archive.kinds import KINDS, as_columns
+from pipeline.archive.schemas import KINDS, as_columns
+from pipeline.archive.spark_reading import each_by_a_task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH_ROWS = 250
-"""At most so many bodies are in a task's memory as Python has them."""
+"""The number of bodies that are in a task's memory as Python objects."""
 
 FEATURES = pa.list_(pa.struct([("path", pa.string()), ("kind", pa.string()), ("value", pa.string())]))
 SAID = pa.schema(
@@ -30,6 +36,22 @@ SAID = pa.schema(
 )
 """`fingerprint` is null of what was acknowledged."""
 
+FEATURE = ("path", "kind", "value")
+MESSAGES = ("failures", "failures_unread", "successes", "successes_unread")
+FOUND = pa.schema(
+    [
+        ("queue_id", pa.int32()),
+        ("cause", pa.string()),
+        *[(name, pa.int64()) for name in (*MESSAGES, "tests")],
+        ("place", pa.int32()),
+        *[(name, pa.string()) for name in FEATURE],
+        ("failures_with", pa.int64()),
+        ("successes_with", pa.int64()),
+        ("surprise", pa.float64()),
+    ]
+)
+"""A row in place 0 for each queue and cause; those behind it are what stands out, the strongest first."""
+
 
 def said(
     spark: SparkSession,
@@ -39,22 +61,18 @@ def said(
     queue_ids: Sequence[int],
     hidden: Mapping[int, Hidden],
 ) -> DataFrame:
-    """What messages of these queues say in files of "dead_letters", or the acknowledged in files of "settled"."""
+    """Read the features of these queues' messages: dead ones in "dead_letters", acknowledged ones in "settled"."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    schema = from_arrow_schema(SAID)
     if not paths:
-        return spark.createDataFrame([], schema)
-    given, wanted, rules = list(paths), list(queue_ids), dict(hidden)
+        return spark.createDataFrame([], from_arrow_schema(SAID))
+    wanted, rules = list(queue_ids), dict(hidden)
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        store = Store(url)
-        for batch in batches:
-            for place in batch.column(0).to_pylist():
-                for rows in store.batches(given[place], columns_of(kind), BATCH_ROWS):
-                    yield of_batch(rows, kind, wanted, rules)
+    def read(path: str) -> Iterator[pa.RecordBatch]:
+        for rows in Store(url).batches(path, columns_of(kind), BATCH_ROWS):
+            yield of_batch(rows, kind, wanted, rules)
 
-    return spark.range(0, len(given), 1, len(given)).mapInArrow(work, schema)
+    return each_by_a_task(spark, paths, read, SAID)
 
 
 def columns_of(kind: str) -> list[str]:
@@ -63,18 +81,15 @@ def columns_of(kind: str) -> list[str]:
 
 
 def of_batch(rows: pa.RecordBatch, kind: str, queue_ids: Sequence[int], hidden: Mapping[int, Hidden]) -> pa.RecordBatch:
-    """What these rows of a file say: a column each of `SAID`."""
+    """Read the features of these rows of a file: a column for each of `SAID`."""
     rows = as_columns(rows, pa.schema([KINDS[kind].schema.field(name) for name in columns_of(kind)]))
     wanted = pc.is_in(rows.column("queue_id"), pa.array(queue_ids, pa.int32()))
     if kind == "settled":
         wanted = pc.and_(wanted, pc.equal(rows.column("outcome"), "acked"))
     rows = rows.filter(wanted)
     whose = rows.column("queue_id")
-    said_of_each = _features(
-        _readable(rows.column("payload")),
-        _readable(rows.column("attributes")),
-        hidden_of(hidden, whose.to_pylist()),
-    )
+    rules = [hidden.get(queue_id, NOTHING_HIDDEN) for queue_id in whose.to_pylist()]
+    said_of_each = _features(_readable(rows.column("payload")), _readable(rows.column("attributes")), rules)
     cause = rows.column("fingerprint") if kind == "dead_letters" else pa.nulls(rows.num_rows, pa.string())
     return pa.RecordBatch.from_arrays(
         [whose, cause, rows.column("message_id"), rows.column(KINDS[kind].at), said_of_each], schema=SAID
@@ -84,15 +99,11 @@ def of_batch(rows: pa.RecordBatch, kind: str, queue_ids: Sequence[int], hidden: 
 def _features(
     payloads: Iterable[str | None], attributes: Iterable[str | None], hidden: Iterable[Hidden]
 ) -> pa.ListArray:
-    """What each of these messages says."""
-    ends, paths, kinds, values = [0], [], [], []
+    ends, found = [0], list[Feature]()
     for payload, extra, rules in zip(payloads, attributes, hidden, strict=True):
-        for path, kind, value in of_message(payload, extra, rules):
-            paths.append(path)
-            kinds.append(kind)
-            values.append(value)
-        ends.append(len(paths))
-    fields = [pa.array(one, pa.string()) for one in (paths, kinds, values)]
+        found.extend(of_message(payload, extra, rules))
+        ends.append(len(found))
+    fields = [pa.array([one[place] for one in found], pa.string()) for place in range(3)]
     return pa.ListArray.from_arrays(
         pa.array(ends, pa.int32()), pa.StructArray.from_arrays(fields, ["path", "kind", "value"]), type=FEATURES
     )
@@ -104,3 +115,73 @@ def _readable(texts: pa.Array) -> list[str | None]:
     cut = pc.if_else(long, " " * (READ_CHARACTERS + 1), texts) if pc.any(long).as_py() else texts
     found: list[str | None] = cut.to_pylist()
     return found
+
+
+def counts(dead: DataFrame, acked: DataFrame) -> DataFrame:
+    """Count the messages of a queue and cause that say each thing: (queue_id, cause, path, kind, value, n).
+
+    The cause is null for messages that succeeded. Of one that died of a cause twice the last death counts; a message
+    that died is no success later. `dead` has queue_id, cause, message_id, at and features, `acked` the same without
+    a cause.
+    """
+    from pyspark.sql import functions as f
+
+    died = dead.groupBy("queue_id", "cause", "message_id").agg(f.max_by("features", "at").alias("features"))
+    lived = acked.join(dead.select("message_id").distinct(), "message_id", "left_anti")
+    both = died.select("queue_id", "cause", "features").unionByName(
+        lived.select("queue_id", f.lit(None).cast("string").alias("cause"), "features")
+    )
+    said = both.select("queue_id", "cause", f.explode("features").alias("said")).select("queue_id", "cause", "said.*")
+    return said.groupBy("queue_id", "cause", *FEATURE).agg(f.count("*").alias("n"))
+
+
+def worth_comparing(counted: DataFrame) -> DataFrame:
+    """Keep the counts that can stand out at all, so that the memory of a task follows from how much a queue's
+    messages say, not from how many they are. `tests` counts all that enough messages of the queue say, dead or not.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    whole = Window.partitionBy("queue_id", "cause")
+    thing = Window.partitionBy("queue_id", *FEATURE)
+    queue = Window.partitionBy("queue_id")
+    is_total, is_path = f.col("kind").isin(ALL, UNREAD), f.col("kind") == HAS
+    often = (f.col("n") >= LEAST_SUPPORT) & (f.col("n") >= LEAST_SHARE * f.col("whole"))
+    usual = is_path & (f.col("n") >= (1 - 1 / LEAST_LIFT) * f.col("whole"))  # what more than this lack cannot stand out
+    compared = (f.col("said") >= LEAST_SUPPORT) & ~is_total & (f.col("nth") == 1)
+    with_sums = (
+        counted.withColumn("whole", f.max(f.when(f.col("kind") == ALL, f.col("n"))).over(whole))
+        .withColumn("keep", is_total | f.when(f.col("cause").isNull(), usual).otherwise(often))
+        .withColumn("said", f.sum("n").over(thing))
+        .withColumn("keep", f.max("keep").over(thing))
+        .withColumn("nth", f.row_number().over(thing.orderBy("cause")))
+        .withColumn("tests", f.sum(f.when(compared, f.when(is_path, 2).otherwise(1)).otherwise(0)).over(queue))
+    )
+    return with_sums.where("keep").select("queue_id", "cause", *FEATURE, "n", "tests")
+
+
+def standing_out(kept: DataFrame) -> DataFrame:
+    """Find what stands out in each queue, with the columns of `FOUND`."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    def of_queue(rows: pa.Table) -> pa.Table:
+        return in_queue(rows)
+
+    return kept.groupBy("queue_id").applyInArrow(of_queue, from_arrow_schema(FOUND))
+
+
+def in_queue(rows: pa.Table) -> pa.Table:
+    """Find what stands out in one queue, from its counts."""
+    causes: dict[str | None, dict[Feature, int]] = {None: {}}
+    for row in rows.to_pylist():
+        causes.setdefault(row["cause"], {})[row["path"], row["kind"], row["value"]] = row["n"]
+    successes, tests = causes.pop(None), int(rows.column("tests")[0].as_py())
+    queue_id = rows.column("queue_id")[0].as_py()
+    answer = []
+    for one in comparing.compare({str(cause): said for cause, said in causes.items()}, successes, tests):
+        head = {"queue_id": queue_id, "tests": tests} | {name: getattr(one, name) for name in ("cause", *MESSAGES)}
+        answer.append(head | {"place": 0})
+        for place, standing in enumerate(one.standing, 1):
+            numbers = {name: getattr(standing, name) for name in ("failures_with", "successes_with", "surprise")}
+            answer.append(head | dict(zip(FEATURE, standing.feature, strict=True)) | numbers | {"place": place})
+    return pa.Table.from_pylist(answer, schema=FOUND)

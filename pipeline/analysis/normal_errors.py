@@ -1,9 +1,9 @@
-"""Errors as templates: the rules of the live fingerprint (`_normal_error` in queues/sql/fingerprint.sql), for columns.
+"""Errors as templates: the rules of the live fingerprint (`queues/sql/failure_groups/_normal_error.sql`), for columns.
 
 PostgreSQL takes the longest match of all branches and looks around; RE2, which Arrow replaces with at a million texts a
 second, takes the first branch and looks nowhere. So branches stand here in such an order that the first is the longest,
 and what must not be seen from the side is marked before. The few texts that this cannot decide go one by one through
-`one`, which does as PostgreSQL does. `RULES` is the version of both: tests compare them.
+`_starred`, which does as PostgreSQL does. `RULES` is the version of both: tests compare them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UNITS = "ns|us|µs|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|by
 ORDINALS = "st|nd|rd|th"
 
 LOW_LINE, SLASH, BACKSLASH, COLON = "\ue000", "\ue001", "\ue002", "\ue003"
-"""An underscore, which RE2 counts as a letter; a slash, a backslash and a colon behind which no path begins."""
+"""Stand-ins for an underscore, a word character to RE2, and for a slash, backslash and colon before no path."""
 
 
 def normal(errors: pa.Array) -> pa.Array:
@@ -32,19 +32,10 @@ def normal(errors: pa.Array) -> pa.Array:
     quick = _unmarked(pc.replace_substring_regex(_marked(text), _first_is_longest(), "*"))
     unsure = pc.match_substring_regex(text, _undecided())
     if pc.any(unsure).as_py():
-        slow = pa.array(
-            [_starred(value) for value in text.filter(pc.fill_null(unsure, False)).to_pylist()], pa.string()
-        )
-        quick = pc.replace_with_mask(quick, pc.fill_null(unsure, False), slow)
+        undecided = pc.fill_null(unsure, False)
+        slow = pa.array([_starred(value) for value in text.filter(undecided).to_pylist()], pa.string())
+        quick = pc.replace_with_mask(quick, undecided, slow)
     return _shortened(quick)
-
-
-def one(error: str | None) -> str | None:
-    """The same of one text, as PostgreSQL does it: at the first place where anything matches, the longest of all."""
-    if error is None:
-        return None
-    starred = pa.array([_starred(_without_addresses(_cut(pa.array([error], pa.string())))[0].as_py())], pa.string())
-    return str(_shortened(starred)[0].as_py())
 
 
 def _cut(errors: pa.Array) -> pa.Array:
@@ -56,7 +47,7 @@ def _cut(errors: pa.Array) -> pa.Array:
 
 
 def _without_addresses(text: pa.Array) -> pa.Array:
-    """Of an address on the web its host stays."""
+    """Keep only the host of a web address."""
     inside = "\\t\\n\\v\\f\\r \"'()<>"
     return pc.replace_substring_regex(text, f"([a-zA-Z][a-zA-Z0-9+.-]*://[^{inside}/?#]+)[^{inside}]*", r"\1")
 
@@ -123,7 +114,7 @@ def _first_is_longest() -> str:
 
 @cache
 def _longest() -> tuple[re.Pattern[str], ...]:
-    """The branches as they are in SQL; [a-z] is followed by [A-Z] since Python's own way would know more letters."""
+    """Build the branches of SQL; [a-z] is followed by [A-Z], since Python's flag would match more characters."""
     branches = (
         r'"[^"]*"|`[^`]*`',
         r"(?<![a-z0-9])'[^']*'(?![a-z0-9])",
@@ -141,6 +132,7 @@ def _longest() -> tuple[re.Pattern[str], ...]:
 
 
 def _starred(text: str) -> str:
+    """Star as PostgreSQL does: at the first position where anything matches, the longest match."""
     found, at = [], 0
     branches = _longest()
     while at < len(text):
@@ -151,7 +143,7 @@ def _starred(text: str) -> str:
 
 
 def _any_case(pattern: str) -> str:
-    """Small letters as either, outside brackets too; ASCII's alone, unlike RE2's own way."""
+    """Accept a-z in either case, outside brackets too; ASCII alone, unlike RE2's flag."""
     return re.sub(
         r"[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", pattern.replace("[kmgt]", "\0")
     ).replace("\0", "[kmgtKMGT]")

@@ -1,4 +1,4 @@
-"""What an analysis found, as sentences for people: plain words, and every number beside its whole. Pure."""
+"""The findings of an analysis as sentences for people: plain words, and every number beside its whole. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pipeline.analysis.features import HAS, RANGE, TYPE, VALUE
 PART = {"payload": "", "attributes": "attributes."}
 KIND_ORDER = (VALUE, MISSING, TYPE, RANGE, HAS)
 """Of several ways to say the same, the one that says most comes first."""
-MOST_SAID = 5
-MOST_SAID_ALSO = 3
+MAX_SAID = 5
+MAX_SAID_ALSO = 3
 
 Path = Sequence[str | None]
 
@@ -46,11 +46,12 @@ def say(facts: Sequence[Fact]) -> list[Said]:
     together: dict[tuple[int, int], list[Fact]] = {}
     for fact in facts:
         together.setdefault((fact.failures_with, fact.successes_with), []).append(fact)
-    return [_said(sorted(alike, key=_saying_most)) for alike in list(together.values())[:MOST_SAID]]
+    strongest = list(together.values())[:MAX_SAID]
+    return [_said(sorted(alike, key=lambda fact: (len(fact.path), KIND_ORDER.index(fact.kind)))) for alike in strongest]
 
 
 def what(fact: Fact) -> str:
-    """What messages have: `country` = `"XX"`."""
+    """Name what the messages have: `country` = `"XX"`."""
     name = _code(path_text(fact.path))
     if fact.kind == VALUE:
         return f"{name} = {_code(_plain(fact.value))}"
@@ -71,7 +72,7 @@ def path_text(path: Path) -> str:
 
 
 def nothing(failures: int, successes: int, unread: int, tests: int) -> str:
-    """Why there is no sentence."""
+    """Say why there is no finding."""
     if failures < LEAST_SUPPORT:
         too_large = f" {unread:,} more were too large to be looked at." if unread else ""
         return f"{_messages(failures)} of it are too few to compare: it takes {LEAST_SUPPORT}.{too_large}"
@@ -94,13 +95,9 @@ def _said(alike: Sequence[Fact]) -> Said:
     return Said(
         f"{_percent(share)} of these failures have {what(one)}; {beside}",
         f"{one.failures_with:,} of {one.failures:,} failures, {one.successes_with:,} of {one.successes:,} successes.",
-        [what(other) for other in alike[1 : 1 + MOST_SAID_ALSO]],
+        [what(other) for other in alike[1 : 1 + MAX_SAID_ALSO]],
         alike,
     )
-
-
-def _saying_most(fact: Fact) -> tuple[int, int]:
-    return len(fact.path), KIND_ORDER.index(fact.kind)
 
 
 def _percent(share: float) -> str:
@@ -139,5 +136,5 @@ def _key(step: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Between backticks, of which it must have none itself."""
+    """Write between backticks, of which the text must have none itself."""
     return f"`{text.replace('`', chr(0x2019))}`"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -17,19 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.archive.catching_up import wait_until_replayed
 from pipeline.archive.files import Store
-from pipeline.archive.kinds import FLUSH_BYTES, KINDS, Kind
 from pipeline.archive.parts import LOOSE, Part
 from pipeline.archive.querying import batches
-from pipeline.archive.yielding import others_at_work, yielding
+from pipeline.archive.schemas import FLUSH_BYTES, KINDS, TIME, Kind
+from pipeline.archive.yielding import others_at_work, wait_until_replayed, yielding
 
 REPEATED = ("queue", "tenant", "outcome", "consumer", "group_id", "reason", "error_class", "error", "fingerprint")
 
 
 @dataclass(frozen=True)
 class Job:
-    """What the tasks of one run have in common."""
+    """The common facts of the tasks of one run."""
 
     dsn: str = field(repr=False)
     url: str
@@ -57,22 +56,13 @@ class Written:
     loose: int = 0
     """Of its rows, those that no transaction of the history wrote (`parts.LOOSE`)."""
 
-    def as_row(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 WRITTEN = pa.schema(
     [
-        ("kind", pa.string()),
-        ("part", pa.int32()),
-        ("day", pa.string()),
-        ("path", pa.string()),
-        ("rows", pa.int64()),
-        ("bytes", pa.int64()),
-        ("first_at", pa.timestamp("us", tz="UTC")),
-        ("last_at", pa.timestamp("us", tz="UTC")),
+        *[(name, pa.string()) for name in ("kind", "day", "path")],
+        *[(name, pa.int64()) for name in ("part", "rows", "bytes", "loose")],
+        *[(name, TIME) for name in ("first_at", "last_at")],
         ("seconds", pa.float64()),
-        ("loose", pa.int64()),
     ]
 )
 
@@ -99,7 +89,7 @@ def write_part(job: Job, part: Part) -> list[Written]:
 
 
 def _flush_the_fullest(files: Collection[_File]) -> None:
-    """What waits in all of them together is bounded, however many days a part has."""
+    """Flush the fullest file, so that the rows in memory are bounded however many days a part has."""
     while sum(file.waiting_bytes for file in files) >= FLUSH_BYTES:
         max(files, key=lambda file: file.waiting_bytes).flush()
 

@@ -1,4 +1,4 @@
-"""Where the archive is: a folder of this machine or an object store, by its URL, behind one small face.
+"""The store of the archive: a folder of this machine or an object store, by its URL, behind one interface.
 
 A file appears under its name whole or not at all: a folder gets it by a rename, an object store when the upload is
 complete.
@@ -26,7 +26,7 @@ SECRET = re.compile("key|secret|token|password|credential|signature|^sig$|^sas",
 
 
 def canonical(url: str) -> str:
-    """The one way to write this address down: a folder by its whole path, from wherever it was named."""
+    """Write an address in its only form: a folder by its whole path, from wherever it was named."""
     parts = urlsplit(url)
     if parts.scheme == "file" and not parts.netloc:
         url = unquote(parts.path)
@@ -49,8 +49,12 @@ class Store:
         """A stream whose content is at `path` once the block has ended well, in the place of what was there."""
         whole = self.whole(path)
         if not self.is_folder:
-            with self._removed_after_an_error(path), self.system.open_output_stream(whole) as stream:
-                yield stream
+            try:  # an object is there when its stream is closed, also by an error; after a kill it is not
+                with self.system.open_output_stream(whole) as stream:
+                    yield stream
+            except BaseException:
+                self.remove(path)
+                raise
             return
         target = Path(whole)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -76,17 +80,8 @@ class Store:
             if not folder.is_relative_to(self.root):
                 return
 
-    @contextmanager
-    def _removed_after_an_error(self, path: str) -> Iterator[None]:
-        """An object is there when its stream is closed, also by an error; after a kill it is not."""
-        try:
-            yield
-        except BaseException:
-            self.remove(path)
-            raise
-
     def rows_of(self, path: str) -> int:
-        """How many rows the file says that it has; an error when it is not there or not whole."""
+        """Read how many rows the file says that it has. Raises an error when it is missing or not whole."""
         with self.system.open_input_file(self.whole(path)) as stream:
             return int(pq.read_metadata(stream).num_rows)
 
@@ -98,45 +93,42 @@ class Store:
             return pq.read_table(stream, **options)
 
     def batches(self, path: str, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """The file's rows, so many at a time; of the columns those that it has."""
+        """Read the file's rows in batches; of the columns those that it has."""
         with self.system.open_input_file(self.whole(path)) as stream:
             file = pq.ParquetFile(stream)
             there = [name for name in columns if name in file.schema_arrow.names]
             yield from file.iter_batches(batch_size=rows, columns=there)
 
     def remove(self, path: str) -> None:
-        """It may be gone already."""
+        """Remove the file, which may be gone already."""
         if self.system.get_file_info(self.whole(path)).type != pyarrow.fs.FileType.NotFound:
             self.system.delete_file(self.whole(path))
 
     def paths(self) -> list[str]:
-        """All that is there, whoever put it there."""
+        """List all paths, those of other writers too."""
         chosen = pyarrow.fs.FileSelector(self.root, recursive=True, allow_not_found=True)
         found = self.system.get_file_info(chosen)
         return sorted(info.path[len(self.root) :].lstrip("/") for info in found if info.is_file)
 
     def whole(self, path: str) -> str:
-        """As the system names it."""
+        """Write the path as the file system names it."""
         return f"{self.root}/{path}"
 
 
 def _opened(url: str) -> tuple[Any, str]:
+    """Open a store. An address with a secret is refused, since it is in the manifest, on pages and in logs."""
     if "://" not in url:
         url = Path(url).absolute().as_uri()
-    _refuse_secrets(url)
+    parts = urlsplit(url)
+    asked = [name for name, _ in parse_qsl(parts.query) if SECRET.search(name)]
+    # A container before an @, as abfs:// has it, is no secret.
+    if parts.password is not None or asked or (parts.username and parts.scheme in ("s3", "s3a", "gs", "gcs")):
+        raise NoStore(f"{parts.scheme}:// with credentials in it: they belong in the environment, not in the address")
     try:
         system, root = pyarrow.fs.FileSystem.from_uri(url)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         system, root = _by_fsspec(url)
     return system, root.rstrip("/")
-
-
-def _refuse_secrets(url: str) -> None:
-    """An address is in the manifest, on pages and in logs. A container before an @, as abfs:// has it, is no secret."""
-    parts = urlsplit(url)
-    asked = [name for name, _ in parse_qsl(parts.query) if SECRET.search(name)]
-    if parts.password is not None or asked or (parts.username and parts.scheme in ("s3", "s3a", "gs", "gcs")):
-        raise NoStore(f"{parts.scheme}:// with credentials in it: they belong in the environment, not in the address")
 
 
 def _by_fsspec(url: str) -> tuple[Any, str]:

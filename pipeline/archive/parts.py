@@ -1,17 +1,16 @@
-"""How a window of transactions is cut into parts, each small enough for a task, all of them known before any is read.
+"""Cut a window of transactions into parts, each small enough for a task, all known before any is read.
 
-Pure reckoning over counts. A cut lies between two transactions: one that did very much is one part, however large.
+Pure arithmetic over counts. A cut lies between two transactions: one that wrote very much is one part, however large.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 LOOSE = 0
-"""In place of a transaction id, where there is none: of letters whose death is in no history."""
+"""The number in place of a transaction id, where there is none: for dead letters whose death is in no history."""
 
 Counts = Sequence[tuple[int, int]]
 """(transaction id, rows) in order: the rows of this transaction and those after it, up to the next that is named."""
@@ -19,7 +18,7 @@ Counts = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Part:
-    """What one task reads: the `rows` rows of a kind that transactions from `low` on and below `high` wrote."""
+    """The unit of a task: the `rows` rows of a kind that transactions from `low` on and below `high` wrote."""
 
     kind: str
     number: int
@@ -27,15 +26,12 @@ class Part:
     high: int
     rows: int
     loose: int = 0
-    """Of these, letters whose death is in no history: nothing holds them, and they may be gone when they are read."""
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+    """Of these, dead letters whose death is in no history: nothing holds them, and they may be gone when read."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """What one run takes."""
+    """The transactions and parts of one run."""
 
     low: int
     high: int
@@ -43,7 +39,7 @@ class Window:
 
 
 def cut(low: int, high: int, counts: Mapping[str, Counts], run_rows: int, part_rows: int) -> Window:
-    """As much of the window as makes about `run_rows` rows, in parts of about `part_rows`."""
+    """Cut as much of the window as makes about `run_rows` rows into parts of about `part_rows`."""
     end = _end(high, counts, run_rows)
     numbered: list[Part] = []
     for kind, counted in counts.items():
@@ -55,8 +51,8 @@ def cut(low: int, high: int, counts: Mapping[str, Counts], run_rows: int, part_r
 
 
 def _end(high: int, counts: Mapping[str, Counts], run_rows: int) -> int:
-    """Where the run stops: the first cut behind which it would be too large; never before one that has any."""
-    of_all: Counter[int] = Counter()  # a cut within a transaction would leave what other kinds have of it to nobody
+    """Find where the run stops: the first cut behind which it would be too large; never before one that has any."""
+    of_all: Counter[int] = Counter()  # a cut within a transaction would leave rows of other kinds without a run
     for counted in counts.values():
         of_all.update(dict(counted))
     taken = 0
@@ -68,7 +64,7 @@ def _end(high: int, counts: Mapping[str, Counts], run_rows: int) -> int:
 
 
 def _spans(low: int, high: int, counts: Counts, part_rows: int) -> Iterator[tuple[int, int, int]]:
-    """(from, to, rows), one behind the other from `low` to `high`; nothing where there are no rows at all."""
+    """List (from, to, rows), one behind the other from `low` to `high`; none where there are no rows at all."""
     first, taken = low, 0
     for txid, rows in counts:
         if taken and taken + rows > part_rows:

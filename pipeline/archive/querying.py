@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline import arrow_connections
-from pipeline.archive.kinds import SETTLED, SQL, Kind, as_columns
 from pipeline.archive.parts import Part
+from pipeline.archive.schemas import SETTLED, SQL, Kind, as_columns
 from pipeline.archive.yielding import APPLICATION
+from pipeline.arrow_connections import change
 
 STATEMENT_MILLISECONDS = 3_600_000
 """A part takes seconds. One that hangs must not hold back what vacuum may clear away for longer than this."""
@@ -29,15 +30,11 @@ ONE_BY_ONE: dict[str, int | str] = {"enable_nestloop": "on", "enable_hashjoin": 
 
 
 def batches(dsn: str, kind: Kind, part: Part) -> Iterator[pa.RecordBatch]:
-    """In the columns of the kind."""
+    """Read the rows of a part in the columns of the kind."""
     import adbc_driver_postgresql
 
     hint = {adbc_driver_postgresql.StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(BATCH_BYTES)}
-    with (
-        arrow_connections.connect(dsn, autocommit=True) as connection,
-        connection.cursor(adbc_stmt_kwargs=hint) as cursor,
-    ):
-        _set(cursor, session(part))
+    with arrow_connections.session(dsn, session(part), adbc_stmt_kwargs=hint) as cursor:
         for statement in _statements(cursor, kind, part):
             cursor.execute(statement)
             for batch in cursor.fetch_record_batch():
@@ -65,16 +62,10 @@ def _statements(cursor: Any, kind: Kind, part: Part) -> Iterator[str]:
         return
     cursor.execute((SQL / "stretch.sql").read_text())
     first, last, rows = cursor.fetchone()
-    _set(cursor, {"pipeline.first": first, "pipeline.last": last})
+    change(cursor, {"pipeline.first": first, "pipeline.last": last})
     if rows:
-        _set(cursor, BESIDE)
+        change(cursor, BESIDE)
         yield kind.statement
     if rows < part.rows:
-        _set(cursor, ONE_BY_ONE)
+        change(cursor, ONE_BY_ONE)
         yield (SQL / "settled_far.sql").read_text()
-
-
-def _set(cursor: Any, settings: dict[str, int | str]) -> None:
-    for name, value in settings.items():
-        cursor.execute("select set_config($1, $2, false)", (name, str(value)))
-        cursor.fetchall()

@@ -1,7 +1,7 @@
-"""A task that reads beside a live queue rests while other sessions are at work in the database.
+"""Rest while other sessions work in the database, and wait for a standby: what a task does beside a live queue.
 
 The server's sessions have no priorities: one that reads for the archive takes as much of a core as one that receives
-for a worker. It stands still, and holds nothing but its snapshot, while nobody takes what it has read.
+for a worker. It stands still, and holds nothing but its snapshot, while its rows are not taken.
 """
 
 from __future__ import annotations
@@ -12,19 +12,26 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from pipeline import arrow_connections
+from pipeline.errors import Behind
 
 Item = TypeVar("Item")
 
 APPLICATION = "signalbox archive"
 """How the names of our own sessions begin."""
 UPKEEP = "signalbox upkeep"
-"""As queues/connections.py has it. Upkeep works a few hundredths of the time, whatever the queues do."""
+"""As queues/database/connections.py has it. Upkeep works a few hundredths of the time, whatever the queues do."""
 RESTS = 19
 """Times as long as it has worked: each task, and the session that reads for it, work a twentieth of the time."""
 
-LONGEST_SECONDS = 900.0
-"""Of all rests of a part. Meanwhile its snapshot holds vacuum back, and its statement has an hour to end in."""
+MAX_SECONDS = 900.0
+"""The limit for all rests of a part: its snapshot holds vacuum back, and its statement must end within an hour."""
 
+PATIENCE_SECONDS = 600.0
+POLL_SECONDS = 0.2
+
+HAS_REPLAYED = """
+select not pg_is_in_recovery() or pg_last_wal_replay_lsn() >= $1::text::pg_lsn
+"""
 AT_WORK = """
 select application_name
 from pg_stat_activity
@@ -36,13 +43,11 @@ where state = 'active' and backend_type = 'client backend' and pid <> pg_backend
 
 @contextmanager
 def others_at_work(dsn: str) -> Iterator[Callable[[], Sequence[str]]]:
-    """Who runs a statement in this database, and does not wait for a lock.
+    """Find the sessions that run a statement in this database and do not wait for a lock.
 
-    In a busy database that is nearly always somebody, in a quiet one rarely.
+    In a busy database there is nearly always one, in a quiet one rarely.
     """
-    with arrow_connections.connect(dsn, autocommit=True) as connection, connection.cursor() as cursor:
-        cursor.execute("select set_config('application_name', $1, false)", (f"{APPLICATION} look",))
-        cursor.fetchall()
+    with arrow_connections.session(dsn, {"application_name": f"{APPLICATION} look"}) as cursor:
 
         def others() -> Sequence[str]:
             cursor.execute(AT_WORK, (APPLICATION, UPKEEP))
@@ -57,8 +62,8 @@ def yielding(
     sleep: Callable[[float], object] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Item]:
-    """The same items; after each it rests in proportion to what the item took, its maker and its user together."""
-    left = LONGEST_SECONDS
+    """Yield the items; after each, rest in proportion to the time that it took."""
+    left = MAX_SECONDS
     began = clock()
     for item in items:
         yield item
@@ -67,3 +72,19 @@ def yielding(
             left -= rest
             sleep(rest)
         began = clock()
+
+
+def wait_until_replayed(dsn: str, log_place: str) -> None:
+    """Wait until a standby at `dsn` has all that its window was counted from: the log up to this position.
+
+    Raises `Behind`.
+    """
+    ends_at = time.monotonic() + PATIENCE_SECONDS
+    with arrow_connections.session(dsn, {"application_name": f"{APPLICATION} standby"}) as cursor:
+        while True:
+            cursor.execute(HAS_REPLAYED, (log_place,))
+            if cursor.fetchone() == (True,):
+                return
+            if time.monotonic() > ends_at:
+                raise Behind
+            time.sleep(POLL_SECONDS)

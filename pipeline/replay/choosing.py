@@ -27,53 +27,44 @@ STATES: Mapping[str, Mapping[str, str]] = {
     "dead_letters": {"dead": "true"},
 }
 
-_BOTH = {
-    key: dict.fromkeys(KINDS, column)
-    for key, column in {
-        "queue": "queue",
-        "tenant": "tenant",
-        "state": "",
-        "group": "group_id",
-        "attempts": "receive_count",
-        "priority": "priority",
-        "sent": "sent_at",
-        "trace": "trace_id",
-        "dedup": "deduplication_id",
-        "consumer": "consumer",
-        "id": "message_id",
-        "payload": "payload",
-        "attr": "attributes",
-    }.items()
+_BOTH = {name: name for name in ("queue", "tenant", "priority", "consumer", "payload")} | {
+    "state": "",
+    "group": "group_id",
+    "attempts": "receive_count",
+    "sent": "sent_at",
+    "trace": "trace_id",
+    "dedup": "deduplication_id",
+    "id": "message_id",
+    "attr": "attributes",
 }
-_DEAD = {
-    key: {"dead_letters": column}
-    for key, column in {
-        "error": "error",
-        "class": "error_class",
-        "reason": "reason",
-        "fp": "fingerprint",
-        "redrives": "redrive_count",
-        "dead": "died_at",
-    }.items()
+_DEAD = {name: name for name in ("error", "reason")} | {
+    "class": "error_class",
+    "fp": "fingerprint",
+    "redrives": "redrive_count",
+    "dead": "died_at",
 }
-COLUMNS: Mapping[str, Mapping[str, str]] = {**_BOTH, **_DEAD, "age": {"settled": "sent_at", "dead_letters": "died_at"}}
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    **{key: dict.fromkeys(KINDS, column) for key, column in _BOTH.items()},
+    **{key: {"dead_letters": column} for key, column in _DEAD.items()},
+    "age": {"settled": "sent_at", "dead_letters": "died_at"},
+}
 """By key and kind; as in the database, the age of a settled message is since it was sent."""
 
 
 def check(chosen: Filter, kinds: Sequence[str]) -> None:
-    """Raises `FilterError` at the first term that one of the kinds cannot answer."""
+    """Check that each kind can answer every term. Raises `FilterError` at the first that it cannot."""
     for term in chosen.terms:
         for kind in kinds:
             _check(term, kind)
 
 
 def columns(chosen: Filter, kind: str) -> set[str]:
-    """Those that the filter looks at."""
+    """List the columns that the filter reads."""
     return {COLUMNS[term.key][kind] for term in chosen.terms} - {""} | ({"outcome"} if kind == "settled" else set())
 
 
 def condition(chosen: Filter, kind: str, now: datetime) -> Column:
-    """Whether a row of the kind is chosen; ages count up to `now`."""
+    """Build the condition of a row of the kind; ages count up to `now`."""
     from pyspark.sql import functions as f
 
     check(chosen, [kind])
@@ -114,14 +105,14 @@ Condition = Callable[["Column", Term, datetime], list["Column"]]
 
 def _names(column: Column, term: Term, now: datetime) -> list[Column]:
     equal = [column.isin(term.literals)] if term.literals else []
-    return equal + _matching(column, term) + _present(column, term)
+    return equal + _matching_or_present(column, term)
 
 
 def _substrings(column: Column, term: Term, now: datetime) -> list[Column]:
     from pyspark.sql import functions as f
 
     within = [f.lower(column).contains(f.lower(f.lit(text))) for text in term.literals]
-    return within + _matching(column, term) + _present(column, term)
+    return within + _matching_or_present(column, term)
 
 
 def _wholes(column: Column, term: Term, now: datetime) -> list[Column]:
@@ -138,7 +129,7 @@ def _wholes(column: Column, term: Term, now: datetime) -> list[Column]:
 
 
 def _ages(column: Column, term: Term, now: datetime) -> list[Column]:
-    """Older than a duration is before now less that duration."""
+    """Build the condition of an age: older than a duration is before now less that duration."""
     mirrored = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
     return [
         column.between(now - duration(bound.high), now - duration(bound.low))
@@ -179,33 +170,27 @@ def _documents(column: Column, term: Term, now: datetime) -> list[Column]:
     return [made(look, "boolean")(column)]
 
 
-def _asked(value: Literal | Comparison | Range | Present | Pattern) -> documents.Asked:
+def _asked(value: Literal | Comparison | Range | Present | Pattern) -> documents.Test:
     match value:
         case Literal(text, string_only):
-            return documents.Equal(text, text if not string_only and is_json_scalar(text) else None)
+            return documents.equal(text, text if not string_only and is_json_scalar(text) else None)
         case Comparison(sign, text):
-            return documents.Between(((sign, text),))
+            return documents.between((sign, text))
         case Range(low, high):
-            return documents.Between(((">=", low), ("<=", high)))
+            return documents.between((">=", low), ("<=", high))
         case Present():
-            return documents.There()
+            return documents.there
         case Pattern():
-            return documents.Matching(regexes.for_python(value), value.ignores_case)
+            return documents.matching(regexes.for_python(value), value.ignores_case)
 
 
-def _matching(column: Column, term: Term) -> list[Column]:
-    return [column.rlike(regexes.for_java(pattern)) for pattern in term.patterns]
-
-
-def _present(column: Column, term: Term) -> list[Column]:
-    return [column.isNotNull()] if Present() in term.values else []
+def _matching_or_present(column: Column, term: Term) -> list[Column]:
+    matching = [column.rlike(regexes.for_java(pattern)) for pattern in term.patterns]
+    return matching + ([column.isNotNull()] if Present() in term.values else [])
 
 
 _CONDITIONS: Mapping[Kind, Condition] = {
-    Kind.QUEUE: _names,
-    Kind.TENANT: _names,
-    Kind.CHOICE: _names,
-    Kind.NAME: _names,
+    **dict.fromkeys((Kind.QUEUE, Kind.TENANT, Kind.CHOICE, Kind.NAME), _names),
     Kind.SUBSTRING: _substrings,
     Kind.WHOLE: _wholes,
     Kind.AGE: _ages,

@@ -1,7 +1,7 @@
-"""What a filter asks inside a payload or the attributes, of their JSON text; known to the tasks, who know no filters.
+"""Conditions on a payload or attributes as JSON text, for tasks, which know no filters.
 
-The same as PostgreSQL answers in the database: a path steps into objects by name and into lists where it says so, a
-number equals a number whatever its digits, and numbers compare exactly.
+They answer as PostgreSQL does: a path steps into objects by name and into lists where it says so, a number equals a
+number whatever its digits, and numbers compare exactly.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -26,55 +25,32 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Equal:
-    """This string, or, when `scalar` is JSON, what that says."""
-
-    text: str
-    scalar: str | None = None
-
-    def test(self) -> Test:
-        string, wanted = self.text, load(self.scalar) if self.scalar is not None else self.text
-        return lambda found: found == string if isinstance(found, str) else _same(found, wanted)
+def equal(text: str, scalar: str | None = None) -> Test:
+    """Equality with this string, or, when `scalar` is JSON, with its value."""
+    wanted = load(scalar) if scalar is not None else text
+    return lambda found: found == text if isinstance(found, str) else _same(found, wanted)
 
 
-@dataclass(frozen=True)
-class Between:
+def between(*bounds: tuple[str, str]) -> Test:
     """A number to which each of these comparisons holds."""
-
-    bounds: tuple[tuple[str, str], ...]
-
-    def test(self) -> Test:
-        bounds = [(COMPARE[sign], Decimal(text)) for sign, text in self.bounds]
-        return lambda found: isinstance(found, Decimal) and all(holds(found, bound) for holds, bound in bounds)
+    compared = [(COMPARE[sign], Decimal(text)) for sign, text in bounds]
+    return lambda found: isinstance(found, Decimal) and all(holds(found, bound) for holds, bound in compared)
 
 
-@dataclass(frozen=True)
-class There:
+def there(found: Any) -> bool:
     """Anything at all, null too."""
-
-    def test(self) -> Test:
-        return lambda found: True
+    return True
 
 
-@dataclass(frozen=True)
-class Matching:
+def matching(pattern: str, ignores_case: bool) -> Test:
     """A string, a number or a truth value in which a regular expression is found."""
-
-    pattern: str
-    ignores_case: bool
-
-    def test(self) -> Test:
-        found_in = re.compile(self.pattern, re.DOTALL | (re.IGNORECASE if self.ignores_case else 0)).search
-        return lambda found: (text := _as_text(found)) is not None and found_in(text) is not None
+    found_in = re.compile(pattern, re.DOTALL | (re.IGNORECASE if ignores_case else 0)).search
+    return lambda found: (text := _as_text(found)) is not None and found_in(text) is not None
 
 
-Asked = Equal | Between | There | Matching
-
-
-def asks(path: Sequence[Step], asked: Sequence[Asked]) -> Callable[[str | None], bool]:
-    """Whether a document, as text, has at the path what one of these asks."""
-    steps, tests = tuple(path), [one.test() for one in asked]
+def asks(path: Sequence[Step], tests: Sequence[Test]) -> Callable[[str | None], bool]:
+    """Build a test of documents, as text, for one of these conditions at the path."""
+    steps = tuple(path)
 
     def holds(text: str | None) -> bool:
         if text is None:
@@ -94,7 +70,7 @@ def load(text: str) -> Any:
 
 
 def _at(document: Any, path: Sequence[Step]) -> list[Any]:
-    """Everything that stands at the path: more than one thing only behind a list."""
+    """List everything at the path: more than one value only behind a list."""
     found = [document]
     for step in path:
         if step is None:

@@ -29,12 +29,12 @@ _EXPECTED = r"characters, [...], ( ), |, *, +, ?, {n,m}, ^, $, . and \d or \s, w
 
 
 def for_python(pattern: Pattern) -> str:
-    """As Python's `re` reads it."""
+    """Write the pattern for Python's `re`."""
     return _translated(pattern, r"\Z")
 
 
 def for_java(pattern: Pattern) -> str:
-    """As Java reads it, flags included."""
+    """Write the pattern for Java, flags included."""
     return f"(?{'iu' if pattern.ignores_case else ''}s){_translated(pattern, chr(92) + 'z')}"
 
 

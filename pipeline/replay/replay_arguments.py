@@ -1,24 +1,39 @@
-"""What `manage.py pipeline replay` is told and what it answers."""
+"""The request for a replay, the arguments that say it, and the answers of `manage.py pipeline replay`."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from dlq.filters import FilterError
 from dlq.filters.readings import MisreadError, moment
-from dlq.plan_options import Options
+from dlq.redrives.plan_options import Options
 from pipeline.models import Run
 from pipeline.replay.choosing import KINDS
-from pipeline.replay.wanted import Wanted
 from queues.errors import InvalidArgument
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The messages to send again, and how."""
+
+    filter_text: str
+    options: Options
+    kinds: Sequence[str] = ("settled",)
+    since: datetime | None = None
+    until: datetime | None = None
+    """Of what ended from `since` on and before `until`."""
+    reason: str = ""
 
 
 def add(parser: ArgumentParser) -> None:
     """The arguments of the verb."""
-    parser.add_argument("filter", metavar="FILTER", help="which messages; an empty one chooses all (docs/filters.md)")
+    parser.add_argument(
+        "filter", metavar="FILTER", help="which messages; an empty one chooses all (docs/operate/filters.md)"
+    )
     parser.add_argument("--target", required=True, metavar="QUEUE", help="the queue that they are to be sent to")
     parser.add_argument(
         "--kind", action="append", choices=[*KINDS], help="settled messages, dead letters; may be given twice (settled)"
@@ -28,19 +43,19 @@ def add(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--until", metavar="TIME", help="and before then")
     parser.add_argument("--rate", type=int, metavar="N", help="messages a second (no limit)")
-    parser.add_argument("--canary", type=int, default=0, metavar="N", help="so many go first (none)")
+    parser.add_argument("--canary", type=int, default=0, metavar="N", help="how many go first (none)")
     parser.add_argument("--reason", default="", help="kept in the audit")
 
 
 def wanted(options: dict[str, Any]) -> Wanted:
-    """Raises `InvalidArgument` with the field."""
+    """Read the wanted replay. Raises `InvalidArgument` with the field."""
     since, until = (_moment(options[name], name) for name in ("since", "until"))
     chosen = Options(target_queue=options["target"], rate_per_second=options["rate"], canary_messages=options["canary"])
     kinds = list(dict.fromkeys(options["kind"] or ["settled"]))
     return Wanted(options["filter"], chosen, kinds, since, until, options["reason"])
 
 
-def of(wanted: Wanted) -> dict[str, Any]:
+def from_wanted(wanted: Wanted) -> dict[str, Any]:
     """The options that say this, as JSON can hold them."""
     chosen = wanted.options
     return {
@@ -55,32 +70,30 @@ def of(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def told(plan: Any, run: Run) -> tuple[dict[str, Any], Sequence[str]]:
-    """(for programs, for people)."""
+def answer(plan: Any, run: Run) -> tuple[dict[str, Any], Sequence[str]]:
+    """Write the answer (for programs, for people)."""
     bodiless = run.outcome.get("bodiless", 0)
+    impact, target = plan.impact, plan.choices.target_queue
     document = {
         "plan": plan.pk,
         "run": run.pk,
         "rows": plan.count,
-        "bytes": plan.radius["bytes"],
+        "bytes": impact.bytes,
         "without_body": bodiless,
-        "large_bodies_gone": plan.radius["large_bodies_gone"],
-        "dealt_with": plan.radius["dealt_with"],
+        "large_bodies_gone": impact.large_bodies_gone,
+        "dealt_with": impact.dealt_with,
         "filter": plan.filter_text,
-        "target": plan.choices.target_queue,
-        "sources": plan.radius["sources"],
+        "target": target,
+        "sources": impact.sources,
     }
-    size = f"{plan.radius['bytes']:,} bytes staged"
-    lines = [
-        f"plan {plan.pk}: {plan.count:,} messages to {plan.choices.target_queue}, {size}",
-        *(f"  {number:,} from {name}" for name, number in plan.radius["sources"]),
-    ]
+    lines = [f"plan {plan.pk}: {plan.count:,} messages to {target}, {impact.bytes:,} bytes staged"]
+    lines += [f"  {number:,} from {name}" for name, number in impact.sources]
     if bodiless:
         lines.append(f"  {bodiless:,} more are left out: the archive has no body of theirs")
-    if plan.radius["large_bodies_gone"]:
-        lines.append(f"  {plan.radius['large_bodies_gone']:,} cannot go: their large body is in the store no more")
-    if plan.radius["dealt_with"]:
-        lines.append(f"  {plan.radius['dealt_with']:,} more are left out: still dead here, or sent again since")
+    if impact.large_bodies_gone:
+        lines.append(f"  {impact.large_bodies_gone:,} cannot go: their large body is in the store no more")
+    if impact.dealt_with:
+        lines.append(f"  {impact.dealt_with:,} more are left out: still dead here, or sent again since")
     if plan.count:
         lines.append(f"nothing is sent yet: manage.py redrive run {plan.pk}")
     return document, lines

@@ -1,22 +1,22 @@
-"""What a filter chooses from the archive, by Spark: counted, and written into the staging by tasks."""
+"""Choose from the archive by a filter, with Spark: counted, and written into the staging by tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import reduce
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from django.conf import settings
-from django.db.models import Min, QuerySet
+from django.db.models import QuerySet
 
-from pipeline import reading
-from pipeline.archive.kinds import BODY, KINDS
+from pipeline.archive.schemas import BODY, KINDS
+from pipeline.archive.spark_tables import of_files, together
+from pipeline.jobs.runs import heeding
 from pipeline.models import ArchiveFile, Run
-from pipeline.on_spark.cancelling import heeding
 from pipeline.replay import choosing, staging_part
 from pipeline.replay.replaying import Chosen, Counted
-from pipeline.replay.staging_part import CHOSEN, WRITTEN, Place
+from pipeline.replay.staging_part import CHOSEN, WRITTEN, StagingTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +43,7 @@ class SparkChoice:
             numbers = counted.toArrow()
         return Counted(*(column[0].as_py() or 0 for column in numbers.columns))
 
-    def write(self, place: Place) -> int:
+    def write(self, place: StagingTarget) -> int:
         """Each part by a task of its own; as many at a time as may write."""
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -61,7 +61,7 @@ class SparkChoice:
 
 
 def by_spark(session: Callable[[], SparkSession]) -> Callable[[QuerySet[ArchiveFile], Chosen], SparkChoice]:
-    """How `pipeline.replay.replaying` chooses; the session begins when there is something to choose from."""
+    """Make the choice of `pipeline.replay.replaying`; the session begins when there is something to choose from."""
     return lambda files, chosen: SparkChoice(session(), files, chosen)
 
 
@@ -69,19 +69,19 @@ def _together(spark: SparkSession, files: QuerySet[ArchiveFile], chosen: Chosen)
     """Rows of all kinds as the staging has them."""
     tables = []
     for kind in chosen.kinds:
-        for url, paths in _by_url(files.filter(kind=kind)).items():
-            rows = _of_kind(spark, url, kind, paths, chosen)
+        if of_kind := list(files.filter(kind=kind)):
+            columns = sorted({*TAKEN[kind], *choosing.columns(chosen.filter, kind)})
+            rows = _matching(of_files(spark, kind, of_kind, columns), kind, chosen)
             if kind == "dead_letters":
-                rows = _never_acknowledged(spark, rows, files.filter(kind=kind))
+                rows = _never_acknowledged(spark, rows, min(file.first_at for file in of_kind))
             tables.append(_as_staged(rows, kind))
-    return reduce(lambda one, other: one.unionByName(other), tables)
+    return together(tables)
 
 
-def _of_kind(spark: SparkSession, url: str, kind: str, paths: list[str], chosen: Chosen) -> DataFrame:
+def _matching(rows: DataFrame, kind: str, chosen: Chosen) -> DataFrame:
     from pyspark.sql import functions as f
 
     at = f.col(KINDS[kind].at)
-    rows = reading.table(spark, url, kind, paths, sorted({*TAKEN[kind], *choosing.columns(chosen.filter, kind)}))
     if chosen.since:
         rows = rows.where(at >= chosen.since)
     if chosen.until:
@@ -89,18 +89,15 @@ def _of_kind(spark: SparkSession, url: str, kind: str, paths: list[str], chosen:
     return rows.where(choosing.condition(chosen.filter, kind, chosen.as_of))
 
 
-def _never_acknowledged(spark: SparkSession, deaths: DataFrame, files: QuerySet[ArchiveFile]) -> DataFrame:
+def _never_acknowledged(spark: SparkSession, deaths: DataFrame, first_at: datetime) -> DataFrame:
     """Deaths but those after which a redrive let the message succeed, whatever filter and time say of that."""
     from pyspark.sql import functions as f
 
-    first = files.aggregate(at=Min("first_at"))["at"]
-    later = ArchiveFile.objects.filter(kind="settled", last_at__gte=first).select_related("run").order_by("pk")
-    for url, paths in _by_url(later).items():
-        settled = reading.table(spark, url, "settled", paths, ["message_id", "outcome", "settled_at"])
-        ended = settled.where("outcome = 'acked'").select(f.col("message_id").alias("ended_id"), "settled_at")
-        since = (f.col("message_id") == f.col("ended_id")) & (f.col("settled_at") >= f.col("died_at"))
-        deaths = deaths.join(ended, since, "left_anti")
-    return deaths
+    later = ArchiveFile.objects.filter(kind="settled", last_at__gte=first_at).select_related("run").order_by("pk")
+    settled = of_files(spark, "settled", later, ["message_id", "outcome", "settled_at"])
+    ended = settled.where("outcome = 'acked'").select(f.col("message_id").alias("ended_id"), "settled_at")
+    since = (f.col("message_id") == f.col("ended_id")) & (f.col("settled_at") >= f.col("died_at"))
+    return deaths.join(ended, since, "left_anti")
 
 
 def _as_staged(rows: DataFrame, kind: str) -> DataFrame:
@@ -126,11 +123,3 @@ def _each_once(rows: DataFrame) -> DataFrame:
     newest_first = Window.partitionBy("message_id").orderBy(f.desc("ended_at"), "kind")
     parts = rows.repartition(settings.PIPELINE_CONNECTIONS, "message_id")
     return parts.withColumn("nth", f.row_number().over(newest_first)).where("nth = 1").drop("nth")
-
-
-def _by_url(files: QuerySet[ArchiveFile]) -> dict[str, list[str]]:
-    """Files of several archives, where its address has changed."""
-    found: dict[str, list[str]] = {}
-    for file in files:
-        found.setdefault(file.run.url, []).append(file.path)
-    return found

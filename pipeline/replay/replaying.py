@@ -1,8 +1,7 @@
 """Replay runs: what a filter chooses from the archive is staged in the database, frozen, and becomes a plan.
 
-Nothing here sends anything. Tasks write into the staging alone; the plan over it is run by the machinery that runs
-every redrive. The commit point is the plan: what dies before it leaves rows that nobody reads, and that are cleared
-away.
+No run sends anything. Tasks write into the staging alone; the plan over it runs as every redrive does. The commit point
+is the plan: a run that dies before it leaves rows that no code reads, and that are cleared away.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from dlq import staged_plans, staging
 from dlq.filters import Filter, parse
-from pipeline.alone import alone
-from pipeline.errors import Busy, Cancelled, CountsDiffer, PipelineError, TooMuch
+from dlq.redrives.staged import plans, sets
+from pipeline.errors import Busy, CountsDiffer, TooMuch
+from pipeline.jobs import runs
+from pipeline.jobs.runs import alone
 from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing
-from pipeline.replay.staging_part import Place
-from pipeline.replay.wanted import Wanted
-from queues.connections import session_dsn
-from signalbox.epochs import address_of_one
-from signalbox.logs import in_brief
+from pipeline.replay.replay_arguments import Wanted
+from pipeline.replay.staging_part import StagingTarget
+from queues.database.connections import session_dsn
+from signalbox.connections.primary_selection import address_of_one
 
 CLEAR_SECONDS = 10.0
 """For what others have left; more than that is cleared by workers."""
@@ -49,7 +48,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Counted:
-    """What the filter chooses, each message once; `bodiless` ones too, of which the archive has no body."""
+    """The messages that the filter chooses, each once; `bodiless` are those of which the archive has no body."""
 
     rows: int
     bytes: int
@@ -57,11 +56,11 @@ class Counted:
 
 
 class Choice(Protocol):
-    """What is chosen, wherever it is computed: `pipeline.replay.replay_choice`, in Spark."""
+    """The choice of messages, wherever it is computed: `pipeline.replay.replay_choice`, in Spark."""
 
     def counted(self) -> Counted: ...
 
-    def write(self, place: Place) -> int:
+    def write(self, place: StagingTarget) -> int:
         """Stage it; how many rows are there."""
         ...
 
@@ -71,19 +70,18 @@ Choose = Callable[[QuerySet[ArchiveFile], Chosen], Choice]
 
 def stage(choose: Choose, wanted: Wanted, *, actor: str) -> tuple[Any, Run]:
     """Choose, stage and freeze: the plan, and the run. Raises `FilterError`, `PipelineError`, `SignalboxError`."""
-    read, options = parse(wanted.filter_text), staged_plans.check(wanted.options)
+    read, options = parse(wanted.filter_text), plans.check(wanted.options)
     choosing.check(read, wanted.kinds)
     with _alone(actor):
-        _bury_the_dead()
-        run = Run.objects.create(kind=Run.Kind.REPLAY, token="", url=settings.ARCHIVE_URL, parts=[], started_by=actor)
-        run.refresh_from_db()
-        chosen = Chosen(read, wanted.kinds, wanted.since, wanted.until, run.opened_at)
-        try:
+        runs.fail_dead(Run.Kind.REPLAY, _fail)
+        sets.clear(CLEAR_SECONDS)
+        with runs.begun(Run.Kind.REPLAY, actor, settings.ARCHIVE_URL, _fail) as run:
+            chosen = Chosen(read, wanted.kinds, wanted.since, wanted.until, run.opened_at)
             held = _begun(run, chosen)
-            place = Place(address_of_one(session_dsn()), held.pk, held.token)
+            place = StagingTarget(address_of_one(session_dsn()), held.pk, held.token)
             counted = _fill(choose, run, place, chosen)
             with transaction.atomic():
-                plan = staged_plans.make(
+                plan = plans.make(
                     held.pk,
                     held.token,
                     str(read),
@@ -93,17 +91,14 @@ def stage(choose: Choose, wanted: Wanted, *, actor: str) -> tuple[Any, Run]:
                     reason=wanted.reason,
                     options=options,
                 )
-                _commit(run, plan.count, plan.radius["bytes"], {"plan": plan.pk, "bodiless": counted.bodiless})
-        except Exception as error:
-            _fail(run, error)
-            raise
-        run.refresh_from_db()
+                outcome = run.outcome | {"plan": plan.pk, "bodiless": counted.bodiless}
+                runs.commit(run, plan.count, outcome, CANCELLED, bytes=plan.impact.bytes)
         return plan, run
 
 
 @contextmanager
 def _alone(actor: str) -> Iterator[None]:
-    """One at a time. Nobody else takes what this one would have taken, so a run says that it was refused."""
+    """Allow one replay at a time. No other run takes over what this one would do, so a refused run is recorded."""
     with ExitStack() as held:
         try:
             held.enter_context(alone("signalbox.replay"))
@@ -117,13 +112,13 @@ def _alone(actor: str) -> Iterator[None]:
 
 def _begun(run: Run, chosen: Chosen) -> Any:
     with transaction.atomic():
-        held = staging.begin(chosen.kinds, chosen.since, chosen.until, run.pk)
+        held = sets.begin(chosen.kinds, chosen.since, chosen.until, run.pk)
         run.outcome = {"staging": held.pk, "filter": str(chosen.filter)}
         run.save(update_fields=["outcome"])
     return held
 
 
-def _fill(choose: Choose, run: Run, place: Place, chosen: Chosen) -> Counted:
+def _fill(choose: Choose, run: Run, place: StagingTarget, chosen: Chosen) -> Counted:
     """Count first: what is too much is refused before anything is written."""
     files = _files(chosen)
     if not files.exists():
@@ -157,37 +152,13 @@ def _not_too_much(counted: Counted) -> Counted:
     return counted
 
 
-def _commit(run: Run, rows: int, size: int, outcome: dict[str, int]) -> None:
-    """In the transaction of the plan."""
-    if Run.objects.select_for_update().get(pk=run.pk).cancel_requested:
-        raise Cancelled(CANCELLED)  # from here on it is too late to ask
-    Run.objects.filter(pk=run.pk).update(
-        state=Run.State.COMMITTED,
-        rows=rows,
-        bytes=size,
-        outcome=run.outcome | outcome,
-        finished_at=Now(),
-        seen_at=Now(),
-    )
-
-
-def _bury_the_dead() -> None:
-    """Runs whose process died, and what they had staged."""
-    for run in Run.objects.filter(kind=Run.Kind.REPLAY, state=Run.State.RUNNING):
-        _fail(run, PipelineError("Its process died; nothing of it counts."))
-    staging.clear(CLEAR_SECONDS)
-
-
 def _fail(run: Run, error: Exception) -> None:
-    state = Run.State.CANCELLED if isinstance(error, Cancelled) else Run.State.FAILED
-    told = str(error) if isinstance(error, PipelineError) else in_brief(error)
-    over = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING)
-    over.update(state=state, error=told, finished_at=Now(), seen_at=Now())
+    """Fail a run, and discard what it has staged."""
+    runs.fail(run, error)
     if "staging" in run.outcome:
-        staging.discard(run.outcome["staging"])
+        sets.discard(run.outcome["staging"])
 
 
 def _heed(run: Run) -> None:
-    if Run.objects.filter(pk=run.pk, cancel_requested=True).exists():
-        raise Cancelled(CANCELLED)
+    runs.heed(Run.Kind.REPLAY, CANCELLED)
     Run.objects.filter(pk=run.pk).update(seen_at=Now())

@@ -6,15 +6,17 @@ holds follows from the archive and the filter alone: one that was written before
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from pipeline import arrow_connections
-from pipeline.archive.kinds import TIME
 from pipeline.archive.querying import STATEMENT_MILLISECONDS
+from pipeline.archive.schemas import BODY, TIME
 
 CHOSEN = pa.schema(
     [
@@ -26,15 +28,7 @@ CHOSEN = pa.schema(
         ("outcome", pa.string()),
         ("fingerprint", pa.string()),
         ("receive_count", pa.int16()),
-        ("payload", pa.string()),
-        ("attributes", pa.string()),
-        ("group_id", pa.string()),
-        ("deduplication_id", pa.string()),
-        ("trace_id", pa.string()),
-        ("priority", pa.int16()),
-        ("sent_at", TIME),
-        ("body_sha256", pa.binary()),
-        ("body_bytes", pa.int64()),
+        *BODY,
     ]
 )
 STAGED = pa.schema([("staging_id", pa.int64()), ("part", pa.int32()), *CHOSEN])
@@ -42,7 +36,7 @@ WRITTEN = pa.schema([("part", pa.int32()), ("rows", pa.int64())])
 
 
 @dataclass(frozen=True)
-class Place:
+class StagingTarget:
     """The set that is being filled."""
 
     dsn: str = field(repr=False)
@@ -54,25 +48,26 @@ class Refused(RuntimeError):  # noqa: N818 - it names what happened
     """The set is not to be written to any more."""
 
 
-def write_part(place: Place, part: int, batches: Iterator[pa.RecordBatch]) -> int:
+def write_part(place: StagingTarget, part: int, batches: Iterator[pa.RecordBatch]) -> int:
     """Put a part's rows into the set, in one transaction; returns how many it has."""
     counted = _Counted(place.staging_id, part, batches)
     first = next(counted, None)
     if first is None:
         return 0
-    with _connected(place, part) as (connection, cursor):
+    name = f"signalbox replay {part}"
+    settings: dict[str, int | str] = {"application_name": name, "statement_timeout": STATEMENT_MILLISECONDS}
+    with arrow_connections.session(place.dsn, settings, autocommit=False) as cursor:
         _show_token(cursor, place)
         cursor.execute(
             "select 1 from signalbox.staged_message where staging_id = $1 and message_id = $2 and part = $3",
             (place.staging_id, first.column("message_id")[0].as_py(), part),
         )
         if cursor.fetchone() is None:
-            rows = pa.RecordBatchReader.from_batches(STAGED, _chain(first, counted))
+            rows = pa.RecordBatchReader.from_batches(STAGED, chain([first], counted))
             cursor.adbc_ingest("staged_message", rows, mode="append", db_schema_name="signalbox")
         else:
-            for _ in counted:
-                pass
-        connection.commit()
+            deque(counted, maxlen=0)
+        cursor.connection.commit()
     return counted.rows
 
 
@@ -83,9 +78,7 @@ class _Counted(Iterator[pa.RecordBatch]):
         self.staging_id, self.part, self.batches, self.rows = staging_id, part, batches, 0
 
     def __next__(self) -> pa.RecordBatch:
-        batch = next(self.batches)
-        while not batch.num_rows:
-            batch = next(self.batches)
+        batch = next(batch for batch in self.batches if batch.num_rows)
         self.rows += batch.num_rows
         whose = [
             pa.array([value] * batch.num_rows, kind)
@@ -95,33 +88,7 @@ class _Counted(Iterator[pa.RecordBatch]):
         return pa.RecordBatch.from_arrays([*whose, *columns], schema=STAGED)
 
 
-def _chain(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from others
-
-
-class _connected:  # noqa: N801 - used as a function
-    """A connection with a transaction, and a cursor of it."""
-
-    def __init__(self, place: Place, part: int) -> None:
-        self.connection = arrow_connections.connect(place.dsn)
-        self.cursor = self.connection.cursor()
-        for name, value in (
-            ("application_name", f"signalbox replay {part}"),
-            ("statement_timeout", str(STATEMENT_MILLISECONDS)),
-        ):
-            self.cursor.execute("select set_config($1, $2, false)", (name, value))
-            self.cursor.fetchall()
-
-    def __enter__(self) -> tuple[Any, Any]:
-        return self.connection, self.cursor
-
-    def __exit__(self, *error: Any) -> None:
-        self.cursor.close()
-        self.connection.close()
-
-
-def _show_token(cursor: Any, place: Place) -> None:
+def _show_token(cursor: Any, place: StagingTarget) -> None:
     cursor.execute(
         "select pg_advisory_xact_lock_shared(hashtext('signalbox.staging'), $1::int)::text", (place.staging_id,)
     )

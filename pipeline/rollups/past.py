@@ -9,8 +9,8 @@ from datetime import UTC, datetime, time, timedelta
 from django.db.models import Max, Min, Sum
 from django.db.models.functions import TruncDay
 
-from pipeline.marts.rollups import COUNTS, DAY
 from pipeline.models import Rollup, Sent
+from pipeline.rollups.aggregation import COUNTS, DAY
 
 ALL_QUEUES = 0
 QUANTILES_MS = tuple(f"{what}_p{share}_ms" for what in ("wait", "work") for share in (50, 95, 99))
@@ -27,7 +27,7 @@ class Stretch:
 
 
 def stretches(scope: int, start: datetime, end: datetime, days_each: int) -> Sequence[Stretch]:
-    """From the day of `start` to that of `end`, the oldest first. Three queries; rows in proportion to days.
+    """Read from the day of `start` to that of `end`, the oldest first. Three queries; rows in proportion to days.
 
     `scope` is a queue's id, -n for tenant n, 0 for all queues. Days without a row are quiet where rollups were made.
     """

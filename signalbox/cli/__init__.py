@@ -1,4 +1,4 @@
-"""`signalbox`: the verbs from a terminal, over either flavour. A file for each noun, a function for each command."""
+"""The command line `signalbox`: verbs over a database or a server. One file a noun, one function a command."""
 
 from signalbox.cli.main import main
 

@@ -1,4 +1,4 @@
-"""What a command is: its arguments, and a function that does it and says how it ended."""
+"""The base of every command: its arguments, and the function that runs it and returns its exit status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from signalbox.errors import InvalidArgument
 from signalbox.verbs import Verbs
 
-#: How a command ends: done, refused, misunderstood (argparse's own), nothing there, nobody answered.
+#: Exit statuses: done, refused, misunderstood (argparse's own), nothing found, no answer.
 DONE = 0
 REFUSED = 1
 NOTHING = 3
@@ -31,26 +31,26 @@ else:
 
 
 def add(commands: Commands, name: str, run: Run, about: str) -> argparse.ArgumentParser:
-    """A command of this name; its further arguments are the caller's to add."""
+    """Add a command of this name; the caller adds its further arguments."""
     parser = commands.add_parser(name, help=about, description=about)
     parser.set_defaults(run=run)
     return parser
 
 
-def say(given: argparse.Namespace, document: Mapping[str, Any], text: str) -> None:
-    """A line of the answer: for people, or with --json for programs."""
-    line = json.dumps(document, ensure_ascii=False, default=str) if given.json else text
+def say(args: argparse.Namespace, document: Mapping[str, Any], text: str) -> None:
+    """Print a line of the answer: for people, or with --json for programs."""
+    line = json.dumps(document, ensure_ascii=False, default=str) if args.json else text
     sys.stdout.write(line + "\n")
 
 
 def as_json(text: str, field: str) -> Any:
-    """The value that this text is in JSON. Raises InvalidArgument."""
+    """Read a text as JSON. Raises InvalidArgument."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"{field} is not JSON: {error}", field=field) from error
 
 
-def given_options(given: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Those of these options that were given."""
-    return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+def given_options(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The given options among these names."""
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}

@@ -1,4 +1,4 @@
-"""The command line as a whole: where the queues are, which command, and how it ended."""
+"""The command line `signalbox`: the address of the queues, the command, and the exit status."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ from collections.abc import Sequence
 import psycopg
 
 from signalbox import __version__
-from signalbox.addresses import add_address, address_of
-from signalbox.cli import outcomes, queues, receiving, sending
+from signalbox.cli import queues, receiving, sending
 from signalbox.cli.command import INTERRUPTED, REFUSED, UNAVAILABLE
-from signalbox.connecting import connect
+from signalbox.connections.connecting import add_address, address_of, connect
 from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.logs import in_brief
 from signalbox.worker import command as worker_command
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Do what the command line says, and exit: 0 done, 1 refused, 2 misunderstood, 3 nothing there, 4 no answer."""
+    """Run the command line and exit: 0 done, 1 refused, 2 misunderstood, 3 nothing found, 4 no answer."""
     parser = _parser()
-    given = parser.parse_args(arguments)
-    if given.command == "worker":
+    args = parser.parse_args(arguments)
+    if args.command == "worker":
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `python -m` does, for handlers that are here
-        worker_command.work(parser, given)
+        worker_command.work(parser, args)
         return
     try:
-        address = address_of(given)
+        url, api_key = address_of(args)
     except InvalidArgument as error:
         parser.error(str(error))
     try:
-        with connect(address.url, address.api_key) as verbs:
-            status = given.run(verbs, given)
+        with connect(url, api_key) as verbs:
+            status = args.run(verbs, args)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say no more, not even that
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: write nothing more
         status = REFUSED
     except SignalboxError as error:
         parser.exit(REFUSED, f"signalbox: {error}\n")
@@ -57,12 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for room in (sending, receiving, outcomes, queues):
+    for room in (sending, receiving, queues):
         room.add_commands(commands)
     for each in commands.choices.values():
         add_address(each)
         each.add_argument("--json", action="store_true", help="one JSON object on each line")
-    worker = commands.add_parser("worker", help="run handlers until told to stop", description="Run handlers.")
+    worker = commands.add_parser("worker", help="run handlers until it is stopped", description="Run handlers.")
     worker_command.add_arguments(worker)
     worker_command.add_surroundings(worker)
     return parser

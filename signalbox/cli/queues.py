@@ -12,7 +12,7 @@ from signalbox.verbs import Verbs
 
 
 def add_commands(commands: Commands) -> None:
-    """What there is, what is in one, and making and configuring one."""
+    """The commands that list, describe, create and configure queues."""
     parser = add(commands, "queues", queues, "List queues by name, with tenant, mode and state. Ends with 3 for none.")
     parser.add_argument("--prefix", default="", metavar="TEXT", help="only those whose names begin so")
     parser = add(commands, "show", show, "Say how many messages a queue has where, and its settings.")
@@ -28,18 +28,18 @@ def add_commands(commands: Commands) -> None:
         )
 
 
-def queues(verbs: Verbs, given: argparse.Namespace) -> int:
-    """Print a line for each."""
-    found = verbs.list_queues(given.prefix)
+def queues(verbs: Verbs, args: argparse.Namespace) -> int:
+    """Print a line for each queue."""
+    found = verbs.list_queues(args.prefix)
     for one in found:
         line = f"{one.name}\t{one.tenant}\t{one.settings['mode']}\t{one.state}"
-        say(given, asdict(one), line)
+        say(args, asdict(one), line)
     return DONE if found else NOTHING
 
 
-def show(verbs: Verbs, given: argparse.Namespace) -> int:
+def show(verbs: Verbs, args: argparse.Namespace) -> int:
     """Print a line for each number and each setting."""
-    info = verbs.describe_queue(given.queue)
+    info = verbs.describe_queue(args.queue)
     facts = {
         "tenant": info.tenant,
         "state": info.state,
@@ -47,28 +47,29 @@ def show(verbs: Verbs, given: argparse.Namespace) -> int:
         "oldest_visible_seconds": info.oldest_visible_seconds,
         **dict(sorted(info.settings.items())),
     }
-    say(given, asdict(info), "\n".join(f"{name}\t{json.dumps(value)}" for name, value in facts.items()))
+    say(args, asdict(info), "\n".join(f"{name}\t{json.dumps(value)}" for name, value in facts.items()))
     return DONE
 
 
-def create(verbs: Verbs, given: argparse.Namespace) -> int:
-    """Print its id."""
-    queue_id = verbs.create_queue(given.queue, _settings(given.set))
-    say(given, {"queue_id": queue_id, "name": given.queue}, str(queue_id))
+def create(verbs: Verbs, args: argparse.Namespace) -> int:
+    """Create a queue and print its id."""
+    return _say_id(args, verbs.create_queue(args.queue, _settings(args.set)))
+
+
+def configure(verbs: Verbs, args: argparse.Namespace) -> int:
+    """Configure a queue and print its id."""
+    return _say_id(args, verbs.configure_queue(args.queue, _settings(args.set)))
+
+
+def _say_id(args: argparse.Namespace, queue_id: int) -> int:
+    say(args, {"queue_id": queue_id, "name": args.queue}, str(queue_id))
     return DONE
 
 
-def configure(verbs: Verbs, given: argparse.Namespace) -> int:
-    """Print its id."""
-    queue_id = verbs.configure_queue(given.queue, _settings(given.set))
-    say(given, {"queue_id": queue_id, "name": given.queue}, str(queue_id))
-    return DONE
-
-
-def _settings(given: list[str]) -> dict[str, object]:
-    """Values are JSON, or else text."""
+def _settings(assignments: list[str]) -> dict[str, object]:
+    """Read assignments; a value is JSON, or else text."""
     settings: dict[str, object] = {}
-    for text in given:
+    for text in assignments:
         name, equals, value = text.partition("=")
         if not (name and equals):
             raise InvalidArgument(f"--set must be NAME=VALUE, not {text!r}", field="settings")

@@ -1,4 +1,4 @@
-"""`signalbox send`."""
+"""The command `signalbox send`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import cast
 
+from signalbox.calls.sending import Refused, SendOptions
 from signalbox.cli.command import DONE, REFUSED, Commands, add, as_json, given_options, say
 from signalbox.errors import InvalidArgument
-from signalbox.statements import Refused, SendOptions
 from signalbox.verbs import Verbs
 
 #: Lines that go together in one call.
@@ -34,28 +34,28 @@ def add_commands(commands: Commands) -> None:
     parser.add_argument("--correlation-id", metavar="ID")
 
 
-def send(verbs: Verbs, given: argparse.Namespace) -> int:
+def send(verbs: Verbs, args: argparse.Namespace) -> int:
     """Print the id of what was sent."""
-    options = cast("SendOptions", given_options(given, *_OPTIONS))
-    if given.attributes is not None:
-        options["attributes"] = as_json(given.attributes, "attributes")
-    if given.lines:
-        return _send_lines(verbs, given, options)
-    text = sys.stdin.read() if given.payload in (None, "-") else given.payload
-    message_id = verbs.send(given.queue, as_json(text, "payload"), **options)
-    say(given, {"message_id": message_id}, str(message_id))
+    options = cast("SendOptions", given_options(args, *_OPTIONS))
+    if args.attributes is not None:
+        options["attributes"] = as_json(args.attributes, "attributes")
+    if args.lines:
+        return _send_lines(verbs, args, options)
+    text = sys.stdin.read() if args.payload in (None, "-") else args.payload
+    message_id = verbs.send(args.queue, as_json(text, "payload"), **options)
+    say(args, {"message_id": message_id}, str(message_id))
     return DONE
 
 
-def _send_lines(verbs: Verbs, given: argparse.Namespace, options: SendOptions) -> int:
-    """Each for itself: a line that is refused is told, with its number, and the others are sent."""
+def _send_lines(verbs: Verbs, args: argparse.Namespace, options: SendOptions) -> int:
+    """Send each line by itself: a refused line is reported with its number, and the others are sent."""
     refused = 0
     for numbered in _together(enumerate(sys.stdin, start=1)):
         good, errors = _read(numbered)
-        sent = verbs.send_each(given.queue, [(payload, options) for payload in good.values()])
+        sent = verbs.send_each(args.queue, [(payload, options) for payload in good.values()])
         for number, answer in {**errors, **dict(zip(good, sent, strict=True))}.items():
             if isinstance(answer, int):
-                say(given, {"line": number, "message_id": answer}, str(answer))
+                say(args, {"line": number, "message_id": answer}, str(answer))
             else:
                 sys.stderr.write(f"signalbox: line {number}: {answer}\n")
                 refused += 1

@@ -11,7 +11,6 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils import timezone
 
 from signalbox.client import Client
-from signalbox.django_tasks.calls import payload_of
 from signalbox.django_tasks.interface import (
     AnyResult,
     AnyTask,
@@ -22,8 +21,7 @@ from signalbox.django_tasks.interface import (
     TaskResultStatus,
     task_enqueued,
 )
-from signalbox.django_tasks.priorities import engine_priority
-from signalbox.django_tasks.results import local, result_of, story_of
+from signalbox.django_tasks.results import local, payload_of, result_of, story_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,20 +74,19 @@ class SignalboxBackend(BaseTaskBackend):
         return result
 
     def get_result(self, result_id: str) -> AnyResult:
-        """What is known of the task, while its message or history is kept."""
+        """Read the result of a task, as long as its message or history is kept."""
         story = story_of(result_id, self.database)
         if story is None or story.payload["backend"] != self.alias:
             raise TaskResultDoesNotExist(result_id)
         return result_of(result_id, story)
 
     def check(self, **kwargs: Any) -> list[checks.CheckMessage]:
-        """Is the database there, and one that Signalbox can be in?"""
+        """Check that the database exists and that Signalbox can be in it."""
+        named = f"The task backend {self.alias!r} names the database {self.database!r}, which"
         if self.database not in connections.settings:
-            wrong = f"names the database {self.database!r}, which DATABASES has not"
-            return [checks.Error(f"The task backend {self.alias!r} {wrong}.", id="signalbox.E001")]
+            return [checks.Error(f"{named} DATABASES has not.", id="signalbox.E001")]
         if connections[self.database].vendor != "postgresql":
-            wrong = f"names the database {self.database!r}, which is not PostgreSQL"
-            return [checks.Error(f"The task backend {self.alias!r} {wrong}.", id="signalbox.E002")]
+            return [checks.Error(f"{named} is not PostgreSQL.", id="signalbox.E002")]
         return []
 
     def _client(self) -> Client:
@@ -100,8 +97,18 @@ class SignalboxBackend(BaseTaskBackend):
 
 
 def _delay_seconds(task: AnyTask) -> float | None:
-    """None: the queue's own delay."""
+    """The delay in seconds; None for the queue's own delay."""
     if task.run_after is None:
         return None
     at = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
     return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+def engine_priority(priority: int) -> int:
+    """The engine's priority, 0 to 9, for Django's of -100 to 100: 0 is 4, with five levels above it and four below.
+
+    The order of priorities stays; within a level tasks run in the order in which they were enqueued.
+    """
+    if priority > 0:
+        return 4 + (priority + 19) // 20
+    return 4 - (-priority + 24) // 25

@@ -1,4 +1,4 @@
-"""What ends an attempt without any exception of the task: names for the errors of a task's result."""
+"""Errors that end an attempt without an exception of the task, for the results of tasks."""
 # ruff: noqa: N818 - each class names what happened
 
 
@@ -23,4 +23,4 @@ class TaskExpired(Exception):
 
 
 class NotATask(Exception):
-    """What a message names to be run is no task of Django's."""
+    """The message names a function that is no task of Django's."""

@@ -1,8 +1,12 @@
-"""What became of a task, read from the marks that its message has left; nothing else is kept about it."""
+"""A task as a message, and its result, read from the message and its history; nothing else is stored about it.
+
+Only declared tasks are run: a sender cannot name any other function.
+"""
 
 from __future__ import annotations
 
 import json
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,12 +16,20 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from signalbox.django_tasks.calls import is_call, task_of
-from signalbox.django_tasks.interface import AnyResult, TaskError, TaskResult, TaskResultStatus
+from signalbox.django_tasks.errors import NotATask
+from signalbox.django_tasks.interface import (
+    AnyResult,
+    AnyTask,
+    Task,
+    TaskError,
+    TaskResult,
+    TaskResultStatus,
+    task_backends,
+)
 from signalbox.unreadable import decode
 
 #: Message ids are bigint.
-MOST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 _STATUSES = {
     "pending": TaskResultStatus.READY,
@@ -28,49 +40,90 @@ _STATUSES = {
 _ENDS = {"purged": "TaskPurged", "expired": "TaskExpired"}
 _OWN_ERRORS = {"TaskTimeout", "ProcessDied", "LeaseExpired", *_ENDS.values()}
 _STORY = """
-select queue, status, settled_at, result::text, payload::text, sent_at, deliveries::text
+select queue, status, settled_at, sent_at, result::text, payload::text, deliveries::text
 from signalbox.message_story(message_id => %s::bigint)
 """
 
 
+def payload_of(task: AnyTask, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The payload of the message for a call of a task."""
+    return {
+        "task": task.module_path,
+        "args": args,
+        "kwargs": kwargs,
+        "backend": task.backend,
+        "priority": task.priority,
+        "run_after": task.run_after.isoformat() if task.run_after else None,
+    }
+
+
+def is_call(payload: object) -> bool:
+    """Return whether this is the payload of a task."""
+    return (
+        isinstance(payload, Mapping)
+        and isinstance(payload.get("task"), str)
+        and isinstance(payload.get("backend"), str)
+        and isinstance(payload.get("args"), list)
+        and isinstance(payload.get("kwargs"), Mapping)
+    )
+
+
+def task_of(payload: Mapping[str, Any], queue: str) -> AnyTask:
+    """The task that the message names, as it was enqueued; ImportError when there is none of its name here.
+
+    A queue that the backend does not send to, which a redrive may have chosen, stays unnamed.
+    """
+    try:
+        found = pkgutil.resolve_name(payload["task"])
+    except (AttributeError, ImportError, ValueError) as error:
+        raise ImportError(f"The task {payload['task']} cannot be imported: {error}") from error
+    if not isinstance(found, Task):
+        raise NotATask(f"{payload['task']} is not a task")
+    known = task_backends[payload["backend"]].queues
+    run_after = payload.get("run_after")
+    return found.using(
+        priority=payload.get("priority"),
+        queue_name=queue if not known or queue in known else None,
+        run_after=datetime.fromisoformat(run_after) if run_after else None,
+        backend=payload["backend"],
+    )
+
+
 @dataclass(frozen=True)
 class Story:
-    """What the database knows of one message."""
+    """The facts about one message in the database."""
 
     queue: str
     status: str
     settled_at: datetime | None
+    sent_at: datetime
     result: Any
     payload: Any
-    sent_at: datetime
     deliveries: list[dict[str, Any]]
 
 
 def story_of(result_id: str, database: str) -> Story | None:
     """The story of the message that is a task's; None when there is none."""
-    if not (result_id.isascii() and result_id.isdigit() and 0 < int(result_id) <= MOST_ID):
+    if not (result_id.isascii() and result_id.isdigit() and 0 < int(result_id) <= MAX_ID):
         return None
     with connections[database].cursor() as cursor:
         cursor.execute(_STORY, [int(result_id)])
         row = cursor.fetchone()
     if row is None:
         return None
-    queue, status, settled_at, result, payload, sent_at, deliveries = row
-    story = Story(
-        queue=queue,
-        status=status,
-        settled_at=settled_at,
-        result=decode(result or "null", "result"),
-        payload=decode(payload or "null"),
-        sent_at=sent_at,
-        deliveries=json.loads(deliveries),
-    )
+    queue, status, settled_at, sent_at, result_text, payload_text, deliveries = row
+    result, payload = decode(result_text or "null", "result"), decode(payload_text or "null")
+    story = Story(queue, status, settled_at, sent_at, result, payload, json.loads(deliveries))
     return story if is_call(story.payload) else None
 
 
 def result_of(result_id: str, story: Story) -> AnyResult:
     """The task's result as Django knows it."""
     deliveries = story.deliveries
+    errors = [_error(delivery) for delivery in deliveries if delivery["reason"]]
+    if story.status in _ENDS:
+        path = path_of(_ENDS[story.status])
+        errors.append(TaskError(exception_class_path=path, traceback=f"The task was {story.status}.\n"))
     result: AnyResult = TaskResult(
         task=task_of(story.payload, story.queue),
         id=result_id,
@@ -82,7 +135,7 @@ def result_of(result_id: str, story: Story) -> AnyResult:
         args=story.payload["args"],
         kwargs=story.payload["kwargs"],
         backend=story.payload["backend"],
-        errors=[_error(delivery) for delivery in deliveries if delivery["reason"]] + _withdrawn(story.status),
+        errors=errors,
         worker_ids=[delivery["consumer"] or "unknown" for delivery in deliveries],
     )
     object.__setattr__(result, "_return_value", story.result)
@@ -106,13 +159,7 @@ def _error(delivery: Mapping[str, Any]) -> TaskError:
 
 
 def path_of(name: str) -> str:
-    """Where to import the class from that a failure names: the bare ones are built in, or words of the engine."""
+    """The import path of the class that a failure names; bare names are built in, or names of the engine."""
     if name in _OWN_ERRORS:
         return f"signalbox.django_tasks.errors.{name}"
     return name if "." in name else f"builtins.{name}"
-
-
-def _withdrawn(status: str) -> list[TaskError]:
-    if status not in _ENDS:
-        return []
-    return [TaskError(exception_class_path=path_of(_ENDS[status]), traceback=f"The task was {status}.\n")]

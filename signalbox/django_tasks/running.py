@@ -1,4 +1,4 @@
-"""What a worker runs: the task that a message names. Retries, timeouts and dead letters are as for any message.
+"""The handler that runs the task named by a message. Retries, timeouts and dead letters are as for any message.
 
     manage.py worker default signalbox.django_tasks:run
     python -m signalbox.worker default signalbox.django_tasks:run_async
@@ -24,7 +24,6 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
 from django.utils import timezone
 
-from signalbox.django_tasks.calls import is_call
 from signalbox.django_tasks.errors import NotATask
 from signalbox.django_tasks.interface import (
     AnyResult,
@@ -37,13 +36,13 @@ from signalbox.django_tasks.interface import (
     task_finished,
     task_started,
 )
-from signalbox.django_tasks.results import local, path_of, result_of, story_of
+from signalbox.django_tasks.results import is_call, local, path_of, result_of, story_of
 from signalbox.errors import InvalidArgument
+from signalbox.logs.errors import name_of
 from signalbox.messages import Message
 from signalbox.payloads import RESULT_BYTES, encode_within
-from signalbox.worker.handlers import keeps_results
-from signalbox.worker.outcomes import bounded, qualified_name
-from signalbox.worker.verdicts import Reject
+from signalbox.worker.handlers.naming import keeps_results
+from signalbox.worker.handlers.outcomes import Reject, bounded
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +66,7 @@ async def run_async(message: Message) -> Any:
     attempt = await sync_to_async(_begin)(message)
     try:
         value = await attempt.task.acall(*attempt.arguments, **attempt.result.kwargs)
-    except asyncio.CancelledError:  # stopped: what becomes of it, the worker decides
+    except asyncio.CancelledError:  # stopped: the worker settles the message
         raise
     except BaseException as error:
         await sync_to_async(attempt.fail)(error)
@@ -115,7 +114,7 @@ class Attempt:
         return attempt
 
     def succeed(self, value: Any) -> Any:
-        """What the task returned, as JSON; a task whose result cannot be kept has failed for good."""
+        """The result of the task as JSON; a task whose result cannot be stored has failed for good."""
         try:
             returned = normalize_json(value)
             encode_within(RESULT_BYTES, returned, "result")
@@ -131,11 +130,9 @@ class Attempt:
     def fail(self, error: BaseException) -> None:
         """Tell who listens that the task has failed, if this was its last attempt."""
         if isinstance(error, Reject) or self._is_last():
-            told = error.__cause__ if isinstance(error, Reject) and error.__cause__ else error
+            recorded = error.__cause__ if isinstance(error, Reject) and error.__cause__ else error
             stack = bounded("".join(traceback.format_exception(error)))
-            self.result.errors.append(
-                TaskError(exception_class_path=path_of(qualified_name(type(told))), traceback=stack)
-            )
+            self.result.errors.append(TaskError(exception_class_path=path_of(name_of(recorded)), traceback=stack))
             self._finish(TaskResultStatus.FAILED)
 
     def _finish(self, status: TaskResultStatus) -> None:
@@ -144,7 +141,7 @@ class Attempt:
         task_finished.send(type(self.task.get_backend()), task_result=self.result)
 
     def _is_last(self) -> bool:
-        """Does the queue deliver it no more often? Not known without the database: then nobody is told."""
+        """Return whether this was the last delivery; False when the database cannot be asked."""
         try:
             with connections[self.database].cursor() as cursor:
                 cursor.execute("select max_receives from signalbox.queue where name = %s", [self.queue])
@@ -172,6 +169,6 @@ def _healthy_connections() -> Iterator[None]:
 
 @functools.cache
 def _set_up() -> None:
-    """Where no command of Django's has done it: `python -m signalbox.worker` with DJANGO_SETTINGS_MODULE."""
+    """Set Django up where no command of Django's has done so: in `python -m signalbox.worker`."""
     if not (settings.configured and apps.ready):
         django.setup()

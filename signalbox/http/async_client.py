@@ -1,31 +1,29 @@
-"""The verbs over HTTP for asyncio: `client.py` with awaits, and nothing else."""
+# Generated from signalbox/http/client.py by `make generate`: change that file, then generate this one.
+"""The asyncio twin of `signalbox.http.client`."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any
 
 import httpx
 
-from signalbox.http import calls
-from signalbox.http.attempts import Attempts
-from signalbox.http.call import Call
+from signalbox.async_verbs import AsyncVerbs
+from signalbox.calls.call import Call, T
 from signalbox.http.connections import RETRY_SECONDS, TIMEOUT_SECONDS, AsyncConnections, Settings
-from signalbox.http.waits import waits
-from signalbox.messages import AckedAndReceived, Message, NackOutcome, Outcome, handle_of
-from signalbox.queue_info import QueueInfo
-from signalbox.statements import BatchOptions, NackOptions, Refused, SendOptions
-from signalbox.tracing import received
-from signalbox.waiting import SettledWait
-
-T = TypeVar("T")
+from signalbox.http.exchange import Exchange
 
 
-class AsyncHttpClient:
-    """The verbs of Signalbox over HTTP for asyncio. What is said of `HttpClient` holds here."""
+class AsyncHttpClient(AsyncVerbs):
+    """The verbs of Signalbox, asked of a server at `url` with an API key. Any number of threads may use it.
+
+    Each call is a request of its own, done when it returns: no transaction of the caller's is joined. A request that
+    gets no answer within `timeout` seconds is given up; where that does no harm it is made again, for `retry_seconds`
+    (0: never). A wait for messages takes one request for each 20 seconds. Further keywords go to the client of httpx.
+
+    Refusals are raised as errors of `signalbox.errors` and `signalbox.http`; no answer as ServerUnavailable, and then
+    the call may or may not have been carried out.
+    """
 
     def __init__(
         self,
@@ -39,183 +37,23 @@ class AsyncHttpClient:
         self._settings = Settings(url, api_key, timeout, retry_seconds, httpx_options)
         self._connections = AsyncConnections(self._settings)
 
-    async def send(self, queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
-        """Send one message; its id. With a deduplication id already used, the id of the first message."""
-        return await self._ask(calls.send(queue, payload, options))
-
-    async def send_batch(self, queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
-        """Send many messages, all or none; their ids in the order of the payloads."""
-        return await self._ask(calls.send_batch(queue, payloads, options)) if payloads else []
-
-    async def send_each(self, queue: str, messages: Sequence[tuple[object, SendOptions]]) -> list[int | Refused]:
-        """Send up to 1,000 messages, each for itself: its id, or the error that `send` would have raised for it.
-
-        Each is a payload and what is said of it. An unknown or closed queue is raised.
-        """
-        return await self._ask(calls.send_each(queue, messages)) if messages else []
-
-    async def receive(
-        self,
-        queue: str,
-        max_messages: int = 1,
-        *,
-        visibility_timeout: float | None = None,
-        consumer: str | None = None,
-        durable: bool = True,
-        allow_open_transaction: bool = False,
-        wait_seconds: float = 0.0,
-    ) -> list[Message]:
-        """Lease up to `max_messages` messages for `visibility_timeout` seconds (None: the queue's setting).
-
-        Every claim is durable, and there is no transaction that could stay open: `durable` and
-        `allow_open_transaction` are for the database. Of an empty queue it waits up to `wait_seconds` for news, 20 in
-        each request.
-        """
-        began_ns = time.time_ns()
-        messages: list[Message] = []
-        for wait in waits(wait_seconds):
-            call = calls.receive(queue, max_messages, visibility_timeout, consumer, wait)
-            if messages := await self._ask(call):
-                break
-        received(queue, messages, began_ns)
-        return messages
-
-    async def fetch(self, message: Message) -> Any:
-        """The payload, as `message.payload` has it."""
-        return message.payload
-
-    async def ack(self, receipt: Message | str, *, result: object = None) -> bool:
-        """The message is done with. False when its lease was no longer held: it will be delivered again.
-
-        `result`, at most 64 KB of JSON, is kept as long as history: see `wait_settled`. Raises OutcomeUnknown when
-        the answer to a first attempt was lost and it is not known which of both it is.
-        """
-        return (await self.ack_batch([receipt], results=[result]))[handle_of(receipt)]
-
-    async def ack_batch(
-        self, receipts: Iterable[Message | str], *, results: Sequence[object] | None = None
-    ) -> dict[str, bool]:
-        """Ack many messages, in one request for each queue; for each receipt handle what `ack` returns.
-
-        `results` has one entry for each receipt; None keeps nothing.
-        """
-        return await self._ask_all(calls.ack(receipts, results))
-
-    async def ack_and_receive(
-        self,
-        receipts: Iterable[Message | str],
-        queue: str,
-        max_messages: int = 1,
-        *,
-        visibility_timeout: float | None = None,
-        consumer: str | None = None,
-        allow_open_transaction: bool = False,
-    ) -> AckedAndReceived:
-        """Ack these, of the same queue, and receive what comes next, in one call: cheaper than one after the other.
-
-        Both or neither is done. Otherwise as `ack_batch` and `receive`.
-        """
-        began_ns = time.time_ns()
-        done = await self._ask(calls.ack_and_receive(receipts, queue, max_messages, visibility_timeout, consumer))
-        received(queue, done.messages, began_ns)
-        return done
-
-    async def nack(self, receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
-        """The delivery failed. Returns "retry" or "dead", or None when the lease was no longer held.
-
-        `state`, at most 16 KB of JSON, is for the next delivery; without one, an earlier one stays.
-        """
-        return (await self.nack_batch([(receipt, options)]))[0]
-
-    async def nack_batch(self, nacks: Iterable[tuple[Message | str, NackOptions]]) -> list[NackOutcome | None]:
-        """Many failed deliveries, in one request for each queue; for each receipt, in order, what `nack` returns."""
-        each = list(nacks)
-        fates = await self._ask_all(calls.nack(each))
-        return [fates[handle_of(receipt)] for receipt, _ in each]
-
-    async def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
-        """Let the lease end `seconds` from now; its new deadline, or None when it was no longer held.
-
-        Zero gives the message back at once: claimable again, with no failure recorded.
-        """
-        return (await self.change_visibility_batch([receipt], seconds))[handle_of(receipt)]
-
-    async def change_visibility_batch(
-        self, receipts: Iterable[Message | str], seconds: float
-    ) -> dict[str, datetime | None]:
-        """Change many leases, in one request for each queue; for each handle what `change_visibility` returns."""
-        return await self._ask_all(calls.change_visibility(receipts, seconds))
-
-    async def message_outcome(self, message_id: int) -> Outcome | None:
-        """Where the message stands and how it ended; None when nothing is known of it, or the key is not for it."""
-        return await self._ask(calls.message_outcome(message_id))
-
-    async def wait_settled(self, message_id: int, timeout: float | None = None) -> Outcome:
-        """Wait until the message is acked, purged, expired or dead, at most `timeout` seconds (None: for ever).
-
-        Asks every 10 ms at first, every second in the end. Raises NotSettled, a TimeoutError, when the time
-        is over, and MessageNotFound when nothing is known of the message.
-        """
-        call, wait = calls.message_outcome(message_id), SettledWait(message_id, timeout)
-        while (outcome := await self._ask(call)) is None or outcome.outcome is None:
-            await asyncio.sleep(wait.pause(outcome))
-        return outcome
-
-    async def create_queue(
-        self, name: str, settings: Mapping[str, object] | None = None, *, tenant: str | None = None
-    ) -> int:
-        """Create a queue; its id. Repeating it with equal settings and tenant (None: the key's) changes nothing."""
-        return await self._ask(calls.create_queue(name, settings or {}, tenant))
-
-    async def configure_queue(self, name: str, settings: Mapping[str, object]) -> int:
-        """Change the settings named and leave the others; the queue's id."""
-        return await self._ask(calls.configure_queue(name, settings))
-
-    async def list_queues(self, prefix: str = "") -> list[QueueInfo]:
-        """The queues that the key reaches whose names begin so, by name, without their numbers."""
-        page = await self._ask(calls.list_queues(prefix, None))
-        found = page.queues
-        while page.cursor is not None:
-            page = await self._ask(calls.list_queues(prefix, page.cursor))
-            found += page.queues
-        return found
-
-    async def describe_queue(self, name: str) -> QueueInfo:
-        """A queue with its settings, and how many messages it has where: exact, whatever their number."""
-        return await self._ask(calls.describe_queue(name))
-
-    async def announce_consumer(self, queue: str, consumer: str, details: Mapping[str, object]) -> None:
-        """Tell the console that this consumer of the queue is alive, and what it is."""
-        await self._ask(calls.announce_consumer(queue, consumer, details))
-
     async def close(self) -> None:
         """Close the client's connections. A later call opens others."""
         await self._connections.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
     def __repr__(self) -> str:
-        return f"AsyncHttpClient({self._settings.url!r})"
+        return f"{type(self).__name__}({self._settings.url!r})"
 
-    async def _ask(self, call: Call[T]) -> T:
-        attempts = Attempts(call, self._settings.retry_seconds)
-        while (pause := await self._attempt(call, attempts)) is not None:
-            await asyncio.sleep(pause)
-        return attempts.result
-
-    async def _attempt(self, call: Call[T], attempts: Attempts[T]) -> float | None:
-        began = time.perf_counter()
-        try:
-            response = await self._connections.open().request(**self._settings.request(call, attempts.headers))
-        except httpx.RequestError as error:
-            return attempts.failed(error)
-        if call.durations:
-            call.durations.observe(time.perf_counter() - began)
-        return attempts.answered(response)
-
-    async def _ask_all(self, several: Iterable[Call[dict[str, T]]]) -> dict[str, T]:
-        return {handle: answer for call in several for handle, answer in (await self._ask(call)).items()}
+    async def _run(self, call: Call[T]) -> T:
+        assert call.requests is not None  # noqa: S101 - verbs that need a database are not among these
+        exchange = Exchange(call.requests(call.parameters), self._settings)
+        while not exchange.is_over:
+            if exchange.pause:
+                await asyncio.sleep(exchange.pause)
+            try:
+                response = await self._connections.open().request(**exchange.options())
+            except httpx.RequestError as error:
+                exchange.failed(error)
+            else:
+                exchange.answered(response)
+        return exchange.result

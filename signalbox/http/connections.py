@@ -9,19 +9,19 @@ from typing import Any
 
 import httpx
 
-import signalbox
 from signalbox import arguments
+from signalbox.calls.request import Request
 from signalbox.errors import InvalidArgument
-from signalbox.http.call import Call
+from signalbox.version import __version__
 
-#: How long a connection, a request and its answer may take, in seconds; a long poll's wait comes on top.
+#: Seconds that a connection, a request and its answer may take; a long poll's wait comes on top.
 TIMEOUT_SECONDS = 10.0
-#: For how long a call is tried again.
+#: Seconds for which a request is repeated.
 RETRY_SECONDS = 30.0
 
 
 class Settings:
-    """Where the server is, who asks, and for how long."""
+    """The address of the server, the API key, and the times that a request may take."""
 
     def __init__(
         self, url: str, api_key: str | None, timeout: float, retry_seconds: float, options: dict[str, Any]
@@ -39,20 +39,20 @@ class Settings:
         self._options = options
 
     def httpx_options(self) -> dict[str, Any]:
-        """Keywords of an httpx client: the caller's, and the headers of every request."""
-        headers = {"User-Agent": f"signalbox/{signalbox.__version__}", "Accept": "application/json"}
+        """The keywords of an httpx client: the caller's, and the headers of every request."""
+        headers = {"User-Agent": f"signalbox/{__version__}", "Accept": "application/json"}
         if self._api_key is not None:
             headers["Authorization"] = f"Bearer {self._api_key}"
         return {**self._options, "headers": {**headers, **self._options.get("headers", {})}}
 
-    def request(self, call: Call[Any], headers: dict[str, str]) -> dict[str, Any]:
-        """Keywords of one request."""
+    def options_of(self, request: Request, headers: dict[str, str]) -> dict[str, Any]:
+        """The keywords of one request for an httpx client."""
         return {
-            "method": call.method,
-            "url": self.url + call.path,
-            "content": None if call.content is None else call.content.encode(),
+            "method": request.method,
+            "url": self.url + request.path,
+            "content": None if request.content is None else request.content.encode(),
             "headers": headers,
-            "timeout": httpx.Timeout(self.timeout, read=self.timeout + call.wait_seconds),
+            "timeout": httpx.Timeout(self.timeout, read=self.timeout + request.wait_seconds),
         }
 
 
@@ -78,7 +78,7 @@ class Connections:
 
 
 class AsyncConnections:
-    """The same for asyncio, where a pool belongs to its event loop as well."""
+    """The pool of an asyncio client, which belongs to its event loop as well as its process."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""Logs of our processes: lines for people or JSON for programs, with ids of messages and never what is in them."""
+"""Logs of Signalbox's processes: lines for people or JSON for programs, with ids of messages, never payloads."""
 
 from signalbox.logs.errors import in_brief
 from signalbox.logs.formatters import JsonFormatter, TextFormatter, formatter_of, log_to_standard_error

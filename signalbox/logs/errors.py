@@ -1,6 +1,6 @@
-"""What a log may say of an error: its class, where it came from, and its words only where these are our own.
+"""The facts of an error that a log may hold: its class, its stack, and its message only where we wrote it.
 
-An exception's words may quote whatever it failed on, a payload above all; so do details of the database.
+The text of an exception may quote the value that it failed on, a payload above all; so may details of the database.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterator
 
 import psycopg
 
+from signalbox.connections.unavailable import DatabaseUnavailable
 from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.server_errors import ServerUnavailable
-from signalbox.unavailable import DatabaseUnavailable
 
 #: Classes of SQLSTATE whose messages quote values: data that does not fit, constraints that are violated.
 _QUOTING = ("22", "23")
 
 
 def in_brief(error: BaseException) -> str:
-    """One line that may be logged."""
+    """One line about an error that may be logged."""
     words = _own_words(error)
     return f"{name_of(error)}: {words}" if words else name_of(error)
 
@@ -30,7 +30,7 @@ def name_of(error: BaseException) -> str:
 
 
 def chain_of(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it came from, the last first; each once."""
+    """The error and those that it came from, the last first, each once."""
     seen: set[int] = set()
     following: BaseException | None = error
     while following is not None and id(following) not in seen:
@@ -40,7 +40,7 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
 
 
 def stack_of(error: BaseException) -> list[str]:
-    """Where it came from, the outermost call first; no line of source, no value."""
+    """The stack of the error, the outermost call first, without source lines and values."""
     frames = traceback.extract_tb(error.__traceback__)
     return [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
 

@@ -1,6 +1,6 @@
-"""How a record becomes a line: as text, or as one JSON object. Both say which message is being handled, if one is.
+"""Formatters of log records: as text, or as one JSON object. Both name the message that is being handled.
 
-Of what a record carries beside its message only these fields go out, so that nothing is logged by accident.
+Only the fields listed here are logged beside the message, so that no other value is logged by accident.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _in_one_line(text: str) -> str:
-    """A message chooses its trace id: one with a line break in it must not look like a line of the log."""
+    """Escape line breaks: a sender chooses the trace id, which must not look like a line of the log."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
@@ -64,7 +64,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What is known of the message or job that the record is about, or that is handled where it was made."""
+    """The facts about the message or job of the record, or about the message that was handled when it was made."""
     here = current()
     handled = {name: getattr(here, name) for name in FIELDS if hasattr(here, name)} if here is not None else {}
     given = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
@@ -77,13 +77,13 @@ def formatter_of(name: str) -> logging.Formatter:
 
 
 def log_format() -> str:
-    """The format in which this process logs, for those that it starts."""
+    """The log format of this process, for the processes that it starts."""
     handlers = logging.getLogger().handlers
     return "json" if any(isinstance(handler.formatter, JsonFormatter) for handler in handlers) else "text"
 
 
 def log_to_standard_error(name: str, level: str | int) -> None:
-    """Set up the root logger of a process of our own, unless somebody has."""
+    """Set up the root logger of a process of Signalbox's, unless it has handlers."""
     handler = logging.StreamHandler()
     handler.setFormatter(formatter_of(name))
     logging.basicConfig(level=level, handlers=[handler])

@@ -1,8 +1,8 @@
-"""Queues and streams as a data source of Spark's: `spark.read.format("signalbox")`, and written the same way.
+"""Queues and streams as a data source of Spark: `spark.read.format("signalbox")`, and the same for writes.
 
-import signalbox.spark  # enters the format in the session that is active; `register` enters it in another
+import signalbox.spark  # registers the format in the active session; `register` does so in another
 
-Needs what the extra `spark` installs, on the executors too. See docs/spark.md.
+The extra `spark` must be installed, on the executors too. See docs/use/spark.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["SignalboxSource", "register"]
 
 
 def register(spark: Any) -> None:
-    """Enter the format in this session, of Spark's own or of Connect's. Doing it again changes nothing."""
+    """Register the format in this session, of Spark's own or of Connect's. Repeating it changes nothing."""
     spark.dataSource.register(SignalboxSource)
 
 

@@ -1,4 +1,4 @@
-"""The columns of what is read and written, once for Spark and Arrow: batches must have exactly these types."""
+"""The columns of reads and writes, once for Spark and Arrow: batches must have exactly these types."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _TYPES = {"priority": _WHOLE, "delay_seconds": (*_WHOLE, "float", "double", "dec
 
 
 def schema_of(columns: dict[str, str], chosen: tuple[str, ...]) -> StructType:
-    """These columns, in this order."""
+    """The schema with these columns in this order."""
     return StructType([StructField(name, _SPARK[columns[name]]) for name in chosen])
 
 

@@ -1,4 +1,4 @@
-"""What a read or a write may be told, each option checked before anything is connected: a wrong one is named.
+"""The options of a read or a write, each checked before any connection: an error names the wrong one.
 
 Options come from Spark as text, their names in any case.
 """
@@ -14,8 +14,8 @@ from datetime import datetime
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from signalbox import epochs, pooling
-from signalbox.connecting import is_server
+from signalbox.connections import pooling, primary_selection
+from signalbox.connections.connecting import is_server
 from signalbox.errors import InvalidArgument
 
 Places = str | dict[int, int]
@@ -28,7 +28,7 @@ OF_SPARK = frozenset({"path", "checkpointlocation", "querystarttimestamp", "spar
 
 @dataclass(frozen=True)
 class Target:
-    """Where the messages are: a queue or a stream of a database."""
+    """The target of a read or write: a queue or a stream of a database."""
 
     queue: str | None
     stream: str | None
@@ -41,14 +41,14 @@ class Target:
     def dsn(self, application_name: str, **settings: object) -> str:
         """The connection string, with these settings of the session unless it has its own.
 
-        Several hosts are asked which of them to work with: what reads goes another way than what psycopg connects.
+        Of several hosts the right one is found first, since the driver for Arrow cannot choose.
         """
         given = self.url or os.environ.get("SIGNALBOX_URL") or pooling.session_dsn(os.environ.get("DATABASE_URL", ""))
         if not given:
             raise InvalidArgument(
                 "url is missing: name the database, or set SIGNALBOX_URL where tasks run", field="url"
             )
-        parameters = _parameters(epochs.address_of_one(given))
+        parameters = _parameters(primary_selection.address_of_one(given))
         ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
         theirs = str(parameters.pop("options", None) or "")
         parameters["options"] = f"{ours} {theirs}".strip()
@@ -58,14 +58,14 @@ class Target:
 
 
 class Options:
-    """The options of one read or write; `finish` refuses what nobody asked for."""
+    """The options of one read or write; `finish` refuses unknown ones."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = {name.lower(): value for name, value in given.items()}
         self._known = set(OF_SPARK)
 
     def text(self, name: str) -> str | None:
-        """The value; None where there is none."""
+        """The value of an option; None without one."""
         self._known.add(name)
         return self._given.get(name) or None
 
@@ -104,7 +104,7 @@ class Options:
         return at
 
     def places(self, name: str, default: str) -> Places:
-        """Where in a stream: earliest, latest, or positions as {"0": 41, "1": 7}."""
+        """A point in a stream: earliest, latest, or positions as {"0": 41, "1": 7}."""
         value = self.text(name) or default
         if value in ("earliest", "latest"):
             return value
@@ -131,14 +131,14 @@ class Options:
         return Target(queue, stream, url)
 
     def finish(self) -> None:
-        """Refuse options that nothing has asked for: a misspelt one would be passed over in silence."""
+        """Refuse unknown options: a misspelt one would be ignored in silence."""
         for name in sorted(set(self._given) - self._known):
             known = ", ".join(sorted(self._known - OF_SPARK))
             raise InvalidArgument(f"{name[:80]} is no option here: there are {known}", field=name)
 
 
 def _parameters(url: str) -> dict[str, str | int | None]:
-    """Those of a connection string; its own text, which may have a password, is in no error."""
+    """The parameters of a connection string; errors do not quote its text, which may hold a password."""
     if is_server(url):
         raise InvalidArgument("url must be a database's (postgresql://...): tasks speak to PostgreSQL", field="url")
     try:

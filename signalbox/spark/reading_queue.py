@@ -1,4 +1,4 @@
-"""A look at the messages that are under way in a queue: they are leased to nobody, and stay as they are."""
+"""A read of the messages in a queue, which leases none and changes none."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from signalbox.errors import QueueNotFound
-from signalbox.spark.asking import Question, value
-from signalbox.spark.extracting import Extraction, selected
 from signalbox.spark.options import Options
+from signalbox.spark.reading import Extraction, Question, selected, value
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
 STATES = ("ready", "scheduled", "waiting", "leased")
-MOST_PARTITIONS = 64
+MAX_PARTITIONS = 64
 
 FIND = f"""
 select q.queue_id, coalesce(pg_sequence_last_value('signalbox.message_id'), 0) as last_id,
@@ -39,7 +38,7 @@ class Ids(InputPartition):
 
 
 class QueueReader(DataSourceReader):
-    """Each task reads one range of ids in one statement: what is in the queue at that moment."""
+    """The reader of a queue: each task reads one range of ids in one statement, as of that moment."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.target = options.target()
@@ -49,13 +48,13 @@ class QueueReader(DataSourceReader):
         self.group_id = options.text("group_id")
         self.sent_from = options.moment("sent_from")
         self.sent_until = options.moment("sent_until")
-        self.most = options.number("max_messages", 0, 1, 2**31 - 1)
-        self.parts = 1 if self.most else options.number("partitions", 1, 1, MOST_PARTITIONS)
-        options.number("partitions", 1, 1, MOST_PARTITIONS)
+        self.max_messages = options.number("max_messages", 0, 1, 2**31 - 1)
+        self.parts = 1 if self.max_messages else options.number("partitions", 1, 1, MAX_PARTITIONS)
+        options.number("partitions", 1, 1, MAX_PARTITIONS)
         options.finish()
 
     def partitions(self) -> list[InputPartition]:
-        """Ranges from the oldest message on up to the last id that was drawn by now: what is sent later is not read."""
+        """Ranges from the oldest message to the last id drawn so far: later messages are not read."""
         with Question(self.target) as question:
             found = question.rows(FIND, {"queue": self.target.queue})
         if not found:
@@ -66,7 +65,7 @@ class QueueReader(DataSourceReader):
         return [Ids(queue_id, low, high) for low, high in zip(lows, highs, strict=True)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """One task's share."""
+        """The share of one task."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         assert isinstance(partition, Ids)  # noqa: S101 - Spark gives back what it was given
@@ -78,7 +77,7 @@ class QueueReader(DataSourceReader):
             "group_id": self.group_id,
             "sent_from": self.sent_from,
             "sent_until": self.sent_until,
-            "most": self.most or None,
+            "max_messages": self.max_messages or None,
         }
         with Extraction(self.target) as extraction:
             yield from extraction.batches(self._statement(), values, to_arrow_schema(self.schema, timezone="UTC"))
@@ -95,6 +94,6 @@ class QueueReader(DataSourceReader):
             asked += [f"and m.sent_at >= {value('sent_from', 'timestamptz')}"]
         if self.sent_until is not None:
             asked += [f"and m.sent_at < {value('sent_until', 'timestamptz')}"]
-        if self.most:
-            asked += [f"limit {value('most')}"]
+        if self.max_messages:
+            asked += [f"limit {value('max_messages')}"]
         return "\n".join(asked)

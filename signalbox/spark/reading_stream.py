@@ -1,7 +1,7 @@
-"""Reading a stream: each task a range of positions of one partition, as often as it is asked the same.
+"""Access to a stream: each task reads a range of positions of one partition, with the same result each time.
 
-Nothing is read beyond the horizon, before which every position is settled, so a range once read has the same messages
-ever after, until retention drops them; and then the reader says so.
+No read goes beyond the horizon, before which every position is final. So a range always has the same messages, until
+retention drops them; then the reader raises an error or logs a warning.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from signalbox.errors import InvalidArgument, SignalboxError
-from signalbox.spark.asking import Question, value
-from signalbox.spark.extracting import Extraction, selected
 from signalbox.spark.options import Options, Places, Target
+from signalbox.spark.reading import Extraction, Question, selected, value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +50,7 @@ class Range(InputPartition):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What can be read of a partition now."""
+    """The positions of a partition that can be read now."""
 
     first: int
     last: int
@@ -61,14 +60,14 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Log:
-    """A stream at one moment."""
+    """The partitions of a stream at one moment."""
 
     stream_id: int
     bounds: dict[int, Bounds]
 
     @classmethod
     def of(cls, target: Target, asked: Question | Extraction | None = None) -> Log:
-        """As it is now."""
+        """Read the bounds of each partition now."""
         if asked is None:
             with Question(target) as own:
                 return cls.of(target, own)
@@ -76,27 +75,27 @@ class Log:
         return cls(rows[0][0], {partition: Bounds(*bounds) for _, partition, *bounds in rows})
 
     def check(self, name: str, places: Places) -> None:
-        """Refuse partitions that the stream has not."""
+        """Refuse partitions that the stream does not have."""
         for partition in places if isinstance(places, dict) else ():
             if partition not in self.bounds:
                 raise InvalidArgument(f"{name} names partition {partition}: there are {len(self.bounds)}", field=name)
 
     def firsts(self, places: Places) -> dict[int, int]:
-        """The position from which to read, of each partition; those that are not named are read from the earliest."""
+        """The first position to read of each partition; unnamed partitions are read from the earliest."""
         if places == "latest":
             return {partition: bounds.last + 1 for partition, bounds in self.bounds.items()}
         named = places if isinstance(places, dict) else {}  # the first position that there ever was is 1
         return {partition: max(1, named.get(partition, bounds.first)) for partition, bounds in self.bounds.items()}
 
     def lasts(self, places: Places) -> dict[int, int]:
-        """The last position to read, of each partition; no further than anybody may."""
+        """The last position to read of each partition, at most the horizon."""
         named = places if isinstance(places, dict) else {}
         return {
             partition: min(named.get(partition, bounds.last), bounds.last) for partition, bounds in self.bounds.items()
         }
 
     def ranges(self, firsts: dict[int, int], lasts: dict[int, int]) -> list[InputPartition]:
-        """Tasks that together read all of it."""
+        """Divide the read among tasks."""
         return [
             Range(self.stream_id, partition, low, min(low + TASK_POSITIONS - 1, lasts[partition]))
             for partition, first in sorted(firsts.items())
@@ -105,7 +104,7 @@ class Log:
 
 
 class Reading:
-    """What both ways of reading share."""
+    """The base of both ways of reading."""
 
     target: Target
     fails_on_loss: bool
@@ -113,7 +112,7 @@ class Reading:
     schema: StructType
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """One task's share."""
+        """The share of one task."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         if not isinstance(partition, Range):
@@ -122,13 +121,14 @@ class Reading:
         with Extraction(self.target) as extraction:
             for low in range(partition.low, partition.high + 1, SLICE_POSITIONS):
                 high = min(low + SLICE_POSITIONS - 1, partition.high)
-                yield from extraction.batches(self._statement(), _values(partition, low, high), schema)
+                values = {"stream_id": partition.stream_id, "partition": partition.partition, "low": low, "high": high}
+                yield from extraction.batches(self._statement(), values, schema)
                 # First positions move before a segment leaves its table: while they have not, all was there to be read.
                 now = Log.of(self.target, extraction)
                 self.check_loss({partition.partition: low}, {partition.partition: high}, now)
 
     def check_loss(self, firsts: dict[int, int], lasts: dict[int, int], now: Log) -> None:
-        """Say which of these positions retention has dropped."""
+        """Report the positions of these ranges that retention has dropped."""
         for partition, first in firsts.items():
             lost = min(now.bounds[partition].first, lasts[partition] + 1) - first
             if lost <= 0:
@@ -153,7 +153,7 @@ class Reading:
 
 
 class StreamReader(Reading, DataSourceReader):
-    """A stream from one place to another."""
+    """The reader of a stream from one point to another."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self._take(options, schema)
@@ -162,7 +162,7 @@ class StreamReader(Reading, DataSourceReader):
         options.finish()
 
     def partitions(self) -> list[InputPartition]:
-        """The ranges as they are now: what is appended later is not read."""
+        """The ranges as of now: later messages are not read."""
         now = Log.of(self.target)
         now.check("from", self.begin)
         now.check("to", self.end)
@@ -172,28 +172,28 @@ class StreamReader(Reading, DataSourceReader):
 
 
 class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream as it grows. Spark's offsets are the next position of each partition, and the stream's id."""
+    """The reader of a growing stream. Spark's offsets are each partition's next position, and the stream's id."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self._connection: Question | None = None
         self._take(options, schema)
         self.begin = options.places("from", "earliest")
-        self.most = options.number("max_messages_per_batch", 0, 1, 2**31 - 1)
+        self.max_messages = options.number("max_messages_per_batch", 0, 1, 2**31 - 1)
         self.final: dict[str, Any] | None = None
         options.finish()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Where a query without a checkpoint begins."""
+        """The first offset of a query without a checkpoint."""
         now = self._now()
         now.check("from", self.begin)
         return _offset(now.stream_id, now.firsts(self.begin))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """At most so many positions a batch, if the options say so."""
-        return ReadMaxRows(self.most) if self.most else ReadAllAvailable()
+        """The limit on positions in a batch, if the options have one."""
+        return ReadMaxRows(self.max_messages) if self.max_messages else ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """How far a batch goes: to the horizon, or as far as the limit lets it, the partitions alike."""
+        """The end of a batch: the horizon, or as far as the limit allows, for all partitions alike."""
         end = self.final or self._horizon(start)
         nexts, ends = _places(start), _places(end)
         wanted = {partition: max(ends[partition] - next_, 0) for partition, next_ in nexts.items()}
@@ -202,15 +202,15 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return _offset(end["stream_id"], {partition: nexts[partition] + wanted[partition] for partition in nexts})
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """What comes from now on is for another run."""
+        """Note the end of this run; later messages are for another run."""
         self.final = self._horizon()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """How far the stream is, for whoever watches the query."""
+        """The end of the stream, for the progress of the query."""
         return self._horizon()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """The tasks of a batch; the same again whenever Spark does it again."""
+        """The tasks of a batch; a repeated batch has the same tasks."""
         now = self._now()
         self._check_start(start, now)
         firsts = _places(start)
@@ -219,7 +219,7 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return now.ranges(firsts, lasts)
 
     def stop(self) -> None:
-        """Let go of the connection."""
+        """Close the connection of the reader."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -231,7 +231,7 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return _offset(now.stream_id, now.firsts("latest"))
 
     def _now(self) -> Log:
-        """Over one connection: Spark asks a hundred times a second where nothing comes."""
+        """Read the bounds over one connection: on a quiet stream Spark asks a hundred times a second."""
         if self._connection is not None:
             try:
                 return Log.of(self.target, self._connection)
@@ -241,7 +241,7 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return Log.of(self.target, self._connection)
 
     def _check_start(self, start: dict[str, Any], now: Log) -> None:
-        """Refuse to go on from a place that is none of this stream's: what is appended before it would be skipped."""
+        """Refuse an offset beyond the end of this stream: messages appended before it would be skipped."""
         if start["stream_id"] != now.stream_id:
             raise InvalidArgument(
                 f"{self.target} is another one than that of this query's checkpoint: begin a new checkpoint",
@@ -257,18 +257,14 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
                 )
 
 
-def shared(wanted: dict[int, int], most: int) -> dict[int, int]:
-    """How many positions each partition gets of so many: what it wants, or as much as others that want more."""
+def shared(wanted: dict[int, int], limit: int) -> dict[int, int]:
+    """Divide a number of positions among partitions: each gets what it wants, or as much as those that want more."""
     given: dict[int, int] = {}
-    left = most
+    left = limit
     for number, partition in enumerate(sorted(wanted, key=lambda one: (wanted[one], one))):
         given[partition] = min(wanted[partition], left // (len(wanted) - number))
         left -= given[partition]
     return given
-
-
-def _values(partition: Range, low: int, high: int) -> dict[str, int]:
-    return {"stream_id": partition.stream_id, "partition": partition.partition, "low": low, "high": high}
 
 
 def _offset(stream_id: int, nexts: dict[int, int]) -> dict[str, Any]:

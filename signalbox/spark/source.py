@@ -1,4 +1,4 @@
-"""What Spark asks for by the name of the format, and which reader or writer answers."""
+"""The data source that Spark finds by the name of its format; it makes readers and writers."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class SignalboxSource(DataSource):
-    """A queue or a stream. Options: docs/spark.md."""
+    """A queue or a stream as a data source. Options: docs/use/spark.md."""
 
     @classmethod
     def name(cls) -> str:
-        """What `format` is given."""
+        """The name of the format."""
         return "signalbox"
 
     def schema(self) -> StructType:
-        """The columns that are read: all, or those of the option `columns`."""
+        """The columns of a read: all, or those of the option `columns`."""
         options = Options(self.options)
         columns = QUEUE if options.target().queue is not None else STREAM
         return schema_of(columns, options.words("columns", tuple(columns)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A read of what is there now."""
+        """Make the reader of the present messages."""
         options = Options(self.options)
         self._check_schema(schema)
         if options.target().queue is not None:
@@ -40,24 +40,24 @@ class SignalboxSource(DataSource):
         return StreamReader(options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """A read that goes on with what comes; of a stream only."""
+        """Make the reader that follows a stream; queues have none."""
         options = Options(self.options)
         if options.target().queue is not None:
             raise InvalidArgument(
                 "a queue cannot be read as a stream: Spark does not say of every batch that it is done, so its messages"
                 " could not be acknowledged. Append to a stream, read that with option('stream', ...), and let a group"
-                " of it feed the queue for its consumers: docs/spark.md",
+                " of it feed the queue for its consumers: docs/use/spark.md",
                 field="queue",
             )
         self._check_schema(schema)
         return StreamFollower(options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """A write that is sent as a whole, or not at all."""
+        """Make the writer that sends a table as a whole, or not at all."""
         return BatchWriter(self._to_write(schema, overwrite), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802 - Spark's name
-        """Batches of a query, each sent once."""
+        """Make the writer that sends each batch of a query once."""
         return StreamWriter(self._to_write(schema, overwrite), schema)
 
     def _to_write(self, schema: StructType, overwrite: bool) -> Options:

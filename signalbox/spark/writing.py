@@ -1,8 +1,10 @@
-"""Writing: tasks stage their rows in the database, and one transaction at the end sends what the good ones have staged.
+"""Writes: tasks stage their rows in the database, and one transaction at the end sends the rows of the good tasks.
 
-A task that is done twice has staged twice; only the stage that Spark takes is sent. Spark makes another writer of the
-same options for the end, in another process, so nothing is kept here between the two. Nor is what it says of a failed
-end relied on: `abort` may follow a commit that did happen, so it takes away what is still staged and nothing else.
+Rows are staged a thousand at a time, which limits the memory of a task.
+
+A task that runs twice stages twice; only the stage that Spark names is sent. Spark makes another writer with the same
+options for the end, in another process, so no state is kept here between the two. `abort` may follow a commit that was
+carried out, so it only removes rows that are still staged.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from signalbox.errors import SignalboxError, translated
+from signalbox.errors import InvalidArgument, SignalboxError, translated
+from signalbox.spark.columns import APPENDED, SENT
 from signalbox.spark.options import Options, Target
-from signalbox.spark.staging import Stage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +28,25 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+CHUNK_ROWS = 1000
+CHUNK_BYTES = 4 * 1024 * 1024
+
+STAGE = """
+select signalbox.stage_messages(
+  %(stage)s::uuid,
+  %(place)s::int,
+  %(queue)s::text,
+  %(stream)s::text,
+  payloads => %(payloads)s::jsonb[],
+  attributes => %(attributes)s::jsonb[],
+  priorities => %(priorities)s::int[],
+  delay_seconds => %(delay_seconds)s::double precision[],
+  keys => %(keys)s::text[],
+  deduplication_ids => %(deduplication_ids)s::text[],
+  trace_ids => %(trace_ids)s::text[]
+)
+"""
+OPTIONS = dict.fromkeys(["attributes", "priorities", "delay_seconds", "keys", "deduplication_ids", "trace_ids"])
 SEND = "select signalbox.send_staged(%s::text, %s::text, %s::uuid[], %s::bigint, %s::text, %s::bigint)"
 DROP = "select signalbox.drop_staged(%s::uuid[])"
 QUERY, BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
@@ -33,12 +54,12 @@ QUERY, BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 
 
 class NoQuery(SignalboxError):  # noqa: N818 - it names what is missing
-    """Spark did not say for which query and batch a task writes: nobody could tell whether it was done before."""
+    """Spark did not name the query and batch of a task: a repeated write could not be recognised."""
 
 
 @dataclass
 class Staged(WriterCommitMessage):
-    """What one task has put aside."""
+    """The staged rows of one task."""
 
     stage: uuid.UUID
     messages: int
@@ -47,7 +68,7 @@ class Staged(WriterCommitMessage):
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """One write of a table: all of it or nothing; with the option `write_id`, once however often it is run."""
+    """The write of a table, whole or not at all; with the option `write_id` only once, however often it runs."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.target = options.target()
@@ -59,16 +80,16 @@ class BatchWriter(DataSourceArrowWriter):
         return staged(self.target, iterator, self.write_id, 0)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Send what the tasks have staged."""
+        """Send the staged rows of the tasks."""
         send(self.target, _of_tasks(messages), self.write_id, 0)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Take away what is still staged."""
+        """Remove the rows that are still staged."""
         drop(self.target, _of_tasks(messages))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Batches of a streaming query: each is sent once, as the ledger of the database has it."""
+    """The writes of a streaming query: each batch is sent once, by the ledger in the database."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.target = options.target()
@@ -80,7 +101,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return staged(self.target, iterator, writer, batch)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Send what the tasks have staged, unless this batch was sent before Spark could note that it was."""
+        """Send the staged rows of the tasks, unless this batch was sent before Spark could record that."""
         tasks = _of_tasks(messages)
         if not tasks:
             return
@@ -89,12 +110,71 @@ class StreamWriter(DataSourceStreamArrowWriter):
         send(self.target, tasks, tasks[0].writer, batchId)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Take away what is still staged."""
+        """Remove the rows that are still staged."""
         drop(self.target, _of_tasks(messages))
 
 
+class Stage:
+    """The rows that one attempt of a task stages, under an id of its own."""
+
+    def __init__(self, connection: psycopg.Connection[Any], target: Target) -> None:
+        self.id = uuid.uuid4()
+        self.messages = self.places = 0
+        self._connection = connection
+        self._target = target
+        self._columns = SENT if target.queue is not None else APPENDED
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Stage these rows in their order."""
+        given = {self._columns[name]: _values(name, batch.column(name)) for name in batch.schema.names}
+        for low, high in chunks(given["payloads"]):
+            rows = {name: values[low:high] for name, values in given.items()}
+            self._connection.execute(
+                STAGE,
+                {
+                    **OPTIONS,
+                    **rows,
+                    "stage": self.id,
+                    "place": self.places,
+                    "queue": self._target.queue,
+                    "stream": self._target.stream,
+                },
+            )
+            self.places += 1
+            self.messages += high - low
+
+
+def chunks(payloads: Sequence[str]) -> list[tuple[int, int]]:
+    """The chunks of a table, limited by rows and by bytes."""
+    cuts, size = [0], 0
+    for place, payload in enumerate(payloads):
+        if place - cuts[-1] >= CHUNK_ROWS or (size + len(payload) > CHUNK_BYTES and place > cuts[-1]):
+            cuts.append(place)
+            size = 0
+        size += len(payload)
+    return [cut for cut in zip(cuts, [*cuts[1:], len(payloads)], strict=True) if cut[0] < cut[1]]
+
+
+def _values(name: str, column: pa.Array) -> list[Any]:
+    import pyarrow as pa
+
+    if name == "payload" and column.null_count:
+        raise InvalidArgument("payload is null in a row: a message needs a JSON value", field="payload")
+    if name == "priority":
+        try:
+            column = column.cast(pa.int32())
+        except pa.ArrowInvalid as error:
+            raise InvalidArgument("priority must be from 0 to 9 in every row", field="priority") from error
+    if name == "delay_seconds":
+        column = column.cast(pa.float64())
+    values: list[Any] = column.to_pylist()
+    if name not in ("priority", "delay_seconds") and any(value is not None and "\x00" in value for value in values):
+        raise InvalidArgument(f"{name} has the character NUL in a row, which PostgreSQL cannot store", field=name)
+    return values
+
+
 def staged(target: Target, batches: Iterator[pa.RecordBatch], writer: str | None, batch: int) -> Staged:
-    """Put rows aside; when that fails, none of them stays."""
+    """Stage rows; after a failure none of them stays."""
     with connect(target) as connection, translated():
         stage = Stage(connection, target)
         try:
@@ -107,7 +187,7 @@ def staged(target: Target, batches: Iterator[pa.RecordBatch], writer: str | None
 
 
 def send(target: Target, tasks: Sequence[Staged], writer: str | None, batch: int) -> None:
-    """One transaction: all that is staged, and the row of the ledger."""
+    """Send all staged rows and write the ledger, in one transaction."""
     with connect(target) as connection, translated():
         parameters = [target.queue, target.stream, [task.stage for task in tasks], sum(task.messages for task in tasks)]
         row = connection.execute(SEND, [*parameters, writer, batch]).fetchone()
@@ -116,13 +196,13 @@ def send(target: Target, tasks: Sequence[Staged], writer: str | None, batch: int
 
 
 def drop(target: Target, tasks: Sequence[Staged]) -> None:
-    """Take stages away; what is sent is staged no longer."""
+    """Remove stages; sent rows are no longer staged."""
     with connect(target) as connection, translated():
         connection.execute(DROP, [[task.stage for task in tasks]])
 
 
 def connect(target: Target) -> psycopg.Connection[Any]:
-    """A connection of one task, or of the end; each statement is a transaction."""
+    """Connect for one task, or for the end; each statement is a transaction."""
     return psycopg.connect(target.dsn("signalbox spark"), autocommit=True)
 
 

@@ -1,20 +1,11 @@
-"""Which story a message belongs to: trace and correlation ids, from send to handler to whatever that sends.
+"""Trace and correlation ids of messages, from a send to its handler to the messages that this handler sends.
 
-They travel in the message's attributes, so they outlive deliveries, deaths and redrives. The trace context is picked up
-where opentelemetry-api is installed and a span is under way, and nowhere else; correlation ids need nothing.
+They travel in the message's attributes, so they outlive deliveries, dead letters and redrives. A trace context is added
+where opentelemetry-api is installed and a span is current; correlation ids need no library.
 """
 
-from signalbox.tracing.context import (
-    CORRELATION_ID,
-    TRACEPARENT,
-    TRACESTATE,
-    Handled,
-    carried,
-    correlation_id_of,
-    current,
-    trace_id_of,
-)
-from signalbox.tracing.handling import handling
+from signalbox.tracing.attributes import CORRELATION_ID, TRACEPARENT, TRACESTATE, correlation_id_of, trace_id_of
+from signalbox.tracing.context import Handled, carried, current, handling
 from signalbox.tracing.spans import moved, received
 
 __all__ = [

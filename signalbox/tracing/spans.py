@@ -1,61 +1,126 @@
-"""Spans where opentelemetry-api is installed; without it, each of these does nothing."""
+"""Spans of opentelemetry-api, named and described by its conventions for messaging; none where it is not installed.
+
+No attribute holds a part of a payload, and of an error only the class: its message may quote the payload.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from signalbox.tracing.attributes import TRACEPARENT, TRACESTATE
+
+try:
+    from opentelemetry import trace
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Link, SpanKind, Status, StatusCode
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+except ImportError:
+    _propagator = None
+else:
+    _propagator = TraceContextTextMapPropagator()
 
 if TYPE_CHECKING:
     from signalbox.messages import Message
 
-try:
-    from signalbox.tracing import opentelemetry_spans as _opentelemetry
-except ImportError:
-    _opentelemetry = None  # type: ignore[assignment]
+SYSTEM = "signalbox"
+MAX_LINKS = 128  # what the SDK keeps of them
 
 
-class Span(Protocol):
-    """What a handled message's span is told."""
-
-    def fail(self, error_class: str) -> None: ...
-
-
-class _NoSpan:
-    def fail(self, error_class: str) -> None:
-        """Nobody listens."""
+def installed() -> bool:
+    """Return whether opentelemetry-api is installed."""
+    return _propagator is not None
 
 
 def under_way() -> dict[str, str]:
-    """The context of the span under way, as traceparent and, where it has one, tracestate; empty without a span."""
-    return _opentelemetry.under_way() if _opentelemetry else {}
+    """The context of the current span, as traceparent and, where it has one, tracestate; empty without a span."""
+    carrier: dict[str, str] = {}
+    if _propagator is not None:
+        _propagator.inject(carrier)
+    return carrier
 
 
-def consumer(queue: str, message: Message) -> AbstractContextManager[Span]:
-    """A span around the handling of one message: child of the span that sent it, and linked to it."""
-    return _opentelemetry.consumer(queue, message) if _opentelemetry else nullcontext(_NoSpan())
+@contextmanager
+def consumer(queue: str, message: Message) -> Iterator[None]:
+    """Record a span around the handling of one message: child of the span that sent it, and linked to it."""
+    if not installed():
+        yield
+        return
+    attributes = _described("process", queue) | {
+        "messaging.message.id": str(message.id),
+        "signalbox.message.receive_count": message.receive_count,
+        "signalbox.message.priority": message.priority,
+    }
+    if message.correlation_id is not None:
+        attributes["messaging.message.conversation_id"] = message.correlation_id
+    with _tracer().start_as_current_span(
+        f"process {queue}",
+        context=_context_of(message.attributes),
+        kind=SpanKind.CONSUMER,
+        attributes=attributes,
+        links=_links([message.attributes]),
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        try:
+            yield
+        except BaseException as error:
+            kind = type(error)
+            name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+            span.set_attribute("error.type", name)
+            span.set_status(Status(StatusCode.ERROR, name))
+            raise
 
 
 def received(queue: str, messages: Sequence[Message], began_ns: int) -> None:
-    """A span of a receive that was answered with messages, linked to those who sent them."""
-    if _opentelemetry and messages:
-        _opentelemetry.received(queue, messages, began_ns)
+    """Record a span of a receive that returned messages, linked to the spans that sent them."""
+    if not (installed() and messages):
+        return
+    attributes = _described("receive", queue) | {"messaging.batch.message_count": len(messages)}
+    links = _links(message.attributes for message in messages)
+    _tracer().start_span(
+        f"receive {queue}", kind=SpanKind.CLIENT, attributes=attributes, links=links, start_time=began_ns
+    ).end()
 
 
 @contextmanager
 def moved(queue: str, traceparents: Sequence[str]) -> Iterator[None]:
-    """A span around sending dead letters again, linked to the spans that sent them first."""
-    if not _opentelemetry:
+    """Record a span around a redrive, linked to the spans that sent the messages first."""
+    if not installed():
         yield
         return
-    with _opentelemetry.moved(queue, traceparents):
+    with _tracer().start_as_current_span(
+        f"redrive {queue}",
+        kind=SpanKind.PRODUCER,
+        attributes=_described("send", queue) | {"signalbox.redrive": True},
+        links=_links({TRACEPARENT: one} for one in traceparents),
+        record_exception=False,
+        set_status_on_exception=False,
+    ):
         yield
 
 
-def installed() -> bool:
-    """Can there be spans at all?"""
-    return _opentelemetry is not None
+def _tracer() -> trace.Tracer:
+    return trace.get_tracer("signalbox")
 
 
-now_ns = time.time_ns
+def _described(operation: str, queue: str) -> dict[str, Any]:
+    return {
+        "messaging.system": SYSTEM,
+        "messaging.destination.name": queue,
+        "messaging.operation.name": operation,
+        "messaging.operation.type": operation,
+    }
+
+
+def _context_of(attributes: Mapping[str, Any]) -> Context:
+    """The context that a message carries, without the span under way: the receiver is not its parent."""
+    carrier = {name: attributes[name] for name in (TRACEPARENT, TRACESTATE) if isinstance(attributes.get(name), str)}
+    assert _propagator is not None  # noqa: S101 - else there are no spans
+    return _propagator.extract(carrier, context=Context())
+
+
+def _links(several: Iterable[Mapping[str, Any]]) -> list[Link]:
+    contexts = (trace.get_current_span(_context_of(attributes)).get_span_context() for attributes in several)
+    return [Link(context) for context in contexts if context.is_valid][:MAX_LINKS]

@@ -1,4 +1,4 @@
-"""The worker's command line, for `python -m signalbox.worker` and for whoever has a command line already."""
+"""The command line of workers, for `python -m signalbox.worker` and for commands of frameworks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import argparse
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import Field, fields
 from typing import Any
 
-from signalbox.addresses import add_address, address_of
+from signalbox.connections.connecting import add_address, address_of
 from signalbox.errors import InvalidArgument, SignalboxError
 from signalbox.logs import log_to_standard_error
 from signalbox.logs.formatters import FORMATS
+from signalbox.worker.handlers.registry import handlings_of
 from signalbox.worker.options import Options
-from signalbox.worker.registering import handlings_of
-from signalbox.worker.serving import run
-from signalbox.worker.worker import Worker
+from signalbox.worker.worker import Worker, run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,42 +23,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("queue", nargs="?", help="the queue to receive from")
     parser.add_argument("handler", nargs="?", help="what to run on each message: module:function or path.py:function")
 
-    def add(name: str, **details: Any) -> None:
-        parser.add_argument(name, default=argparse.SUPPRESS, **details)
-
-    add("--app", metavar="MODULE", help="run what MODULE, or path.py, decorates with @handles, instead of one handler")
-    add("--concurrency", type=int, metavar="N", help="runs at a time (1)")
-    add("--prefetch", type=int, metavar="N", help="messages held beyond those running (0)")
-    add("--ack-delay", type=float, metavar="S", help="seconds an ack may wait for others to go with (0.005; 0: none)")
-    add("--ack-batch", type=int, metavar="N", help="acks in one call at most (100; 1: each alone)")
-    add("--task-timeout", type=float, metavar="S", help="stop a run after so many seconds (never)")
-    add("--visibility-timeout", type=float, metavar="S", help="seconds of a lease (the queue's setting)")
-    add("--heartbeat", type=float, metavar="S", help="seconds between extensions (a third of the lease)")
-    add("--poll-interval", type=float, metavar="S", help="seconds between looks into an empty queue (2)")
-    add("--stop-grace", type=float, metavar="S", help="seconds that runs may finish in after a stop (30)")
-    add("--cancel-grace", type=float, metavar="S", help="seconds a cancelled async run may take to end (5)")
-    add("--tasks-per-process", type=int, metavar="N", help="runs that share a child process (1; async: all)")
-    add("--keep-results", action="store_true", help="keep what the handler returns, as the message's result")
-    add("--bodies", metavar="WHERE", help="large bodies: a folder or module:function (SIGNALBOX_BODIES)")
-    if given := os.environ.get("SIGNALBOX_BODIES"):
-        parser.set_defaults(bodies=given)
-    add("--metrics-port", type=int, metavar="N", help="serve /metrics with the durations of its calls there (nowhere)")
-    add("--consumer", metavar="NAME", help="the worker's name in the console (host:pid)")
-    add(
+    parser.add_argument(
+        "--app",
+        metavar="MODULE",
+        default=argparse.SUPPRESS,
+        help="run what MODULE, or path.py, decorates with @handles, instead of one handler",
+    )
+    for option in fields(Options):
+        if "help" in option.metadata:
+            _add_option(parser, option)
+    if bodies := os.environ.get("SIGNALBOX_BODIES"):
+        parser.set_defaults(bodies=bodies)
+    parser.add_argument(
         "--no-prepare",
         action="store_const",
         const=None,
+        default=argparse.SUPPRESS,
         dest="prepare_threshold",
         help="no prepared statements, for PgBouncer in transaction mode",
     )
 
 
+def _add_option(parser: argparse.ArgumentParser, option: Field[Any]) -> None:
+    """Add an option of workers by its declaration in `Options`."""
+    kind = str(option.type).partition(" ")[0]
+    value = {"type": {"int": int, "float": float, "str": str}[kind]} if kind != "bool" else {"action": "store_true"}
+    details: dict[str, Any] = {name: text for name, text in option.metadata.items() if text} | value
+    parser.add_argument(f"--{option.name.replace('_', '-')}", default=argparse.SUPPRESS, **details)
+
+
 def workers_of(dsn: str, given: Mapping[str, Any], environment: str | None = None) -> list[Worker]:
-    """The workers that parsed arguments describe; what was not given keeps its default, or what its handler says.
+    """Make the workers that parsed arguments describe; options not given keep the handler's value or the default.
 
     Raises InvalidArgument.
     """
-    options = {name: given[name] for name in _OPTIONS & given.keys()}
+    named = {field.name for field in fields(Options)} - {"dsn", "environment", "queue", "handler"}
+    options = {name: given[name] for name in named & given.keys()}
     queue, handler = given.get("queue"), given.get("handler")
     if (app := given.get("app")) is None:
         if not (queue and handler):
@@ -76,11 +75,8 @@ def workers_of(dsn: str, given: Mapping[str, Any], environment: str | None = Non
     return workers
 
 
-_OPTIONS = {field.name for field in fields(Options)} - {"dsn", "environment", "queue", "handler"}
-
-
 def add_surroundings(parser: argparse.ArgumentParser) -> None:
-    """Where the queues are, and how to log: what a framework with settings of its own would say."""
+    """Add the options for the address and for logging, which a framework would take from its own settings."""
     add_address(parser, "--dsn")
     parser.add_argument("--log-level", default="INFO", help="DEBUG, INFO (the default), WARNING or ERROR")
     log_format = os.environ.get("LOG_FORMAT", "text")
@@ -88,24 +84,24 @@ def add_surroundings(parser: argparse.ArgumentParser) -> None:
 
 
 def work(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    """Run the workers that the command line describes until they are told to stop."""
+    """Run the workers that the command line describes until they are stopped."""
     if given.log_format not in FORMATS:
         parser.error(f"LOG_FORMAT must be one of {', '.join(FORMATS)}, not {given.log_format!r}")
     try:
-        address = address_of(given)
+        url, api_key = address_of(given)
     except InvalidArgument as error:
         parser.error(str(error))
     log_to_standard_error(given.log_format, given.log_level.upper())
     if given.log_level.upper() != "DEBUG":
         logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
     try:
-        run(workers_of(address.url, {**vars(given), "api_key": address.api_key}))
+        run(workers_of(url, {**vars(given), "api_key": api_key}))
     except (SignalboxError, ImportError) as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a worker until it is told to stop."""
+    """Run a worker until it is stopped."""
     parser = argparse.ArgumentParser(prog="python -m signalbox.worker", description=Worker.__doc__)
     add_arguments(parser)
     add_surroundings(parser)

@@ -1,4 +1,4 @@
-"""What the worker holds, running or waiting to run, and the heartbeat that keeps it: one call for all leases."""
+"""The leases that a worker holds, and the heartbeat that extends all of them in one call."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from signalbox.async_verbs import AsyncVerbs
 from signalbox.messages import Message
-from signalbox.verbs import AsyncVerbs
 from signalbox.worker.outages import happens, persist
 
 #: Heartbeats in the time a lease lasts: two may fail before it is lost.
@@ -21,18 +21,14 @@ MIN_BEAT_SECONDS = 0.02
 logger = logging.getLogger(__name__)
 
 
-def _future() -> asyncio.Future[None]:
-    return asyncio.get_running_loop().create_future()
-
-
 @dataclass(eq=False, slots=True)
 class Lease:
     """A message the worker holds until it is settled or lost."""
 
     message: Message
     #: Resolved to stop the run: the lease was lost, or the worker ends.
-    interruption: asyncio.Future[None] = field(default_factory=_future)
-    #: The run is over; only the database has yet to be told.
+    interruption: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    #: The run is over, and its outcome is not recorded yet.
     finished: bool = False
     lost: bool = False
 
@@ -60,7 +56,7 @@ class Leases:
         return iter(list(self._held.values()))
 
     def add(self, messages: Iterable[Message]) -> list[Lease]:
-        """Hold what was received."""
+        """Hold the leases of received messages."""
         leases = [Lease(message) for message in messages]
         self._held.update((lease.handle, lease) for lease in leases)
         if leases and (due := self._beat_after(leases)) < self._next_beat:
@@ -69,7 +65,7 @@ class Leases:
         return leases
 
     def drop(self, leases: Iterable[Lease]) -> None:
-        """These are settled, or somebody else's."""
+        """Drop leases that are settled or lost."""
         for lease in leases:
             self._held.pop(lease.handle, None)
 
@@ -100,7 +96,7 @@ class Leases:
                 self._lose(lease)
 
     def _lose(self, lease: Lease) -> None:
-        """Somebody else may have the message by now: its run has no right to go on."""
+        """Stop the run of a lost lease: another consumer may have the message."""
         logger.warning(
             "Lost the lease of message %d: stopping its run", lease.message.id, extra={"message_id": lease.message.id}
         )

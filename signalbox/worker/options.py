@@ -1,22 +1,29 @@
-"""What a worker is told to do, checked when it is told."""
+"""The options of a worker, checked when they are set."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
-from signalbox import arguments, pooling
+from signalbox import arguments, durations
+from signalbox.connections import pooling
 from signalbox.errors import InvalidArgument
-from signalbox.worker import exporting
-from signalbox.worker.handlers import Handler, name_of
+from signalbox.worker.handlers.naming import Handler, name_of
 
 #: A message whose ack waits is done, and would be done again after a crash: so neither long, in seconds, nor many.
 MAX_ACK_DELAY_SECONDS = 60.0
 MAX_ACK_BATCH = 1000
+MAX_PORT = 65_535
+
+
+def option(default: Any, metavar: str, text: str) -> Any:
+    """An option of a worker that its command line has too, with its help text."""
+    return field(default=default, metadata={"metavar": metavar, "help": text})
 
 
 @dataclass
 class Options:
-    """The settings of a worker; all times are in seconds."""
+    """The options of a worker; all times are in seconds."""
 
     #: The database, as libpq takes it, or the https:// address of a server.
     dsn: str
@@ -24,39 +31,25 @@ class Options:
     #: A function at the top of a module, plain or async, or its name as `module:function`.
     handler: Handler | str
     _: KW_ONLY
-    #: Runs at a time.
-    concurrency: int = 1
-    #: Messages held beyond those running, so that no run waits for a claim: for short tasks.
-    prefetch: int = 0
-    #: Longest time that the ack of a finished run waits for others to go with it; 0: none waits.
-    ack_delay: float = 0.005
-    #: Acks in one call, at most; 1: each goes alone.
-    ack_batch: int = 100
-    #: Time after which a run is stopped and recorded as lock_expired; None: never.
-    task_timeout: float | None = None
-    #: How long a lease lasts without a heartbeat; None: as the queue says.
-    visibility_timeout: float | None = None
-    #: Time between two extensions of all leases; None: a third of the lease.
-    heartbeat: float | None = None
-    #: Longest time between two looks into an empty queue, when no wake-up comes before.
-    poll_interval: float = 2.0
-    #: Time that runs have to finish once the worker is told to stop.
-    stop_grace: float = 30.0
-    #: Time that a cancelled run of an async handler has to end.
-    cancel_grace: float = 5.0
-    #: Runs that share a child process; None: one, or all when the handler is async.
-    tasks_per_process: int | None = None
-    #: Keep what the handler returns as the message's result.
-    keep_results: bool = False
-    #: Where large bodies are: a folder, a file:// URL or `module:function` that returns a store; None: nowhere.
-    bodies: str | None = None
-    #: The worker's name in the console; None: host:pid.
-    consumer: str | None = None
-    #: Where Prometheus finds what this worker's calls to the database take; None: nowhere.
-    metrics_port: int | None = None
-    #: `module:function` that prepares a child process and loads the handler in it.
+    concurrency: int = option(1, "N", "runs at a time (1)")
+    prefetch: int = option(0, "N", "messages held beyond those running, for short runs (0)")
+    ack_delay: float = option(0.005, "S", "seconds an ack may wait for others to go with (0.005; 0: none)")
+    ack_batch: int = option(100, "N", "acks in one call at most (100; 1: each alone)")
+    task_timeout: float | None = option(None, "S", "seconds after which a run is stopped (never)")
+    visibility_timeout: float | None = option(None, "S", "seconds of a lease (the queue's setting)")
+    heartbeat: float | None = option(None, "S", "seconds between extensions of all leases (a third of the lease)")
+    poll_interval: float = option(2.0, "S", "seconds between looks into an empty queue (2)")
+    stop_grace: float = option(30.0, "S", "seconds that runs may finish in after a stop (30)")
+    cancel_grace: float = option(5.0, "S", "seconds a cancelled async run may take to end (5)")
+    tasks_per_process: int | None = option(None, "N", "runs that share a child process (1; async: all)")
+    keep_results: bool = option(False, "", "keep what the handler returns, as the message's result")
+    bodies: str | None = option(None, "WHERE", "large bodies: a folder or module:function (SIGNALBOX_BODIES)")
+    metrics_port: int | None = option(None, "N", "serve /metrics with the durations of its calls there (nowhere)")
+    consumer: str | None = option(None, "NAME", "the worker's name in the console (host:pid)")
+    #: `module:function` that prepares a child process, where a framework is set up, and loads the handler by calling
+    #: what it is given.
     environment: str | None = None
-    #: For a server; None: SIGNALBOX_API_KEY.
+    #: The API key for a server; None: SIGNALBOX_API_KEY.
     api_key: str | None = field(default=None, repr=False)
     #: As for `psycopg.connect`; behind PgBouncer in transaction mode DATABASE_POOLER says that it is None.
     prepare_threshold: int | None = field(default_factory=pooling.prepare_threshold)
@@ -66,7 +59,7 @@ class Options:
         arguments.optional_text("consumer", self.consumer)
         arguments.optional_text("bodies", self.bodies)
         arguments.count("concurrency", self.concurrency)
-        exporting.check(self.metrics_port)
+        _check_port(self.metrics_port)
         if self.prefetch != 0:
             arguments.count("prefetch", self.prefetch)
         if self.tasks_per_process is not None:
@@ -85,3 +78,13 @@ class Options:
     def handler_name(self) -> str:
         """The handler's name, for another process to import."""
         return name_of(self.handler)
+
+
+def _check_port(port: int | None) -> None:
+    """Refuse a metrics port out of range, and any port where prometheus-client is not installed."""
+    if port is None:
+        return
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= MAX_PORT:
+        raise InvalidArgument(f"metrics_port is {port!r}; allowed: 1 to {MAX_PORT}", field="metrics_port")
+    if not durations.KEPT:
+        raise InvalidArgument("metrics_port needs prometheus-client, which is not installed", field="metrics_port")

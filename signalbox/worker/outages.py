@@ -1,4 +1,4 @@
-"""Surviving a database that is away: what the worker asks of it is asked again until it answers."""
+"""Repetition of a worker's calls while the database is unavailable, until it answers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import psycopg
 
+from signalbox.connections.reconnect import Backoff
 from signalbox.logs import in_brief
-from signalbox.pauses import Backoff
 
 T = TypeVar("T")
 
@@ -24,9 +24,9 @@ logger = logging.getLogger(__name__)
 async def persist(
     what: str, call: Callable[[], Awaitable[T]], unless: asyncio.Event | None = None, longest_pause: float = 10.0
 ) -> T | None:
-    """What `call` returns, however often it must be repeated; None once `unless` is set.
+    """Repeat `call` until it returns, and return its result; None once `unless` is set.
 
-    Only for calls that may be repeated when their answer was lost, as everything fenced by a receipt may.
+    Only for calls that may be repeated when their answer was lost, such as settlements by receipt handle.
     Refusals (SignalboxError) are raised: repeating them would not help.
     """
     backoff = Backoff(first=0.2, longest=longest_pause)
@@ -38,7 +38,7 @@ async def persist(
                 result = await call()
         except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
             failures += 1
-            level = logging.DEBUG if failures & (failures - 1) else logging.WARNING  # 1, 2, 4, 8, ... are told
+            level = logging.DEBUG if failures & (failures - 1) else logging.WARNING  # 1, 2, 4, 8, ... are warnings
             logger.log(level, "Could not %s (attempt %d): %s", what, failures, in_brief(error))
             if await happens(unless, within=backoff.pause()):
                 return None
@@ -49,7 +49,7 @@ async def persist(
 
 
 async def happens(event: asyncio.Event, within: float | None) -> bool:
-    """Wait for the event, at most `within` seconds (None: for ever). Is it set?"""
+    """Wait for the event, at most `within` seconds (None: for ever); True when it is set."""
     with suppress(TimeoutError):
         await asyncio.wait_for(event.wait(), within)
     return event.is_set()

@@ -1,7 +1,7 @@
-"""Telling the database how runs ended: acks many at a time, everything else at once.
+"""Recording of outcomes in the database: acks many at a time, everything else at once.
 
 An ack waits a little for others to go with, and those that come up while a call is under way go together in
-the next. The lease of one that waits is extended like any other. A worker that dies with acks untold has its
+the next. The lease of one that waits is extended like any other. A worker that dies with pending acks has its
 messages delivered again, as if it had died a little earlier.
 """
 
@@ -12,13 +12,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from signalbox.async_verbs import AsyncVerbs
 from signalbox.errors import SignalboxError
 from signalbox.messages import FailureReason, NackOutcome
-from signalbox.verbs import AsyncVerbs
+from signalbox.worker.handlers.outcomes import Kind, Outcome
 from signalbox.worker.leases import Lease, Leases
 from signalbox.worker.options import Options
 from signalbox.worker.outages import persist
-from signalbox.worker.outcomes import Kind, Outcome
 
 T = TypeVar("T")
 
@@ -33,14 +33,12 @@ logger = logging.getLogger(__name__)
 
 
 class Settlement:
-    """Settles leases, whatever the state of the database, and calls `relieved` whenever it has told some."""
+    """The settlement of leases, whatever the state of the database; it calls `relieved` after each call."""
 
     def __init__(self, client: AsyncVerbs, leases: Leases, options: Options, relieved: Callable[[], None]) -> None:
         self._client = client
         self._leases = leases
-        self._queue = options.queue
-        self._ack_delay = options.ack_delay
-        self._ack_batch = options.ack_batch
+        self._options = options
         self._relieved = relieved
         self._done: list[tuple[Lease, Outcome]] = []
         self._not_done: list[tuple[Lease, Outcome]] = []
@@ -52,12 +50,12 @@ class Settlement:
         self.idle.set()
 
     @property
-    def untold(self) -> int:
-        """Outcomes that wait for their call."""
+    def pending(self) -> int:
+        """The number of outcomes that wait for their call."""
         return len(self._done) + len(self._not_done)
 
     def settle(self, lease: Lease, outcome: Outcome) -> None:
-        """Have the outcome recorded soon. A lease that is lost has nothing to settle."""
+        """Record the outcome soon. A lost lease has nothing to settle."""
         lease.finished = True
         if lease.lost:
             return
@@ -70,29 +68,29 @@ class Settlement:
             self._due.set()
 
     def hurry(self) -> None:
-        """From now on no ack waits for others."""
+        """Let no further ack wait for others."""
         self._hurried = True
         self._schedule()
 
     async def work(self) -> None:
-        """Settle what comes, until cancelled."""
+        """Record outcomes as they come, until cancelled."""
         while True:
             await self._due.wait()
             self._due.clear()
-            await self._tell()
+            await self._record()
             self._relieved()
-            if not self.untold:
+            if not self.pending:
                 self.idle.set()
 
     def _schedule(self) -> None:
         """Send the acks now if they are enough or may not wait; otherwise when the first has waited its time."""
-        if self._hurried or not self._ack_delay or len(self._done) >= self._ack_batch:
+        if self._hurried or not self._options.ack_delay or len(self._done) >= self._options.ack_batch:
             self._due.set()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._ack_delay, self._due.set)
+            self._timer = asyncio.get_running_loop().call_later(self._options.ack_delay, self._due.set)
 
-    async def _tell(self) -> None:
-        """What is not done goes first, for somebody else may have the message; then one call of acks."""
+    async def _record(self) -> None:
+        """Record failures first, since another consumer may take those messages; then one call of acks."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -101,7 +99,7 @@ class Settlement:
         for lease, outcome in not_done:
             if outcome.kind in _REASONS:
                 await self._nack(lease, outcome)
-        acks, self._done = self._done[: self._ack_batch], self._done[self._ack_batch :]
+        acks, self._done = self._done[: self._options.ack_batch], self._done[self._options.ack_batch :]
         if self._done:
             self._due.set()  # these have waited long enough
         await self._ack(acks)
@@ -113,7 +111,7 @@ class Settlement:
         handles = [lease.handle for lease in leases]
         results = [outcome.result for _, outcome in done]
         acked = await _ask("ack", lambda: self._client.ack_batch(handles, results=results))
-        if acked is None and any(result is not None for result in results):  # one result must not undo all that is done
+        if acked is None and any(result is not None for result in results):  # one wrong result must not stop all acks
             acked = await _ask("ack without results", lambda: self._client.ack_batch(handles))
         self._leases.drop(leases)
         for lease in leases:
@@ -128,7 +126,7 @@ class Settlement:
         handles = [lease.handle for lease in leases]
         await _ask("give back", lambda: self._client.change_visibility_batch(handles, 0))
         self._leases.drop(leases)
-        logger.info("Gave back %d messages", len(leases), extra={"queue": self._queue})
+        logger.info("Gave back %d messages", len(leases), extra={"queue": self._options.queue})
 
     async def _nack(self, lease: Lease, outcome: Outcome) -> None:
         def call() -> Awaitable[NackOutcome | None]:
@@ -151,10 +149,10 @@ class Settlement:
         )
 
     def _about(self, lease: Lease) -> dict[str, object]:
-        """What logs say of a message: never its payload, and of an error no words, which may quote it."""
+        """The facts of a message for logs: never its payload, nor an error's message, which may quote it."""
         message = lease.message
         return {
-            "queue": self._queue,
+            "queue": self._options.queue,
             "message_id": message.id,
             "receive_count": message.receive_count,
             "trace_id": message.trace_id,
@@ -163,7 +161,7 @@ class Settlement:
 
 
 async def _ask(what: str, call: Callable[[], Awaitable[T]]) -> T | None:
-    """Ask until there is an answer. What is refused is left to the end of its lease: the message is not lost."""
+    """Repeat a call until there is an answer. A refused one is left to the end of the lease: no message is lost."""
     try:
         return await persist(what, call)
     except SignalboxError:

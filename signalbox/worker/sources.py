@@ -1,19 +1,19 @@
-"""Where a worker's messages come from and where it settles them: a database, or a server in front of one."""
+"""The sources of a worker's messages: a database, or a server in front of one."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from signalbox.async_client import AsyncClient
-from signalbox.connecting import is_server, key_of
-from signalbox.connections import lasting_dsn
+from signalbox.async_verbs import AsyncVerbs
+from signalbox.connections.connecting import is_server, key_of
+from signalbox.connections.connections import lasting_dsn
+from signalbox.connections.listening import in_loop, shared_listener
 from signalbox.errors import QuotaExceeded
-from signalbox.listening import shared_listener
 from signalbox.messages import Message
-from signalbox.verbs import AsyncVerbs
 from signalbox.worker.options import Options
 from signalbox.worker.outages import CALL_SECONDS
 
@@ -23,33 +23,11 @@ WAIT_SECONDS = 20.0
 ANSWER_SECONDS = CALL_SECONDS - WAIT_SECONDS - 1.0
 
 
-class Source(Protocol):
-    """What a worker needs of either. The calls do not repeat themselves: the worker does that."""
-
-    #: For settlements, and for heartbeats, which a slow settlement must not hold up.
-    settlements: AsyncVerbs
-    heartbeats: AsyncVerbs
-
-    async def claim(self, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
-        """Up to `room` messages; none as soon as `stopping` is set. It may wait for the first."""
-        ...
-
-    def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
-        """Call `wake` in the event loop whenever there may be something to claim, while the block runs."""
-        ...
-
-    async def close(self) -> None:
-        """Let go of every connection."""
-        ...
-
-
-def source_of(options: Options) -> Source:
-    """The source that the worker's address is of."""
-    return ServerSource(options) if is_server(options.dsn) else DatabaseSource(options)
-
-
 class DatabaseSource:
-    """Three connections, so that a slow ack delays no heartbeat and a slow claim no ack; wake-ups have one as well."""
+    """A database: three connections, so that a slow ack delays no heartbeat; and one for wake-ups.
+
+    Its calls do not repeat themselves: the worker does that.
+    """
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -60,6 +38,7 @@ class DatabaseSource:
         self.heartbeats: AsyncVerbs = self._clients[2]
 
     async def claim(self, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
+        """Claim up to `room` messages; none as soon as `stopping` is set."""
         return await self._claims.receive(
             self._options.queue,
             room,
@@ -69,13 +48,8 @@ class DatabaseSource:
         )
 
     def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
-        loop = asyncio.get_running_loop()
-
-        def announced() -> None:
-            with suppress(RuntimeError):  # the loop has ended in the meantime
-                loop.call_soon_threadsafe(wake)
-
-        return shared_listener(self._options.dsn).on_ready(self._options.queue, announced)
+        """Call `wake` in the event loop whenever there may be something to claim, while the block runs."""
+        return shared_listener(self._options.dsn).on_ready(self._options.queue, in_loop(wake))
 
     async def close(self) -> None:
         for client in self._clients:
@@ -83,7 +57,7 @@ class DatabaseSource:
 
 
 class ServerSource:
-    """One pool of connections. A claim that finds nothing waits at the server for news, so nobody need wake us."""
+    """A server: one pool of connections. A claim that finds nothing waits at the server, so no wake-up is needed."""
 
     def __init__(self, options: Options) -> None:
         from signalbox.http import AsyncHttpClient
@@ -95,32 +69,38 @@ class ServerSource:
 
     async def claim(self, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
         asking = asyncio.ensure_future(self._receive(room, consumer))
-        told = asyncio.ensure_future(stopping.wait())
+        stopped = asyncio.ensure_future(stopping.wait())
         try:
-            await asyncio.wait({asking, told}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({asking, stopped}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (asking, told):
-                task.cancel()  # hangs up: the server then leases nothing to us
-            await asyncio.wait({asking, told})
+            for task in (asking, stopped):
+                task.cancel()  # hangs up: the server then leases nothing to this worker
+            await asyncio.wait({asking, stopped})
         return [] if asking.cancelled() else asking.result()
 
     async def _receive(self, room: int, consumer: str) -> list[Message]:
-        async def ask(wait_seconds: float) -> list[Message]:
-            return await self._client.receive(
-                self._options.queue,
-                room,
-                visibility_timeout=self._options.visibility_timeout,
-                consumer=consumer,
-                wait_seconds=wait_seconds,
-            )
-
+        ask = partial(
+            self._client.receive,
+            self._options.queue,
+            room,
+            visibility_timeout=self._options.visibility_timeout,
+            consumer=consumer,
+        )
         try:
-            return await ask(WAIT_SECONDS)
+            return await ask(wait_seconds=WAIT_SECONDS)
         except QuotaExceeded:  # all long polls of the tenant are in use: look, and look again after a pause
-            return await ask(0.0)
+            return await ask()
 
     def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
         return nullcontext()
 
     async def close(self) -> None:
         await self._client.close()
+
+
+Source = DatabaseSource | ServerSource
+
+
+def source_of(options: Options) -> Source:
+    """Make the source of the worker's address."""
+    return ServerSource(options) if is_server(options.dsn) else DatabaseSource(options)

@@ -1,26 +1,27 @@
-"""The worker as its user sees it: set up, run, told to stop."""
+"""Workers, to set up, run and stop; several in one process begin together and stop together."""
 
 from __future__ import annotations
 
 import asyncio
+import signal
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from signalbox.worker import serving
-from signalbox.worker.exporting import exported
+from signalbox.durations import exported
 from signalbox.worker.options import Options
-from signalbox.worker.shift import Shift
+from signalbox.worker.run_loop import RunLoop
 
 
 @dataclass
 class Worker(Options):
-    """Runs a handler on the messages of a queue until it is told to stop.
+    """A worker, which runs a handler on the messages of a queue until it is stopped.
 
     The handler takes a Message. When it returns, the message is acked. When it raises, the message is tried
     again after the queue's backoff, and becomes a dead letter when its deliveries are used up; by raising
     Reject or Retry the handler decides for itself.
     """
 
-    _shift: Shift | None = field(default=None, init=False, repr=False)
+    _run_loop: RunLoop | None = field(default=None, init=False, repr=False)
     _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -29,16 +30,43 @@ class Worker(Options):
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT, then finish what runs; at a second signal stop at once."""
-        serving.run([self])
+        run([self])
 
     async def serve(self) -> None:
         """Work until `stop` is called or this is cancelled, in an event loop of yours."""
         self._loop = asyncio.get_running_loop()
-        self._shift = Shift(self)
+        self._run_loop = RunLoop(self)
         with exported(self.metrics_port):
-            await self._shift.work()
+            await self._run_loop.work()
 
     def stop(self) -> None:
         """Claim nothing more and finish what runs; called again, stop at once. From any thread."""
-        if self._loop is not None and self._shift is not None:
-            self._loop.call_soon_threadsafe(self._shift.stop)
+        if self._loop is not None and self._run_loop is not None:
+            self._loop.call_soon_threadsafe(self._run_loop.stop)
+
+
+def run(workers: Sequence[Worker]) -> None:
+    """Work until SIGTERM or SIGINT, then finish what runs; at a second signal stop at once."""
+    asyncio.run(_run(workers))
+
+
+async def _run(workers: Sequence[Worker]) -> None:
+    """Work until every worker has been stopped. Raises the error of the first that failed."""
+
+    def stop() -> None:
+        for worker in workers:
+            worker.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    serving = [asyncio.create_task(worker.serve()) for worker in workers]
+    try:
+        await asyncio.wait(serving, return_when=asyncio.FIRST_COMPLETED)
+        for worker, task in zip(workers, serving, strict=True):
+            if not task.done():
+                worker.stop()
+        await asyncio.gather(*serving)
+    finally:
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)

@@ -13,9 +13,9 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.console.servers import console_server
-from tests.dlq.graveyards import graveyard, make_graveyard
+from tests.dlq.dead_letter_scenes import make_dead_letter_scene, scene
 
-__all__ = ["graveyard", "make_graveyard"]
+__all__ = ["make_dead_letter_scene", "scene"]
 
 # Playwright drives its own event loop in this thread; Django may use the database beside it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -29,7 +29,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 """
 
 
-def somebody(role: str) -> User:
+def user_of(role: str) -> User:
     """A person of this role, whose password is PASSWORD."""
     person, _ = User.objects.get_or_create(username=f"browser-{role}")
     person.set_password(PASSWORD)
@@ -58,7 +58,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What windows complained of, as it comes in; a test that provokes some takes them out."""
+    """Complaints of all windows as they arrive; a test that provokes some removes them."""
     return []
 
 
@@ -66,7 +66,7 @@ def complaints() -> list[str]:
 def open_console(
     commits: None, console_url: str, chromium: Browser, complaints: list[str]
 ) -> Iterator[Callable[..., Page]]:
-    """Opens a window in which somebody of a role is logged in; what it complains of fails the test.
+    """Open a window in which a user of a role is logged in; a complaint of the window fails the test.
 
     That is errors of scripts, what the content security policy refused, and any dialog: the console opens none.
     """
@@ -74,7 +74,7 @@ def open_console(
 
     def _open(role: str = "admin", **options: object) -> Page:
         session = Client()
-        session.force_login(somebody(role))
+        session.force_login(user_of(role))
         still = {"reduced_motion": "reduce", **options}  # colours are measured while nothing moves
         context = chromium.new_context(base_url=console_url, **still)  # type: ignore[arg-type]
         contexts.append(context)

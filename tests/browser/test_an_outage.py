@@ -11,12 +11,12 @@ from playwright.sync_api import Browser, Page, expect
 from signalbox import Client
 from tests.browser.conftest import RULES, VIOLATIONS, WAITS_AT_MOST_MS, chromium
 from tests.console.servers import Server
-from tests.outages.conftest import client, key, one_console, one_server, queue, server
-from tests.outages.own_server import PASSWORD, OwnServer
+from tests.proof.outages.conftest import client, key, one_console, one_server, queue, server
+from tests.proof.outages.own_server import PASSWORD, OwnServer
 
 __all__ = ["chromium", "client", "key", "one_console", "one_server", "queue", "server"]
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900), pytest.mark.proof]
 
 OF_AN_OUTAGE = ("the server responded with a status of 503", "Response Status Error Code 503", "ERR_CONNECTION_REFUSED")
 
@@ -94,8 +94,8 @@ def test_what_was_sent_is_not_sent_again_by_itself(page: Page, server: OwnServer
         assert client.receive(queue, 10) == []
 
 
-def test_who_could_not_log_in_is_told_when_it_is_worth_another_try(page: Page, server: OwnServer) -> None:
-    """A stranger is led to the login page without the database: that page says nothing of it."""
+def test_a_failed_login_shows_when_to_try_again(page: Page, server: OwnServer) -> None:
+    """The login page appears without the database and does not mention it."""
     page.context.clear_cookies()
     page.goto("/login")
     page.fill("input[name=username]", "ada")

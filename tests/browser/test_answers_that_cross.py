@@ -8,14 +8,14 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dlq.browse import PAGE_ROWS
+from dlq.search.pages import PAGE_ROWS
 from tests.browser.conftest import WAITS_AT_MOST_MS
-from tests.dlq.graveyards import Graveyard
+from tests.dlq.dead_letter_scenes import DeadLetterScene
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.proof]
 
 OpenConsole = Callable[..., Page]
-MakeGraveyard = Callable[..., Graveyard]
+MakeDeadLetterScene = Callable[..., DeadLetterScene]
 
 LOOKS_WITHIN_MS = 15_000
 POLL_MS = 20
@@ -29,7 +29,7 @@ document.addEventListener("htmx:beforeSend", (event) => {
 
 
 class Answers:
-    """What the page asks for by htmx under a path: each answer is held back until it is let go."""
+    """Hold back each answer to an htmx request under a path until its release."""
 
     def __init__(self, page: Page, path: str) -> None:
         self._page = page
@@ -44,7 +44,7 @@ class Answers:
             route.continue_()
 
     def wait_for(self, count: int) -> None:
-        """So many are held back."""
+        """Wait until this number of answers is held back."""
         for _ in range(WAITS_AT_MOST_MS // POLL_MS):
             if len(self._held) >= count:
                 return
@@ -59,17 +59,19 @@ class Answers:
 
 
 @pytest.fixture
-def dead_letters(open_console: OpenConsole, make_graveyard: MakeGraveyard) -> tuple[Page, Answers, Graveyard]:
-    """The list of all dead letters, where time stands still; what comes of it; and two of those that it lists."""
-    graveyard, other = make_graveyard(), make_graveyard()
-    graveyard.bury(2)
-    other.bury(PAGE_ROWS + 1)
+def dead_letters(
+    open_console: OpenConsole, make_dead_letter_scene: MakeDeadLetterScene
+) -> tuple[Page, Answers, DeadLetterScene]:
+    """List of all dead letters at a fixed time, with its pending answers and two of its rows."""
+    scene, other = make_dead_letter_scene(), make_dead_letter_scene()
+    scene.add_dead(2)
+    other.add_dead(PAGE_ROWS + 1)
     page = open_console()
     answers = Answers(page, "/dead-letters")
     page.clock.install(time=0)
     page.clock.pause_at(1)
     page.goto("/dead-letters")
-    return page, answers, graveyard
+    return page, answers, scene
 
 
 def send_filter(page: Page, text: str) -> None:
@@ -78,7 +80,7 @@ def send_filter(page: Page, text: str) -> None:
 
 
 def shows(page: Page, rows: int, **query: str) -> None:
-    """So many stand there, and the address, the next look and what is done to the list are of this query too."""
+    """Check the number of rows, and that the address, the next request and bulk actions use this query too."""
     expect(page.locator("table tbody tr")).to_have_count(rows)
     next_look = page.locator("#results").get_attribute("hx-get") or ""
     assert [dict(parse_qsl(urlsplit(address).query)) for address in (page.url, next_look)] == [query, query]
@@ -87,23 +89,23 @@ def shows(page: Page, rows: int, **query: str) -> None:
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["the look first", "the filter first"])
 def test_a_filter_sent_during_a_look_is_shown(
-    dead_letters: tuple[Page, Answers, Graveyard], order: tuple[int, int]
+    dead_letters: tuple[Page, Answers, DeadLetterScene], order: tuple[int, int]
 ) -> None:
-    page, answers, graveyard = dead_letters
+    page, answers, scene = dead_letters
     page.clock.run_for(LOOKS_WITHIN_MS)
     answers.wait_for(1)
-    send_filter(page, graveyard.filter)
+    send_filter(page, scene.filter)
     answers.wait_for(2)
 
     for number in order:
         answers.let_go(number)
 
-    shows(page, 2, q=graveyard.filter)
+    shows(page, 2, q=scene.filter)
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["the look first", "the page first"])
 def test_a_page_asked_for_during_a_look_is_shown(
-    dead_letters: tuple[Page, Answers, Graveyard], order: tuple[int, int]
+    dead_letters: tuple[Page, Answers, DeadLetterScene], order: tuple[int, int]
 ) -> None:
     page, answers, _ = dead_letters
     link = page.get_by_role("link", name="Next page")
@@ -116,41 +118,41 @@ def test_a_page_asked_for_during_a_look_is_shown(
     for number in order:
         answers.let_go(number)
 
-    expect(page.get_by_role("link", name="Page before")).to_be_visible()
+    expect(page.get_by_role("link", name="Previous page")).to_be_visible()
     shows(page, page.locator("table tbody tr").count(), **query)
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["the page first", "the filter first"])
 def test_a_filter_sent_after_a_page_was_asked_for_is_shown(
-    dead_letters: tuple[Page, Answers, Graveyard], order: tuple[int, int]
+    dead_letters: tuple[Page, Answers, DeadLetterScene], order: tuple[int, int]
 ) -> None:
-    page, answers, graveyard = dead_letters
+    page, answers, scene = dead_letters
     page.get_by_role("link", name="Next page").click()
     answers.wait_for(1)
-    send_filter(page, graveyard.filter)
+    send_filter(page, scene.filter)
     answers.wait_for(2)
 
     for number in order:
         answers.let_go(number)
 
-    shows(page, 2, q=graveyard.filter)
+    shows(page, 2, q=scene.filter)
 
 
-def test_the_page_does_not_look_while_a_filter_is_awaited(dead_letters: tuple[Page, Answers, Graveyard]) -> None:
-    page, answers, graveyard = dead_letters
-    send_filter(page, graveyard.filter)
+def test_the_page_does_not_look_while_a_filter_is_awaited(dead_letters: tuple[Page, Answers, DeadLetterScene]) -> None:
+    page, answers, scene = dead_letters
+    send_filter(page, scene.filter)
     answers.wait_for(1)
 
     page.clock.run_for(3 * LOOKS_WITHIN_MS)
     assert page.evaluate("asked") == 1
     answers.let_go(0)
 
-    shows(page, 2, q=graveyard.filter)
+    shows(page, 2, q=scene.filter)
     page.clock.run_for(LOOKS_WITHIN_MS)
     answers.wait_for(2)
 
 
-def test_a_click_that_begins_during_a_look_counts(dead_letters: tuple[Page, Answers, Graveyard]) -> None:
+def test_a_click_that_begins_during_a_look_counts(dead_letters: tuple[Page, Answers, DeadLetterScene]) -> None:
     page, answers, _ = dead_letters
     page.clock.run_for(LOOKS_WITHIN_MS)
     answers.wait_for(1)
@@ -163,7 +165,7 @@ def test_a_click_that_begins_during_a_look_counts(dead_letters: tuple[Page, Answ
     page.wait_for_url("**/messages/*")
 
 
-def test_the_page_does_not_look_while_a_click_is_under_way(dead_letters: tuple[Page, Answers, Graveyard]) -> None:
+def test_the_page_does_not_look_while_a_click_is_under_way(dead_letters: tuple[Page, Answers, DeadLetterScene]) -> None:
     page, answers, _ = dead_letters
     page.locator("h1").hover()
     page.mouse.down()

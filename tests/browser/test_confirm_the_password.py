@@ -13,11 +13,11 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import PASSWORD, RULES
 from tests.engine import Engine
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.proof]
 
 
 def age(page: Page) -> None:
-    """As if the password had been given a day ago."""
+    """Move the last confirmation of the password back by a day."""
     cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
     session = import_module(settings.SESSION_ENGINE).SessionStore(cookies[settings.SESSION_COOKIE_NAME])
     session["password_checked_at"] -= 86_400

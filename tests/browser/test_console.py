@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from dlq import redrives
-from dlq.models import Redrive
+from dlq.jobs.models import Redrive
+from dlq.redrives import redrives
 from tests.browser.conftest import PASSWORD
-from tests.dlq.graveyards import Graveyard
+from tests.dlq.dead_letter_scenes import DeadLetterScene
 from tests.engine import Engine
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
@@ -26,19 +26,20 @@ def test_numbers_follow_the_queue_without_a_reload(open_console: OpenConsole, en
     expect(page.locator("#live-status")).to_contain_text("live")
 
     engine.send()
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
 
     expect(page.locator(".legend").first).to_contain_text("ready 1")
 
 
-def test_selecting_rows_holds_updates_and_says_so(open_console: OpenConsole, graveyard: Graveyard) -> None:
-    graveyard.bury(3)
+@pytest.mark.proof
+def test_selecting_rows_holds_updates_and_says_so(open_console: OpenConsole, scene: DeadLetterScene) -> None:
+    scene.add_dead(3)
     page = open_console()
-    page.goto(f"/dead-letters?q={graveyard.filter}")
+    page.goto(f"/dead-letters?q={scene.filter}")
 
     page.locator("tbody input[data-pick]").first.check()
-    graveyard.bury(1)
-    graveyard.engine.value("select signalbox.fold()")
+    scene.add_dead(1)
+    scene.engine.value("select signalbox.aggregate_counters()")
 
     expect(page.locator("#live-status")).to_have_text("held while rows are selected")
     expect(page.locator(".verb-bar")).to_contain_text("Redrive 1 selected…")
@@ -48,6 +49,7 @@ def test_selecting_rows_holds_updates_and_says_so(open_console: OpenConsole, gra
     expect(page.locator("table tbody tr")).to_have_count(4)
 
 
+@pytest.mark.proof
 def test_updates_can_be_paused(open_console: OpenConsole, engine: Engine) -> None:
     page = open_console()
     page.goto(f"/queues/{engine.queue}")
@@ -58,6 +60,7 @@ def test_updates_can_be_paused(open_console: OpenConsole, engine: Engine) -> Non
     expect(page.get_by_role("button", name="Resume updates")).to_be_visible()
 
 
+@pytest.mark.proof
 def test_what_was_unfolded_stays_unfolded(open_console: OpenConsole, engine: Engine) -> None:
     message_id = engine.send({"a": {"b": {"c": {"d": 1}}}})
     page = open_console()
@@ -66,13 +69,13 @@ def test_what_was_unfolded_stays_unfolded(open_console: OpenConsole, engine: Eng
 
     with page.expect_response(lambda answer: "hx-request" in answer.request.headers):
         engine.send()
-        engine.value("select signalbox.fold()")
+        engine.value("select signalbox.aggregate_counters()")
 
-    expect(page.locator("details.fold pre").first).to_be_visible()
+    expect(page.locator("details.disclosure pre").first).to_be_visible()
 
 
 def press_until_focused(page: Page, selector: str) -> None:
-    """Tab on until the focus is there, as somebody without a mouse does."""
+    """Press Tab until the focus is there, as a user without a mouse does."""
     for _ in range(120):
         if page.locator(selector).evaluate("one => one === document.activeElement"):
             return
@@ -80,13 +83,13 @@ def press_until_focused(page: Page, selector: str) -> None:
     raise AssertionError(f"Tab does not come to {selector}")
 
 
-def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, graveyard: Graveyard) -> None:
-    graveyard.bury(2)
+def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, scene: DeadLetterScene) -> None:
+    scene.add_dead(2)
     page = open_console("operator")
     page.keyboard.press("d")
     page.wait_for_url("**/dead-letters")
     page.keyboard.press("/")
-    page.keyboard.type(f"queue:{graveyard.queue}")
+    page.keyboard.type(f"queue:{scene.queue}")
     page.keyboard.press("Enter")
     page.wait_for_url("**/dead-letters?q=**")
     expect(page.locator("form.filter.edited")).to_have_count(0)  # the answer is there
@@ -108,11 +111,11 @@ def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, grave
     press_until_focused(page, "#run")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/redrives/\d+$"))
-    expect(page.locator(".notice").first).to_contain_text("is on its way.")
+    expect(page.locator(".notice").first).to_contain_text("is pending.")
 
     job = redrives.run_in_foreground(Redrive.objects.latest("redrive_id").pk)
-    (_, handle, *_), *_ = graveyard.engine.receive(1)
-    graveyard.engine.ack(handle)
+    (_, handle, *_), *_ = scene.engine.receive(1)
+    scene.engine.ack(handle)
     succeeded = page.locator(".bar", has_text="succeeded").locator("b")
     expect(succeeded).to_have_text("1", timeout=60_000)
     press_until_focused(page, f"a[href='/redrives/{job.pk}/messages?outcome=succeeded']")
@@ -138,6 +141,7 @@ def test_a_filter_underlines_its_mistake_until_it_is_edited(open_console: OpenCo
     expect(page.locator("#q")).to_have_value("health:poorly")
 
 
+@pytest.mark.proof
 def test_a_chart_is_read_with_the_arrow_keys(open_console: OpenConsole, engine: Engine) -> None:
     engine.rows(
         "insert into signalbox.queue_history (queue_id, bucket_at, seconds, ready, scheduled, leased, dead, published,"
@@ -157,6 +161,7 @@ def test_a_chart_is_read_with_the_arrow_keys(open_console: OpenConsole, engine: 
     expect(page.locator("#live-status")).to_have_text("held while a chart is read")
 
 
+@pytest.mark.proof
 def test_the_theme_turns_at_once_and_stays(open_console: OpenConsole) -> None:
     page = open_console(color_scheme="light")
     page.get_by_text("Display").click()
@@ -169,6 +174,7 @@ def test_the_theme_turns_at_once_and_stays(open_console: OpenConsole) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark == "rgb(17, 19, 21)"
 
 
+@pytest.mark.proof
 def test_shortcuts_can_be_turned_off(open_console: OpenConsole) -> None:
     page = open_console()
     page.keyboard.press("?")
@@ -182,6 +188,7 @@ def test_shortcuts_can_be_turned_off(open_console: OpenConsole) -> None:
     expect(page.get_by_role("dialog")).to_be_hidden()
 
 
+@pytest.mark.proof
 def test_everything_works_without_javascript(open_console: OpenConsole, engine: Engine) -> None:
     engine.send()
     page = open_console(java_script_enabled=False)
@@ -197,13 +204,14 @@ def test_everything_works_without_javascript(open_console: OpenConsole, engine: 
     expect(page.locator(".verdict")).to_contain_text("“by hand”")
 
 
+@pytest.mark.proof
 def test_a_session_that_ends_under_an_open_page_leads_to_the_door(open_console: OpenConsole, engine: Engine) -> None:
     page = open_console()
     page.goto(f"/queues/{engine.queue}")
     page.context.clear_cookies()
 
     engine.send()
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
 
     page.wait_for_url("**/login?next=**")
 

@@ -17,21 +17,24 @@ from django.core.management import call_command
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from dlq import deletions, plans, purge, redrives, undo
-from dlq.erasing import erasures
-from dlq.models import Plan, Redrive
-from dlq.plan_options import Options
-from dlq.selecting import newest_id
-from metrics.alerts import news, receiving, silences
+from dlq.erasure import erasures
+from dlq.jobs.models import Redrive
+from dlq.redrives import plans, redrives
+from dlq.redrives.plan_models import Plan
+from dlq.redrives.plan_options import Options
+from dlq.search.checked_filter import check_filter
+from dlq.trash import deletions, purges, restore
+from metrics.alerts import message_text, receiving, silences
 from metrics.alerts.models import Alert, Notification
 from pipeline.models import Run
+from queues.dead_letters.ids import newest_id
 from tests.archive_runs import committed_run, forget
 from tests.browser.conftest import RULES
 from tests.engine import Engine
 from tests.metrics.alertmanager import alert, message
 from tests.streams import Log, make_log
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900), pytest.mark.proof]
 
 PATHS = [
     "/",
@@ -53,8 +56,8 @@ PATHS = [
     "/queues/Q/retire",
     "/queues/Q/rename?new_name=Q-renamed&grace_days=7",
     "/dead-letters?q=queue:Q",
-    "/dead-letters/clusters?q=queue:Q",
-    "/dead-letters/clusters/CLUSTER",
+    "/dead-letters/failure-groups?q=queue:Q",
+    "/dead-letters/failure-groups/CLUSTER",
     "/dead-letters/compare?id=FIRST&id=SECOND",
     "/dead-letters/compare?id=FIRST",
     "/redrives",
@@ -117,7 +120,7 @@ OpenConsole = Callable[..., Page]
 
 @pytest.fixture
 def archive_run(commits: None) -> Iterator[Run]:
-    """One that has ended, with a file."""
+    """Archive run that has finished, with a file."""
     run = committed_run("/srv/archive", ["run-00000001-82ae76d6-00000"], timezone.now())
     yield run
     forget(run)
@@ -126,7 +129,7 @@ def archive_run(commits: None) -> Iterator[Run]:
 @pytest.fixture
 def paths(commits: None, engine: Engine, settings: LazySettings, archive_run: Run) -> list[str]:
     """Every kind of page, over a queue that has something of everything."""
-    engine.value("select signalbox.configure_queue(%s, '{\"lane_max_in_flight\": 3}')", engine.queue)
+    engine.value("select signalbox.configure_queue(%s, '{\"group_max_in_flight\": 3}')", engine.queue)
     for number in (1, 2):
         stack = f'  File "/app/orders.py", line {number}, in ship'
         engine.die({"order": {"id": number}}, error_class="TimeoutError", error=f"late by {number} s", details=stack)
@@ -138,7 +141,7 @@ def paths(commits: None, engine: Engine, settings: LazySettings, archive_run: Ru
     engine.receive(consumer="worker-1")
     undoable, asked = _purged_and_asked_back(engine, settings)
     _alerted(engine)
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
     engine.value("select signalbox.record_history()")
     plan, job = redriven(engine)
     names = {"CLUSTER": dead[0][0], "FIRST": str(dead[0][1]), "SECOND": str(dead[1][1])}
@@ -160,13 +163,13 @@ def paths(commits: None, engine: Engine, settings: LazySettings, archive_run: Ru
 def _erasure(engine: Engine) -> int:
     """An erasure that is paused before it began."""
     wanted = erasures.Wanted("**.email", "ann@example.org", queues=[engine.queue])
-    job = erasures.create(wanted, actor="ann", reason="request 7", confirmation=erasures.WORD, kicked=False)
+    job = erasures.create(wanted, actor="ann", reason="request 7", confirmation=erasures.WORD, wake=False)
     erasures.pause(job.pk, actor="ann")
     return job.pk
 
 
 def _granted(name: str, queue: str) -> int:
-    """Somebody with a role for this queue."""
+    """User with a role for this queue only."""
     person = User.objects.create_user(name)
     call_command("grant", "give", name, "operator", "--prefix", queue, stdout=io.StringIO())
     return person.pk
@@ -182,7 +185,7 @@ def _api_key(name: str) -> int:
 
 
 def streamed(engine: Engine) -> Log:
-    """A stream with a group that is behind and has a dead member, and one that feeds a queue."""
+    """Stream with a lagging group that has a dead member, and a group that feeds a queue."""
     log = make_log(engine.connection, partitions=2, alert_group_lag_seconds=1)
     log.group("slow")
     log.group("mail", queue=engine.queue)
@@ -201,7 +204,7 @@ def _alerted(engine: Engine) -> None:
     told = [alert(queue=name, severity="critical", status="resolved" if name == "over" else "firing") for name in names]
     receiving.receive(message(*told))
     rows = list(Alert.objects.filter(queue_name__in=names))
-    Notification.objects.create(channel="mail", target="a@b.example", news=news.write(rows, timezone.now()))
+    Notification.objects.create(channel="mail", target="a@b.example", news=message_text.write(rows, timezone.now()))
 
 
 def redriven(engine: Engine) -> tuple[Plan, Redrive]:
@@ -209,35 +212,37 @@ def redriven(engine: Engine) -> tuple[Plan, Redrive]:
     engine.die({"region": "us"}, error_class="TooLate", error="late")
     filter_text, patch = f"queue:{engine.queue}", [{"op": "replace", "path": "/region", "value": "eu"}]
     options = Options(canary_messages=1, patch_kind="json", patch=patch, slow_depth=1_000)
-    plan = plans.make(filter_text, actor="ann", reason="partner is back", options=options)
-    job = redrives.run(plans.make(f"{filter_text} class:TooLate", actor="ann", reason="").pk, actor="ann")
+    plan = plans.make(check_filter(filter_text), actor="ann", reason="partner is back", options=options)
+    job = redrives.run(plans.make(check_filter(f"{filter_text} class:TooLate"), actor="ann", reason="").pk, actor="ann")
     redrives.run_in_foreground(job.pk)
     return plan, job
 
 
 def _deleted(engine: Engine) -> int:
     """A deletion of one dead letter, done."""
-    engine.die({"region": "us"}, error_class="Obsolete", error="nobody wants it")
-    job = deletions.create(f"queue:{engine.queue} class:Obsolete", newest_id(), actor="ann", reason="<b>old</b>")
+    engine.die({"region": "us"}, error_class="Obsolete", error="no longer needed")
+    job = deletions.create(
+        check_filter(f"queue:{engine.queue} class:Obsolete"), newest_id(), actor="ann", reason="<b>old</b>"
+    )
     deletions.run_in_foreground(job.pk)
     return int(job.pk)
 
 
 def _purged_and_asked_back(engine: Engine, settings: LazySettings) -> tuple[int, int]:
-    """A purge whose messages are in the trash, and an undo of it that waits for a second person."""
+    """Purge whose messages are in the trash, and an undo that awaits approval."""
     for n in range(2):
         engine.send(n, delay_seconds=600)
-    bounds = purge.preview(engine.queue, ["scheduled"]).bounds
-    job = purge.create(engine.queue, ["scheduled"], bounds, engine.queue, actor="ann", reason="wrong <b>queue</b>")
-    purge.run_in_foreground(job.pk)
+    bounds = purges.preview(engine.queue, ["scheduled"]).bounds
+    job = purges.create(engine.queue, ["scheduled"], bounds, engine.queue, actor="ann", reason="wrong <b>queue</b>")
+    purges.run_in_foreground(job.pk)
     settings.APPROVAL_UNDO_MESSAGES = 1
-    asked = undo.create("purge", job.pk, actor="ann", reason="not those")
+    asked = restore.create("purge", job.pk, actor="ann", reason="not those")
     assert asked.is_awaiting
     return int(job.pk), int(asked.pk)
 
 
 def test_every_page_is_accessible_and_scrolls_no_way_but_down(open_console: OpenConsole, paths: list[str]) -> None:
-    """In both colours, and narrow, middling and wide."""
+    """Check the page in both colours, and in narrow, medium and wide windows."""
     page = open_console(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
 
     found = {}

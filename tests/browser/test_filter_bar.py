@@ -9,9 +9,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import RULES
-from tests.dlq.graveyards import Graveyard
+from tests.dlq.dead_letter_scenes import DeadLetterScene
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.proof]
 
 OpenConsole = Callable[..., Page]
 
@@ -20,8 +20,8 @@ def options(page: Page) -> list[str]:
     return page.locator("#q-options [role=option] code").all_text_contents()
 
 
-def test_a_filter_is_put_together_by_keyboard_alone(open_console: OpenConsole, graveyard: Graveyard) -> None:
-    graveyard.bury(2, error_class="Browser.Rare", payload={"browser": {"kind": "a b"}})
+def test_a_filter_is_put_together_by_keyboard_alone(open_console: OpenConsole, scene: DeadLetterScene) -> None:
+    scene.add_dead(2, error_class="Browser.Rare", payload={"browser": {"kind": "a b"}})
     page = open_console("operator")
     page.goto("/dead-letters")
     field = page.locator("#q")
@@ -97,10 +97,10 @@ def test_escape_closes_the_list_first_and_leaves_the_field_then(open_console: Op
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_open_list_and_menus_are_accessible(open_console: OpenConsole, graveyard: Graveyard, theme: str) -> None:
-    graveyard.bury(2)
+def test_the_open_list_and_menus_are_accessible(open_console: OpenConsole, scene: DeadLetterScene, theme: str) -> None:
+    scene.add_dead(2)
     page = open_console(color_scheme=theme, viewport={"width": 1280, "height": 900})
-    page.goto(f"/dead-letters?q={graveyard.filter}")
+    page.goto(f"/dead-letters?q={scene.filter}")
     page.get_by_text("Export", exact=True).click()
     found = {"export": Axe().run(page, options=RULES).response["violations"]}
     page.get_by_text("Saved", exact=True).click()
@@ -118,20 +118,20 @@ def test_the_open_list_and_menus_are_accessible(open_console: OpenConsole, grave
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_open_menus_do_not_scroll_sideways(open_console: OpenConsole, graveyard: Graveyard, width: int) -> None:
-    graveyard.bury(2)
+def test_open_menus_do_not_scroll_sideways(open_console: OpenConsole, scene: DeadLetterScene, width: int) -> None:
+    scene.add_dead(2)
     page = open_console(viewport={"width": width, "height": 800})
-    page.goto(f"/dead-letters?q={graveyard.filter}")
+    page.goto(f"/dead-letters?q={scene.filter}")
     for name in ("Export", "Saved"):
         page.get_by_text(name, exact=True).click()
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
-def test_what_was_filtered_is_saved_and_exported(open_console: OpenConsole, graveyard: Graveyard) -> None:
-    graveyard.bury(3)
+def test_what_was_filtered_is_saved_and_exported(open_console: OpenConsole, scene: DeadLetterScene) -> None:
+    scene.add_dead(3)
     page = open_console("operator")
     page.goto("/dead-letters")
-    page.locator("#q").fill(graveyard.filter)
+    page.locator("#q").fill(scene.filter)
     page.locator("#q").press("Enter")
     expect(page.locator("table tbody tr")).to_have_count(3)
 
@@ -143,24 +143,24 @@ def test_what_was_filtered_is_saved_and_exported(open_console: OpenConsole, grav
     assert len(lines) == 4
 
     page.get_by_text("Saved", exact=True).click()
-    expect(page.locator("#saved-text")).to_have_value(graveyard.filter)
-    page.locator("#saved-name").fill(f"Mine of {graveyard.queue}")
+    expect(page.locator("#saved-text")).to_have_value(scene.filter)
+    page.locator("#saved-name").fill(f"Mine of {scene.queue}")
     page.locator("#saved-name").press("Enter")
 
-    expect(page.locator(".notice").first).to_contain_text(f"Saved this filter as Mine of {graveyard.queue}")
+    expect(page.locator(".notice").first).to_contain_text(f"Saved this filter as Mine of {scene.queue}")
     expect(page.locator("table tbody tr")).to_have_count(3)
 
 
-def test_the_bar_is_a_plain_field_without_javascript(open_console: OpenConsole, graveyard: Graveyard) -> None:
-    graveyard.bury(2)
+def test_the_bar_is_a_plain_field_without_javascript(open_console: OpenConsole, scene: DeadLetterScene) -> None:
+    scene.add_dead(2)
     page = open_console("operator", java_script_enabled=False)
     page.goto("/dead-letters")
-    page.fill("#q", graveyard.filter)
+    page.fill("#q", scene.filter)
     page.press("#q", "Enter")
     expect(page.locator("table tbody tr")).to_have_count(2)
 
     page.get_by_text("Saved", exact=True).click()
-    page.fill("#saved-name", f"Plain {graveyard.queue}")
+    page.fill("#saved-name", f"Plain {scene.queue}")
     page.press("#saved-name", "Enter")
 
-    expect(page.locator(".notice").first).to_contain_text(f"Saved this filter as Plain {graveyard.queue}")
+    expect(page.locator(".notice").first).to_contain_text(f"Saved this filter as Plain {scene.queue}")

@@ -16,7 +16,7 @@ from tests.console.security.scenes import Scene, routes
 
 __all__ = ["scene_of"]
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900), pytest.mark.proof]
 
 NARROW = 320
 TEXTS = {**FOR_PAGES, "one long word": "<corpus-x>alert(" + "W" * 70}

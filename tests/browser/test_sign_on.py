@@ -15,11 +15,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import RULES, VIOLATIONS, WAITS_AT_MOST_MS
 from tests.console.security import oidc_provider
-from tests.console.security.sign_ons import somebody
+from tests.console.security.sign_ons import new_subject
 from tests.console.servers import Server, console_server
 from tests.engine import Engine
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.proof]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def at_the_provider(page: Page, subject: str) -> None:
 def test_the_whole_way_by_keyboard_and_once_more_before_what_is_hard_to_take_back(
     page: Page, provider: oidc_provider.Provider, engine: Engine
 ) -> None:
-    subject = somebody(provider, "leads")
+    subject = new_subject(provider, "leads")
     page.goto(f"/queues/{engine.queue}")
     is_readable(page)
     page.get_by_role("button", name="Sign in with Acme").focus()
@@ -106,8 +106,8 @@ def test_the_whole_way_by_keyboard_and_once_more_before_what_is_hard_to_take_bac
 def test_an_app_is_set_up_from_the_picture_or_the_key(page: Page, provider: oidc_provider.Provider) -> None:
     page.goto("/login?next=/account")
     page.get_by_role("button", name="Sign in with Acme").click()
-    at_the_provider(page, somebody(provider, "ops"))
-    page.get_by_role("button", name="Set it up").click()
+    at_the_provider(page, new_subject(provider, "ops"))
+    page.get_by_role("button", name="Set up second factor").click()
 
     expect(page.get_by_role("img", name="The key as a picture")).to_be_visible()
     is_readable(page)
@@ -120,10 +120,10 @@ def test_an_app_is_set_up_from_the_picture_or_the_key(page: Page, provider: oidc
     is_readable(page)
 
 
-def test_whoever_has_no_role_is_told_so(page: Page, provider: oidc_provider.Provider) -> None:
+def test_a_user_without_a_role_sees_a_notice(page: Page, provider: oidc_provider.Provider) -> None:
     page.goto("/login")
     page.get_by_role("button", name="Sign in with Acme").click()
-    at_the_provider(page, somebody(provider, "strangers"))
+    at_the_provider(page, new_subject(provider, "strangers"))
 
     expect(page.get_by_role("alert")).to_contain_text("says nothing that gives you a role here")
     is_readable(page)

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def kept(history: Path) -> Path:
-    """Where the histories are when the server's home is gone: what the checker names is looked for in them."""
+    """Folder of the histories after the server's home is gone, to look up what the checker names."""
     place = Path(tempfile.mkdtemp(prefix="signalbox-chaos-history-"))
     return shutil.copytree(history, place, dirs_exist_ok=True)
 

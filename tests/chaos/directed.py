@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
-from tests.chaos.history import FAILED, OK
+from tests.chaos.judging.history import FAILED, OK
 from tests.chaos.stage import Stage
 
 CRASHES = 2
@@ -17,7 +17,7 @@ Schedule = Callable[[Stage], None]
 
 
 def late_ack(stage: Stage) -> None:
-    """A lease ends, somebody else is given the message, and then the first one acks."""
+    """Let a lease expire and the message be redelivered, and then let the first consumer ack."""
     early, late = stage.actor(), stage.actor()
     early.send()
     first = early.take(visibility=0)

@@ -80,12 +80,17 @@ MUTANTS: dict[str, Mutant] = {
         },
     ),
     "a message that is settled when it is given out": Mutant(
-        directed.die_with_a_message, _charges("settled by nobody"), statements=(SETTLE_WHAT_IS_GIVEN_OUT,)
+        directed.die_with_a_message, _charges("settled without a client"), statements=(SETTLE_WHAT_IS_GIVEN_OUT,)
     ),
     "a nack that is not counted": Mutant(
         directed.nack_and_again,
         _charges("counter drift"),
-        {"nack": {"values (v_lease.queue_id, 6::smallint, 1)": "select v_lease.queue_id, 6::smallint, 1 where false"}},
+        {
+            "nack": {
+                "values (v_lease.queue_id, {event.nacked_ready}, 1)": "select v_lease.queue_id, {event.nacked_ready}, 1"
+                " where false"
+            }
+        },
     ),
     "a FIFO group that lets several go": Mutant(
         directed.take_turns,
@@ -95,7 +100,7 @@ MUTANTS: dict[str, Mutant] = {
     "a FIFO group that does not wait for the one that failed": Mutant(
         directed.fail_in_a_group, _charges("FIFO violation"), {"nack": {" and v_queue.mode <> 'fifo' then": " then"}}
     ),
-    "a deduplication id that keeps nobody out": Mutant(
+    "a deduplication id without effect": Mutant(
         directed.send_again_by_key,
         _charges("published twice"),
         {"_deduplicate": {"if not found then": "if true then"}},

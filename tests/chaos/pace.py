@@ -1,11 +1,11 @@
-"""How fast a run was at a time, seen from its history: messages acked in a second, by whoever acked them."""
+"""Throughput of a run over time, from its history: messages acked per second by all consumers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
-from tests.chaos.history import OK, Operation
+from tests.chaos.judging.history import OK, Operation
 
 
 def acks_by_second(operations: Iterable[Operation]) -> Counter[int]:

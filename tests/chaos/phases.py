@@ -17,11 +17,11 @@ from typing import Any
 
 import psycopg
 
-from tests.chaos.history import OK, Operation
-from tests.chaos.nemesis import Nemesis, crash
+from tests.chaos.faults.nemesis import Nemesis, crash
+from tests.chaos.faults.recovery import next_probe
+from tests.chaos.faults.server_faults import CLIENT_BACKENDS
+from tests.chaos.judging.history import OK, Operation
 from tests.chaos.pace import acks_by_second, rate
-from tests.chaos.recovery import next_probe
-from tests.chaos.server_faults import CLIENT_BACKENDS
 
 PHASE_SECONDS = 15.0
 CALM_SECONDS = 12.0
@@ -34,7 +34,7 @@ Doing = Callable[[Nemesis, float], None]
 
 @dataclass(frozen=True)
 class Phase:
-    """What came of one: messages a second before, during and after, and when the first message got through."""
+    """Result of a phase: messages/s before, during and after, and the time to the first message."""
 
     name: str
     before: float

@@ -1,4 +1,4 @@
-"""What a run came to, as text for people and as tables for the documentation."""
+"""Results of a run, as text for people and as tables for the documentation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from tests.chaos.judging.verdict import CHARGES
 from tests.chaos.phases import Phase
 from tests.chaos.run import Result
-from tests.chaos.verdict import CHARGES
 
 FIGURES = (
     "attempted",
@@ -19,7 +19,7 @@ FIGURES = (
     "acked",
     "deliveries",
     "redelivered",
-    "deliveries that nobody saw",
+    "unseen deliveries",
     "stale receipts refused",
     "messages in groups",
     "tasks of Celery",

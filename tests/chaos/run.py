@@ -11,20 +11,20 @@ from pathlib import Path
 
 from psycopg.types.json import Jsonb
 
-from tests.chaos import history
-from tests.chaos.checker import Verdict, check
-from tests.chaos.company import Company, Place
-from tests.chaos.faults import FAULTS
-from tests.chaos.history import OK, Journal
-from tests.chaos.nemesis import Nemesis
+from tests.chaos.company.company import Company, Place
+from tests.chaos.company.queues import QUEUES, TABLES
+from tests.chaos.company.roles import COMPANY
+from tests.chaos.faults.every_fault import FAULTS
+from tests.chaos.faults.nemesis import Nemesis
+from tests.chaos.faults.proxy import Proxy
+from tests.chaos.faults.recovery import Recovery, recoveries
+from tests.chaos.faults.schedule import WEIGHTS, schedule
+from tests.chaos.judging import history
+from tests.chaos.judging.checker import Verdict, check
+from tests.chaos.judging.history import OK, Journal
+from tests.chaos.judging.truth import left, read_truth
 from tests.chaos.phases import Phase, phases_of, work_through
-from tests.chaos.proxy import Proxy
-from tests.chaos.queues import QUEUES, TABLES
-from tests.chaos.recovery import Recovery, recoveries
-from tests.chaos.roles import COMPANY
-from tests.chaos.schedule import WEIGHTS, schedule
 from tests.chaos.server import ChaosServer
-from tests.chaos.truth import left, read_truth
 from tests.ports import free_port
 
 #: How long a drain may go without getting anywhere.
@@ -39,7 +39,7 @@ class Plan:
     seed: int
     faults: int = 60
     messages: int = 0
-    """Go on with faults until so many were sent."""
+    """Continue with faults until this number of messages was sent."""
     pause_seconds: float = 1.2
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     phases: bool = False
@@ -60,7 +60,7 @@ class Result:
 
 
 def run(plan: Plan, server: ChaosServer, say: Callable[[str], None]) -> Result:
-    """On a server that is running and empty."""
+    """Run on a server that is running and empty."""
     began = time.monotonic()
     folder = server.home / "history"
     folder.mkdir()
@@ -76,7 +76,7 @@ def run(plan: Plan, server: ChaosServer, say: Callable[[str], None]) -> Result:
 
 
 def perform(plan: Plan, server: ChaosServer, folder: Path, say: Callable[[str], None]) -> tuple[list[str], float]:
-    """From the first client to the last message; what went wrong with faults, and how long it took to drain."""
+    """Run from the first client to the last message; return errors of faults, and the time to drain."""
     proxy = Proxy(str(server.socket), free_port())
     proxy.start()
     company = Company(server, folder, plan.seed, proxy.port)
@@ -106,7 +106,7 @@ def prepare(server: ChaosServer) -> None:
 
 
 def wait_for_probes(folder: Path, count: int) -> None:
-    """Everything works."""
+    """Return whether every client has had an answer recently."""
     deadline = time.monotonic() + STUCK_SECONDS
     while sum(path.read_text().count('"op":"probe"') for path in folder.glob("*-prober.jsonl")) < count:
         assert time.monotonic() < deadline, (folder / "programs.log").read_text()[-4000:]
@@ -114,7 +114,7 @@ def wait_for_probes(folder: Path, count: int) -> None:
 
 
 def messages(server: ChaosServer) -> int:
-    """How many were sent, about."""
+    """Approximate number of messages sent."""
     with server.connect_patiently() as connection:
         row = connection.execute("select last_value from signalbox.message_id").fetchone()
     return int(row[0]) if row else 0

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the run's own, with data, keeper and socket in a temporary home: killing it hurts nobody else."""
+"""PostgreSQL of the run, with data, keeper and socket in a temporary home: killing it affects no other test."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import psycopg
 
-from queues.embedded import EmbeddedPostgres
-from queues.embedded.folders import SOCKET_NAME
+from queues.database.embedded import EmbeddedPostgres
+from queues.database.embedded.folders import SOCKET_NAME
 from tests.prepared import prepare
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ CONNECT_SECONDS = 120
 
 
 class ChaosServer:
-    """Exists inside a `with` block, and nothing of it afterwards."""
+    """Server that exists within a `with` block only."""
 
     def __init__(self, settings: dict[str, str] | None = None) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="signalbox-chaos-"))
@@ -57,7 +57,7 @@ class ChaosServer:
         return self._server.url(database)
 
     def clone(self, database: str) -> None:
-        """A database of this name like the first one, to which nobody may be connected now."""
+        """Copy the first database under this name; it must have no connections."""
         with self.connect("postgres") as connection:
             connection.execute(f"create database {database} template signalbox strategy file_copy".encode())
 
@@ -66,7 +66,7 @@ class ChaosServer:
             connection.execute(f"drop database {database} with (force)".encode())
 
     def connect_patiently(self) -> psycopg.Connection[Any]:
-        """A connection, however often the server refuses or dies meanwhile."""
+        """Connect, and repeat while the server refuses or restarts."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:

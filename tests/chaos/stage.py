@@ -1,4 +1,4 @@
-"""A stage for short schedules: a database with the queues of a run, and clients that do as they are told."""
+"""Stage for short schedules: a database with the queues of a run, and scripted clients."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 import psycopg
 
-from queues.floors import FloorKeeper
+from queues.upkeep.claim_floors import FloorKeeper
 from signalbox import Message
-from tests.chaos import history
-from tests.chaos.checker import Verdict, check
-from tests.chaos.client import Assignment, Interrupted
-from tests.chaos.consumers import Consumer
-from tests.chaos.history import OK, UNKNOWN
-from tests.chaos.queues import QUEUES
+from tests.chaos.company.client import Assignment, Interrupted
+from tests.chaos.company.consumers import Consumer
+from tests.chaos.company.queues import QUEUES
+from tests.chaos.judging import history
+from tests.chaos.judging.checker import Verdict, check
+from tests.chaos.judging.history import OK, UNKNOWN
+from tests.chaos.judging.truth import left, read_truth
 from tests.chaos.server import CONNECT_SECONDS, ChaosServer
-from tests.chaos.truth import left, read_truth
 from tests.races.floors import TERM_SECONDS
 
 LONG_SECONDS = 600.0
-#: After so many claims that find nothing, what is left will never be found.
+#: Number of empty claims after which the rest counts as lost.
 VAIN = 5
 
 
@@ -34,7 +34,7 @@ class Actor(Consumer):
     connect_seconds = CONNECT_SECONDS
 
     def connect(self) -> None:
-        """At once, and not when there is something to do."""
+        """Do it at once, without waiting for work."""
         _ = self.connection
 
     def send(self, **options: Any) -> int:
@@ -44,7 +44,7 @@ class Actor(Consumer):
         return token
 
     def send_token(self, token: int, *, heard: bool = True, **options: Any) -> None:
-        """`heard` is false where the answer is lost on its way."""
+        """Send a message; `heard` is false where the answer gets lost."""
         noted = {"group": options["group_id"]} if "group_id" in options else {}
         noted |= {"keyed": True} if "deduplication_id" in options else {}
         number = self.journal.invoke("send", queue=self.queue, tokens=[token], **noted)
@@ -67,7 +67,7 @@ class Actor(Consumer):
             self._settle("nack", message, delay=delay, reason=reason)
 
     def extend(self, messages: list[Message]) -> None:
-        """And ack."""
+        """Ack the message that was received."""
         self._extend(messages, LONG_SECONDS)
 
 
@@ -95,7 +95,7 @@ class Stage:
         return self.server.connect(self.database)
 
     def tick(self, times: int = 3) -> None:
-        """Let the claim floors move, so many steps."""
+        """Let the claim floors advance by this number of steps."""
         if self.keeper is None:
             self.keeper = FloorKeeper(self.connect(), ttl_seconds=TERM_SECONDS)
         queues = [row[0] for row in self.keeper.connection.execute("select queue_id from signalbox.queue").fetchall()]
@@ -104,7 +104,7 @@ class Stage:
             self.keeper.tick(self.now, queues)
 
     def verdict(self) -> Verdict:
-        """Of what was done up to now, after everything that can still be received was."""
+        """Check the history so far, after receiving everything that can still be received."""
         self._drain()
         with self.connect() as connection:
             truth = read_truth(connection, QUEUES)
@@ -120,7 +120,7 @@ class Stage:
                 _wait_for_what_is_due(observer)
 
     def _drained(self, drainer: Actor) -> bool:
-        """Was there anything? What the engine refuses is nothing; the checker sees what is left."""
+        """Return whether there was work. A refusal of the engine counts as none; the checker sees the rest."""
         drainer.connect()
         if self.keeper is not None:
             self.tick(1)  # right before the claim, which believes floors only while they move

@@ -1,4 +1,4 @@
-"""A run by a fixed seed, short enough for every change: what is promised holds, whatever is killed, stopped or cut off.
+"""Chaos by a fixed seed: all promises hold, whatever is killed, stopped or cut off.
 
 The long run is `make chaos`. A failure prints its seed, and `python -m tests.chaos` repeats its schedule.
 """
@@ -12,22 +12,23 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.judging.verdict import CHARGES
 from tests.chaos.server import PROJECT
-from tests.chaos.verdict import CHARGES
 
-pytestmark = [pytest.mark.chaos, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(1500), pytest.mark.proof]
 
 SEED = 8
-#: Some find nothing to do, since others are faster: a connection that another fault has broken cannot dead-lock.
-SCHEDULED = 80
-TAKEN_PLACE = 60
-KINDS = 8
+FAULTS = 80
+TAKEN_PLACE, KINDS = 60, 8
+"""At least. Some faults find nothing to do: a connection that another fault has broken cannot dead-lock."""
 PAUSE_SECONDS = 0.9
 
 
-def test_whatever_is_killed_stopped_or_cut_off_nothing_is_lost_and_nothing_unexplained(tmp_path: Path) -> None:
+def test_whatever_is_killed_stopped_or_cut_off_nothing_is_lost_and_nothing_unexplained(
+    tmp_path: Path,
+) -> None:
     figures = tmp_path / "figures.json"
-    options = [f"--seed={SEED}", f"--faults={SCHEDULED}", "--messages=0", f"--pause={PAUSE_SECONDS}"]
+    options = [f"--seed={SEED}", f"--faults={FAULTS}", "--messages=0", f"--pause={PAUSE_SECONDS}"]
 
     ended = subprocess.run(
         [sys.executable, "-m", "tests.chaos", *options, f"--json={figures}"],

@@ -14,14 +14,14 @@ from tests.chaos.run import prepare
 from tests.chaos.server import ChaosServer
 from tests.chaos.stage import Stage
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.proof]
 
 SCHEDULES = {mutant.schedule.__name__: mutant.schedule for mutant in MUTANTS.values()}
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ChaosServer]:
-    """Whose log is written late where a commit does not wait for it, and whose database is a template."""
+    """Server with a late log for asynchronous commits, whose database is a template."""
     with ChaosServer({"wal_writer_delay": "10s", "autovacuum": "off", "fsync": "off"}) as started:
         prepare(started)
         yield started

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
-from console import fleet
+from console.overview import standings
 
 VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 UNREAD = {"script", "style", "title", "template"}
@@ -30,7 +30,7 @@ class Element:
 
 
 class Page(HTMLParser):
-    """A parsed answer."""
+    """Answer of the console, parsed."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """Everything there is to read, in one line."""
+        """All text of the page in one line."""
         return readable("".join(self._pieces))
 
     @property
@@ -81,7 +81,7 @@ class Page(HTMLParser):
         return element
 
     def link(self, text: str) -> str:
-        """Where the link leads whose text begins so."""
+        """Address of the link whose text begins with these words."""
         return next(one.attributes["href"] for one in self.all("a") if one.text.startswith(text))
 
     def rows(self) -> list[str]:
@@ -89,7 +89,7 @@ class Page(HTMLParser):
         return [row.text for row in self.all("tr")[1:]]
 
     def fields(self) -> dict[str, str]:
-        """What a form would send as it stands: hidden and visible inputs, and what is chosen."""
+        """Fields that a form would send: inputs, hidden inputs and selected options."""
         return self._chosen() | {
             one.attributes["name"]: one.attributes.get("value", "")
             for one in self.all("input")
@@ -121,7 +121,7 @@ def _has(element: Element, attributes: dict[str, str]) -> bool:
 
 
 class Browser(Client):
-    """A person's browser."""
+    """Browser of one person."""
 
     def __init__(self, role: str = "", **options: Any) -> None:
         super().__init__(**options)
@@ -132,19 +132,19 @@ class Browser(Client):
         return f"test-{self.role.replace(' ', '-')}"
 
     def see(self, path: str, status: int = 200, **parameters: Any) -> Page:
-        """Open a page."""
-        fleet.forget()
+        """Open a page of the console."""
+        standings.forget()
         return self._read(self.get(path, parameters), status)
 
     def fetch(self, path: str, **parameters: Any) -> Page:
         """Ask as htmx does."""
-        fleet.forget()
+        standings.forget()
         return self._read(self.get(path, parameters, headers={"HX-Request": "true"}), 200)
 
     def submit(self, path: str, status: int = 302, **values: Any) -> Page:
         """Send a form; after a redirect, the page it leads to."""
         answer = self.post(path, values)
-        fleet.forget()
+        standings.forget()
         assert answer.status_code == status, answer.content.decode()[:2000]
         if status == 302:
             return self._read(self.get(answer["Location"]), 200)

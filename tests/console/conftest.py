@@ -1,4 +1,4 @@
-"""What tests of the console share: people of each role in front of a browser, and an engine underneath."""
+"""Fixtures of the console's tests: a browser for each role, and an engine."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.contrib.auth.models import Group, User
 
-from console import fleet
+from console.overview import standings
 from tests.console.browsers import Browser
-from tests.dlq.graveyards import graveyard, make_graveyard
+from tests.dlq.dead_letter_scenes import make_dead_letter_scene, scene
 
-__all__ = ["graveyard", "make_graveyard"]
+__all__ = ["make_dead_letter_scene", "scene"]
 
 
 @pytest.fixture(autouse=True)
 def fresh_numbers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every page sees the fleet as it is, not as it was a second ago, and reads it once however long it takes."""
-    monkeypatch.setattr(fleet, "FRESH_SECONDS", 3600.0)
-    fleet.forget()
+    monkeypatch.setattr(standings, "FRESH_SECONDS", 3600.0)
+    standings.forget()
     yield
-    fleet.forget()
+    standings.forget()
 
 
 @pytest.fixture
 def sign_in(commits: None) -> Callable[[str], Browser]:
-    """A browser in which somebody of this role is logged in; "superuser" and "no role" are roles too."""
+    """Browser of a logged-in user of this role; "superuser" and "no role" are roles too."""
 
     def _sign_in(role: str) -> Browser:
         person, _ = User.objects.get_or_create(username=f"test-{role.replace(' ', '-')}")

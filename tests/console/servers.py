@@ -29,7 +29,7 @@ class Server:
 
 @contextmanager
 def console_server(dsn: str, port: int | None = None, **variables: str) -> Iterator[Server]:
-    """Started, answering, and stopped at the end; on this port, or on one that is free, with these settings."""
+    """Start a server and wait for its answer; stop it at the end. Takes a port, or picks a free one, and settings."""
     port = port or free_port()
     command = [sys.executable, "-m", "uvicorn", "tests.console.patient_console:application", "--port", str(port)]
     process = subprocess.Popen([*command, "--log-level", "warning"], env=environment_of(dsn) | variables)
@@ -42,7 +42,7 @@ def console_server(dsn: str, port: int | None = None, **variables: str) -> Itera
 
 
 def environment_of(dsn: str) -> dict[str, str]:
-    """For a process of ours over this database."""
+    """Environment of a process of the project over this database."""
     parts = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
     return {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parts)}", "HTTPS_ONLY": "false"}
 

@@ -1,4 +1,4 @@
-"""What everybody should know who looks at any page, read from what the session really has."""
+"""Conditions that every page shows, read from the state of the session."""
 
 from __future__ import annotations
 

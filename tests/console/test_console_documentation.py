@@ -1,16 +1,16 @@
-"""docs/console.md tells the truth about roles, filters and shortcuts."""
+"""docs/operate/console.md tells the truth about roles, filters and shortcuts."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from console.audit_filter import KEYS as AUDIT_KEYS
-from console.queue_filter import KEYS as QUEUE_KEYS
-from console.roles import ROLES
+from console.access.roles import ROLES
+from console.administration.audit import KEYS as AUDIT_KEYS
+from console.overview.views import KEYS as QUEUE_KEYS
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/console.md").read_text()
+PAGE = (ROOT / "docs/operate/console.md").read_text()
 
 
 def section(title: str) -> str:
@@ -40,6 +40,6 @@ def test_every_shortcut_is_named() -> None:
 
 
 def test_every_shortcut_is_in_the_dialog() -> None:
-    dialog = (ROOT / "templates/components/_shortcuts.html").read_text()
+    dialog = (ROOT / "templates/layout/_shortcuts.html").read_text()
 
     assert set(re.findall(r"`(.)`", section("Shortcuts"))) <= set(re.findall(r"<kbd>(.)</kbd>", dialog))

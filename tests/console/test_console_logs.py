@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from console import settings
-from console.access_logs import WithoutQuery
-from console.pages import queues
-from queues.upkeep import Pulse, Step
+from console.queues import views as queues
+from console.web.server import WithoutQuery
+from queues.upkeep.upkeep import Pulse, Step
 from signalbox.logs import JsonFormatter, TextFormatter
 from tests.console.browsers import Browser
 from tests.engine import Engine
@@ -22,7 +22,7 @@ CANARY = "canary-4111-1111"
 
 
 class Lines(logging.Handler):
-    """What both formatters make of every record."""
+    """Output of both formatters for every record."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)

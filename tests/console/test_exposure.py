@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from console import exposure
+from console.web import server
 
 UVICORN = "/opt/signalbox/.venv/bin/uvicorn"
 APP = "console.asgi:application"
@@ -16,8 +16,8 @@ APP = "console.asgi:application"
 @pytest.mark.parametrize("words", [["--host", "0.0.0.0"], ["--host=::"], ["--host", "queues.internal", "--port", "80"]])
 @pytest.mark.parametrize("program", [UVICORN, "/lib/uvicorn/__main__.py"])
 def test_others_reach_it(program: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert exposure.exposed_host([program, APP, *words], {})
-    assert exposure.exposed_host([program, APP], {"UVICORN_HOST": "10.0.0.7"}) == "10.0.0.7"
+    assert server.exposed_host([program, APP, *words], {})
+    assert server.exposed_host([program, APP], {"UVICORN_HOST": "10.0.0.7"}) == "10.0.0.7"
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ def test_others_reach_it(program: str, words: list[str], monkeypatch: pytest.Mon
         [],
     ],
 )
-def test_nobody_else_reaches_it(arguments: list[str]) -> None:
-    assert exposure.exposed_host(arguments, {}) == ""
+def test_other_hosts_cannot_reach_it(arguments: list[str]) -> None:
+    assert server.exposed_host(arguments, {}) == ""
 
 
 def test_it_is_said_in_the_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     monkeypatch.setattr(sys, "argv", [UVICORN, APP, "--host", "0.0.0.0"])
 
-    exposure.warn()
+    server.warn()
 
     assert "listens on 0.0.0.0, and bounds neither the size" in caplog.text

@@ -1,4 +1,4 @@
-"""Whoever writes into the broker's queue has nothing run that no row asks for: a task takes an id, and no more."""
+"""A forged task in the broker's queue runs nothing without a row: a task carries an id only."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from django.db import DatabaseError
 
 from console.celery import KEPT_BUILT_IN, app
-from dlq.models import Job
-from dlq.tasks import JOB_MODELS
+from dlq.jobs.models import Job
+from dlq.tasks import WORKS
 from pipeline.models import Run, RunRequest
 
 HOSTILE: list[Any] = [["--settings=pwn", "--pythonpath=/tmp"], "--settings=pwn", {"actor": "admin"}, -1, 2**63, None]
@@ -48,7 +48,7 @@ def test_a_forged_message_changes_nothing(given: Any) -> None:
     for name, task in own_tasks().items():
         with contextlib.suppress(TypeError, ValueError, DatabaseError):  # it may fail: then the message is over
             task.run(*([given] if inspect.signature(task.run).parameters else []))
-        for model in JOB_MODELS:
+        for model in (work.model for work in WORKS):
             assert not model._default_manager.filter(state=Job.State.RUNNING).exists(), name
     assert RunRequest.objects.count() == requests
     assert not Run.objects.filter(state=Run.State.RUNNING).exists()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from console.api.kinds import KINDS
-from console.api_reference import examples, operations
+from console.api.core.problem_types import PROBLEM_TYPES
+from console.api_reference import operations
 from console.api_reference.fields import Schemas
 from tests.console.api.routes import routes
 from tests.console.browsers import Browser
@@ -38,7 +38,7 @@ DOCUMENT = {
 
 @pytest.fixture
 def anybody(commits: None) -> Browser:
-    """Without a login."""
+    """Open the API reference without a login."""
     return Browser()
 
 
@@ -65,7 +65,7 @@ def test_the_page_needs_no_script_and_nothing_from_elsewhere(anybody: Browser) -
 def test_each_problem_has_a_page(anybody: Browser) -> None:
     links = {one.attributes["href"] for one in anybody.see("/v1/docs").all("a")}
 
-    for slug, kind in KINDS.items():
+    for slug, kind in PROBLEM_TYPES.items():
         assert f"/problems/{slug}" in links
         page = anybody.see(f"/problems/{slug}")
         assert kind.title in page.title
@@ -77,7 +77,7 @@ def test_people_find_it_from_every_page(viewer: Browser) -> None:
     assert viewer.see("/").link("HTTP API") == "/v1/docs"
 
 
-def test_fields_are_told_with_what_they_may_be() -> None:
+def test_fields_are_described_with_their_values() -> None:
     fields = list(Schemas(DOCUMENT).fields({"$ref": "#/components/schemas/Order"}))[:5]
 
     assert [(one.name, one.kind, one.required, one.default) for one in fields] == [
@@ -96,15 +96,15 @@ def test_a_schema_within_itself_ends() -> None:
 
 
 def test_an_example_has_what_is_required() -> None:
-    made = examples.body(Schemas(DOCUMENT), {"$ref": "#/components/schemas/Order"})
+    made = operations.example_body(Schemas(DOCUMENT), {"$ref": "#/components/schemas/Order"})
 
     assert made == {"kind": "new", "lines": [{"sku": "A-1"}]}
-    line = examples.curl("POST", "http://x/v1/a b", {"say": "it's"}, has_body=True)
+    line = operations.curl("POST", "http://x/v1/a b", {"say": "it's"}, has_body=True)
     assert line.startswith("curl -X POST 'http://x/v1/a b' \\\n")
     assert """-d '{"say": "it'"'"'s"}'""" in line
 
 
-def test_headers_are_told_apart_from_the_address() -> None:
+def test_headers_are_listed_apart_from_the_address() -> None:
     parameters = [
         {"name": "job", "in": "path", "schema": {"type": "string"}, "example": "redrive_17", "required": True},
         {"name": "limit", "in": "query", "schema": {"type": "integer"}},

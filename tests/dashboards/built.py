@@ -40,5 +40,5 @@ def alert_marks(dashboard: Dashboard) -> list[dict[str, Any]]:
 
 
 def expressions(dashboard: Dashboard) -> list[str]:
-    """What panels ask."""
+    """Queries of all panels."""
     return [query["expr"] for panel in asking(dashboard) for query in panel["targets"]]

@@ -1,4 +1,4 @@
-"""Reads PromQL as Prometheus does, for tests of what dashboards ask."""
+"""Reader of PromQL as Prometheus parses it, for tests of dashboard queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Selector:
 
     @property
     def aggregations(self) -> list[tuple[str, tuple[str, ...]]]:
-        """How it is aggregated and by which labels, from the innermost."""
+        """Aggregations of a query with their labels, from the innermost."""
         return [
             (str(node.op), tuple(node.modifier.labels) if node.modifier else ())
             for node in reversed(self.above)

@@ -1,4 +1,4 @@
-"""The alert rules, judged by Prometheus' own tool, and what somebody finds whom one of them wakes."""
+"""Alert rules, checked by Prometheus' own tool, with their runbooks and links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from metrics.names import SERIES
+from tests.metrics.series import SERIES
 
 ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "dashboards" / "alerts"
@@ -96,7 +96,7 @@ def test_every_runbook_belongs_to_an_alert() -> None:
 
 @every_alert
 def test_an_alert_leads_into_the_console(alert: str) -> None:
-    """Whose address is an external label of Prometheus; without one the link is a path."""
+    """The console's address is an external label of Prometheus; without it the link is a path."""
     address = RULES[alert]["annotations"]["console_url"]
 
     assert re.fullmatch(

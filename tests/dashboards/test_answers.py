@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from metrics import fleet
-from metrics.api_requests import API_REQUESTS
-from queues.counters import read_numbers
+from metrics.reading import fleet
+from metrics.reading.api_requests import API_REQUESTS
+from queues.counters.queue_numbers import read_numbers
 from queues.errors import QuotaExceeded, translated
 from signalbox import Client
 from tests.dashboards.built import DASHBOARDS, Dashboard, alert_marks, asking, variables
@@ -39,7 +39,7 @@ returning 1
 
 @pytest.fixture
 def prometheus(commits: None, tmp_path: Path) -> Iterator[Prometheus]:
-    """One that scrapes two replicas of the console every second and has loaded our rules."""
+    """Prometheus that scrapes two replicas of the console every second and has loaded the rules."""
     with running_console() as one, running_console() as other:
         write_settings(tmp_path, [one, other])
         with running_prometheus(tmp_path) as prometheus:
@@ -48,12 +48,12 @@ def prometheus(commits: None, tmp_path: Path) -> Iterator[Prometheus]:
 
 @dataclass
 class Traffic:
-    """What makes every panel show something, once more with each step."""
+    """Make data for every panel, a little more with each step."""
 
     engine: Engine
     """The queue that is looked at: each step it is emptied again."""
     full: Engine
-    """Nobody receives from it, and it takes no more."""
+    """Queue without consumers that is closed."""
     lanes: Engine
     """The first of its messages is in flight, so the others wait."""
     died: list[int] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Traffic:
         with suppress(QuotaExceeded), translated():
             self.full.send()
         API_REQUESTS.observe("POST /v1/queues/{queue}/messages", "2xx", 0.003)  # the replicas are threads
-        self.engine.value("select signalbox.fold()")  # waits and work times are counted there
+        self.engine.value("select signalbox.aggregate_counters()")  # waits and work times are counted there
 
     def _stream(self) -> None:
         """A stream of which one group reads half, so that another is behind."""
@@ -116,6 +116,7 @@ def only_its_own(traffic: Traffic, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("only_its_own")
+@pytest.mark.proof
 def test_every_question_is_answered(traffic: Traffic, prometheus: Prometheus) -> None:
     traffic.start()
     wait_until(lambda: is_known(traffic, prometheus), "both replicas")  # increases need a number to begin with
@@ -133,7 +134,7 @@ def test_every_question_is_answered(traffic: Traffic, prometheus: Prometheus) ->
 
 
 def shown(prometheus: Prometheus, state: str) -> int | None:
-    """How many messages the fleet's dashboard says are in this state; None unless it gives one number."""
+    """Number of messages in this state on the fleet's dashboard; None unless there is one number."""
     (expression,) = [
         query["expr"]
         for panel in asking(DASHBOARDS["signalbox-fleet.json"])
@@ -177,7 +178,7 @@ def is_number(value: Any) -> bool:
 
 
 def questions(queue: str) -> list[Question]:
-    """Those of all dashboards, each once."""
+    """Queries of all dashboards, each once."""
     found = [question for dashboard in DASHBOARDS.values() for question in questions_of(dashboard)]
     filled = [Question(filled_in(question.expression, queue), question.instant, question.label) for question in found]
     return list(dict.fromkeys(filled))
@@ -195,7 +196,7 @@ def questions_of(dashboard: Dashboard) -> Iterator[Question]:
 
 
 def filled_in(expression: str, queue: str) -> str:
-    """With what a viewer has chosen: one tenant, one queue, the last hour."""
+    """Query with a viewer's choices: one tenant, one queue, the last hour."""
     values = {
         "$__rate_interval": f"{SHOWN_SECONDS}s",
         "$__range": f"{SHOWN_SECONDS}s",

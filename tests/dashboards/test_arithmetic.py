@@ -1,7 +1,7 @@
-"""What the questions of dashboards come to: promtool computes them over series that are made up here.
+"""Arithmetic of the dashboards' queries: promtool computes them over made-up series.
 
-Two replicas of the console give each number twice, once for each instance; now and then a counter starts anew. These
-tests are about numbers that a viewer would misread: twice as much, a spike, a thousand lines.
+Two replicas of the console give each number twice, once for each instance; now and then a counter restarts from zero.
+These tests find numbers that mislead a viewer: twice as much, a spike, a thousand lines.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Series:
             self.given.append({"series": f"signalbox_{metric}{{{text}}}", "values": values})
 
     def expect(self, expression: str, *values: float, **labelled: float) -> None:
-        """Rounded, since promtool compares exactly. `labelled` gives the values of series by their label queue."""
+        """Expect rounded values, since promtool compares exactly. `labelled` gives the values by the label queue."""
         found = [{"labels": "{}", "value": value} for value in values]
         found += [{"labels": f'{{tenant="acme",queue="{name}"}}', "value": value} for name, value in labelled.items()]
         self.asked.append({"expr": f"round({expression}, 0.01)", "eval_time": AT, "exp_samples": found})
@@ -82,12 +82,12 @@ def test_replicas_count_once(tmp_path: Path) -> None:
     series.expect(question("fleet", "Now", "Queues"), 6)
     series.expect(question("fleet", "Flow", "In and out"), 2)  # a message a second for each tenant
     series.expect(question("fleet", "Flow", "Failures"), 0.5)
-    series.expect(question("fleet", "These numbers", "Exporter"), 2)
+    series.expect(question("fleet", "Exporter", "Fresh replicas"), 2)
     series.check(tmp_path)
 
 
 def test_both_pages_of_a_replica_count_once(tmp_path: Path) -> None:
-    """Whatever is on both, of a process too."""
+    """Series that are on both pages of a replica count once, those of a process too."""
     series = Series()
     for page in ("", "queues"):
         series.give("exporter_up", "1x40", page=page)
@@ -95,14 +95,14 @@ def test_both_pages_of_a_replica_count_once(tmp_path: Path) -> None:
         for bound, values in (("0.1", "0+30x40"), ("1", "0+60x40"), ("+Inf", "0+60x40")):
             series.give("publish_duration_seconds_bucket", values, le=bound, page=page)
 
-    series.expect(question("fleet", "These numbers", "Exporter"), 2)
+    series.expect(question("fleet", "Exporter", "Fresh replicas"), 2)
     series.expect(question("fleet", "Now", "Ready"), 7)
     series.expect(f"sum({question('engine', 'Verbs', 'Sends')})", 1 + 2 + 2)  # buckets of two processes
-    series.expect(question("engine", "Verbs", "Percentiles of sends"), 0.1)
+    series.expect(question("engine", "Verbs", "Send duration percentiles"), 0.1)
     series.check(tmp_path)
 
 
-def test_a_counter_that_starts_anew_makes_no_spike(tmp_path: Path) -> None:
+def test_a_counter_reset_makes_no_spike(tmp_path: Path) -> None:
     """The database came back from a backup: 60 a minute, from nothing once more."""
     series = Series()
     series.give("queue_messages_added_total", "1000+60x27 0+60x13", tenant="acme", queue="orders")
@@ -111,7 +111,7 @@ def test_a_counter_that_starts_anew_makes_no_spike(tmp_path: Path) -> None:
 
     series.expect(question("queue", "Flow", "In and out", tenant="acme"), 0.8)  # one minute of five is lost
     series.expect(question("fleet", "Flow", "In and out"), 0.8)
-    series.expect(question("dead-letters", "Inflow", "Deaths by reason").replace("by (reason)", ""), 0.08)
+    series.expect(question("dead-letters", "Inflow", "Dead-lettered, by reason").replace("by (reason)", ""), 0.08)
     series.check(tmp_path)
 
 
@@ -130,11 +130,11 @@ def test_a_deleted_queue_leaves_tables_and_stays_in_graphs_of_its_time(tmp_path:
         series.give("queue_messages", values, tenant="acme", queue=queue, state="dead")
         series.give("queue_alert_threshold", "0x40", tenant="acme", queue=queue, check="dead_letters")
 
-    series.expect(question("fleet", "What hurts", "Dead letters"), here=4)
-    series.expect(question("fleet", "What hurts", "Dead letters", 1), here=0)
+    series.expect(question("fleet", "Problems", "Dead letters"), here=4)
+    series.expect(question("fleet", "Problems", "Dead letters", 1), here=0)
     series.asked.append(
         {
-            "expr": question("dead-letters", "Kept", "Kept").replace("[20m] @ end()", "[20m]"),
+            "expr": question("dead-letters", "Kept", "Dead letters by queue").replace("[20m] @ end()", "[20m]"),
             "eval_time": "15m",
             "exp_samples": [
                 {"labels": '{tenant="acme",queue="gone"}', "value": 5},
@@ -156,15 +156,15 @@ def test_a_thousand_queues_make_short_tables_and_few_lines(tmp_path: Path) -> No
         series.give("queue_consumers", "0x40", replicas=REPLICAS[:1], **queue)
 
     for row, title, most in (
-        ("What hurts", "Waiting longest", 20),
-        ("What hurts", "Dead letters", 20),
-        ("What hurts", "Waiting without a consumer", 20),
+        ("Problems", "Oldest messages", 20),
+        ("Problems", "Dead letters", 20),
+        ("Problems", "No active consumers", 20),
         ("Flow", "Backlog", 10),
-        ("Flow", "Oldest visible message", 10),
+        ("Flow", "Oldest ready message", 10),
     ):
         series.expect(f"count({question('fleet', row, title)})", most)
-    series.expect(f"count({question('tenants', 'Lanes', 'Waiting in lanes')})", 10)
-    series.expect(f"count({question('dead-letters', 'Kept', 'Kept')})", 10)
+    series.expect(f"count({question('tenants', 'Message groups', 'Waiting for their group')})", 10)
+    series.expect(f"count({question('dead-letters', 'Kept', 'Dead letters by queue')})", 10)
     series.check(tmp_path)
 
 
@@ -191,19 +191,19 @@ def test_waits_are_percentiles_and_budgets_burn(tmp_path: Path) -> None:
     series.give("first_receives_total", "0+10x400", slo="missed", **queue)
     series.give("queue_slo_target_ratio", "0.99x400", **queue)
 
-    working = "Waiting and working"
-    series.expect(question("queue", working, "Percentiles of waits", tenant="acme"), 1)
-    series.expect(question("queue", working, "Percentiles of waits", 1, tenant="acme"), 4.6)
+    working = "Waiting and processing"
+    series.expect(question("queue", working, "Queue latency percentiles", tenant="acme"), 1)
+    series.expect(question("queue", working, "Queue latency percentiles", 1, tenant="acme"), 4.6)
     series.expect(question("queue", working, "Means", tenant="acme"), 2)
     series.expect(question("queue", "Wait target", "Within target", tenant="acme"), 0.9)
-    series.expect(question("queue", "Wait target", "How fast the budget burns", tenant="acme"), 10)
-    series.expect(question("queue", "Wait target", "How fast the budget burns", 1, tenant="acme"), 10)
-    series.expect(question("fleet", "Wait targets", "Budgets spent fastest"), orders=10)
+    series.expect(question("queue", "Wait target", "Wait budget burn rate", tenant="acme"), 10)
+    series.expect(question("queue", "Wait target", "Wait budget burn rate", 1, tenant="acme"), 10)
+    series.expect(question("fleet", "Wait targets", "Wait budgets used most"), orders=10)
     series.check(tmp_path)
 
 
 def test_a_queue_that_shrinks_says_when_it_is_empty(tmp_path: Path) -> None:
-    drained = question("queue", "Now", "Drained in", tenant="acme")
+    drained = question("queue", "Now", "Backlog ETA", tenant="acme")
     for added, removed, ready, expected in (
         ("0+60x40", "0+120x40", "600x40", [600.0]),
         ("0+60x40", "0+60x40", "600x40", []),

@@ -1,4 +1,4 @@
-"""From the sources to the committed files, and the command that does it."""
+"""Build of the dashboards from their sources, and the command for it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("queue.yaml", "stack: true", "stacked: true", "timeseries 'Messages by state' does not know stacked"),
         ("queue.yaml", "instant: true", "instantly: true", "prometheus-query '' does not know instantly"),
         ("fleet.yaml", "refresh: 30s", "refreshed: 30s", "dashboard 'Signalbox / Fleet' does not know refreshed"),
-        ("dead_letters.yaml", "content:", "contents:", "text 'By cause' does not know contents"),
+        ("dead_letters.yaml", "content:", "contents:", "text 'Failure groups' does not know contents"),
         ("project.yaml", "all: true", "everything: true", "query-variable 'tenant' does not know everything"),
         (
             "engine.yaml",

@@ -1,4 +1,4 @@
-"""That Grafana 11 to 13 take the dashboards, from the import form and from files: as far as their JSON says."""
+"""Import of the dashboards into Grafana 11 to 13, by form and by file, as far as their JSON shows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_dashboard_is_of_a_schema_that_all_of_them_read(dashboard: Dashboard) 
 
 @every_dashboard
 def test_grafana_13_takes_it_for_what_it_is(dashboard: Dashboard) -> None:
-    """Its import form tells the schemas apart by these keys: the first has a title and panels, the second elements."""
+    """Grafana distinguishes schemas by these keys: the first has title and panels, the second elements."""
     assert {"title", "panels"} <= dashboard.keys()
     assert not {"elements", "layout", "variables", "kind", "spec", "apiVersion", "dashboard"} & dashboard.keys()
     assert set(dashboard["annotations"]) == {"list"}

@@ -1,4 +1,4 @@
-"""What a viewer sees: every panel explained, with units, at its place, and links that lead somewhere."""
+"""Layout of the dashboards: descriptions, units, positions and working links."""
 
 from __future__ import annotations
 

@@ -58,6 +58,6 @@ def test_the_data_source_is_one_that_the_dashboards_offer() -> None:
 
 
 def test_the_data_source_knows_how_often_is_scraped() -> None:
-    (documented,) = set(re.findall(r"scrape_interval: (\w+)", (ROOT / "docs" / "metrics.md").read_text()))
+    (documented,) = set(re.findall(r"scrape_interval: (\w+)", (ROOT / "docs" / "run" / "monitoring.md").read_text()))
 
     assert read("datasources")["jsonData"]["timeInterval"] == documented

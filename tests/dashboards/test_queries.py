@@ -1,4 +1,4 @@
-"""What dashboards ask: only for what exists, right for several replicas, resets of counters and a thousand queues."""
+"""Queries of the dashboards: existing metrics only, correct for replicas, counter resets and a thousand queues."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 import yaml
 
-from metrics.names import API_METRICS, METRICS, PROCESS_METRICS, SERIES
+from metrics.names import API_METRICS, METRICS, PROCESS_METRICS
 from tests.dashboards.built import DASHBOARDS, Dashboard, alert_marks, asking, every_dashboard, expressions, variables
 from tests.dashboards.promql import Selector, named_labels, plain, selectors
+from tests.metrics.series import SERIES, series
 
 DECLARED = {name: set(labels) for name, labels in SERIES.items()}
-OF_PROCESSES = {name for metric in (*PROCESS_METRICS, *API_METRICS) for name in metric.series()}
+OF_PROCESSES = {name for metric in (*PROCESS_METRICS, *API_METRICS) for name in series(metric)}
 FROM_SCRAPING = {"job", "instance"}
 OF_ALERTS = {"ALERTS": {"alertname", "alertstate", "severity", "tenant", "queue"}}
 
@@ -77,7 +78,7 @@ def test_what_processes_measure_for_themselves_is_kept_apart_first(dashboard: Da
 
 @every_dashboard
 def test_a_sum_adds_up_different_things(dashboard: Dashboard) -> None:
-    """Before it the maximum keeps all labels by which a metric's series differ, so that none is lost in it."""
+    """The inner maximum keeps all labels by which a metric's series differ, so that no series is lost."""
     for expression in expressions(dashboard):
         for selector in selectors(expression):
             if any(operation in ("sum", "count") for operation, _ in selector.aggregations):
@@ -159,4 +160,4 @@ def test_every_metric_is_on_a_dashboard() -> None:
         for selector in selectors(expression)
     }
 
-    assert {metric.name for metric in METRICS if not shown & metric.series().keys()} == set()
+    assert {metric.name for metric in METRICS if not shown & series(metric).keys()} == set()

@@ -62,7 +62,7 @@ def test_a_key_that_grafanas_types_do_not_know_is_noticed() -> None:
 
 
 def lost(written: Any, reread: Any, place: str = "") -> Iterator[str]:
-    """Where `reread` lacks what `written` has, or has it otherwise; what it has in addition does not count."""
+    """Differences of `reread` from `written`; additions in `reread` do not count."""
     if isinstance(written, dict) and isinstance(reread, dict):
         for key, value in written.items():
             if key in reread:

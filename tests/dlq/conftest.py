@@ -1,5 +1,5 @@
-"""What tests of dead letters share."""
+"""Fixtures of the dead-letter tests."""
 
-from tests.dlq.graveyards import graveyard, make_graveyard
+from tests.dlq.dead_letter_scenes import make_dead_letter_scene, scene
 
-__all__ = ["graveyard", "make_graveyard"]
+__all__ = ["make_dead_letter_scene", "scene"]

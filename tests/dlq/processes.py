@@ -12,6 +12,6 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def environment(dsn: str) -> dict[str, str]:
-    """Ours, but with the test database as the database."""
+    """Command of the project with the test database as its database."""
     parameters = {name: value for name, value in conninfo_to_dict(dsn).items() if name != "options"}
     return {**os.environ, "DATABASE_URL": f"postgresql:///?{urlencode(parameters)}", "PYTHONPATH": str(PROJECT)}

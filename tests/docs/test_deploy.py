@@ -1,4 +1,4 @@
-"""The files in docs/deploy speak of commands, variables and paths that there are."""
+"""Commands, variables and paths in the files of docs/run/deploy exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.core.management import get_commands
 
 ROOT = Path(__file__).parents[2]
-DEPLOY = ROOT / "docs" / "deploy"
+DEPLOY = ROOT / "docs" / "run" / "deploy"
 UNITS = sorted(DEPLOY.glob("*.service"))
 
 
@@ -43,17 +43,18 @@ def test_a_unit_gives_up_what_it_does_not_need(unit: Path) -> None:
 
 
 def test_the_example_names_variables_that_are_documented() -> None:
-    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "configuration.md").read_text(), re.M))
+    page = (ROOT / "docs" / "reference" / "configuration.md").read_text()
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.M))
     named = set(re.findall(r"^([A-Z_]+)=", (DEPLOY / "environment.example").read_text(), re.M))
     assert {"DATABASE_URL", "SECRET_KEY"} < named
     assert named <= documented
 
 
 def test_the_document_names_files_and_units_that_there_are() -> None:
-    text = (ROOT / "docs" / "production.md").read_text()
+    text = (ROOT / "docs" / "run" / "production.md").read_text()
     for unit in re.findall(r"`(signalbox-\w+)`", text):
         assert (DEPLOY / f"{unit}.service").exists(), unit
     for unit in UNITS:
         assert unit.stem in text
-    for file in re.findall(r"docs/deploy/([\w.]+\w)", text):
+    for file in re.findall(r"docs/run/deploy/([\w.]+\w)", text):
         assert (DEPLOY / file).exists() or list(DEPLOY.glob(f"{file}*")), file

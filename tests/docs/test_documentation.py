@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from queues.quotas import QUOTAS
-from queues.settings import SETTINGS
+from queues.settings import QUOTAS, SETTINGS
 
 ROOT = Path(__file__).parents[2]
 ROOMS = "queues|dlq|metrics|pipeline|console|signalbox|tests|docs|bench|dashboards|templates"
@@ -18,16 +17,16 @@ def text_of(*paths: Path) -> str:
 
 
 def test_every_queue_setting_is_documented_with_its_default() -> None:
-    page = text_of(ROOT / "docs" / "queue-settings.md")
+    page = text_of(ROOT / "docs" / "reference" / "queue-settings.md")
 
     for setting in SETTINGS.values():
         row = next((line for line in page.splitlines() if line.startswith(f"| `{setting.name}`")), "")
-        assert row, f"{setting.name} is not in docs/queue-settings.md"
+        assert row, f"{setting.name} is not in docs/reference/queue-settings.md"
         assert f"| {_shown(setting.default)} |" in row, row
 
 
 def test_every_quota_is_documented() -> None:
-    page = text_of(ROOT / "docs" / "quotas.md")
+    page = text_of(ROOT / "docs" / "operate" / "quotas.md")
 
     assert [name for name in QUOTAS if f"| `{name}` |" not in page] == []
 
@@ -39,9 +38,7 @@ def _shown(default: float | bool | str | None) -> str:
 
 
 def test_every_command_is_documented() -> None:
-    commands = [
-        path for room in ("console", "pipeline") for path in (ROOT / room / "management" / "commands").glob("*.py")
-    ]
+    commands = ROOT.glob("*/management/commands/*.py")
     names = {path.stem for path in commands if not path.stem.startswith("_")}
     documents = text_of(*DOCUMENTS)
 
@@ -49,10 +46,10 @@ def test_every_command_is_documented() -> None:
 
 
 def test_every_verb_is_documented() -> None:
-    page = text_of(ROOT / "docs" / "sql-verbs.md")
-    verbs = {path.stem for path in (ROOT / "queues" / "sql").glob("*.sql") if not path.stem.startswith("_")}
+    page = text_of(*(ROOT / "docs" / "reference" / "sql").glob("*.md"))
+    verbs = {path.stem for path in (ROOT / "queues" / "sql").glob("*/*.sql") if not path.stem.startswith("_")}
 
-    assert {verb for verb in verbs if f"### {verb}\n" not in page} == set()
+    assert {verb for verb in verbs if f"## {verb}\n" not in page} == set()
 
 
 def test_links_between_documents_lead_somewhere() -> None:
@@ -72,3 +69,15 @@ def test_files_that_documents_name_exist() -> None:
         for name in re.findall(rf"`((?:{ROOMS})/[\w./-]+)`", document.read_text())
     ]
     assert [f"{page}: {name}" for page, name in named if not (ROOT / name).exists()] == []
+
+
+def test_no_page_is_longer_than_200_lines() -> None:
+    pages = {page.relative_to(ROOT): len(page.read_text().splitlines()) for page in (ROOT / "docs").rglob("*.md")}
+
+    assert {str(page): lines for page, lines in pages.items() if lines > 200} == {}
+
+
+def test_every_page_begins_with_its_title() -> None:
+    texts = {page: re.sub(r"^<!--.*?-->\s*", "", page.read_text()) for page in (ROOT / "docs").rglob("*.md")}
+
+    assert [str(page) for page, text in texts.items() if not text.startswith("# ")] == []

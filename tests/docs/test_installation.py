@@ -1,4 +1,4 @@
-"""What people are told to install is ours: the name `signalbox` on the public index belongs to another project."""
+"""Installation instructions never fetch `signalbox` from the public index, where another project has that name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FROM_THE_INDEX = re.compile(r"signalbox([-_]queue)?(\[[^\]]*\])?([=<>~!].*)?", r
 
 
 def wanted(line: str) -> list[str]:
-    """What a line would have pip fetch from an index under a name like ours."""
+    """Names like the project's that a line would have pip fetch from an index."""
     words = [word.strip("'\"()[],.;") for found in INSTALLS.findall(line) for word in found.split()]
     return [word for word in words if FROM_THE_INDEX.fullmatch(word) or FROM_THE_INDEX.fullmatch(f"{word}]")]
 
@@ -51,7 +51,7 @@ def test_nothing_tells_people_to_install_from_the_index() -> None:
 
 def test_the_distribution_has_a_name_of_its_own() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    page = (ROOT / "docs" / "installing.md").read_text()
+    page = (ROOT / "docs" / "start" / "installing.md").read_text()
 
     assert project["name"] == "signalbox-queue"
     assert f"signalbox_queue-{project['version']}-py3-none-any.whl" in page

@@ -1,4 +1,4 @@
-"""What is installed is what was looked at: every pinned version with the hashes of its files, and no address."""
+"""Every pinned version has the hashes of its files, and no address."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_lock_names_no_address(name: str) -> None:
 
 
 def test_whatever_installs_from_a_lock_asks_for_hashes() -> None:
-    installers = [ROOT / "Makefile", *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs" / "deploy").iterdir()]
+    installers = [ROOT / "Makefile", *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs" / "run" / "deploy").iterdir()]
     lines = [line for path in installers for line in path.read_text().splitlines()]
     installs = [line for line in lines if "pip install" in line and re.search(r"requirements\S*\.lock", line)]
 

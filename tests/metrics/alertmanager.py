@@ -30,7 +30,7 @@ def alert(
 
 
 def message(*alerts: dict[str, Any]) -> dict[str, Any]:
-    """What a webhook receiver is sent about a group."""
+    """Body that a webhook receiver gets about a group."""
     return {
         "version": "4",
         "groupKey": "{}:{}",

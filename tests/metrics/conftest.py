@@ -1,4 +1,4 @@
-"""What tests of metrics share."""
+"""Fixtures of the metrics tests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from metrics import snapshot
-from metrics.collector import render_fleet, render_process, render_queues
-from metrics.fleet import read_fleet
+from metrics.exposition.pages import render_fleet, render_process, render_queues
+from metrics.reading import snapshot
+from metrics.reading.fleet import read_fleet
 from tests.metrics.exposition import Exposition
 
 PATIENCE_SECONDS = 120.0
@@ -23,12 +23,12 @@ def patient_scrapes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def scrape(commits: None) -> Callable[[], Exposition]:
-    """Reads the database now, without the cache, and gives what all pages would export."""
+    """Read the database without the cache, and return the export of all pages."""
 
     def read() -> Exposition:
         fleet = read_fleet()
-        queues, omitted = render_queues(fleet, up=True)
-        whole = Exposition.parse(render_fleet(fleet, up=True, omitted=omitted))
+        queues, omitted = render_queues(fleet)
+        whole = Exposition.parse(render_fleet(fleet, omitted=omitted))
         return whole.joined(Exposition.parse(queues)).joined(Exposition.parse(render_process()))
 
     return read

@@ -1,4 +1,4 @@
-"""Reads the text format back, as Prometheus would."""
+"""Reader of the text format, as in Prometheus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Labels = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Exposition:
-    """What was exported: every sample by name and labels, and the type of every metric."""
+    """Exported samples by name and labels, with the type of every metric."""
 
     samples: dict[tuple[str, Labels], float]
     types: dict[str, str]
@@ -34,7 +34,7 @@ class Exposition:
         )
 
     def joined(self, other: Exposition) -> Exposition:
-        """With what another page has: nothing is said twice in two ways."""
+        """Merge with another page; both must agree where they overlap."""
         for name in self.samples.keys() & other.samples.keys():
             assert self.samples[name] == other.samples[name], name
         return Exposition(
@@ -42,7 +42,7 @@ class Exposition:
         )
 
     def value(self, name: str, **labels: str) -> float:
-        """The one sample of this metric whose labels include these; KeyError when there is none."""
+        """Only sample of this metric whose labels include these; KeyError without one."""
         (found,) = self.series(name, **labels).values() or [None]
         if found is None:
             raise KeyError(f"{name}{labels}")

@@ -1,4 +1,4 @@
-"""A receiver of webhooks, as somebody would write one after reading docs/alerts.md."""
+"""Receiver of webhooks, written as docs/operate/alerts-without-prometheus.md describes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Receiver:
-    """What arrived, and what is answered to it: the next of `answers`, then 204."""
+    """Received requests, and their answers: the next of `answers`, then 204."""
 
     url: str = ""
     answers: list[int] = field(default_factory=list)
@@ -20,7 +20,7 @@ class Receiver:
 
 @contextmanager
 def receiver() -> Iterator[Receiver]:
-    """One that listens on a port of its own until the block ends."""
+    """Receiver that listens on a port of its own until the block ends."""
     received = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -35,7 +35,7 @@ def receiver() -> Iterator[Receiver]:
         do_GET = do_POST  # noqa: N815 - what a client would do that follows a redirect
 
         def log_message(self, *args: object) -> None:
-            """Quiet."""
+            """Write no log lines to the terminal."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     received.url = f"http://127.0.0.1:{server.server_port}/hook"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.diagnosis import Diagnosis, Evidence, diagnose, read_evidence
-from metrics.xmin_holders import Holder
-from queues.counters import read_numbers
+from metrics.reading.xmin_holders import Holder
+from queues.counters.queue_numbers import read_numbers
 from tests.engine import Engine, Row
 from tests.races.sessions import until
 
@@ -21,9 +21,9 @@ insert into signalbox.queue_history (
   queue_id, bucket_at, seconds, ready, scheduled, waiting, leased, dead, removed, published, delivered, acked, nacked,
   dead_lettered, oldest_visible_at, totals
 )
-select t.queue_id, clock_timestamp() - %s * interval '1 second', 10, d.n[1], d.n[2], d.n[3], d.n[4], d.n[5],
+select t.queue_id, clock_timestamp() - %s * interval '1 second', 10, d.ready, d.scheduled, d.waiting, d.leased, d.dead,
   0, 0, 0, 0, 0, 0, signalbox.oldest_visible_at(t.queue_id), t.totals
-from signalbox.queue_totals(array[%s]) t, lateral (select signalbox._depths(t.totals) as n) d
+from signalbox.queue_totals(array[%s]) t, lateral signalbox._depths_of(t.totals) d
 """
 
 
@@ -39,14 +39,14 @@ class Scene:
             self.engine.send({"n": number}, **options)
 
     def work(self, count: int) -> None:
-        """Consumers take and finish so many."""
+        """Let consumers receive and finish this number of messages."""
         while count:
             rows = self.take(1, most=min(count, 10))
             self.engine.ack(*(row[1] for row in rows))
             count -= len(rows)
 
     def take(self, count: int, consumer: str | None = None, most: int | None = None) -> list[Row]:
-        """Receive so many, or up to `most`, and keep them."""
+        """Receive this number of messages, or up to `most`, and keep them."""
         rows: list[Row] = []
         while len(rows) < count:
             taken = self.engine.receive((most or count) - len(rows), consumer=consumer or self.consumer)
@@ -86,7 +86,7 @@ class Scene:
             self.engine.connection.execute(STANDS, [seconds_ago, self.engine.queue_id])
 
     def age(self, seconds: float) -> None:
-        """What waits has done so for longer."""
+        """Make waiting messages older by this time."""
         for table, column in (("ready", "ready_at"), ("waiting", "waiting_since")):
             self.engine.connection.execute(
                 f"update signalbox.{table} set {column} = {column} - %s * interval '1 second' where queue_id = %s",
@@ -94,11 +94,11 @@ class Scene:
             )
 
     def lanes_move(self) -> None:
-        """What has room in its lane becomes ready, as a receive or upkeep would do first."""
+        """Make messages ready whose group has capacity, as a receive or upkeep would do first."""
         self.engine.value("select signalbox._promote_lanes(%s, 100)", self.engine.queue_id)
 
     def consumers_leave(self, seconds: float) -> None:
-        """Whoever was seen was seen so long ago."""
+        """Make the last activity of consumers older by this time."""
         self.engine.connection.execute(
             "update signalbox.consumer set last_seen_at = last_seen_at - %s * interval '1 second' where queue_id = %s",
             [seconds, self.engine.queue_id],

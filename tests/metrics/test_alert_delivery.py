@@ -1,4 +1,4 @@
-"""From a poison message to the console's page and back, by a real Prometheus and a real Alertmanager."""
+"""Path of an alert from a poison message to the console's page, through a real Prometheus and Alertmanager."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pytest
 import requests
 import yaml
 
-from dlq import plans, redrives
-from metrics.alerts import watchdog
+from dlq.redrives import plans, redrives
+from dlq.search.checked_filter import check_filter
+from metrics.alerts import alert_list
 from metrics.alerts.models import Alert
 from tests.console.browsers import Browser, Page
 from tests.console.conftest import sign_in, viewer
@@ -32,7 +33,7 @@ PATIENCE_SECONDS = 240.0
 
 @pytest.fixture
 def console(dsn: str, commits: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a console that serves the test database, and takes alerts from whoever bears the token."""
+    """Address of a console that serves the test database and accepts alerts with a token."""
     monkeypatch.setenv("ALERTMANAGER_TOKEN", TOKEN)
     with console_server(dsn) as server:
         yield server.url.removeprefix("http://")
@@ -125,8 +126,9 @@ def wait_for(see: Callable[[], Page], text: str) -> Page:
     return page
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(1200)
-def test_a_poison_message_wakes_somebody_who_finds_and_mends_it(
+def test_a_poison_message_raises_an_alert_and_can_be_repaired(
     make_engine: Callable[..., Engine], monitoring: None, viewer: Browser
 ) -> None:
     engine = make_engine(max_receives=2, backoff_base_seconds=0)
@@ -139,20 +141,22 @@ def test_a_poison_message_wakes_somebody_who_finds_and_mends_it(
     def page() -> Page:
         return viewer.see("/alerts", q=f"queue:{holder} alert:SignalboxDeadLetters")
 
-    shown = wait_for(page, "Firing, worst first 1")
-    assert f"Dead-letter queue {holder} of tenant default holds 1 messages that failed for good" in shown.text
+    shown = wait_for(page, "Firing 1")
+    assert f"Dead-letter queue {holder} of tenant default has 1 dead letters" in shown.text
     assert "Prometheus" in shown.text
     assert shown.link(holder) == f"/queues/{holder}"
-    assert "CorruptImage" in viewer.see(shown.link("What they died of")).text
-    wait_for(lambda: viewer.see(f"/queues/{engine.queue}"), "SignalboxDeadLetters began to fire")
+    assert "CorruptImage" in viewer.see(shown.link("View errors")).text
+    wait_for(lambda: viewer.see(f"/queues/{engine.queue}"), "SignalboxDeadLetters firing since")
     assert "Decide and do" in viewer.see(shown.link("Runbook of SignalboxDeadLetters")).text
-    wait_until(lambda: watchdog.look().seen_at is not None, "the watchdog")
+    wait_until(lambda: alert_list.read_watchdog().seen_at is not None, "the watchdog")
 
-    job = redrives.run(plans.make(f"queue:{engine.queue}", actor="ann", reason="image is back").pk, actor="ann")
+    job = redrives.run(
+        plans.make(check_filter(f"queue:{engine.queue}"), actor="ann", reason="image is back").pk, actor="ann"
+    )
     redrives.run_in_foreground(job.pk)
     engine.ack(*(row[1] for row in engine.receive()))
 
-    over = wait_for(page, "Nothing that fires matches this filter")
+    over = wait_for(page, "No firing alert matches this filter")
     assert over.rows()[0].startswith("resolved SignalboxDeadLetters")
     ended = Alert.objects.filter(name="SignalboxDeadLetters", queue_name=holder)
     assert not ended.exclude(resolved_at__isnull=False).exists()

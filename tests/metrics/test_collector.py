@@ -1,4 +1,4 @@
-"""What the exported numbers mean."""
+"""Meaning of the exported metrics."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from metrics.fleet import read_fleet
-from metrics.names import METRICS, SERIES
+from metrics.names import METRICS
+from metrics.reading.fleet import read_fleet
 from queues.models import Queue, Tenant
 from tests.engine import Engine
 from tests.metrics.exposition import Exposition
+from tests.metrics.series import SERIES
 from tests.streams import make_log
 
 Scrape = Callable[[], Exposition]
@@ -181,17 +182,17 @@ def test_consumers_are_those_seen_within_a_minute(engine: Engine, scrape: Scrape
 
 def test_settings_are_data(make_engine: Any, scrape: Scrape) -> None:
     engine = make_engine(
-        alert_oldest_age_seconds=42, retention_seconds=3600, visibility_timeout_seconds=7, dead_letter_queue="graveyard"
+        alert_oldest_age_seconds=42, retention_seconds=3600, visibility_timeout_seconds=7, dead_letter_queue="scene"
     )
-    engine.value("select signalbox.configure_queue('graveyard', '{\"alert_dead_letters\": 9}')")
+    engine.value("select signalbox.configure_queue('scene', '{\"alert_dead_letters\": 9}')")
     exposition = scrape()
 
     assert exposition.value("queue_alert_threshold", queue=engine.queue, check="oldest_age_seconds") == 42
-    assert exposition.value("queue_alert_threshold", queue="graveyard", check="dead_letters") == 9
+    assert exposition.value("queue_alert_threshold", queue="scene", check="dead_letters") == 9
     assert exposition.value("queue_retention_seconds", queue=engine.queue) == 3600
     assert exposition.value("queue_visibility_timeout_seconds", queue=engine.queue) == 7
-    assert exposition.value("queue_info", queue=engine.queue, dead_letter_queue="graveyard", mode="standard") == 1
-    assert exposition.value("queue_info", queue="graveyard", is_dead_letter_queue="true") == 1
+    assert exposition.value("queue_info", queue=engine.queue, dead_letter_queue="scene", mode="standard") == 1
+    assert exposition.value("queue_info", queue="scene", is_dead_letter_queue="true") == 1
 
 
 def test_queue_info_names_the_dead_letter_queue_that_there_is(engine: Engine, scrape: Scrape) -> None:
@@ -258,7 +259,7 @@ def test_a_thousand_queues_take_as_many_queries_as_one(engine: Engine, commits: 
         transaction.set_rollback(True)
 
     assert len(fleet.queues) > 1000
-    assert len(many) == len(few) == 13, [query["sql"] for query in many]
+    assert len(many) == len(few) == 12, [query["sql"] for query in many]
 
 
 def _queue(labels: frozenset[tuple[str, str]]) -> str:
@@ -276,7 +277,7 @@ def test_refusals_are_counted_by_reason_and_stay_counted(
     closed = make_engine(closed=True)
     with pytest.raises(psycopg.Error):
         closed.send()
-    laned = make_engine(mode="fifo", lane_max_waiting=1)
+    laned = make_engine(mode="fifo", group_max_waiting=1)
     laned.send()
     with pytest.raises(psycopg.Error):
         laned.send()

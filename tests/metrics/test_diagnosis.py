@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from metrics.diagnosis import Evidence, diagnose
 from metrics.diagnosis.causes import CAUSES
+from metrics.diagnosis.diagnosis import look_ahead
 from metrics.diagnosis.evidence import Band, DeadRows, Failures, Flow, Lanes, Work
-from metrics.diagnosis.outlook import look_ahead
 from metrics.diagnosis.suspects import Cause, pace
 from metrics.diagnosis.thresholds import DEAD_ROWS, DOMINANT_SHARE, FAILING_SHARE, FAILURES, UP_FACTOR
+from metrics.reading.xmin_holders import BACKEND, Holder
 from metrics.wording import span
-from metrics.xmin_holders import BACKEND, Holder
-from queues.counters import QueueNumbers
+from queues.counters.queue_numbers import QueueNumbers
 from queues.models import Queue, Tenant
 
 NO_LIMITS = {"max_backlog_messages": 0, "max_backlog_bytes": 0, "max_oldest_age_seconds": 0.0}
@@ -52,7 +52,7 @@ CALM = QueueNumbers(
     removed_total=0,
     queue=QUEUE,
 )
-STILL = Flow(seconds=60, added=0, removed=0, delivered=0, redelivered=0, acked=0, failed=0, died=0, growth=0)
+STILL = Flow(seconds=60, added=0, removed=0, delivered=0, acked=0, failed=0, died=0, growth=0)
 
 counts = st.integers(0, 10**6)
 seconds = st.floats(0, 10**7)
@@ -62,7 +62,6 @@ flows = st.builds(
     added=counts,
     removed=counts,
     delivered=counts,
-    redelivered=counts,
     acked=counts,
     failed=counts,
     died=counts,
@@ -216,7 +215,7 @@ def waiting(count: int, age: float = 120.0, **flows: Flow) -> Evidence:
     return Evidence(replace(CALM, ready=count, oldest_ready_age_seconds=age), **flows)
 
 
-def test_a_drain_is_told_with_its_uncertainty() -> None:
+def test_a_backlog_eta_states_its_uncertainty() -> None:
     steady = waiting(100, minute=replace(STILL, growth=-30), ten_minutes=replace(STILL, seconds=600, growth=-150))
     turning = waiting(100, minute=replace(STILL, growth=-30), ten_minutes=replace(STILL, seconds=600, growth=150))
     growing = waiting(100, minute=replace(STILL, growth=3), ten_minutes=replace(STILL, seconds=600, growth=9))
@@ -261,7 +260,7 @@ def test_the_backlog_limit_is_forecast() -> None:
     assert look_ahead(Evidence(limited, ten_minutes=hardly)).full_in is None
 
 
-def test_failures_of_which_no_trace_is_kept_blame_nobody() -> None:
+def test_failures_without_traces_blame_no_cause() -> None:
     failing = replace(STILL, delivered=10, failed=10, died=5)
 
     backlog = replace(CALM, ready=50, oldest_ready_age_seconds=60.0)

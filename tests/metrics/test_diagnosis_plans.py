@@ -1,4 +1,4 @@
-"""What evidence costs does not depend on what a queue has behind it: times are conditions of indexes, not filters."""
+"""Cost of a diagnosis is independent of the backlog: times are index conditions, not filters."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from metrics.diagnosis import reading
+from queues.database.query import QUERIES
+from queues.database.sql_names import rendered
 from tests.engine import Engine
 
-STATEMENTS = sorted((Path(reading.__file__).parent / "sql").glob("*.sql"))
+STATEMENTS = sorted((QUERIES / "diagnosis").glob("*.sql"))
+assert STATEMENTS
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -26,7 +28,7 @@ def test_no_time_is_left_to_a_filter(engine: Engine, path: Path) -> None:
     engine.die()
     engine.connection.execute("set enable_seqscan = off")  # tables are small here, and an index is no gain
     (plan,) = engine.connection.execute(
-        "explain (format json) " + path.read_text(), {"queue_ids": [engine.queue_id]}
+        "explain (format json) " + rendered(path.read_text()), {"queue_ids": [engine.queue_id]}
     ).fetchone() or (None,)
     plan = json.loads(plan) if isinstance(plan, str) else plan
 

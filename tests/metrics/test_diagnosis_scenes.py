@@ -1,4 +1,4 @@
-"""Each cause of a backlog, made on the real engine and nothing else with it, is told right."""
+"""Each cause of a backlog, made on the real engine, is diagnosed correctly."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pytest_django.fixtures import Settings
 from metrics.diagnosis import Diagnosis, diagnose
 from metrics.diagnosis.causes import CAUSES
 from metrics.diagnosis.suspects import Cause
-from metrics.xmin_holders import read_holders
-from queues import control
+from metrics.reading.xmin_holders import read_holders
+from queues.control import queues
 from tests.engine import Engine
 from tests.metrics.holders import forgotten_session
 from tests.metrics.scenes import Scene
@@ -31,7 +31,7 @@ def make_scene(commits: None, make_engine: Callable[..., Engine]) -> Scenes:
 
 @pytest.fixture
 def dead_rows(connect: Connect) -> Iterator[None]:
-    """A table of tickets full of rows that are dead, and that nobody vacuums."""
+    """Table of tickets full of dead rows that is never vacuumed."""
     session = connect()
     session.execute("alter table signalbox.ready set (autovacuum_enabled = off)")
     session.execute("select pg_stat_reset_single_table_counters('signalbox.ready'::regclass)")
@@ -59,7 +59,7 @@ def found(diagnosis: Diagnosis) -> list[Cause]:
 def test_a_paused_queue(make_scene: Scenes) -> None:
     scene = make_scene()
     scene.usual()
-    control.pause_queue(scene.engine.queue, actor="ana", reason="partner is down")
+    queues.pause_queue(scene.engine.queue, actor="ana", reason="partner is down")
     scene.send(12)
     scene.age(120)
 
@@ -100,7 +100,7 @@ def test_a_consumer_outage(make_scene: Scenes) -> None:
     assert diagnosis.found[0].figures[1].value == 1
 
 
-def test_nobody_ever_came(make_scene: Scenes) -> None:
+def test_a_queue_that_never_had_a_consumer(make_scene: Scenes) -> None:
     scene = make_scene()
     scene.send(3)
 
@@ -209,7 +209,7 @@ def test_something_behind_the_consumers_gives_way(make_scene: Scenes) -> None:
 
 
 def test_a_hot_key(make_scene: Scenes) -> None:
-    scene = make_scene(lane_max_in_flight=1)
+    scene = make_scene(group_max_in_flight=1)
     scene.usual(10)
     scene.send(12, group_id="acme")
     scene.send(1, group_id="other")
@@ -221,11 +221,14 @@ def test_a_hot_key(make_scene: Scenes) -> None:
     diagnosis = scene.diagnose()
 
     assert found(diagnosis) == [Cause.HOT_KEY]
-    assert "the group acme has 92 % of what waits in lanes, 11 messages, with 1 under way" in diagnosis.sentence
+    assert (
+        "the group acme has 92 % of the messages that wait for their groups, 11 messages, with 1 under way"
+        in diagnosis.sentence
+    )
 
 
 def test_lanes_behind_dead_letters(make_scene: Scenes) -> None:
-    scene = make_scene(mode="fifo", block_lane_on_dead=True)
+    scene = make_scene(mode="fifo", fifo_block_on_dead_letter=True)
     scene.record(3600)
     for group in "abc":
         scene.send(4, group_id=group)
@@ -237,7 +240,7 @@ def test_lanes_behind_dead_letters(make_scene: Scenes) -> None:
     diagnosis = scene.diagnose()
 
     assert found(diagnosis) == [Cause.LANES_BLOCKED]
-    assert diagnosis.sentence.startswith("9 messages held up in lanes, 100 % of them behind dead letters")
+    assert diagnosis.sentence.startswith("9 messages held up by their groups, 100 % of them behind dead letters")
 
 
 def test_the_limit_of_what_may_be_in_flight(make_scene: Scenes) -> None:
@@ -304,7 +307,7 @@ def test_a_queue_that_is_closed(make_scene: Scenes) -> None:
     scene.usual()
     scene.send(6)
     scene.work(2)
-    control.configure_queue(scene.engine.queue, {"closed": True}, actor="ana")
+    queues.configure_queue(scene.engine.queue, {"closed": True}, actor="ana")
     scene.age(60)
 
     diagnosis = scene.diagnose()
@@ -361,13 +364,13 @@ def test_two_causes_of_failure_in_equal_parts_are_not_clear(make_scene: Scenes) 
     assert "10 of the latest 20" in ruling(diagnosis, Cause.DOWNSTREAM_THROTTLING)
 
 
-def test_two_whole_causes_are_both_told(make_scene: Scenes) -> None:
+def test_two_full_causes_are_both_named(make_scene: Scenes) -> None:
     scene = make_scene()
     scene.usual(60)
     scene.consumers_leave(300)
     scene.send(200)
     scene.age(200)
-    control.pause_queue(scene.engine.queue, actor="ana", reason="partner is down")
+    queues.pause_queue(scene.engine.queue, actor="ana", reason="partner is down")
 
     diagnosis = scene.diagnose()
 

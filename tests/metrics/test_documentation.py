@@ -1,14 +1,16 @@
-"""docs/metrics.md is complete and true."""
+"""The pages docs/reference/metrics.md and docs/run/monitoring.md are complete and true."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from metrics import health, snapshot
+from metrics import health
 from metrics.names import METRICS
+from metrics.reading import snapshot
 
-PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "reference" / "metrics.md").read_text() + (DOCS / "run" / "monitoring.md").read_text()
 
 
 def test_every_metric_is_documented_with_its_type_and_labels() -> None:

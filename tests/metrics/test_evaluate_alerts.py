@@ -16,16 +16,17 @@ import yaml
 from django.conf import LazySettings
 from django.db import connections
 
-from metrics.alerts import episodes, evaluating, receiving, silences
+from metrics.alerts import alert_list, evaluating, receiving, silences
+from metrics.alerts.conditions import INSTALLATION_CONDITIONS, QUEUE_CONDITIONS
 from metrics.alerts.evaluating import Outcome
 from metrics.alerts.models import Alert, Evaluation, Notification, Silence
-from metrics.alerts.own_rules import ALL_RULES, SILENT_PROMETHEUS
-from metrics.engine import Engine as PostgreSQL
-from metrics.engine import read_engine
-from metrics.xmin_holders import BACKEND, CATALOG_SLOT, Holder, read_holders
-from queues import clock, maintenance
-from queues.counters import read_numbers
-from queues.maintenance.models import Maintenance
+from metrics.alerts.rules import WATCHDOG_MISSING, all_rules
+from metrics.reading.fleet import Engine as PostgreSQL
+from metrics.reading.fleet import read_engine
+from metrics.reading.xmin_holders import BACKEND, CATALOG_SLOT, Holder, read_holders
+from queues.control import clock, maintenance
+from queues.counters.queue_numbers import read_numbers
+from queues.models import Maintenance
 from tests.engine import Engine
 from tests.maintained import Begin, begin
 from tests.metrics.alertmanager import alert, message
@@ -53,7 +54,7 @@ def clean_up() -> None:
 
 @pytest.fixture
 def look(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> Look:
-    """Looks at this test's queue and its dead-letter queue alone, so many seconds after noon; the server is well."""
+    """Evaluate this test's queue and its dead-letter queue only, some seconds after noon; the server is healthy."""
     holder = engine.value("select signalbox.create_queue(%s)", f"{engine.queue}-dlq")
     engine.value("select signalbox.configure_queue(%s, '{\"alert_no_consumers_seconds\": 0}')", engine.queue)
     monkeypatch.setattr(evaluating, "read_numbers", lambda: read_numbers([engine.queue_id, holder]))
@@ -72,24 +73,24 @@ def rows(**chosen: str) -> list[Alert]:
     return list(Alert.objects.filter(**chosen).order_by("alert_id"))
 
 
-def told() -> list[list[tuple[str, str]]]:
+def notified() -> list[list[tuple[str, str]]]:
     """(alert, state) of each notification written, in order."""
     news = Notification.objects.order_by("notification_id").values_list("news", flat=True)
     return [[(one["alert"], one["status"]) for one in each["alerts"]] for each in news]
 
 
-def test_more_than_the_most_are_not_begun_anew_with_every_look(
+def test_episodes_above_the_limit_are_not_restarted_at_each_evaluation(
     engine: Engine, look: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluating, "MOST_OPEN", 1)
+    monkeypatch.setattr(evaluating, "MAX_OPEN", 1)
     engine.die()
-    engine.send("nobody comes for it")
+    engine.send("no consumer comes for it")
 
     for seconds in (0, 120, 240):
         look(seconds)
 
     assert len(rows()) == 1
-    assert len(told()) <= 1
+    assert len(notified()) <= 1
 
 
 def test_a_dead_letter_fires_at_once_and_is_over_a_minute_after_it_is_gone(engine: Engine, look: Look) -> None:
@@ -107,7 +108,7 @@ def test_a_dead_letter_fires_at_once_and_is_over_a_minute_after_it_is_gone(engin
     look(75)
     (row,) = rows()
     assert (row.state, row.resolved_at) == ("resolved", NOON + timedelta(seconds=75))
-    assert told() == [[("SignalboxDeadLetters", "firing")], [("SignalboxDeadLetters", "resolved")]]
+    assert notified() == [[("SignalboxDeadLetters", "firing")], [("SignalboxDeadLetters", "resolved")]]
 
 
 def test_a_condition_fires_only_after_it_has_held(engine: Engine, look: Look) -> None:
@@ -115,12 +116,12 @@ def test_a_condition_fires_only_after_it_has_held(engine: Engine, look: Look) ->
 
     look(0)
     assert [row.state for row in rows()] == ["pending"]
-    assert episodes.firing() == []
+    assert alert_list.firing() == []
     assert look(59).fired == []
     outcome = look(60)
     assert [row.name for row in outcome.fired] == ["SignalboxNoConsumers"]
     assert rows()[0].starts_at == NOON
-    assert told() == [[("SignalboxNoConsumers", "firing")]]
+    assert notified() == [[("SignalboxNoConsumers", "firing")]]
 
 
 def test_a_condition_that_passes_was_none(engine: Engine, look: Look) -> None:
@@ -130,7 +131,7 @@ def test_a_condition_that_passes_was_none(engine: Engine, look: Look) -> None:
 
     look(30)
     assert rows() == []
-    assert told() == []
+    assert notified() == []
 
 
 def test_what_fires_is_over_only_when_it_stays_calm(engine: Engine, look: Look) -> None:
@@ -149,10 +150,10 @@ def test_what_fires_is_over_only_when_it_stays_calm(engine: Engine, look: Look) 
 
     look(225)
     assert [row.state for row in rows()] == ["resolved"]
-    assert len(told()) == 2
+    assert len(notified()) == 2
 
 
-def test_a_restart_goes_on_where_it_was_and_tells_nobody_twice(engine: Engine, look: Look) -> None:
+def test_a_restart_continues_without_repeated_notifications(engine: Engine, look: Look) -> None:
     engine.die()
     engine.send()
     look(0, "before")
@@ -163,10 +164,10 @@ def test_a_restart_goes_on_where_it_was_and_tells_nobody_twice(engine: Engine, l
         "SignalboxDeadLetters": "firing",
         "SignalboxNoConsumers": "firing",
     }
-    assert told() == [[("SignalboxDeadLetters", "firing")], [("SignalboxNoConsumers", "firing")]]
+    assert notified() == [[("SignalboxDeadLetters", "firing")], [("SignalboxNoConsumers", "firing")]]
 
 
-def test_what_nobody_looked_at_for_long_has_to_hold_anew(engine: Engine, look: Look) -> None:
+def test_a_condition_must_hold_again_after_a_long_pause(engine: Engine, look: Look) -> None:
     engine.send()
     look(0)
     look(3600)
@@ -175,7 +176,7 @@ def test_what_nobody_looked_at_for_long_has_to_hold_anew(engine: Engine, look: L
     assert [row.name for row in look(3660).fired] == ["SignalboxNoConsumers"]
 
 
-def test_dead_letter_queues_need_no_consumers_and_paused_ones_wake_nobody(engine: Engine, look: Look) -> None:
+def test_dead_letter_and_paused_queues_raise_no_consumer_alert(engine: Engine, look: Look) -> None:
     engine.die()
     engine.send()
     engine.value("select signalbox.configure_queue(%s, '{\"paused\": true}')", engine.queue)
@@ -185,19 +186,30 @@ def test_dead_letter_queues_need_no_consumers_and_paused_ones_wake_nobody(engine
     assert [row.name for row in rows()] == ["SignalboxDeadLetters"]
 
 
-def test_every_rule_means_what_its_like_in_prometheus_means() -> None:
+def rules_of_prometheus() -> dict[str, dict[str, Any]]:
     files = (Path(__file__).parents[2] / "dashboards" / "alerts").glob("*.rules.yaml")
     groups = [group for file in files for group in yaml.safe_load(file.read_text())["groups"]]
-    theirs = {rule["alert"]: rule for group in groups for rule in group["rules"]}
+    return {rule["alert"]: rule for group in groups for rule in group["rules"]}
 
-    for rule in ALL_RULES:
-        if rule is SILENT_PROMETHEUS:
-            continue
-        like = theirs[rule.name]
+
+def test_every_rule_means_what_its_like_in_prometheus_means() -> None:
+    theirs = rules_of_prometheus()
+
+    for name in {*QUEUE_CONDITIONS, *INSTALLATION_CONDITIONS} - {WATCHDOG_MISSING.name}:
+        rule, like = all_rules()[name], theirs[name]
         assert like.get("for", "0s") == _prometheus_span(rule.for_seconds)
+        assert like.get("keep_firing_for", "0s") == _prometheus_span(rule.keep_seconds)
         assert like["labels"]["severity"] == rule.severity
         assert like["annotations"]["summary"] == rule.summary
         assert like["annotations"]["runbook_url"] == rule.runbook_url
+
+
+def test_the_numbers_of_conditions_are_those_of_the_expressions() -> None:
+    rules = all_rules()
+
+    assert rules["SignalboxNearExpiry"].bound == 0.8
+    assert rules["SignalboxArchiveStale"].bound == 86_400.0
+    assert rules["SignalboxClockAhead"].bound == clock.TOLERATED_SECONDS
 
 
 def _prometheus_span(seconds: float) -> str:
@@ -217,19 +229,15 @@ NOT_OF_THE_CONSOLE = {
 
 
 def test_every_rule_that_takes_one_reading_is_evaluated_here_too() -> None:
-    files = (Path(__file__).parents[2] / "dashboards" / "alerts").glob("*.rules.yaml")
-    groups = [group for file in files for group in yaml.safe_load(file.read_text())["groups"]]
-    one_reading = {
-        rule["alert"] for group in groups for rule in group["rules"] if not LOOKS_AT_CHANGE.search(rule["expr"])
-    }
+    one_reading = {name for name, rule in rules_of_prometheus().items() if not LOOKS_AT_CHANGE.search(rule["expr"])}
 
-    assert one_reading - NOT_OF_THE_CONSOLE <= {rule.name for rule in ALL_RULES}
+    assert one_reading - NOT_OF_THE_CONSOLE <= {*QUEUE_CONDITIONS, *INSTALLATION_CONDITIONS}
 
 
 def fires_and_ends(look: Look, name: str, *, hold: float, keep: float, end: Callable[[], object]) -> Alert:
-    """Nothing before it has held for `hold`; over `keep` seconds after `end`."""
+    """The alert fires after its condition held for `hold`, and ends `keep` seconds after `end`."""
     look(0)
-    for seconds in range(200, int(hold), 200):  # what nobody looked at for five minutes begins anew
+    for seconds in range(200, int(hold), 200):  # a pause of five minutes between evaluations restarts the hold
         look(seconds)
     look(hold - 1)
     assert [row.state for row in rows(name=name)] == ["pending"]
@@ -266,7 +274,7 @@ def test_messages_that_are_about_to_expire(engine: Engine, look: Look) -> None:
 
     assert (row.severity, row.queue_name) == ("critical", engine.queue)
     assert "more than 80% of retention_seconds (16 m 40 s)" in row.description
-    assert ("SignalboxNearExpiry", "firing") in told()[0]
+    assert ("SignalboxNearExpiry", "firing") in notified()[0]
 
 
 def test_a_lease_that_is_held_for_long(engine: Engine, look: Look) -> None:
@@ -283,7 +291,7 @@ def test_a_lease_that_is_held_for_long(engine: Engine, look: Look) -> None:
     assert row.description == "A consumer has held a message for 1 m 41 s; alert_lease_age_seconds allows 1 m 40 s."
 
 
-def test_leases_that_nobody_takes_back(engine: Engine, look: Look) -> None:
+def test_expired_leases_that_stay_unreclaimed(engine: Engine, look: Look) -> None:
     engine.send()
     handle = engine.receive_one(visibility_timeout=0)[1]
 
@@ -292,7 +300,7 @@ def test_leases_that_nobody_takes_back(engine: Engine, look: Look) -> None:
     assert row.description == "1 lease ended and the messages were not returned."
 
 
-def test_a_few_dead_letters_stand_on_the_page_and_are_sent_to_nobody(engine: Engine, look: Look) -> None:
+def test_a_few_dead_letters_are_listed_and_not_notified(engine: Engine, look: Look) -> None:
     letter = engine.die()
     engine.value("select signalbox.configure_queue(%s, '{\"alert_dead_letters\": 5}')", f"{engine.queue}-dlq")
 
@@ -305,7 +313,7 @@ def test_a_few_dead_letters_stand_on_the_page_and_are_sent_to_nobody(engine: Eng
     )
 
     assert (row.severity, row.queue_name) == ("info", f"{engine.queue}-dlq")
-    assert "SignalboxDeadLettersNotEmpty" not in {name for news in told() for name, _ in news}
+    assert "SignalboxDeadLettersNotEmpty" not in {name for news in notified() for name, _ in news}
 
 
 HOLDER = Holder(
@@ -390,7 +398,7 @@ def test_two_who_look_at_once_make_one_alert(engine: Engine, look: Look) -> None
         thread.join()
 
     assert len(rows()) == 1
-    assert told() == [[("SignalboxDeadLetters", "firing")]]
+    assert notified() == [[("SignalboxDeadLetters", "firing")]]
 
 
 def test_a_look_that_fails_leaves_nothing(engine: Engine, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,17 +416,17 @@ def test_a_look_that_fails_leaves_nothing(engine: Engine, look: Look, monkeypatc
     assert [row.name for row in look(1).fired] == ["SignalboxDeadLetters"]
 
 
-def test_silenced_trouble_is_told_when_the_silence_ends(engine: Engine, look: Look) -> None:
+def test_a_silenced_alert_is_notified_when_the_silence_ends(engine: Engine, look: Look) -> None:
     engine.die()
     Silence.objects.create(queue_pattern="test-*", comment="x", created_by="ann", ends_at=NOON + timedelta(seconds=60))
 
     assert look(0).fired == []
-    assert told() == []
+    assert notified() == []
     assert [row.state for row in rows()] == ["firing"]
     assert [row.name for row in look(61).fired] == ["SignalboxDeadLetters"]
 
 
-def test_nobody_hears_the_end_of_what_he_was_not_told_of(engine: Engine, look: Look) -> None:
+def test_the_end_of_an_unannounced_alert_is_not_notified(engine: Engine, look: Look) -> None:
     letter = engine.die()
     Silence.objects.create(alert_pattern="Signal*", comment="x", created_by="ann", ends_at=NOON + timedelta(hours=1))
     look(0)
@@ -427,7 +435,7 @@ def test_nobody_hears_the_end_of_what_he_was_not_told_of(engine: Engine, look: L
 
     look(15)
     assert [row.state for row in look(75).resolved] == ["resolved"]
-    assert told() == []
+    assert notified() == []
 
 
 def test_maintenance_that_goes_on_for_longer_than_announced_is_an_alert(look: Look, begin: Begin) -> None:
@@ -445,14 +453,14 @@ def test_maintenance_that_goes_on_for_longer_than_announced_is_an_alert(look: Lo
     assert [row.name for row in look(316).resolved] == ["SignalboxMaintenanceOverdue"]
 
 
-def test_maintenance_that_is_late_is_one_line_whoever_says_so(look: Look, begin: Begin) -> None:
+def test_overdue_maintenance_is_one_alert_from_both_sources(look: Look, begin: Begin) -> None:
     begin()
     Maintenance.objects.update(until=NOON)
     for seconds in (1, 200, 302):
         look(seconds)
     receiving.receive(message(alert("SignalboxMaintenanceOverdue", severity="warning")))
 
-    (episode,) = episodes.firing()
+    (episode,) = alert_list.firing()
     assert episode.sources == ["console", "prometheus"]
 
 

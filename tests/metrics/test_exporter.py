@@ -11,11 +11,10 @@ import pytest
 from psycopg.types.json import Jsonb
 from pytest_django.fixtures import Settings
 
-from metrics.collector import render_queues
-from metrics.fleet import Fleet, read_fleet
-from metrics.snapshot import RECENT_SECONDS, Snapshot
-from metrics.turns import LOCK, TURN_SECONDS, turn
-from queues.durations import BOUNDS, read_durations
+from metrics.exposition.pages import render_queues
+from metrics.reading.fleet import Fleet, read_fleet
+from metrics.reading.snapshot import LOCK, RECENT_SECONDS, TURN_SECONDS, Snapshot, turn
+from queues.counters.durations import BOUNDS, read_durations
 from tests.engine import Engine
 from tests.metrics.conftest import PATIENCE_SECONDS
 from tests.metrics.exposition import Exposition
@@ -36,7 +35,7 @@ def wait_for(engine: Engine, *seconds: float) -> None:
             engine.queue_id,
         )
         engine.receive_one(visibility_timeout=3600)
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
 
 
 @pytest.mark.usefixtures("commits")
@@ -63,7 +62,7 @@ def test_work_is_exported_as_it_was_acknowledged(engine: Engine, scrape: Scrape)
         engine.queue_id,
     )
     engine.ack(handle)
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
     exposition = scrape()
 
     assert exposition.value("work_seconds_bucket", queue=engine.queue, le="300") == 0
@@ -142,7 +141,7 @@ def test_tenants_have_what_their_queues_have_together(make_engine: Callable[...,
     for queue in queues:
         queue.die()
         queue.send()
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
     exposition = scrape()
 
     def of(name: str, **labels: str) -> float:
@@ -169,10 +168,10 @@ def test_the_age_of_the_archives_horizon_counts_while_history_waits(engine: Engi
 
 def test_what_is_in_the_trash_is_counted_by_removal(engine: Engine, scrape: Scrape) -> None:
     before = scrape().value("trash_messages")
-    removal = engine.value("select signalbox.open_removal(36000)")
+    removal = engine.value("select signalbox.open_trash_batch(36000)")
     for _ in range(3):
         engine.send("x")
-    engine.value("select signalbox.purge(%s, removal_id => %s)", engine.queue, removal)
+    engine.value("select signalbox.purge(%s, trash_batch_id => %s)", engine.queue, removal)
     exposition = scrape()
 
     assert exposition.value("trash_messages") == before + 3
@@ -198,11 +197,11 @@ def test_above_the_cap_the_youngest_queues_have_no_series(
     engines = [make_engine() for _ in range(4)]
     fleet = read_fleet()
     ours = [numbers for numbers in fleet.queues if numbers.name in {engine.queue for engine in engines}]
-    series = len([line for line in render_queues(fleet, up=True, only=ours[:1])[0].splitlines() if b"queue=" in line])
+    series = len([line for line in render_queues(fleet, only=ours[:1])[0].splitlines() if b"queue=" in line])
     settings.METRICS_MAX_SERIES = series * 3 - 1
 
     for _ in range(2):  # the same ones each time
-        page, omitted = render_queues(fleet, up=True, only=ours)
+        page, omitted = render_queues(fleet, only=ours)
         exposition = Exposition.parse(page)
         shown = {dict(labels)["queue"] for labels in exposition.series("queue_info")}
         assert shown == {engine.queue for engine in engines[:2]}
@@ -211,7 +210,7 @@ def test_above_the_cap_the_youngest_queues_have_no_series(
 
 @pytest.mark.usefixtures("commits")
 def test_one_replica_reads_at_a_time(connect: Connect) -> None:
-    """Another has its turn: this one goes on giving what it has, and reads when the other is done."""
+    """The replica serves its old numbers during another's turn, and refreshes afterwards."""
     now = [1000.0]
     snapshot = Snapshot(clock=lambda: now[0], wait_seconds=PATIENCE_SECONDS)
     first = snapshot.current().answers()
@@ -236,11 +235,11 @@ def test_one_replica_reads_at_a_time(connect: Connect) -> None:
     until(lambda: readings, "this one's turn")
     snapshot.rest()
     assert readings == [True]
-    assert snapshot._pages is not first
+    assert snapshot._last.pages is not first
 
 
 @pytest.mark.usefixtures("commits")
-def test_a_replica_that_never_ends_its_turn_blinds_nobody(connect: Connect) -> None:
+def test_a_replica_stuck_in_its_turn_blocks_no_scrape(connect: Connect) -> None:
     other = connect()
     other.execute("begin")
     other.execute("select pg_advisory_xact_lock(hashtext(%s), 0)", [LOCK])

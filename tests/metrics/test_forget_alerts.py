@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from metrics import tasks
-from metrics.alerts import receiving, retention
+from metrics.alerts import receiving
 from metrics.alerts.models import Alert
 from tests.metrics.alertmanager import alert, message
 
@@ -36,10 +36,10 @@ def test_what_was_last_heard_of_long_ago_goes_firing_or_not() -> None:
 
 
 def test_the_oldest_resolved_go_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "MOST_ROWS", 2)
+    monkeypatch.setattr(tasks, "MAX_ROWS", 2)
     for name in ("first", "second", "third"):
         receiving.receive(message(alert(queue=name, status="resolved")))
     receiving.receive(message(alert(queue="firing")))
 
-    assert retention.forget() == 1
+    assert tasks.forget_alerts() == 1
     assert left() == {"second", "third", "firing"}

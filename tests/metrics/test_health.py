@@ -1,4 +1,4 @@
-"""What counts as healthy, and what does not."""
+"""Health checks: healthy and unhealthy states."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from metrics.engine import Engine as PostgreSQL
-from metrics.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs, read_fleet
 from metrics.health import Report, judge, report
-from metrics.snapshot import STALE_SECONDS, State
-from queues.clock import TOLERATED_SECONDS
-from queues.counters import QueueNumbers
-from queues.upkeep import Pulse
+from metrics.reading.fleet import UPKEEP_STALE_SECONDS, Fleet, Signs, read_fleet
+from metrics.reading.fleet import Engine as PostgreSQL
+from metrics.reading.snapshot import STALE_SECONDS, State
+from queues.control.clock import TOLERATED_SECONDS
+from queues.counters.queue_numbers import QueueNumbers
+from queues.upkeep.upkeep import Pulse
 from tests.engine import Engine
 from tests.races.sessions import until
 
@@ -25,7 +25,7 @@ ALIVE = Signs(clock_age_seconds=0.1, last_fold_age_seconds=1.0, unfolded=False, 
 
 @pytest.fixture
 def numbers(engine: Engine, commits: None) -> QueueNumbers:
-    """Of one queue that is empty and that nobody consumes."""
+    """Numbers of an empty queue without consumers."""
     (numbers,) = [numbers for numbers in read_fleet().queues if numbers.name == engine.queue]
     return numbers
 
@@ -47,7 +47,7 @@ def test_a_reading_that_failed_is_the_database_away(numbers: QueueNumbers) -> No
     assert problems(judge(state(numbers, failing=True))) == {"database"}
 
 
-def test_numbers_that_nobody_could_renew_are_the_database_away(numbers: QueueNumbers) -> None:
+def test_stale_numbers_mean_an_unreachable_database(numbers: QueueNumbers) -> None:
     assert judge(state(numbers, age_seconds=STALE_SECONDS)).ok
     assert problems(judge(state(numbers, age_seconds=STALE_SECONDS + 1))) == {"database"}
 
@@ -69,12 +69,12 @@ SILENT = UPKEEP_STALE_SECONDS + 1
 @pytest.mark.parametrize(
     ("clock", "fold", "unfolded", "ok"),
     [
-        (0.1, 86_400.0, False, True),  # nothing to fold for a day
-        (SILENT, 1.0, False, True),  # another process folds from SQL
+        (0.1, 86_400.0, False, True),  # nothing to aggregate for a day
+        (SILENT, 1.0, False, True),  # another process aggregates from SQL
         (SILENT, SILENT, False, False),  # manage.py upkeep has died
         (SILENT, SILENT, True, False),
-        (None, SILENT, False, True),  # upkeep runs from SQL only, and all is folded
-        (None, SILENT, True, False),  # nobody runs upkeep at all
+        (None, SILENT, False, True),  # upkeep runs from SQL only, and all is aggregated
+        (None, SILENT, True, False),  # no upkeep runs at all
     ],
 )
 def test_upkeep_is_fresh_when_it_moves_the_clock_or_folds(
@@ -114,7 +114,7 @@ def test_the_newest_consumer_is_a_sign(engine: Engine, commits: None) -> None:
     assert age < 60
 
 
-def test_messages_that_nobody_receives_are_not_well(numbers: QueueNumbers) -> None:
+def test_messages_without_a_consumer_are_unhealthy(numbers: QueueNumbers) -> None:
     waiting = replace(numbers, ready=5, oldest_ready_age_seconds=61.0)
 
     found = judge(state(waiting))
@@ -134,7 +134,7 @@ def test_one_queue_without_consumers_is_an_alert_and_not_ill_health(numbers: Que
     assert judge(state(waiting, replace(numbers, leased=1))).ok  # a consumer that gives no name
 
 
-def test_nobody_need_receive_from_paused_and_dead_letter_queues(numbers: QueueNumbers) -> None:
+def test_paused_and_dead_letter_queues_need_no_consumer(numbers: QueueNumbers) -> None:
     waiting = replace(numbers, ready=5, oldest_ready_age_seconds=3600.0)
 
     assert judge(state(replace(waiting, paused=True), replace(waiting, is_dead_letter_queue=True))).ok

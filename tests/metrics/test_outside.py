@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from metrics.alerts import outside
+from metrics.alerts import webhooks
 from tests.metrics.receivers import receiver
 
 PRIVATE = [
@@ -24,17 +24,17 @@ PUBLIC = ["93.184.215.14", "8.8.8.8", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", 
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_a_private_address_is_known_however_it_is_written(address: str) -> None:
-    assert not outside.is_public(ip_address(address))
+    assert not webhooks.is_public(ip_address(address))
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_addresses_of_the_internet_are_public(address: str) -> None:
-    assert outside.is_public(ip_address(address))
+    assert webhooks.is_public(ip_address(address))
 
 
 @pytest.fixture
 def resolves_to(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Makes the name hook.example lead to one answer after another; what was asked for last is answered again."""
+    """Resolve hook.example to one answer after another; the last answer repeats."""
 
     def _answer(*answers: list[str]) -> None:
         left = list(answers)
@@ -57,8 +57,8 @@ def test_a_name_that_leads_inside_is_refused(resolves_to: Callable[..., None], a
     with receiver() as received:
         port = int(received.url.split(":")[2].split("/")[0])
 
-        with pytest.raises(outside.PrivateAddressError):
-            outside.post(f"http://hook.example:{port}/hook", b"{}", {}, 60)
+        with pytest.raises(webhooks.PrivateAddressError):
+            webhooks.post(f"http://hook.example:{port}/hook", b"{}", {}, 60)
 
     assert received.arrived == []
 
@@ -69,7 +69,7 @@ def test_with_the_setting_it_goes_there(resolves_to: Callable[..., None], settin
     with receiver() as received:
         port = int(received.url.split(":")[2].split("/")[0])
 
-        status = outside.post(f"http://hook.example:{port}/hook?a=1", b"{}", {"X-A": "1"}, 60)
+        status = webhooks.post(f"http://hook.example:{port}/hook?a=1", b"{}", {"X-A": "1"}, 60)
 
     assert status == 204
     assert received.arrived[0][0]["Host"] == f"hook.example:{port}"
@@ -83,12 +83,12 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_called(
 
     def note(place: Any, *_: Any) -> socket.socket:
         called.append(place)
-        raise OSError("nobody is called in a test")
+        raise OSError("no address is called in a test")
 
     monkeypatch.setattr(socket, "create_connection", note)
 
-    with pytest.raises(OSError, match="nobody"):
-        outside.post("https://hook.example/x", b"{}", {}, 60)
+    with pytest.raises(OSError, match="no address is called in a test"):
+        webhooks.post("https://hook.example/x", b"{}", {}, 60)
 
     assert called == [("8.8.8.8", 443)]
 
@@ -100,7 +100,7 @@ def test_proxies_of_the_environment_are_not_asked(
     with receiver() as proxy, receiver() as received:
         monkeypatch.setenv("http_proxy", proxy.url)
 
-        outside.post(received.url, b"{}", {}, 60)
+        webhooks.post(received.url, b"{}", {}, 60)
 
     assert (len(proxy.arrived), len(received.arrived)) == (0, 1)
 
@@ -110,6 +110,6 @@ def test_a_redirect_is_an_answer_like_others(settings: LazySettings) -> None:
     with receiver() as received:
         received.answers = [302]
 
-        assert outside.post(received.url, b"{}", {}, 60) == 302
+        assert webhooks.post(received.url, b"{}", {}, 60) == 302
 
     assert len(received.arrived) == 1

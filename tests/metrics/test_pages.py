@@ -1,4 +1,4 @@
-"""What scrapers and probes are answered."""
+"""Answers to scrapers and probes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from metrics import CONTENT_TYPE, snapshot
-from metrics.snapshot import Snapshot
+from metrics.exposition.pages import CONTENT_TYPE
+from metrics.reading import snapshot
+from metrics.reading.snapshot import Snapshot
 from queues.models import Queue, Tenant
 from tests.engine import Engine
 from tests.metrics.exposition import Exposition
@@ -57,7 +58,7 @@ def test_queues_are_asked_for_by_exact_names(make_engine: Callable[..., Engine],
     ("query", "status", "said"),
     [
         ("queue=no-such-queue", 404, "there is no queue 'no-such-queue'"),
-        ("tenant=nobody", 404, "there is no tenant 'nobody'"),
+        ("tenant=missing", 404, "there is no tenant 'missing'"),
         ("quue=orders", 400, "'quue' is no filter"),
     ],
 )
@@ -79,7 +80,7 @@ def test_a_queue_of_another_tenant_is_unknown_to_this_one(engine: Engine, client
 
 
 @pytest.mark.parametrize("page", ["/metrics", "/metrics/queues"])
-def test_pages_are_compressed_for_whoever_can_read_that(engine: Engine, client: Client, page: str) -> None:
+def test_pages_are_compressed_for_clients_that_accept_it(engine: Engine, client: Client, page: str) -> None:
     response = client.get(page, headers={"accept-encoding": "gzip"})
 
     assert response["Content-Encoding"] == "gzip"
@@ -116,14 +117,14 @@ def test_without_a_token_only_this_machine_reads(client: Client, settings: Setti
         response = client.get(page, REMOTE_ADDR=address)
         assert (response.status_code, b"signalbox_" in response.content) == (403, False)
         assert b"METRICS_TOKEN" in response.content
-    for header in FORWARDED:  # a proxy of this machine asks for somebody else
+    for header in FORWARDED:  # a local proxy asks for another client
         assert client.get(page, headers={header: "127.0.0.1"}).status_code == 403
     settings.ALLOWED_HOSTS = ["*"]
     assert {client.get(page, headers={"host": host}).status_code for host in LOCAL_HOSTS} == {200}
     assert {client.get(page, headers={"host": host}).status_code for host in PUBLIC_HOSTS} == {403}  # a tunnel
 
 
-def test_a_stranger_is_told_how_it_is_and_no_numbers(client: Client, settings: Settings) -> None:
+def test_a_stranger_sees_the_state_and_no_numbers(client: Client, settings: Settings) -> None:
     def read(**asked: Any) -> dict[str, Any]:
         return dict(client.get("/healthz", **asked).json())
 

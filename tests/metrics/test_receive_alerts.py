@@ -1,4 +1,4 @@
-"""What Alertmanager tells is kept once, whatever is sent how often, and refused where it makes no sense."""
+"""Alerts from Alertmanager are stored once, however often they are sent, and refused where they make no sense."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from metrics.alerts import episodes, receiving, watchdog
+from metrics.alerts import alert_list, receiving
 from metrics.alerts.models import Alert
 from queues.errors import InvalidArgument
 from tests.metrics.alertmanager import BEGAN, alert, message
@@ -18,7 +18,7 @@ from tests.metrics.alertmanager import BEGAN, alert, message
 
 @pytest.fixture(autouse=True)
 def no_alerts_left(commits: None) -> Iterator[None]:
-    """What fires would be shown to other tests too."""
+    """Remove firing alerts, which other tests would show."""
     Alert.objects.all().delete()
     yield
     Alert.objects.all().delete()
@@ -26,7 +26,7 @@ def no_alerts_left(commits: None) -> Iterator[None]:
 
 @pytest.fixture
 def queue(commits: None) -> str:
-    """A name that no other test uses; nobody needs such a queue to exist."""
+    """Name that no other test uses; the queue need not exist."""
     return f"alerted-{uuid.uuid4().hex[:10]}"
 
 
@@ -34,7 +34,7 @@ def rows(queue: str) -> list[Alert]:
     return list(Alert.objects.filter(queue_name=queue).order_by("starts_at"))
 
 
-def test_what_is_told_twice_is_kept_once(queue: str) -> None:
+def test_a_repeated_notification_is_stored_once(queue: str) -> None:
     for _ in range(3):
         receiving.receive(message(alert(queue=queue)))
 
@@ -63,7 +63,7 @@ def test_an_alert_that_comes_back_fires_again(queue: str) -> None:
 
     before, now = rows(queue)
     assert (before.state, now.state) == ("resolved", "firing")
-    assert before.resolved_at == now.starts_at  # whose end was never told
+    assert before.resolved_at == now.starts_at  # an alert whose end was never reported
 
 
 def test_word_of_an_earlier_time_that_comes_late_does_not_fire_again(queue: str) -> None:
@@ -147,7 +147,7 @@ def test_both_sources_make_one_line(queue: str) -> None:
     own.description = "as of now"
     own.save(force_insert=True)
 
-    worse, both = episodes.firing(queue)
+    worse, both = alert_list.firing(queue)
     assert (worse.name, worse.sources) == ("SignalboxNoConsumers", ["prometheus"])
     assert (both.name, both.sources, both.since.minute) == ("SignalboxDeadLetters", ["console", "prometheus"], 0)
     assert both.descriptions == ["as of now"]
@@ -157,27 +157,27 @@ def test_episodes_apart_in_time_are_two_lines(queue: str) -> None:
     receiving.receive(message(alert(queue=queue, status="resolved")))
     receiving.receive(message(alert(queue=queue, status="firing", starts_at="2026-11-20T11:00:00Z")))
 
-    over, now = episodes.merge(rows(queue))
+    over, now = alert_list.merge(rows(queue))
     assert (over.is_firing, now.is_firing) == (False, True)
 
 
-def test_alerts_without_a_queue_are_told_apart_by_their_labels(queue: str) -> None:
+def test_alerts_without_a_queue_are_distinguished_by_their_labels(queue: str) -> None:
     kinds = [alert("SomebodyElsesAlert", holder_kind=kind, mark=queue) for kind in ("backend", "standby")]
     receiving.receive(message(*kinds))
 
-    assert len(episodes.merge(Alert.objects.filter(labels__mark=queue))) == 2
+    assert len(alert_list.merge(Alert.objects.filter(labels__mark=queue))) == 2
 
 
 def test_the_watchdog_is_missed_once_it_has_been_heard(commits: None) -> None:
     receiving.receive(message(alert("SignalboxWatchdog", severity="none")))
-    heard = watchdog.look()
+    heard = alert_list.read_watchdog()
 
     assert heard.seen_at is not None
     assert not heard.missing
-    assert not watchdog.look(heard.seen_at + timedelta(minutes=5)).missing
-    assert watchdog.look(heard.seen_at + timedelta(minutes=5, seconds=1)).missing
-    assert not watchdog.Watchdog(None, timezone.now()).missing
-    assert not any(one.name == "SignalboxWatchdog" for one in episodes.firing())
+    assert not alert_list.read_watchdog(heard.seen_at + timedelta(minutes=5)).missing
+    assert alert_list.read_watchdog(heard.seen_at + timedelta(minutes=5, seconds=1)).missing
+    assert not alert_list.Watchdog(None, timezone.now()).missing
+    assert not any(one.name == "SignalboxWatchdog" for one in alert_list.firing())
 
 
 def test_the_beginning_is_kept_to_the_microsecond(queue: str) -> None:

@@ -1,4 +1,4 @@
-"""How readings of the database are shared, and what is shown when there are none."""
+"""Shared readings of the database, and the pages without a reading."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ import psycopg
 import pytest
 from django.db import OperationalError
 
-from metrics import CONTENT_TYPE, exposition, queue_exposition
-from metrics.fleet import Fleet, read_fleet
-from metrics.pages import Pages
-from metrics.snapshot import IDLE_SECONDS, RECENT_SECONDS, REFRESH_SECONDS, STALE_SECONDS, Snapshot
+from metrics.exposition.pages import CONTENT_TYPE, Pages
+from metrics.reading.fleet import Fleet, read_fleet
+from metrics.reading.snapshot import (
+    IDLE_SECONDS,
+    RECENT_SECONDS,
+    REFRESH_SECONDS,
+    STALE_SECONDS,
+    Snapshot,
+    fleet_page,
+    queue_page,
+)
 from tests.engine import Engine
 from tests.metrics.conftest import PATIENCE_SECONDS
 from tests.metrics.exposition import Exposition
@@ -84,7 +91,7 @@ def test_scrapes_within_five_seconds_share_one_reading(
 
 
 def test_recent_numbers_are_given_at_once_while_they_are_renewed(clock: Clock, commits: None) -> None:
-    """A database that hangs, or another replica's turn, delays nobody who can be given numbers."""
+    """A database that hangs, or another replica's turn, delays no request that can get numbers."""
     go_on = threading.Event()
     go_on.set()
 
@@ -112,10 +119,10 @@ def test_numbers_that_are_not_recent_are_waited_for(engine: Engine, snapshot: Sn
     assert scraped(snapshot).value("queue_messages", queue=engine.queue, state="ready") == 1
 
 
-def test_numbers_are_kept_fresh_in_the_background_while_somebody_asks(
+def test_numbers_are_refreshed_in_the_background_while_requests_arrive(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metrics.snapshot.REFRESH_SECONDS", 0.001)
+    monkeypatch.setattr("metrics.reading.snapshot.REFRESH_SECONDS", 0.001)
     clock = Clock()
     snapshot = Snapshot(database, time.monotonic, wait_seconds=PATIENCE_SECONDS)
     snapshot.keeps_fresh = True
@@ -128,11 +135,11 @@ def test_numbers_are_kept_fresh_in_the_background_while_somebody_asks(
     background = snapshot._background
     assert background is not None
     background.join(PATIENCE_SECONDS)
-    assert not background.is_alive()  # nobody has asked for long
+    assert not background.is_alive()  # no request for a long time
     snapshot.rest()
 
 
-def test_the_background_rests_when_it_is_told(database: Database) -> None:
+def test_the_background_refresh_can_be_stopped(database: Database) -> None:
     snapshot = Snapshot(database, time.monotonic, wait_seconds=PATIENCE_SECONDS)
     snapshot.keeps_fresh = True
     snapshot.current()
@@ -219,7 +226,7 @@ def test_an_outage_is_logged_once(
         snapshot.current()
         clock.now += REFRESH_SECONDS
 
-    assert len([record for record in caplog.records if record.name == "metrics.snapshot"]) == 1
+    assert len([record for record in caplog.records if record.name == "metrics.reading.snapshot"]) == 1
 
 
 def test_a_database_that_hangs_delays_one_scrape_and_no_other(clock: Clock) -> None:
@@ -260,13 +267,13 @@ def test_a_reading_leaves_no_connection_behind(
 
 
 def test_the_process_exports_its_own_snapshot(engine: Engine, commits: None) -> None:
-    assert Exposition.parse(exposition().plain).value("exporter_up") == 1
-    assert Exposition.parse(queue_exposition().plain).value("queue_messages", queue=engine.queue, state="ready") == 0
+    assert Exposition.parse(fleet_page().plain).value("exporter_up") == 1
+    assert Exposition.parse(queue_page().plain).value("queue_messages", queue=engine.queue, state="ready") == 0
     assert CONTENT_TYPE.startswith("text/plain; version=0.0.4")
 
 
 def until(condition: Callable[[], bool], timeout_seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
-    """Yields until the condition holds; fails the test when it does not in time."""
+    """Yield until the condition holds; fail the test after the time limit."""
     give_up_at = time.monotonic() + timeout_seconds
     while not condition():
         assert time.monotonic() < give_up_at

@@ -1,4 +1,4 @@
-"""People are told by mail and by signed webhooks: at least once, again after a failure, and what failed is kept."""
+"""Notifications by mail and signed webhooks: at least once, repeated after a failure, and failures are kept."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from django.conf import LazySettings
 from django.core import mail
 from django.db import connections
 
-from metrics.alerts import news, notifications, webhooks
+from metrics.alerts import message_text, notifications, webhooks
 from metrics.alerts.models import Alert, Notification
 from tests.metrics.receivers import Receiver, receiver
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 SECRET = "a secret of sixteen or more"
-PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "operate" / "alerts-without-prometheus.md").read_text()
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def alert(**given: Any) -> Alert:
         "severity": "warning",
         "queue_name": "orders-dlq",
         "tenant_name": "acme",
-        "summary": "A dead-letter queue holds more messages than it may",
+        "summary": "Dead letters above limit",
         "description": "It holds 3 messages.",
         "runbook_url": "docs/runbooks/SignalboxDeadLetters.md",
         "starts_at": NOON,
@@ -120,16 +120,16 @@ def test_it_is_given_up_in_the_end_and_says_why(settings: LazySettings, monkeypa
     settings.ALERTS_MAIL_TO = ["ann@example.org"]
 
     def _refuse(_: Notification) -> None:
-        raise ConnectionRefusedError("nobody listens\0")
+        raise ConnectionRefusedError("no server listens\0")
 
     monkeypatch.setitem(notifications.SENDERS, "mail", _refuse)
     notifications.write([alert()], NOON)
-    for day in range(notifications.MOST_ATTEMPTS + 1):
+    for day in range(notifications.MAX_ATTEMPTS + 1):
         notifications.deliver(NOON + timedelta(days=day))
 
     row = Notification.objects.get()
-    assert (row.state, row.attempts) == ("failed", notifications.MOST_ATTEMPTS)
-    assert row.last_error == "ConnectionRefusedError: nobody listens"
+    assert (row.state, row.attempts) == ("failed", notifications.MAX_ATTEMPTS)
+    assert row.last_error == "ConnectionRefusedError: no server listens"
 
 
 @pytest.mark.parametrize(("attempts", "pause"), [(1, 5), (2, 10), (3, 20), (10, 2560), (11, 3600), (15, 3600)])
@@ -146,7 +146,7 @@ def test_a_redirect_is_not_followed(hook: Receiver) -> None:
     assert Notification.objects.get().last_error == "NotAcceptedError: answered 302"
 
 
-def test_whoever_dies_while_sending_leaves_it_to_others(hook: Receiver) -> None:
+def test_a_notification_of_a_killed_sender_is_sent_by_another(hook: Receiver) -> None:
     notifications.write([alert()], NOON)
     taken = notifications._take(NOON)
 
@@ -191,11 +191,11 @@ def test_without_channels_nothing_is_written() -> None:
 
 
 def test_many_alerts_make_one_message_that_says_how_many_more() -> None:
-    told = news.write([alert(queue_name=f"q{number}") for number in range(250)], NOON)
+    told = message_text.write([alert(queue_name=f"q{number}") for number in range(250)], NOON)
 
     assert (len(told["alerts"]), told["more"]) == (200, 50)
-    assert news.subject(told).endswith("and 249 more")
-    assert "And 50 more." in news.text(told)
+    assert message_text.subject(told).endswith("and 249 more")
+    assert "And 50 more." in message_text.text(told)
 
 
 def test_a_subject_is_one_line(settings: LazySettings) -> None:

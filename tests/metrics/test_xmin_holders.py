@@ -1,4 +1,4 @@
-"""Whoever keeps PostgreSQL from removing dead rows is found and named; who only works is not."""
+"""Sessions that keep PostgreSQL from removing dead rows are found and named; working sessions are not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django.fixtures import Settings
 
-from metrics.xmin_holders import (
+from metrics.reading.xmin_holders import (
     BACKEND,
     CATALOG_SLOT,
     HIDDEN_BACKEND,
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("commits")
 
 @pytest.fixture
 def name() -> str:
-    """Of a slot or a transaction of this test alone."""
+    """Holders of a slot or transaction of this test only."""
     return f"test_{uuid.uuid4().hex[:8]}"
 
 
@@ -60,10 +60,11 @@ def burn(connect: Connect, count: int) -> None:
 
 @contextmanager
 def folds_of(age_seconds: float) -> Iterator[None]:
-    """As if every fold had been made so long ago."""
+    """Move every aggregation back by this time."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
-            "update signalbox.fold set folded_at = clock_timestamp() - make_interval(secs => %s)", [age_seconds]
+            "update signalbox.aggregation set aggregated_at = clock_timestamp() - make_interval(secs => %s)",
+            [age_seconds],
         )
         yield
         transaction.set_rollback(True)
@@ -71,7 +72,7 @@ def folds_of(age_seconds: float) -> Iterator[None]:
 
 def fold(engine: Engine) -> None:
     engine.send()
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
 
 
 def test_a_session_idle_in_a_transaction_is_named(connect: Connect) -> None:
@@ -104,7 +105,7 @@ def test_a_transaction_between_two_statements_holds_nothing(connect: Connect) ->
 
 
 def test_a_prepared_transaction_is_named_by_its_gid(connect: Connect, name: str) -> None:
-    gid = f"{name} 'of' \"somebody\" \\"
+    gid = f"{name} 'of' \"another\" \\"
     with prepared_transaction(connect, gid):
         burn(connect, 2)
 
@@ -154,7 +155,7 @@ def test_nothing_is_said_of_the_age_of_a_slot_that_no_fold_has_seen(
     burn(connect, 1)
     with slot(connect, dsn, name):
         assert found(name).age_seconds is None
-        assert name not in names(young_seconds=300)  # the fold before it is young, so it is too
+        assert name not in names(young_seconds=300)  # the aggregation before it is young, so it is too
         with folds_of(age_seconds=3000):
             assert name in names(young_seconds=300)
 
@@ -221,10 +222,10 @@ def _run_until_cancelled(session: psycopg.Connection[Any], statement: str) -> No
 
 @pytest.fixture
 def unprivileged(connect: Connect, name: str) -> Iterator[str]:
-    """Django's connection, as a role that may read the engine's tables and nobody's statistics."""
+    """Django's connection with a role that may read the engine's tables, but no statistics of other roles."""
     owner = connect()
     owner.execute(f"create role {name}")
-    owner.execute(f"grant usage on schema signalbox to {name}; grant select on signalbox.fold to {name}")
+    owner.execute(f"grant usage on schema signalbox to {name}; grant select on signalbox.aggregation to {name}")
     with connection.cursor() as cursor:
         cursor.execute(f"set role {name}")
         yield name
@@ -249,7 +250,9 @@ def test_what_is_hidden_is_as_old_as_the_folds_that_came_after_it(connect: Conne
     fold(engine)
     with folds_of(age_seconds=300), connection.cursor() as cursor:
         cursor.execute("create role hidden_from")
-        cursor.execute("grant usage on schema signalbox to hidden_from; grant select on signalbox.fold to hidden_from")
+        cursor.execute(
+            "grant usage on schema signalbox to hidden_from; grant select on signalbox.aggregation to hidden_from"
+        )
         cursor.execute("set local role hidden_from")
         holder = found(session.info.backend_pid)
 
@@ -293,7 +296,7 @@ def test_every_kind_is_exported_and_no_name(
     settings.OLD_SNAPSHOT_SECONDS = 42
     session = forgotten_session(connect)
     burn(connect, 3)
-    monkeypatch.setattr("metrics.fleet.read_holders", lambda: read_holders(young_seconds=0))
+    monkeypatch.setattr("metrics.reading.fleet.read_holders", lambda: read_holders(young_seconds=0))
 
     exposition = scrape()
 
@@ -309,7 +312,7 @@ def test_an_age_that_is_unknown_is_not_exported(
     scrape: Scrape, connect: Connect, dsn: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with slot(connect, dsn, name):
-        monkeypatch.setattr("metrics.fleet.read_holders", lambda: read_holders(young_seconds=0))
+        monkeypatch.setattr("metrics.reading.fleet.read_holders", lambda: read_holders(young_seconds=0))
         exposition = scrape()
 
     assert exposition.series("pg_oldest_xmin_age_seconds", holder_kind="replication_slot") == {}

@@ -15,8 +15,8 @@ from pipeline.archive import archiving
 from pipeline.archive.archiving import Archived
 from pipeline.archive.extracting import Job, Written, write_part
 from pipeline.archive.files import Store
-from pipeline.archive.kinds import KINDS
 from pipeline.archive.parts import Part
+from pipeline.archive.schemas import KINDS
 from pipeline.errors import Busy
 from pipeline.models import ArchiveFile
 from tests.engine import Engine
@@ -39,7 +39,7 @@ values (pg_snapshot_xmin(pg_current_snapshot())::text::bigint, clock_timestamp()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What wants Spark's session comes first: of several processes that share the tests one has all of it."""
+    """Order tests with Spark's session first, so that one process has all of them."""
     places = [place for place, item in enumerate(items) if HERE in item.path.parents]
     ours = [items[place] for place in places]
     ours.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))
@@ -48,12 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def in_this_process(job: Job, parts: Sequence[Part]) -> list[Written]:
-    """What Spark does, without it."""
+    """Stand-in for Spark in one process."""
     return [file for part in parts for file in write_part(job, part)]
 
 
 def settle(engine: Engine, count: int, **options: Any) -> list[int]:
-    """Send so many messages and acknowledge them, some together and some alone; their ids."""
+    """Send messages and acknowledge them, in batches and singly; return their ids."""
     ids = [engine.send({"n": n}, **options) for n in range(count)]
     for batch in (7, 1, count):
         handles = [row[1] for row in engine.receive(batch)]
@@ -75,7 +75,7 @@ def ship(engine: Engine, count: int, *, dies: bool, **payload: Any) -> None:
 
 @dataclass
 class Archive:
-    """The archive in a folder, and what a test asks of it."""
+    """Archive in a folder, with the questions of a test."""
 
     url: str
     connection: psycopg.Connection[Any]
@@ -86,7 +86,7 @@ class Archive:
         return until(lambda: self._try(execute, options), "the end of the process that was archiving")
 
     def again(self) -> None:
-        """As if the last run had been killed before its commit, with all of its files written."""
+        """Leave a run as if killed before its commit, with all of its files written."""
         self.connection.execute(
             """
             with last as (
@@ -115,7 +115,7 @@ class Archive:
             return None
 
     def read(self, kind: str, engine: Engine) -> list[dict[str, Any]]:
-        """What the manifest's files have of this queue."""
+        """Rows of this queue in the manifest's files."""
         files = ArchiveFile.objects.filter(kind=kind).order_by("path").values_list("path", flat=True)
         tables = [Store(self.url).read(path) for path in files]
         rows = pa.concat_tables([KINDS[kind].schema.empty_table(), *tables]).to_pylist()
@@ -125,11 +125,11 @@ class Archive:
         return sorted(row["message_id"] for row in self.read(kind, engine))
 
     def files(self) -> list[str]:
-        """All that is in the folder."""
+        """All files in the folder."""
         return Store(self.url).paths()
 
     def named(self) -> list[str]:
-        """All that is in the manifest."""
+        """All files in the manifest."""
         return sorted(ArchiveFile.objects.values_list("path", flat=True))
 
     def _value(self, statement: str) -> int:
@@ -140,7 +140,7 @@ class Archive:
 
 @pytest.fixture(scope="session")
 def forks(dsn: str) -> Iterator[Forks]:
-    """For tests that kill a process: it is there at once."""
+    """Start a process to be killed: it is ready at once."""
     with Forks(dsn) as forks:
         yield forks
 

@@ -27,9 +27,9 @@ NEEDED = (
     "pyarrow.parquet",
     "pipeline.analysis.analysing",
     "pipeline.archive.archiving",
-    "pipeline.erasing.in_archive",
-    "tests.pipeline.choices",
-    "tests.pipeline.plain_rollups",
+    "pipeline.erasure.in_archive",
+    "tests.pipeline.replay.choices",
+    "tests.pipeline.rollups.plain_rollups",
 )
 
 
@@ -50,7 +50,7 @@ class Forks:
         self._origin.communicate()
 
     def run(self, module: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """As `python -m module arguments` in our environment; how it ended, and what it said."""
+        """Run `python -m module arguments` in the test's environment; return its status and output."""
         assert self._origin.stdin is not None
         assert self._origin.stdout is not None
         command = [module, *map(str, arguments)]

@@ -1,4 +1,4 @@
-"""A server on this machine that speaks S3 over HTTP, and an archive in a bucket of it."""
+"""Local server with the S3 API, and an archive in one of its buckets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "an-unlikely-key-of-the-tests", "AWS_SECRET_
 
 @pytest.fixture(scope="session")
 def bucket_url() -> Iterator[str]:
-    """Where an archive may be; its credentials are in the environment only (`credentials`)."""
+    """Bucket for an archive; its credentials are in the environment only (`credentials`)."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

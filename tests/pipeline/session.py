@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from pipeline.on_spark import sessions
+from pipeline.spark import sessions
 from tests.pipeline.object_store import credentials
 from tests.pipeline.spark_cluster import INTERPRETED
 
@@ -17,7 +17,7 @@ SMALL = sessions.light(
     {
         "spark.driver.memory": "512m",
         "spark.sql.shuffle.partitions": "1",
-        "spark.sql.adaptive.enabled": "false",  # to plan each stage anew takes longer than any stage of so few rows
+        "spark.sql.adaptive.enabled": "false",  # planning each stage again takes longer than any stage of so few rows
     }
     | INTERPRETED
 )

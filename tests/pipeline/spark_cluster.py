@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark's on this machine, from what the wheel brings: a master and two workers."""
+"""Standalone Spark cluster on this machine, from the wheel's scripts: a master and two workers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathlib import Path
 import pyspark
 from django.conf import settings
 
-from pipeline.on_spark import sessions
-from pipeline.on_spark.loaded_classes import JAVA_OPTIONS, QUIET, LoadedClasses
+from pipeline.spark import sessions
+from pipeline.spark.class_sharing import JAVA_OPTIONS, QUIET, SharedClasses
 from tests.ports import free_port
 from tests.races.sessions import until
 
 SPARK_HOME = Path(pyspark.__file__).parent
 WORKERS = 2
-JAVA = f"{QUIET} -XX:SharedArchiveFile={LoadedClasses(settings.SPARK_CLASSES).file} {sessions.LIGHT}"
+JAVA = f"{QUIET} -XX:SharedArchiveFile={SharedClasses(settings.SPARK_CLASSES).file} {sessions.LIGHT}"
 """Each begins from what the sessions here have written down, if any has."""
 OPTIONS = {
     "spark.driver.memory": "512m",

@@ -6,16 +6,15 @@ PostgreSQL checks the body of a plpgsql function only when it runs, so a functio
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import pytest
 
+from queues.database.sql_names import rendered
 from tests.engine import Engine
-
-Connect = Callable[..., psycopg.Connection[Any]]
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,10 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_audit_stream": ("signalbox._audit_stream('test', 's', '{}')", NOTHING),
     "_was_just_made": ("signalbox._was_just_made(%(queue_id)s, '{\"paused\": true}')", False),
-    "_share": ("signalbox._share('signalbox.register_grants', 'signalbox.message_id')", NOTHING),
+    "_copy_grants": ("signalbox._copy_grants('signalbox.register_grants', 'signalbox.message_id')", NOTHING),
     "_purge": ("signalbox._purge(%(queue)s, null, '{ready}', 100, null, null)", NUMBER),
     "purge_to_trash": ("signalbox.purge_to_trash(%(queue)s)", 2),
-    "_removal_of_purge": ("signalbox._removal_of_purge(%(queue)s, '{ready}', 60) > 0", True),
+    "_trash_batch_of_purge": ("signalbox._trash_batch_of_purge(%(queue)s, '{ready}', 60) > 0", True),
     "_note_purge": ("signalbox._note_purge(0, %(queue)s, '{ready}', 0, 0) is null", True),
     "_make_segment": ("signalbox._make_segment(999999999)", False),
     "_seal_audit": ("signalbox._seal_audit()", Refusal("0A000")),
@@ -81,6 +80,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "drop_segments": ("signalbox.drop_segments()", ARRAY),
     "drop_stream_segments": ("signalbox.drop_stream_segments()", ARRAY),
     "_is_led": ("signalbox._is_led()", AnyOf(bool)),
+    "_segments": ("count(*) > 0 from signalbox._segments()", True),
     "_is_attached": ("signalbox._is_attached('settled_default')", True),
     "_detach": ("signalbox._detach('settled', 'no_such_table')", Refusal("42P01")),
     "_pass_over": ("signalbox._pass_over('step', 1, 'XX000', 'broken')", NOTHING),
@@ -126,21 +126,22 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_printable": ("signalbox._printable(E'a\\nb')", "ab"),
     "_kept_back": ("signalbox._kept_back(%(queue_id)s, 4, '12345', null, null, false)", "too_large"),
     "_note_replayed": ("signalbox._note_replayed(%(queue_id)s, now(), '{}', '{}', '{}', '{}', null, null)", NOTHING),
-    "_check_removal": ("signalbox._check_removal(0)", Refusal("SB400")),
-    "_count_trashed": ("signalbox._count_trashed(%(removal)s, 1)", NOTHING),
-    "_empty_removal": ("signalbox._empty_removal(%(removal)s, 10)", 1),
+    "_check_trash_batch": ("signalbox._check_trash_batch(0)", Refusal("SB400")),
+    "_count_trashed": ("signalbox._count_trashed(%(trash_batch)s, 1)", NOTHING),
+    "_empty_trash_batch": ("signalbox._empty_trash_batch(%(trash_batch)s, 10)", 1),
     "_hold_keys_again": ("signalbox._hold_keys_again('{1}')", []),
     "_hold_groups_again": ("signalbox._hold_groups_again('{1}')", NOTHING),
     "empty_trash": ("signalbox.empty_trash()", NUMBER),
-    "hold_removal": ("signalbox.hold_removal(%(removal)s, 60)", True),
-    "open_removal": ("signalbox.open_removal(60) > %(removal)s", True),
-    "restore": ("(signalbox.restore(%(removal)s)).restored", 1),
+    "hold_trash_batch": ("signalbox.hold_trash_batch(%(trash_batch)s, 60)", True),
+    "open_trash_batch": ("signalbox.open_trash_batch(60) > %(trash_batch)s", True),
+    "restore": ("(signalbox.restore(%(trash_batch)s)).restored", 1),
     "_body_is_needed": ("signalbox._body_is_needed(sha256('nowhere'))", False),
     "_body_of": ("signalbox._body_of(null, null)", None),
-    "_next_band": ("(signalbox._next_band(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
-    "_bury": (
+    "_next_priority": ("(signalbox._next_priority(%(queue_id)s, '{0}', '{-infinity}', '60 s')).priority", 0),
+    "_dead_letter": (
         (
-            "signalbox._bury(%(queue_id)s, array(select l from signalbox.lease l where l.queue_id = %(queue_id)s),"
+            "signalbox._dead_letter(%(queue_id)s,"
+            " array(select l from signalbox.lease l where l.queue_id = %(queue_id)s),"
             " 'rejected', 'E', 'error', 'stack')"
         ),
         NOTHING,
@@ -153,7 +154,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_check_results": ("signalbox._check_results(array['1']::jsonb[], 2)", Refusal("SB400")),
     "_check_settings": ("signalbox._check_settings('{\"max_receives\": 0}')", Refusal("SB400")),
     "_check_state": ("signalbox._check_state(to_jsonb(repeat('x', 16384)))", Refusal("SB400")),
-    "_count": ("signalbox._count(%(queue_id)s, 1::smallint, 1)", NOTHING),
+    "_count": ("signalbox._count(%(queue_id)s, {event.published}, 1)", NOTHING),
     "_dead_letter_queue": ("signalbox._dead_letter_queue(%(queue_id)s) > %(queue_id)s", True),
     "_make_default_dead_letter_queue": ("signalbox._make_default_dead_letter_queue(%(queue_id)s, 2147483647)", False),
     "make_dead_letter_queues": ("signalbox.make_dead_letter_queues()", NUMBER),
@@ -187,7 +188,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_prepared_messages": ("signalbox._prepared_messages()", []),
     "_deduplicate": ("signalbox._deduplicate(%(queue_id)s, 'key', '1', null, 0, null)", None),
     "_delete_dead_letters": (
-        "signalbox._delete_dead_letters(array[%(letter)s::bigint], 'e', 20::smallint, 27::smallint)",
+        "signalbox._delete_dead_letters(%(all_dead)s, {outcome.expired}, {event.expired_dead}, {event.expired_held})",
         1,
     ),
     "_ending_of": ("(signalbox._ending_of(%(queue_id)s, %(message_id)s, now())).status", "pending"),
@@ -197,32 +198,38 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_ensure_segment": ("signalbox._ensure_segment(%(message_id)s)", False),
     "_forget_states": ("signalbox._forget_states(array[%(message_id)s::bigint])", NOTHING),
-    "_fold_snapshot": ("signalbox._fold_snapshot()::text", TEXT),
+    "_aggregation_snapshot": ("signalbox._aggregation_snapshot()::text", TEXT),
     "_check_lanes": (
         "signalbox._check_lanes(row(q.*), '{}') from signalbox.queue q where q.queue_id = %(queue_id)s",
         NOTHING,
     ),
     "_admit": ("signalbox._admit(%(queue_id)s, 1, 1)", NOTHING),
-    "_weigh_batch": ("signalbox._weigh_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)::text", TEXT),
+    "_estimate_batch": ("signalbox._estimate_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)::text", TEXT),
     "_admit_batch": ("signalbox._admit_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)", NOTHING),
     "_check_queue_count": (
         "signalbox._check_queue_count(t) from signalbox.tenant t where t.tenant_id = 1",
         Refusal("SB429"),
     ),
-    "_ensure_gauge": ("signalbox._ensure_gauge(null, 1)", NOTHING),
+    "_ensure_admission_counter": ("signalbox._ensure_admission_counter(null, 1)", NOTHING),
     "_ensure_refusals": ("signalbox._ensure_refusals(%(queue_id)s, '{closed}')", NOTHING),
     "_duration_bucket": ("signalbox._duration_bucket(5)", 1),
-    "_evaluate": ("signalbox._evaluate(g.gauge_id) from signalbox.gauge g where g.queue_id = %(queue_id)s", NOTHING),
+    "_evaluate": (
+        "signalbox._evaluate(g.counter_id) from signalbox.admission_counter g where g.queue_id = %(queue_id)s",
+        NOTHING,
+    ),
     "_forget_keys": ("signalbox._forget_keys(%(queue_id)s)", NOTHING),
     "_holds_groups": ("signalbox._holds_groups(%(queue_id)s)", False),
     "_free_in_flight": ("signalbox._free_in_flight(%(queue_id)s)", 1000),
-    "_equip_queue": ("signalbox._equip_queue()", Refusal("0A000")),
-    "_guard_queue": ("signalbox._guard_queue()", Refusal("0A000")),
-    "_guard_tenant": ("signalbox._guard_tenant()", Refusal("0A000")),
+    "_create_admission_counters": ("signalbox._create_admission_counters()", Refusal("0A000")),
+    "_set_admission_flags": ("signalbox._set_admission_flags()", Refusal("0A000")),
+    "_apply_tenant_quotas": ("signalbox._apply_tenant_quotas()", Refusal("0A000")),
     "_held_key": ("signalbox._held_key(%(queue_id)s, 'key', '1', null, 0, null)", None),
     "_hold_key": ("signalbox._hold_key(%(queue_id)s, 'key', %(message_id)s, '1', null, 0, null)", NOTHING),
     "_is_marked": ("signalbox._is_marked(gen_random_uuid())", False),
-    "_limits": ("(signalbox._limits(g)).weighed from signalbox.gauge g where g.queue_id = %(queue_id)s", False),
+    "_limits": (
+        "(signalbox._limits(g)).weighed from signalbox.admission_counter g where g.queue_id = %(queue_id)s",
+        False,
+    ),
     "_limits_sending": ("signalbox._limits_sending(0, 0, 0, 0.5)", True),
     "_long_poll_key": ("signalbox._long_poll_key(1) = signalbox._long_poll_key(2)", False),
     "_marked_nonce": ("signalbox._is_marked(signalbox._marked_nonce(gen_random_uuid()))", True),
@@ -234,25 +241,31 @@ CALLS: dict[str, tuple[str, Any]] = {
     ),
     "_refuse_other_body": ("signalbox._refuse_other_body('key', 1)", Refusal("SB409")),
     "_refuse_quota": ("signalbox._refuse_quota('queue', 'queue', 'rate', 'limit', 1, 2, 3)", Refusal("SB429")),
-    "_register": ("signalbox._register(g.admitted) from signalbox.gauge g where g.queue_id = %(queue_id)s", 0),
+    "_read_counter": (
+        "signalbox._read_counter(g.admitted) from signalbox.admission_counter g where g.queue_id = %(queue_id)s",
+        0,
+    ),
     "_release_keys": ("signalbox._release_keys(array[%(message_id)s::bigint])", NOTHING),
     "_release_keys_of": ("signalbox._release_keys_of(%(queue_id)s, array[%(message_id)s::bigint])", NOTHING),
-    "_retake_keys": ("signalbox._retake_keys(array[%(letter)s::bigint], null) = array[%(letter)s::bigint]", True),
+    "_retake_keys": ("signalbox._retake_keys(array[%(dead)s::bigint], null) = array[%(dead)s::bigint]", True),
     "_stored_bytes": ("signalbox._stored_bytes(array[sha256('claimed'), null])", 300000),
-    "_take": (
-        "(signalbox._take(g.gauge_id, 1, 1)).reason from signalbox.gauge g where g.queue_id = %(queue_id)s",
+    "_reserve": (
+        (
+            "(signalbox._reserve(g.counter_id, 1, 1)).reason from signalbox.admission_counter g"
+            " where g.queue_id = %(queue_id)s"
+        ),
         None,
     ),
     "_enter_lane": ("signalbox._enter_lane(%(queue_id)s, 'lane', 0::smallint, 0::smallint, 888888888888)", NOTHING),
     "_fifo_turn": ("signalbox._fifo_turn(1, 'a') = signalbox._fifo_turn(1, 'b')", False),
     "_keep_state": ("signalbox._keep_state(%(queue_id)s, %(message_id)s, '{}')", NOTHING),
-    "_kept_bodies": ("(signalbox._kept_bodies(%(queue_id)s, '{1}')).payload", Refusal("XX001")),
+    "_kept_bodies": ("(signalbox._kept_bodies(%(queue_id)s, '{0}')).payload", Refusal("XX001")),
     "_first_ended": ("signalbox._first_ended(9000000000000, '{3}')", 3),
     "_rebase_counters": ("signalbox._rebase_counters()", NOTHING),
-    "_last_fold": ("(signalbox._last_fold()).fold_id", NUMBER),
+    "_last_aggregation": ("(signalbox._last_aggregation()).aggregation_id", NUMBER),
     "_lane_of": ("signalbox._lane_of('fifo', 0, null)", ""),
     "_leave_lanes": ("signalbox._leave_lanes('{999999999999}')", NOTHING),
-    "_make_lane_heads": ("signalbox._make_lane_heads(%(queue_id)s)", NOTHING),
+    "_make_group_claim_floors": ("signalbox._make_group_claim_floors(%(queue_id)s)", NOTHING),
     "_floors_are_kept": ("signalbox._floors_are_kept()", AnyOf(bool)),
     "_note_lane": ("signalbox._note_lane(%(queue_id)s, 'lane', 1, null, 0, 0, 0, '{}')", NOTHING),
     "_distrust_lanes": ("signalbox._distrust_lanes()", NOTHING),
@@ -262,20 +275,20 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_leads": ("signalbox._leads(%(token)s)", True),
     "_log_of": ("(signalbox._log_of(%(message_id)s)).queue_id = %(queue_id)s", True),
     "_make_dead_letter_queue": ("signalbox._make_dead_letter_queue('of-every-function', 1)", NUMBER),
-    "_make_heads": ("signalbox._make_heads(%(queue_id)s)", NOTHING),
+    "_make_claim_floors": ("signalbox._make_claim_floors(%(queue_id)s)", NOTHING),
     "_point_to_body": (
         "signalbox._point_to_body(%(queue_id)s, %(message_id)s, 'null', sha256('claimed'), 262144)",
         NOTHING,
     ),
     "_promote_lanes": ("signalbox._promote_lanes(%(queue_id)s, 10)", 1),
     "_promote_due": ("signalbox._promote_due(%(queue_id)s, '-infinity', 10)", 1),
-    "_receive_dead_letters": ("signalbox._receive_dead_letters(%(cemetery_id)s, 10)", 1),
+    "_receive_dead_letters": ("signalbox._receive_dead_letters(%(dead_queue_id)s, 10)", 1),
     "_refuse": ("signalbox._refuse('field', 'is wrong')", Refusal("SB400")),
     "_refuse_closed": ("signalbox._refuse_closed('queue')", Refusal("SB423")),
     "_refuse_fifo_delay": ("signalbox._refuse_fifo_delay()", Refusal("SB400")),
     "_refuse_full_lane": ("signalbox._refuse_full_lane(%(queue_id)s, 'lane', 1)", Refusal("SB429")),
     "_lock_queues": ("signalbox._lock_queues()", NOTHING),
-    "_maintenance_guards": ("signalbox._maintenance_guards('default')", 0),
+    "_maintenance_flags": ("signalbox._maintenance_flags('default')", 0),
     "begin_maintenance": ("signalbox.begin_maintenance('ada', 'x', null, true, false)", NOTHING),
     "end_maintenance": ("signalbox.end_maintenance()", False),
     "_refuse_in_maintenance": ("signalbox._refuse_in_maintenance()", Refusal("SB503")),
@@ -297,10 +310,10 @@ CALLS: dict[str, tuple[str, Any]] = {
         "signalbox._send_to_lanes(%(queue_id)s, 'fifo', array[nextval('signalbox.message_id')], '{1}', null)",
         NOTHING,
     ),
-    "_settle": ("signalbox._settle(%(queue_id)s, 'p', 15::smallint, array[%(message_id)s::bigint], '{0}')", NOTHING),
+    "_remove": ("signalbox._remove(%(queue_id)s, 'ready', {event.purged_ready}, {outcome.purged}, '{}')", None),
     "_state_of": ("signalbox._state_of(%(message_id)s)", None),
-    "_unfolded_timed": (
-        "(select count(*) from signalbox._unfolded_timed(0, 0, '{}') u where u.queue_id = %(queue_id)s)",
+    "_pending_deltas": (
+        "(select count(*) from signalbox._pending_deltas(0, 0, '{}') u where u.queue_id = %(queue_id)s)",
         NUMBER,
     ),
     "_use_priority": ("signalbox._use_priority(%(queue_id)s, 5::smallint)", NOTHING),
@@ -315,7 +328,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "begin_long_poll_of": ("signalbox.begin_long_poll_of(1, '{}')", None),
     "end_long_poll_of": ("signalbox.end_long_poll_of(1, 1000)", False),
     "receivable_queues": ("signalbox.receivable_queues(array[%(queue)s]) = %(queue)s", True),
-    "see_consumers": ("signalbox.see_consumers(array[%(queue)s], array['somebody'])", 1),
+    "see_consumers": ("signalbox.see_consumers(array[%(queue)s], array['consumer'])", 1),
     "bind_queue": ("signalbox.bind_queue('exchange', 'topic', 'a.#', %(queue)s)", NOTHING),
     "unbind_queue": ("signalbox.unbind_queue('exchange', 'a', %(queue)s)", False),
     "route": ("(select count(*) from signalbox.route('nowhere', 'key'))", 0),
@@ -335,7 +348,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "clock_time": ("signalbox.clock_time() >= now()", True),
     "configure_queue": ("signalbox.configure_queue(%(queue)s, '{\"max_receives\": 7}') = %(queue_id)s", True),
     "create_queue": ("signalbox.create_queue(%(queue)s) = %(queue_id)s", True),
-    "delete_dead_letters": ("signalbox.delete_dead_letters(array[%(letter)s])", 1),
+    "delete_dead_letters": ("signalbox.delete_dead_letters(array[%(dead)s])", 1),
     "depth": ("signalbox.depth('{5,0,2}', 'ready')", 3),
     "drop_body": ("(signalbox.drop_body(0)).dropped", True),
     "drop_history": ("signalbox.drop_history()", ARRAY),
@@ -352,7 +365,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "expired_segments": ("array(select signalbox.expired_segments())", ARRAY),
     "fingerprint": ("signalbox.fingerprint('r', 'E', 'no 7') = signalbox.fingerprint('r', 'E', 'no 8')", True),
     "floor_time": ("isfinite(signalbox.floor_time(null))", False),
-    "fold": ("signalbox.fold()", ARRAY),
+    "aggregate_counters": ("signalbox.aggregate_counters()", ARRAY),
     "history_kept": ("signalbox.history_kept() > interval '1 day'", True),
     "hint_lanes": ("signalbox.hint_lanes(%(queue_id)s)", 0),
     "identify_tables": ("signalbox.identify_tables()", ARRAY),
@@ -370,16 +383,14 @@ CALLS: dict[str, tuple[str, Any]] = {
     "long_polls": ("signalbox.long_polls(1)", 0),
     "lane_counts": ("(signalbox.lane_counts(%(queue_id)s, '{lane}')).waiting", 0),
     "recount_lanes": ("(signalbox.recount_lanes(%(queue_id)s)).waiting", 1),
-    "_unfolded_lanes": ("(select count(*) from signalbox._unfolded_lanes(0, 0, '{}'))", NUMBER),
-    "_settle_unacked": ("signalbox._settle_unacked(%(queue_id)s, 'p', '{1}', '{0}')", NOTHING),
-    "_settle_waiting": ("signalbox._settle_waiting(%(queue_id)s, 'p', 34::smallint, '{1}', '{0}', '{a}')", NOTHING),
+    "_pending_lane_deltas": ("(select count(*) from signalbox._pending_lane_deltas(0, 0, '{}'))", NUMBER),
     "log_warnings": ("signalbox.log_warnings()", NUMBER),
     "schedule_upkeep": ("signalbox.schedule_upkeep()", Refusal("SB400")),
     "unschedule_upkeep": ("signalbox.unschedule_upkeep()", Refusal("SB400")),
     "_require_cron": ("signalbox._require_cron()", Refusal("SB400")),
-    "_mend_gauges": ("signalbox._mend_gauges()", 0),
+    "_repair_admission_counters": ("signalbox._repair_admission_counters()", 0),
     "_are_readable": ("signalbox._are_readable(array['signalbox.message_id'::regclass])", True),
-    "_registers": ("signalbox._registers(null::signalbox.gauge)", ARRAY),
+    "_counter_sequences": ("signalbox._counter_sequences(null::signalbox.admission_counter)", ARRAY),
     "notice_promotion": ("signalbox.notice_promotion()", None),
     "upkeep_steps": ("signalbox.upkeep_steps()", ARRAY),
     "counter_drift": ("signalbox.counter_drift(%(queue_id)s)", Refusal("SB400")),
@@ -398,18 +409,19 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_due_history": ("(select count(*) from signalbox._due_history(10, 60))", NUMBER),
     "_history_steps": ("(select count(*) from signalbox._history_steps())", 3),
     "_unneeded_history": ("array(select name from signalbox._unneeded_history())", ARRAY),
-    "_depths": ("signalbox._depths(array_fill(0::bigint, array[48]))", [0] * 6),
-    "_happened": ("signalbox._happened(array_fill(1::bigint, array[48]))", [15, 13, 3, 1, 1, 1, 4, 2, 3, 1, 1]),
+    "_depths_of": ("(select array[d.ready, d.held] from signalbox._depths_of('{2,0,1}') d)", [1, 0]),
+    "_totals_of": ("(select array[t.added, t.acked] from signalbox._totals_of('{2,3,1}') t)", [5, 0]),
+    "outcome_name": ("signalbox.outcome_name('a')", "acked"),
     "_counts_between": ("signalbox._counts_between('{1,5,7}', '{1,2}', 2)", [3, 7]),
     "_add_counts": ("signalbox._add_counts('{1,5}', '{2,2}')", [3, 7]),
     "_oldest_visible": ("signalbox._oldest_visible(%(queue_id)s) < clock_timestamp()", True),
     "recount": ("(signalbox.recount(%(queue_id)s)).dead", 1),
-    "redrive": ("(signalbox.redrive(array[%(letter)s::bigint])).queue_id = %(queue_id)s", True),
+    "redrive": ("(signalbox.redrive(array[%(dead)s::bigint])).queue_id = %(queue_id)s", True),
     "_redrive": (
-        "(signalbox._redrive(array[%(letter)s::bigint], null, null, null, null)).queue_id = %(queue_id)s",
+        "(signalbox._redrive(array[%(dead)s::bigint], null, null, null, null)).queue_id = %(queue_id)s",
         True,
     ),
-    "_leave_log": ("signalbox._leave_log(array[%(letter)s::bigint], null, null)", NOTHING),
+    "_leave_log": ("signalbox._leave_log(array[%(dead)s::bigint], null, null)", NOTHING),
     "settle_redriven": ("(signalbox.settle_redriven(-1)).looked", 0),
     "resign_lead": ("signalbox.resign_lead(%(token)s)", True),
     "release_lanes": ("signalbox.release_lanes() > 0", True),
@@ -431,7 +443,7 @@ CALLS: dict[str, tuple[str, Any]] = {
     "take_lead": ("signalbox.take_lead(%(token)s)", "leading"),
     "ticket_writers": ("signalbox.ticket_writers()", ARRAY),
     "upkeep": ("signalbox.upkeep('drop_kept')", TEXT),
-    "weigh": ("signalbox.weigh()", NUMBER),
+    "estimate_sizes": ("signalbox.estimate_sizes()", NUMBER),
     "erase_messages": (
         "(signalbox.erase_messages(1, array[%(message_id)s::bigint], live => 'redact')).became",
         "erased",
@@ -464,13 +476,13 @@ CALLS: dict[str, tuple[str, Any]] = {
     "_died_of": ("signalbox._died_of(%(message_id)s, now())", None),
     "_count_deaths": ("signalbox._count_deaths()", Refusal("0A000")),
     "_count_departures": ("signalbox._count_departures()", Refusal("0A000")),
-    "fold_clusters": ("signalbox.fold_clusters()", NUMBER),
-    "unfolded_clusters": ("(select count(*) > 0 from signalbox.unfolded_clusters() u)", True),
-    "_unfolded_clusters": ("(select count(*) from signalbox._unfolded_clusters(0, '{}'))", NUMBER),
-    "_last_cluster_fold": ("(signalbox._last_cluster_fold()).xmax", NUMBER),
-    "_recount_clusters": ("signalbox._recount_clusters()", NOTHING),
-    "forget_clusters": ("signalbox.forget_clusters()", NUMBER),
-    "empty_cluster_deltas": ("signalbox.empty_cluster_deltas()", NUMBER),
+    "aggregate_failure_groups": ("signalbox.aggregate_failure_groups()", NUMBER),
+    "pending_failure_groups": ("(select count(*) > 0 from signalbox.pending_failure_groups() u)", True),
+    "_pending_failure_groups": ("(select count(*) from signalbox._pending_failure_groups(0, '{}'))", NUMBER),
+    "_last_failure_group_aggregation": ("(signalbox._last_failure_group_aggregation()).xmax", NUMBER),
+    "_recount_failure_groups": ("signalbox._recount_failure_groups()", NOTHING),
+    "forget_failure_groups": ("signalbox.forget_failure_groups()", NUMBER),
+    "empty_failure_group_deltas": ("signalbox.empty_failure_group_deltas()", NUMBER),
     "create_stream": ("signalbox.create_stream('of-every-function', '{\"partitions\": 1}') > 0", True),
     "_stream_defaults": ("(signalbox._stream_defaults() ->> 'partitions')::int", 4),
     "_check_stream_settings": ("signalbox._check_stream_settings('{}')::text", "{}"),
@@ -547,38 +559,66 @@ CALLS: dict[str, tuple[str, Any]] = {
 """A call of every function, as an expression, and its answer in the scene below."""
 
 
-@pytest.fixture
-def scene(engine: Engine, connect: Connect) -> Iterator[tuple[psycopg.Connection[Any], dict[str, Any]]]:
-    """A queue with one message each ready, due, dead, in a lane, and with a lease that has run out; a leader of floors.
+@pytest.fixture(scope="module")
+def stage(dsn: str) -> Iterator[tuple[Engine, dict[str, Any]]]:
+    """A queue with one message each ready, due, dead, in a lane, and with a lease that has run out.
 
-    Nothing of it is committed.
+    Only the queue is committed.
     """
-    session = engine.on(connect())
-    session.connection.execute("begin")
-    names: dict[str, Any] = {"queue": engine.queue, "queue_id": engine.queue_id, "letter": session.die("dead")}
-    names["removal"] = session.value("select signalbox.open_removal(3600)")
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        session = make_queue(connection)
+        connection.execute("begin")
+        yield session, set_up(session)
+        connection.execute("rollback")
+
+
+@pytest.fixture
+def scene(stage: tuple[Engine, dict[str, Any]]) -> Iterator[tuple[psycopg.Connection[Any], dict[str, Any]]]:
+    """The stage, a stream and the lead; what a call changes is rolled back before the next call.
+
+    Both are made for each call: a stream's positions are sequences, which no rollback moves back, and the lead expires.
+    """
+    session, names = stage
+    session.connection.execute("savepoint as_set_up")
+    session.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
+    session.value("select signalbox.take_lead(%s)", names["token"])
+    stream = streamed(session)
+    session.connection.execute("set constraints all immediate; set constraints all deferred")  # chains its audit rows
+    yield session.connection, names | stream
+    session.connection.execute("rollback to savepoint as_set_up; release savepoint as_set_up")
+
+
+def make_queue(connection: psycopg.Connection[Any]) -> Engine:
+    name = f"every-function-{uuid.uuid4().hex[:8]}"
+    row = connection.execute("select signalbox.create_queue(%s)", [name]).fetchone()
+    assert row is not None
+    return Engine(connection, name, row[0])
+
+
+def set_up(session: Engine) -> dict[str, Any]:
+    """Make what the calls need; return the names by which they refer to it."""
+    names: dict[str, Any] = {"queue": session.queue, "queue_id": session.queue_id, "dead": session.die("dead")}
+    names["all_dead"] = [names["dead"]]
+    names["trash_batch"] = session.value("select signalbox.open_trash_batch(3600)")
     session.value(
-        "select signalbox.delete_dead_letters(array[%s::bigint], %s)", session.die("trashed"), names["removal"]
+        "select signalbox.delete_dead_letters(array[%s::bigint], %s)", session.die("trashed"), names["trash_batch"]
     )
-    names["cemetery_id"] = session.value("select queue_id from signalbox.queue where name = %s", f"{engine.queue}-dlq")
+    names["dead_queue_id"] = session.value(
+        "select queue_id from signalbox.queue where name = %s", f"{session.queue}-dlq"
+    )
     session.send("leased")
     names["handle"] = session.receive_one(visibility_timeout=0)[1]
     session.send("due", delay_seconds=0.000001)
     names["message_id"] = session.send("ready")
     names["segment"] = (names["message_id"] - 1) // 1_000_000
     names["token"] = uuid.uuid4()
-    session.connection.execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
-    session.value("select signalbox.take_lead(%s)", names["token"])
-    session.value("select signalbox._make_lane_heads(%s)", names["queue_id"])
+    session.value("select signalbox._make_group_claim_floors(%s)", names["queue_id"])
     session.value("select signalbox._enter_lane(%s, 'lane', 0::smallint, 0::smallint, 999999999999)", names["queue_id"])
-    session.value("select signalbox._ensure_gauge(%s, null)", names["queue_id"])
+    session.value("select signalbox._ensure_admission_counter(%s, null)", names["queue_id"])
     session.value("select signalbox.claim_body(sha256('claimed'), 300000)")
-    session.value("select signalbox._keep_alias(%s, %s, 60)", f"{engine.queue}-of-old", engine.queue_id)
+    session.value("select signalbox._keep_alias(%s, %s, 60)", f"{session.queue}-of-old", session.queue_id)
     session.connection.execute("create table signalbox.message_999999999 (like signalbox.message)")
-    names |= streamed(session)
-    session.connection.execute("set constraints all immediate; set constraints all deferred")  # chains its audit rows
-    yield session.connection, names
-    session.connection.execute("rollback")
+    return names
 
 
 def streamed(session: Engine) -> dict[str, Any]:
@@ -604,10 +644,10 @@ def test_the_function_runs(scene: tuple[psycopg.Connection[Any], dict[str, Any]]
     assert f"signalbox.{function}(" in call
     if isinstance(expected, Refusal):
         with pytest.raises(psycopg.Error) as caught:
-            session.execute(f"select {call}".encode(), names)
+            session.execute(rendered(f"select {call}").encode(), names)
         assert caught.value.sqlstate == expected.sqlstate
         return
-    row = session.execute(f"select {call}".encode(), names).fetchone()
+    row = session.execute(rendered(f"select {call}").encode(), names).fetchone()
     assert row is not None
     if isinstance(expected, AnyOf):
         assert isinstance(row[0], expected.kind)

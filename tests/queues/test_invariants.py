@@ -1,7 +1,7 @@
 """The engine's promises, checked after storms of every verb at once (invariants 1-4, 6-9 and 11).
 
-A storm is a few threads, each drawing verbs by a seed of its own; folds, the emptying of counters and the floors go on
-meanwhile. What the threads were told is compared with what the tables say at the end.
+A storm is a few threads, each drawing verbs by a seed of its own, while counters are aggregated and emptied and the
+floors move. The answers to the threads are compared with the tables at the end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from queues.floors import FloorKeeper
+from queues.upkeep.claim_floors import FloorKeeper
 from tests.engine import Engine
 from tests.races.sessions import finish, start, until
 
@@ -33,7 +33,7 @@ union all select 'settled ' || outcome::text, unnest(message_ids) from signalbox
 
 @dataclass
 class Ledger:
-    """What the threads of a storm were told, shared by all of them."""
+    """Answers that the threads of a storm got, shared by all of them."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     sent: set[int] = field(default_factory=set)
@@ -41,7 +41,7 @@ class Ledger:
     deliveries: Counter[int] = field(default_factory=Counter)
     handles: list[str] = field(default_factory=list)
     spent: list[str] = field(default_factory=list)
-    """Handles that were acked, nacked or given back: nobody can do anything with them any more."""
+    """Handles that were acked, nacked or returned: they can no longer be used."""
     wrong: list[str] = field(default_factory=list)
 
     def take_handles(self, draw: random.Random, most: int) -> list[str]:
@@ -199,8 +199,8 @@ def until_over(over: threading.Event, step: Callable[[], Any]) -> int:
 
 
 def keep_house(connection: psycopg.Connection[Any], queue_id: int) -> int:
-    """What upkeep does during a storm; how many slots of counters were emptied."""
-    connection.execute("select signalbox.fold()")
+    """Do upkeep during a storm; return the number of emptied counter slots."""
+    connection.execute("select signalbox.aggregate_counters()")
     row = connection.execute("select quick.empty_deltas()").fetchone()
     assert row is not None
     return int(row[0])
@@ -236,7 +236,7 @@ def test_every_promise_holds_after_a_storm_of_all_verbs(
 
     def storm(stormer: Stormer) -> None:
         stormer.run(300)
-        until(lambda: stormer.run(10) or any(emptied), "a slot of counters that is emptied meanwhile")
+        until(lambda: stormer.run(10) or any(emptied), "an emptied slot of counters")
 
     for call in [start(storm, stormer) for stormer in stormers]:
         finish(call)
@@ -246,7 +246,7 @@ def test_every_promise_holds_after_a_storm_of_all_verbs(
     assert ledger.wrong == []
     assert differed == 0
     assert engine.counted() == engine.recounted()
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
     assert engine.counted() == engine.recounted()
     check_places(engine, ledger)
     drain(engine, keeper, ledger)
@@ -263,7 +263,7 @@ def check_places(engine: Engine, ledger: Ledger) -> None:
 
 
 def drain(engine: Engine, keeper: FloorKeeper, ledger: Ledger) -> None:
-    """Everything that is still waiting arrives: no floor has passed it."""
+    """All waiting messages arrive: no claim floor has passed them."""
     keeper.tick(1e9, [engine.queue_id])
     assert keeper.sweep() == 0
     engine.rows(

@@ -1,4 +1,4 @@
-"""What every race has: someone who watches, floors moved by hand, and verbs that are wrong on purpose."""
+"""Fixtures of every race: an observer, floors moved by hand, and verbs that are wrong on purpose."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def observer(connect: Connect) -> psycopg.Connection[Any]:
 
 @pytest.fixture
 def make_floors(connect: Connect) -> Iterator[Callable[..., Floors]]:
-    """Makes a keeper that leads, or one that overlooks writers when it is told how."""
+    """Make a keeper that leads, or one that overlooks writers on request."""
     made: list[Floors] = []
-    # Whoever led before has ended, perhaps without a word; its term would go on for seconds.
+    # The previous leader may have ended without a word; its term would go on for seconds.
     connect().execute("update signalbox.upkeep_leader set expires_at = '-infinity'")
 
     def _make(engine: Engine, unaware: dict[str, str] | None = None) -> Floors:

@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from queues.floors import PATIENCE_SECONDS, FloorKeeper
+from queues.upkeep.claim_floors import PATIENCE_SECONDS, FloorKeeper
 from tests.engine import Engine
 from tests.races.naive import changed, definition
 from tests.races.sessions import until
@@ -15,12 +15,12 @@ from tests.races.sessions import until
 READY, LEASES, DUE = 0, 10, 11
 """The kinds of heads that every queue has: priority 0, deadlines of leases, due times."""
 TERM_SECONDS = 600.0
-"""Longer than any test: nobody loses the lead because the machine is slow."""
+"""Term longer than any test: the lead is never lost to a slow machine."""
 MOVE_CLOCK = """
 select setval('signalbox.clock', greatest(last_value, (extract(epoch from clock_timestamp()) * 1000000)::bigint))
 from signalbox.clock
 """
-"""As a step of the keeper does: where nobody has for ten seconds, no floor is believed."""
+"""Forget floors as a step of the keeper does: after ten seconds without a step, no floor is trusted."""
 BELIEVED = "select last_value > extract(epoch from clock_timestamp()) * 1000000 - 10000000 from signalbox.clock"
 
 
@@ -33,7 +33,7 @@ class Floors:
         self.now = 1000.0
 
     def tick(self, times: int = 3, *, seconds: float = 0.1) -> bool:
-        """Let time pass and do a step, so many times; three steps move the floor past the time of the first."""
+        """Let time pass and do a step, repeatedly; three steps move the floor past the time of the first."""
         for _ in range(times):
             self.now += seconds
             self.keeper.tick(self.now, [self.engine.queue_id])
@@ -43,11 +43,11 @@ class Floors:
         """A step after so long that writers which are still open are passed, and one that moves floors past them."""
         passed_before = set(self.keeper.passed)
         self.tick(1, seconds=PATIENCE_SECONDS + 1)
-        assert self.keeper.passed.keys() - passed_before, "there was nobody to pass"
+        assert self.keeper.passed.keys() - passed_before, "there was no writer to pass"
         self.tick(2)
 
     def at(self, kind: int = READY) -> datetime:
-        """Where claims of this head begin."""
+        """Position at which claims of this head begin."""
         return floor_at(self.engine, kind)  # type: ignore[no-any-return]
 
 
@@ -85,17 +85,17 @@ def found_above(engine: Engine) -> list[int]:
 def floor_at(engine: Engine, kind: int = READY) -> Any:
     engine.value(MOVE_CLOCK)
     return engine.value(
-        "select signalbox.floor_time(h.floor) from signalbox.head h where h.queue_id = %s and h.kind = %s",
+        "select signalbox.floor_time(h.floor) from signalbox.claim_floor h where h.queue_id = %s and h.kind = %s",
         engine.queue_id,
         kind,
     )
 
 
 def set_floor(engine: Engine, offset_seconds: float, kind: int = READY) -> None:
-    """Put a floor so many seconds from now, by force."""
+    """Move a floor by force to this number of seconds from now."""
     engine.value(
         "select setval(h.floor, (extract(epoch from clock_timestamp()) * 1000000)::bigint + %s)"
-        " from signalbox.head h where h.queue_id = %s and h.kind = %s",
+        " from signalbox.claim_floor h where h.queue_id = %s and h.kind = %s",
         int(offset_seconds * 1_000_000),
         engine.queue_id,
         kind,

@@ -25,7 +25,7 @@ class Message:
     receive_count: int = 0
     handle: str | None = None
     overdue: bool = False
-    """Its lease is past the deadline, or its delay is over, and nobody has looked yet."""
+    """Lease past its deadline, or delay over, before the engine has seen it."""
     letter: int = 0
     key: str | None = None
 
@@ -61,7 +61,7 @@ class Model:
         self.counted["published_scheduled" if delayed else "published"] += 1
 
     def look_around(self) -> None:
-        """What is overdue comes back: leases first, each kind in order of sending."""
+        """Return overdue messages: leases first, each kind in order of sending."""
         for message_id in self._overdue(LEASED):
             if self.messages[message_id].receive_count >= self.max_receives:
                 self.die(message_id, "dead_lock_expired")
@@ -71,7 +71,7 @@ class Model:
             self.move(message_id, WAITING, "promoted")
 
     def next(self, count: int) -> list[int]:
-        """What a claim takes: the highest priority first, then what has been claimable for longest."""
+        """Messages that a claim takes: the highest priority first, then the longest claimable."""
         waiting = self.at(WAITING)
         waiting.sort(key=lambda m: (-self.messages[m].priority, self.messages[m].since, m))
         return waiting[:count]
@@ -96,7 +96,7 @@ class Model:
         self.move(message_id, DEAD, event)
 
     def may_be_redriven(self, message_ids: Iterable[int]) -> list[int]:
-        """Of these dead letters, in the order they died: those whose id nobody holds. They hold it from now on."""
+        """Dead letters of these whose id is free, in order of failure. They hold the id from now on."""
         chosen = []
         for message_id in message_ids:
             message = self.messages[message_id]

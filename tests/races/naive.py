@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 
+from queues.database.sql_names import rendered
 from tests.engine import Engine, Row
 
 SCHEMA = "naive"
@@ -48,7 +49,7 @@ class NaiveVerbs:
         self.verbs.add(verb)
 
     def engine(self, engine: Engine, connection: psycopg.Connection[Any] | None = None) -> NaiveEngine:
-        """The same queue by naive verbs."""
+        """Engine for the same queue with naive verbs."""
         return NaiveEngine(connection or engine.connection, engine.queue, engine.queue_id, frozenset(self.verbs))
 
 
@@ -60,10 +61,10 @@ def definition(connection: psycopg.Connection[Any], verb: str) -> str:
 
 
 def changed(source: str, changes: dict[str, str]) -> str:
-    """The source with every occurrence of some words replaced; each must occur."""
+    """The source with every occurrence of some words replaced; each must occur. Codes may be given by their names."""
     for words, others in changes.items():
-        assert words in source, f"no longer in the source: {words}"
-        source = source.replace(words, others)
+        assert rendered(words) in source, f"no longer in the source: {words}"
+        source = source.replace(rendered(words), rendered(others))
     return source
 
 

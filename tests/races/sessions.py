@@ -17,7 +17,7 @@ import psycopg
 DEADLINE_SECONDS = 90.0
 POLL_SECONDS, LONGEST_POLL_SECONDS = 0.002, 0.05
 POLLS_GROW = 1.2
-"""Whoever asks all the time takes from those for whom it waits."""
+"""A session that polls all the time takes CPU from the sessions for which it waits."""
 
 T = TypeVar("T")
 

@@ -55,7 +55,7 @@ def test_the_collector_passes_by_what_a_sender_has_claimed(engine: Engine, conne
     assert pointed(engine, sha256)
 
 
-def test_a_sender_waits_for_the_collector_and_then_brings_the_body_anew(
+def test_a_sender_waits_for_the_collector_and_then_stores_the_body_again(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any], sha256: bytes
 ) -> None:
     engine.value(CLAIM, sha256)
@@ -179,7 +179,7 @@ def test_two_collectors_share_the_work(engine: Engine, connect: Connect, sha256:
 def test_a_body_that_moves_is_needed_before_and_after(
     engine: Engine, connect: Connect, sha256: bytes, move: str, committed: bool
 ) -> None:
-    """From the log to a dead letter and on: the collector sees it in one of the two places, whenever it looks."""
+    """The collector sees a body in one of both places at any moment, from the log to a dead letter and on."""
     engine.value(CLAIM, sha256)
     message_id = engine.value(SEND, engine.queue, sha256)
     handle = engine.receive_one()[1]

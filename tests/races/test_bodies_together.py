@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from queues.bodies import StoredBodies, WholeFiles
-from queues.body_collection import collect, sweep
+from queues.upkeep.body_collection import collect, sweep
 from signalbox import Client
 from signalbox.bodies import INLINE_BYTES
 from tests.engine import Engine
@@ -64,7 +64,7 @@ def receive_all(engine: Engine, session: psycopg.Connection[Any], store: StoredB
 
 
 def clean_up(session: psycopg.Connection[Any], store: StoredBodies, over: threading.Event) -> int:
-    """Collect and sweep with no grace at all, as nobody would."""
+    """Collect and sweep without any grace time, unlike an installation."""
     removed = 0
     while not over.is_set():
         removed += collect(session, store, 0).removed

@@ -1,4 +1,4 @@
-"""Deleting a queue never loses what somebody was about to put into it, whoever that is and however it ends."""
+"""Deletion of a queue never loses a message of a concurrent sender, however the sender ends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def refusal(engine: Engine, open_at_closing: list[str]) -> psycopg.Error:
 def test_a_send_that_commits_during_the_look_is_seen(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
 ) -> None:
-    """It commits after the tables were looked at, and before transactions are."""
+    """Send that commits after the tables were read, and before transactions are."""
     sender, keeper = engine.on(connect(autocommit=False)), connect(autocommit=False)
     sender.send("answered")
     configure(engine, closed=True)
@@ -50,7 +50,7 @@ def test_a_send_that_commits_during_the_look_is_seen(
 
 
 def test_a_send_that_is_prepared_after_the_closing_is_waited_for(engine: Engine, connect: Connect) -> None:
-    """It goes by another name from then on."""
+    """Rename the queue during its deletion."""
     sender = connect()
     sender.execute("begin")
     engine.on(sender).send("answered")
@@ -65,7 +65,7 @@ def test_a_send_that_is_prepared_after_the_closing_is_waited_for(engine: Engine,
 
 
 def test_a_closing_that_is_not_committed_is_none(engine: Engine) -> None:
-    """Nobody sees it: who sends meanwhile finds the queue open."""
+    """The closing is uncommitted: concurrent senders find the queue open."""
     engine.connection.execute("begin")
     configure(engine, closed=True)
     assert "is not closed" in str(refusal(engine, []))
@@ -74,10 +74,10 @@ def test_a_closing_that_is_not_committed_is_none(engine: Engine) -> None:
 
 @pytest.mark.parametrize("what", ["message", "dead letter"])
 def test_an_undo_that_began_after_the_closing_is_seen(engine: Engine, connect: Connect, what: str) -> None:
-    removal = engine.value("select signalbox.open_removal(3600)")
+    removal = engine.value("select signalbox.open_trash_batch(3600)")
     if what == "message":
         engine.send("undone")
-        engine.value("select signalbox.purge(%s, removal_id => %s)", engine.queue, removal)
+        engine.value("select signalbox.purge(%s, trash_batch_id => %s)", engine.queue, removal)
     else:
         letter = engine.die("undone")
         engine.value("select signalbox.delete_dead_letters(%s, %s)", [letter], removal)
@@ -96,8 +96,8 @@ def test_an_undo_that_comes_second_leaves_its_messages_in_the_trash(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any]
 ) -> None:
     engine.send("undone")
-    removal = engine.value("select signalbox.open_removal(3600)")
-    engine.value("select signalbox.purge(%s, removal_id => %s)", engine.queue, removal)
+    removal = engine.value("select signalbox.open_trash_batch(3600)")
+    engine.value("select signalbox.purge(%s, trash_batch_id => %s)", engine.queue, removal)
     configure(engine, closed=True)
     deleter, restorer = engine.on(connect(autocommit=False)), engine.on(connect())
     deleter.value(DELETE, engine.queue, [])
@@ -106,11 +106,11 @@ def test_an_undo_that_comes_second_leaves_its_messages_in_the_trash(
     deleter.connection.commit()
 
     assert finish(restoring) == [(0, 1)]
-    assert engine.value("select count(*) from signalbox.trash where removal_id = %s", removal) == 1
+    assert engine.value("select count(*) from signalbox.trash where trash_batch_id = %s", removal) == 1
 
 
 def test_a_death_keeps_the_dead_letter_queue_that_it_found(make_engine: Made, connect: Connect) -> None:
-    """Closed, unlinked and deleted while a burial is open that found it in use."""
+    """Close, unlink and delete a dead-letter queue that an open transaction has found in use."""
     engine = make_engine()
     graves = f"{engine.queue}-graves"
     configure(engine, dead_letter_queue=graves)
@@ -129,7 +129,7 @@ def test_a_death_keeps_the_dead_letter_queue_that_it_found(make_engine: Made, co
 
 
 def test_a_death_after_the_deletion_goes_where_the_settings_say(make_engine: Made, connect: Connect) -> None:
-    """Its transaction began before; it looks again when it holds the queue."""
+    """The deletion's transaction began before; it reads again when it holds the queue."""
     engine = make_engine()
     graves = f"{engine.queue}-graves"
     configure(engine, dead_letter_queue=graves)
@@ -171,7 +171,7 @@ def test_a_death_in_an_old_snapshot_is_refused_when_its_queue_is_gone(make_engin
 
 
 def test_a_dead_letter_queue_by_id_stays_as_long_as_it_has_sources(engine: Engine) -> None:
-    """Also one that its tenant made beforehand, and that has no dead letters yet."""
+    """Dead-letter queue made beforehand by its tenant, and still empty."""
     name = f"{engine.queue}-dlq"
     holder = Engine(engine.connection, name, engine.value("select signalbox.create_queue(%s)", name))
     configure(holder, closed=True)

@@ -1,7 +1,7 @@
 """Every order in which the statements of two or three short transactions can come (invariants 1-4 and 9).
 
-Each order is played by real sessions. A statement that has to wait goes on when whoever holds it up has ended, as in
-life; the rest of the order is played meanwhile. What must be true is asked when all have ended, not of each order
+Each order is played by real sessions. A waiting statement goes on when the session that blocks it has ended, as in
+life; the rest of the order is played in between. What must be true is asked when all have ended, not of each order
 by itself: nothing here knows who ought to win.
 """
 
@@ -53,7 +53,7 @@ class Actor:
     ended: int = -1
     waiting: Future[None] | None = None
     waiting_since: int = -1
-    """How many had ended when it was last seen waiting: nobody else's verb sets it free."""
+    """Number of ended sessions at its last wait: verbs of other sessions do not free it."""
     postponed: list[Callable[[], None]] = field(default_factory=list)
 
     @property
@@ -88,7 +88,7 @@ class Story:
         assert all(actor.waiting is None and not actor.postponed for actor in self.actors)
 
     def go_on(self) -> None:
-        """Everyone does what is due, except those who wait for somebody."""
+        """Let every session do its next step, except those that wait."""
         before = -1
         while before != (before := sum(len(actor.postponed) + bool(actor.waiting) for actor in self.actors)):
             for actor in self.actors:
@@ -139,7 +139,7 @@ class Story:
 
     def receive_for_ack(self, actor: Actor) -> dict[str, bool]:
         """Acknowledge what is in good hands, and receive, in one call."""
-        deed = Deed("ack", -1, {})  # its moment matters to nobody
+        deed = Deed("ack", -1, {})  # its time does not matter
         rows = actor.session.receive(10, acknowledge=self.handles)
         refused = {row[1] for row in rows if row[0] is None}
         deed.answers = {handle: handle not in refused for handle in self.handles}
@@ -181,7 +181,7 @@ class Story:
         self.check_that_all_arrive(places)
 
     def places(self) -> dict[int, tuple[str, int]]:
-        """Where every message is; each is in one place."""
+        """Place of every message; each is in one place."""
         rows = [
             row
             for row in self.engine.connection.execute(PLACES, {"queue": self.engine.queue_id}).fetchall()
@@ -199,7 +199,7 @@ class Story:
         return found
 
     def check_handles(self, places: dict[int, tuple[str, int]]) -> None:
-        """What was done with a handle was done once, and a handle that was refused holds nothing."""
+        """Actions on a handle happened once, and a refused handle holds nothing."""
         fates = Counter(
             handle
             for verb in ("ack", "nack", "give back")
@@ -231,7 +231,7 @@ class Story:
         }, "refused, and still held"
 
     def check_acks(self, places: dict[int, tuple[str, int]]) -> None:
-        """An ack that was committed is the end: later claims do not see the message, and nobody else settles it."""
+        """A committed ack is final: later claims do not see the message, and no session settles it again."""
         acked = {
             message_of(handle): actor.ended
             for actor in self.actors
@@ -270,7 +270,7 @@ def message_of(handle: str) -> int:
 
 
 def orders(steps: list[int]) -> list[tuple[int, ...]]:
-    """All ways in which so many steps of each can be shuffled together, each one's own in their order."""
+    """All interleavings of these numbers of steps, each session's steps in order."""
     if not any(steps):
         return [()]
     found = []
@@ -288,15 +288,15 @@ def play_all(
     transactions: tuple[tuple[str, ...], ...],
     endings: list[tuple[str, ...]],
 ) -> tuple[int, int]:
-    """Returns how many stories were told, and in how many somebody had to wait."""
+    """Return the number of played orders, and of those in which a session had to wait."""
     sessions = [engine.on(connect()) for _ in transactions]
     for session in (engine, *sessions):
-        session.connection.execute("set synchronous_commit = off")  # nobody crashes here, and there are many commits
+        session.connection.execute("set synchronous_commit = off")  # no crash happens here, and there are many commits
     told = waited = 0
     for ends in endings:
         for order in orders([len(verbs) + 1 for verbs in transactions]):
             if told % 8 == 0:
-                engine.value("select signalbox.fold()")  # what is counted stays quick to add up
+                engine.value("select signalbox.aggregate_counters()")  # what is counted stays quick to add up
             actors = [Actor(*parts) for parts in zip(sessions, transactions, ends, strict=True)]
             story = Story(engine, observer, actors)
             try:
@@ -312,7 +312,7 @@ def play_all(
 
 VERBS = ["receive", "receive one", "receive for ack", "ack", "nack", "give back", "extend", "expire", "purge"]
 LEASE_TAKERS = {"ack", "nack", "give back", "extend"}
-"""Verbs that wait for whoever has the lease; the others pass over it."""
+"""Verbs that wait for the holder of a lease; the others skip it."""
 
 PAIRS = [((first,), (second,)) for first, second in combinations_with_replacement(VERBS, 2)]
 PAIRS += [(("receive", "ack own"), (other,)) for other in VERBS]
@@ -349,6 +349,7 @@ def test_two_transactions_in_every_order(
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("transactions", TRIPLES, ids=names)
+@pytest.mark.proof
 def test_three_transactions_in_every_order(
     engine: Engine, connect: Connect, observer: psycopg.Connection[Any], transactions: tuple[tuple[str, ...], ...]
 ) -> None:

@@ -17,7 +17,7 @@ NEED_THE_LATEST = {
     "receive": "select * from signalbox.receive('{queue}')",
     "deduplicated send": "select signalbox.send('{queue}', '1', deduplication_id => 'key')",
     "deduplicated batch": "select signalbox.send_batch('{queue}', array['1']::jsonb[], deduplication_ids => '{{key}}')",
-    "fold": "select signalbox.fold()",
+    "fold": "select signalbox.aggregate_counters()",
     "empty_deltas": "select signalbox.empty_deltas()",
 }
 
@@ -79,7 +79,7 @@ SETTLING = {
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("verb", SETTLING)
-def test_nobody_is_told_that_a_lease_is_gone_which_is_younger_than_the_snapshot(
+def test_a_lease_younger_than_the_snapshot_is_not_reported_as_gone(
     make_engine: Callable[..., Engine], connect: Connect, verb: str, level: str
 ) -> None:
     engine, other = make_engine(), make_engine()
@@ -118,11 +118,11 @@ def test_a_lease_that_the_snapshot_shows_is_settled_at_any_isolation(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("settings", [{"mode": "fifo"}, {"lane_max_in_flight": 1}], ids=["fifo", "limited groups"])
+@pytest.mark.parametrize("settings", [{"mode": "fifo"}, {"group_max_in_flight": 1}], ids=["fifo", "limited groups"])
 def test_a_limit_on_what_waits_is_not_passed_with_an_older_snapshot(
     make_engine: Callable[..., Engine], connect: Connect, settings: dict[str, Any], level: str
 ) -> None:
-    engine = make_engine(lane_max_waiting=2, **settings)
+    engine = make_engine(group_max_waiting=2, **settings)
     sender = engine.on(connect())
     sender.connection.execute(f"begin isolation level {level}".encode())
     sender.value("select 1")
@@ -140,7 +140,17 @@ def test_the_search_path_of_the_caller_does_not_matter(engine: Engine, connect: 
     session = engine.on(connect())
     with session.connection.transaction(force_rollback=True):
         session.connection.execute("create schema decoys")
-        for table in ("queue", "ready", "lease", "message", "settled", "counter_delta", "dead_letter", "head", "fold"):
+        for table in (
+            "queue",
+            "ready",
+            "lease",
+            "message",
+            "settled",
+            "counter_delta",
+            "dead_letter",
+            "claim_floor",
+            "aggregation",
+        ):
             session.connection.execute(f"create table decoys.{table} (decoy int)".encode())
         session.connection.execute(f"set local search_path = {path}".encode())
 
@@ -150,7 +160,7 @@ def test_the_search_path_of_the_caller_does_not_matter(engine: Engine, connect: 
         assert session.ack(session.receive_one()[1]) == [True]
         letter = session.die("y")
         assert session.value("select count(*) from signalbox.redrive(array[%s::bigint])", letter) == 1
-        session.value("select signalbox.fold()")
+        session.value("select signalbox.aggregate_counters()")
         session.value("select count(*) from signalbox.queue_numbers()")
         session.value("select signalbox.upkeep('return_and_promote')")
         assert session.counted() == session.recounted() == (1, 0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""The mode of a queue changes only when nobody can still put a message into it as its mode was.
+"""The mode of a queue changes only when no sender can still use the old mode.
 
 A message that was sent to a standard queue has no place in the order of its group: in a FIFO queue two of one group
 would be in flight at once.
@@ -72,7 +72,7 @@ def test_a_send_that_goes_on_is_said(engine: Engine, connect: Connect) -> None:
     configure(engine, mode="fifo", closed=False)
 
 
-def test_a_send_that_was_prepared_meanwhile_is_said(engine: Engine, connect: Connect) -> None:
+def test_a_prepared_send_is_reported(engine: Engine, connect: Connect) -> None:
     sender = connect()
     sender.execute("begin")
     engine.on(sender).send("found it open", group_id="a")
@@ -87,8 +87,8 @@ def test_a_send_that_was_prepared_meanwhile_is_said(engine: Engine, connect: Con
 
 def test_an_undo_that_is_open_is_said(engine: Engine, connect: Connect) -> None:
     engine.send("undone", group_id="a")
-    removal = engine.value("select signalbox.open_removal(3600)")
-    assert engine.value("select signalbox.purge(%s, removal_id => %s)", engine.queue, removal) == 1
+    removal = engine.value("select signalbox.open_trash_batch(3600)")
+    assert engine.value("select signalbox.purge(%s, trash_batch_id => %s)", engine.queue, removal) == 1
     configure(engine, closed=True)
     restorer = connect(autocommit=False)
     restorer.execute("select signalbox.restore(%s)", [removal])

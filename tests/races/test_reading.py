@@ -1,4 +1,4 @@
-"""What people look up later is found by an index, and means what it says (hazards 19, 20 and 21)."""
+"""Lookups for people use an index, and mean what they say (hazards 19, 20 and 21)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from tests.engine import Engine
-from tests.queues.plans import plans_of
+from tests.queues.receiving.plans import plans_of
 from tests.races.floors import Floors
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -103,7 +103,7 @@ def oldest(engine: Engine) -> Any:
 def test_the_oldest_age_is_since_visible_over_every_priority_and_place(
     engine: Engine, make_floors: Callable[..., Floors]
 ) -> None:
-    """Due and expired messages count from then on, although nobody receives and nothing is promoted."""
+    """Due and expired messages count from then on, although nothing is received or promoted."""
     make_floors(engine).tick()
     assert oldest(engine) is None
     engine.send("leased")
@@ -132,7 +132,7 @@ def test_a_retried_message_is_as_old_as_its_return(engine: Engine) -> None:
     assert oldest(engine) > sent_at
 
 
-def test_upkeep_promotes_for_queues_that_nobody_receives_from(engine: Engine) -> None:
+def test_upkeep_promotes_for_queues_without_consumers(engine: Engine) -> None:
     engine.send("due", delay_seconds=0.000001)
     engine.send("leased")
     engine.rows("select signalbox.receive(%s, 10, 0)", engine.queue)

@@ -32,9 +32,10 @@ from psycopg.types.json import Jsonb
 
 from tests.engine import Engine, Row
 from tests.races.model import ACKED, DEAD, EXPIRED, LEASED, LIVE, PURGED, RESTING, TAKEN, WAITING, Model
+from tests.tiers import examples
 
 STEPS = [
-    "fold",
+    "aggregate_counters",
     "return_and_promote",
     "ensure_partitions",
     "publish_log_end",
@@ -72,7 +73,7 @@ settings_changed = st.sampled_from([{"paused": True}, {"closed": True}, {"paused
 
 
 def has(*where: str) -> Callable[[Any], bool]:
-    """There is a message in one of these places."""
+    """Precondition: a message is in one of these places."""
     return lambda machine: bool(machine.model.at(*where))
 
 
@@ -233,7 +234,7 @@ class LifeOfAQueue(RuleBasedStateMachine):
             self.model.messages[message_id].overdue = False
 
     def _change_visibility(self, handles: list[str], seconds: int) -> list[int]:
-        """Returns the messages whose handles were still worth something."""
+        """Return the messages whose handles were still valid."""
         statement = "select deadline is not null from signalbox.change_visibility_batch(%s, %s)"
         held = [self.model.holder(handle) for handle in handles]
 
@@ -283,7 +284,7 @@ class LifeOfAQueue(RuleBasedStateMachine):
     @precondition(has(WAITING, DEAD))
     @rule(nth=some)
     def retention_ends(self, nth: int) -> None:
-        """Of a message that waits, or of the oldest dead letter."""
+        """Id of a waiting message, or of the oldest dead letter."""
         message_id = self._nth(nth, WAITING, DEAD)
         place = self.model.messages[message_id].place
         if place == DEAD:
@@ -302,7 +303,7 @@ class LifeOfAQueue(RuleBasedStateMachine):
     @precondition(has(DEAD))
     @rule(nths=st.lists(some, min_size=1, max_size=3))
     def redrive(self, nths: list[int]) -> None:
-        """Some of them named twice, one long gone: each moves once."""
+        """Redrive dead letters, some named twice, one long gone: each moves once."""
         letters = self._letters()
         chosen = {self._nth(nth, DEAD) for nth in nths}
         named = [letters[message_id] for message_id in chosen for _ in range(2)]
@@ -398,7 +399,7 @@ class LifeOfAQueue(RuleBasedStateMachine):
     @precondition(lambda machine: len(machine.model.at(*LIVE)) > 6)
     @rule()
     def drain(self) -> None:
-        """Whatever is overdue or waits is delivered, each message once, and acked: nothing is lost on the way."""
+        """Deliver all overdue and waiting messages, each once, and ack them: nothing is lost on the way."""
         self.configure({"paused": False})
         for nth in range(self.model.depth(RESTING)):
             self.delay_ends(nth)
@@ -413,7 +414,7 @@ class LifeOfAQueue(RuleBasedStateMachine):
 
     @invariant()
     def every_message_is_in_one_place(self) -> None:
-        """The one of the model, with the deliveries of the model."""
+        """Compare a message with the model, deliveries included."""
         messages = self.model.messages
         number = {message_id: index for index, message_id in enumerate(messages, 1)}
         rows = self.connection.execute(PLACES, {"queue": self.engine.queue_id}).fetchall()
@@ -494,14 +495,15 @@ EVERYTHING = {
 }
 
 
+@pytest.mark.property
 @pytest.mark.timeout(900)
 def test_every_verb_in_any_order_agrees_with_the_model(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hypothesis.internal.conjecture.engine.MAX_SHRINKING_SECONDS", 30)  # short enough, and in time
     LifeOfAQueue.connection, LifeOfAQueue.happened = engine.connection, Counter()
-    engine.connection.execute("set synchronous_commit = off")  # nobody crashes here, and every step is a commit
+    engine.connection.execute("set synchronous_commit = off")  # no crash happens here, and every step is a commit
 
     always = settings(
-        max_examples=80,
+        max_examples=examples(80),
         stateful_step_count=40,
         derandomize=True,
         deadline=None,
@@ -512,7 +514,7 @@ def test_every_verb_in_any_order_agrees_with_the_model(engine: Engine, monkeypat
     )
     run_state_machine_as_test(LifeOfAQueue, settings=always)
     # What is tried hangs on what the clock allows as well: on a slow machine a rare verb may need some more tries.
-    more = settings(always, max_examples=40, derandomize=False)
+    more = settings(always, max_examples=examples(40), derandomize=False)
     while not LifeOfAQueue.happened.keys() >= EVERYTHING and LifeOfAQueue.happened.total() < MOST_EVENTS:
         run_state_machine_as_test(LifeOfAQueue, settings=more)
 

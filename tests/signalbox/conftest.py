@@ -13,7 +13,7 @@ import pytest
 from signalbox import Client
 from tests.console.api_keys.keys import new_key
 from tests.console.servers import Server, console_server
-from tests.signalbox.workers import Notes, WorkerProcess, handler_starter, worker_starter
+from tests.signalbox.worker.workers import Notes, WorkerProcess, handler_starter, worker_starter
 
 _numbers = itertools.count(1)
 
@@ -33,7 +33,7 @@ def api_server(dsn: str) -> Iterator[Server]:
 
 @pytest.fixture
 def api_address(api_server: Server, commits: None) -> tuple[str, str]:
-    """Where the server is, and a key that may do everything."""
+    """Address of the server, and a key that may do everything."""
     return api_server.url, new_key("*").text
 
 
@@ -110,7 +110,7 @@ def dead_letter(dsn):
 
 @pytest.fixture
 def held(dsn):
-    """How many messages of a queue are anywhere in it."""
+    """Number of messages of a queue in all states."""
 
     def look(queue):
         with psycopg.connect(dsn) as connection:
@@ -126,7 +126,7 @@ def held(dsn):
 
 @pytest.fixture
 def lease(dsn):
-    """When a message was taken, and until when it is held."""
+    """Time of a message's lease, and its end."""
 
     def look(message_id):
         with psycopg.connect(dsn) as connection:

@@ -52,6 +52,6 @@ def public(kind: type) -> dict[str, inspect.Signature]:
     """The verbs of a client with their arguments and what they return, awaited or not."""
     return {
         name: inspect.signature(member)
-        for name, member in vars(kind).items()
-        if inspect.isfunction(member) and not name.startswith("_")
+        for name, member in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
     }

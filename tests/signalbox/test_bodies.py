@@ -27,9 +27,9 @@ from signalbox import (
 )
 from signalbox.bodies import INLINE_BYTES, LargeMessage, Parcel, is_large
 from signalbox.payloads import encode
-from signalbox.worker.body_stores import store_of
+from signalbox.worker.processes.child import store_of
 from tests.signalbox.test_outcomes import Awaited
-from tests.signalbox.workers import eventually
+from tests.signalbox.worker.workers import eventually
 
 
 def large(queue: str, more: str = "") -> dict[str, Any]:
@@ -166,7 +166,7 @@ def test_a_queue_that_was_limited_takes_none(either, make_queue):
         either.send(queue, large(queue))
 
 
-def test_receivers_without_a_store_are_told(either, client, dsn, queue):
+def test_receivers_without_a_store_get_an_error(either, client, dsn, queue):
     either.send(queue, large(queue))
     (message,) = client.receive(queue)
     with pytest.raises(BodyMissing, match="none was given to the client"):

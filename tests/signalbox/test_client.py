@@ -70,7 +70,7 @@ def test_ack_and_receive_does_both_in_one_call(client, queue):
     assert client.ack_and_receive([], queue) == ({}, [])
 
 
-def test_nack_tells_what_becomes_of_the_message(client, make_queue):
+def test_nack_returns_the_outcome_of_the_message(client, make_queue):
     queue = make_queue(max_receives=2)
     client.send(queue, 1)
     (message,) = client.receive(queue)

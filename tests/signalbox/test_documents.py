@@ -1,4 +1,4 @@
-"""What docs/client.md and docs/worker.md show is run, and what they list is compared with what there is."""
+"""Examples in docs/use/client.md and docs/use/worker.md run, and their lists are complete."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import signalbox
-from signalbox import Client, Message, errors, server_errors
+from signalbox import Message, Verbs, errors, server_errors
 from signalbox.http import HttpClient
 from signalbox.worker import Reject, Retry
 from signalbox.worker.command import add_arguments
-from signalbox.worker.registering import handlings_of
+from signalbox.worker.handlers.registry import handlings_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -29,22 +29,31 @@ def test_the_clients_examples_run(dsn, client):
     while client.purge("orders", states=("ready", "scheduled", "waiting", "leased")):
         pass  # examples of other pages leave some
     given = {"dsn": dsn}
-    for example in examples("client.md"):
-        exec(compile(example, "docs/client.md", "exec"), given)
+    for page in ("use/client.md", "use/waiting.md"):
+        for example in examples(page):
+            exec(compile(example, f"docs/{page}", "exec"), given)
     assert client.receive("orders") == []
+    given["client"].close()
+
+
+def test_the_first_message_is_sent_and_received(dsn, capsys):
+    program = "\n".join(examples("start/first-message.md"))
+    given = {}
+    exec(compile(program.replace('"postgresql://…"', repr(dsn)), "docs/start/first-message.md", "exec"), given)
+    assert capsys.readouterr().out == "{'order_id': 42}\n"
     given["client"].close()
 
 
 def test_the_examples_over_http_run(api_address):
     given = dict(zip(("url", "api_key"), api_address, strict=True))
-    for example in examples("http-client.md"):
-        exec(compile(example, "docs/http-client.md", "exec"), given)
+    for example in examples("use/http-client.md"):
+        exec(compile(example, "docs/use/http-client.md", "exec"), given)
     assert [message.payload for message in given["client"].receive("parcels", 10)] == [{"parcel": 8}]
     given["client"].close()
 
 
 def test_the_workers_app_is_an_app(tmp_path, monkeypatch):
-    _, app, *_ = examples("worker.md")
+    _, app, *_ = examples("use/worker.md")
     (tmp_path / "shop.py").write_text(app)
     monkeypatch.setattr(sys, "path", list(sys.path))
     assert {one.queue: one.options for one in handlings_of(str(tmp_path / "shop.py"))} == {
@@ -55,9 +64,9 @@ def test_the_workers_app_is_an_app(tmp_path, monkeypatch):
 
 
 def test_the_workers_example_decides(queue, client):
-    example, *_ = examples("worker.md")
+    example, *_ = examples("use/worker.md")
     given = {}
-    exec(compile(example, "docs/worker.md", "exec"), given)
+    exec(compile(example, "docs/use/worker.md", "exec"), given)
     client.send_batch(queue, [{"order_id": 1}, {}, {"order_id": 2, "not_before": 3}])
     fine, without_id, early = client.receive(queue, 3)
     assert isinstance(fine, Message)
@@ -72,12 +81,12 @@ def test_every_option_of_the_command_line_is_documented():
     parser = argparse.ArgumentParser(add_help=False)
     add_arguments(parser)
     given = {switch for action in parser._actions for switch in action.option_strings}
-    assert set(re.findall(r"^\| `(--[a-z-]+)` \|", (DOCS / "worker.md").read_text(), re.MULTILINE)) == given
+    assert set(re.findall(r"^\| `(--[a-z-]+)` \|", (DOCS / "use/worker-options.md").read_text(), re.MULTILINE)) == given
 
 
 def test_every_verb_and_error_is_documented():
-    page = (DOCS / "client.md").read_text()
-    verbs = {name for name in vars(Client) if not name.startswith("_")} - {"close", "announce_consumer"}
+    page = (DOCS / "use/client.md").read_text()
+    verbs = {name for name in {*vars(Verbs), "purge"} if not name.startswith("_")} - {"close", "announce_consumer"}
     assert {verb for verb in verbs if f"`{verb}(" not in page} == set()
     assert {kind for kind in errors.SignalboxError.__subclasses__() if f"`{kind.__name__}`" not in page} <= {
         kind for kind in errors.SignalboxError.__subclasses__() if kind.__module__ != errors.__name__
@@ -85,7 +94,7 @@ def test_every_verb_and_error_is_documented():
 
 
 def test_every_error_and_option_over_http_is_documented():
-    page = (DOCS / "http-client.md").read_text()
+    page = (DOCS / "use/http-client.md").read_text()
     names = {name for name in vars(server_errors) if name in signalbox.__all__} - {"SignalboxError"}
     assert {name for name in names if f"| `{name}` |" not in page} == set()
     options = inspect.signature(HttpClient).parameters.keys() - {"url", "api_key", "httpx_options"}

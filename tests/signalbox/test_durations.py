@@ -1,4 +1,4 @@
-"""What calls to the database take is counted in this process, and exported where prometheus-client is."""
+"""Durations of database calls are counted in this process, and exported if prometheus-client is installed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import requests
 from prometheus_client import CollectorRegistry, generate_latest
 
 from metrics import names
-from metrics.collector import render_process
+from metrics.exposition.pages import render_process
 from signalbox import AsyncClient, Client, InvalidArgument, Sender, durations
+from signalbox.durations import exported
 from signalbox.worker import Worker
-from signalbox.worker.exporting import exported
 from tests.engine import Engine
 from tests.metrics.exposition import Exposition
 from tests.ports import free_port
 
 
 def taken() -> tuple[int, int]:
-    """How many sends and looks were counted so far."""
+    """Numbers of counted sends and receives so far."""
     return sum(durations.PUBLISH.read()[0]), sum(durations.RECEIVE.read()[0])
 
 
@@ -89,7 +89,7 @@ def test_a_worker_exports_its_own_on_a_port() -> None:
 
 @pytest.mark.parametrize("port", [0, 65_536, True])
 def test_what_is_no_port_is_refused(port: int) -> None:
-    with pytest.raises(InvalidArgument, match="must be from 1 to 65535") as refused:
+    with pytest.raises(InvalidArgument, match="allowed: 1 to 65535") as refused:
         Worker("", "orders", "tasks:handle", metrics_port=port)
 
     assert refused.value.field == "metrics_port"

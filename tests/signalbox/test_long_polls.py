@@ -28,7 +28,7 @@ def limited(client: Client, dsn: str) -> str:
 
 @pytest.fixture
 def polls(dsn: str) -> Callable[[str], int]:
-    """How many long polls the tenant of a queue has."""
+    """Number of long polls of a queue's tenant."""
 
     def count(queue: str) -> int:
         with psycopg.connect(dsn) as connection:

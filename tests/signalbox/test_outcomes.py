@@ -20,8 +20,8 @@ from signalbox import (
     OpenTransaction,
 )
 from signalbox.worker import Retry
-from signalbox.worker.outcomes import DONE, done_with, outcome_of
-from tests.signalbox.workers import eventually
+from signalbox.worker.handlers.outcomes import DONE, done_with, outcome_of
+from tests.signalbox.worker.workers import eventually
 
 
 class Awaited:
@@ -90,7 +90,7 @@ def test_other_endings_end_the_wait_too(either, queue, reason, ending):
     assert either.wait_settled(message_id, timeout=120).outcome == ending
 
 
-def test_a_wait_ends_when_somebody_acks_meanwhile(either, queue, dsn):
+def test_a_wait_ends_when_the_message_is_acked(either, queue, dsn):
     message_id = either.send(queue, 1)
     seen: list[Any] = []
     waiting = threading.Thread(target=lambda: seen.append(either.wait_settled(message_id, timeout=120)))
@@ -117,7 +117,7 @@ def test_an_unknown_message_is_an_error_at_once(either):
     assert either.message_outcome(999_999_999_999) is None
 
 
-def test_nobody_waits_inside_a_transaction(connection, queue):
+def test_waiting_inside_a_transaction_is_refused(connection, queue):
     joined = Client(connection)
     message_id = joined.send(queue, 1)
     with pytest.raises(OpenTransaction):

@@ -1,4 +1,4 @@
-"""What is not JSON that PostgreSQL can store is refused with the place where it stands."""
+"""Values that PostgreSQL cannot store as JSON are refused with their position."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalbox.errors import InvalidArgument
-from signalbox.payloads import MOST_DIGITS, MOST_LEVELS, encode, encode_attributes
+from signalbox.payloads import MAX_DIGITS, MAX_LEVELS, encode, encode_attributes
+from tests.tiers import examples
 
 own = []
 own.append(own)
@@ -51,17 +52,17 @@ def nested(levels: int) -> object:
 
 
 def test_nothing_is_sent_that_a_consumer_might_be_too_deep_in_calls_to_read():
-    assert json.loads(encode(nested(MOST_LEVELS))) == nested(MOST_LEVELS)
+    assert json.loads(encode(nested(MAX_LEVELS))) == nested(MAX_LEVELS)
     with pytest.raises(InvalidArgument, match="payload is nested too deeply: at most 128 levels"):
-        encode(nested(MOST_LEVELS + 1))
+        encode(nested(MAX_LEVELS + 1))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_number_has_at_most_so_many_digits(sign):
-    longest = sign * (10**MOST_DIGITS - 1)
+def test_digits_of_a_number_are_limited(sign):
+    longest = sign * (10**MAX_DIGITS - 1)
     assert json.loads(encode([longest, "1" * 5000])) == [longest, "1" * 5000]
     with pytest.raises(InvalidArgument, match="attributes has a number of more than 1000 digits") as caught:
-        encode({"a": [1, {"b": sign * 10**MOST_DIGITS}]}, "attributes")
+        encode({"a": [1, {"b": sign * 10**MAX_DIGITS}]}, "attributes")
     assert caught.value.field == "attributes"
 
 
@@ -73,7 +74,7 @@ def test_text_that_only_looks_like_nul_is_kept():
     assert json.loads(encode({"a": "\\u0000"})) == {"a": "\\u0000"}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

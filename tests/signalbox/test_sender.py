@@ -111,7 +111,7 @@ def test_closing_sends_what_waits(client, queue):
 
 
 def test_when_too_many_wait_send_waits(client, queue):
-    """The first batch is held up by the client's own lock, so that nothing leaves the sender meanwhile."""
+    """The client's own lock holds up the first batch, so that nothing leaves the sender."""
     with Sender(client, delay=LONG, batch=1, capacity=1) as sender, ThreadPoolExecutor() as pool:
         with client._connections.borrow():
             under_way = sender.send(queue, 1)
@@ -131,7 +131,7 @@ def test_many_threads_share_a_sender(client, queue):
     assert sorted(payloads(client, queue)) == list(range(80))
 
 
-def test_a_lost_database_is_told_to_every_message(dsn, queue):
+def test_a_lost_database_fails_every_message(dsn, queue):
     client = Client(dsn)
     with Sender(client, delay=LONG) as sender:
         ids = [sender.send(queue, number) for number in range(3)]
@@ -141,7 +141,7 @@ def test_a_lost_database_is_told_to_every_message(dsn, queue):
 
 
 class Lost:
-    """Where a connection should be, there is none."""
+    """Client without a connection in its pool."""
 
     commits_each_call = True
 

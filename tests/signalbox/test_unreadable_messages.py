@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from signalbox import Message, Unreadable
-from signalbox.unreadable import MOST_LEVELS_READ, decode
+from signalbox.unreadable import MAX_LEVELS_READ, decode
 from tests.poison import POISONS, each_poison, in_attributes, spoil, spoil_stream
 from tests.signalbox.flavours import FLAVOURS, client_of
-from tests.signalbox.workers import eventually, handler_starter, worker_starter
+from tests.signalbox.worker.workers import eventually, handler_starter, worker_starter
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_it_crosses_to_another_process_as_json(
 
 def test_what_is_read_can_be_written_again() -> None:
     """A value at the edge of what the parser takes would fail wherever it is passed on."""
-    deepest = "[" * MOST_LEVELS_READ + "]" * MOST_LEVELS_READ
+    deepest = "[" * MAX_LEVELS_READ + "]" * MAX_LEVELS_READ
 
     assert decode(deepest) == json.loads(deepest)
     assert isinstance(decode(f"[{deepest}]"), Unreadable)

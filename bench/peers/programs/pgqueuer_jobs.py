@@ -27,7 +27,7 @@ async def main() -> None:
 
             @manager.entrypoint("bench")
             async def nothing(job: Job) -> None:
-                """Takes no time."""
+                """Do nothing with the job."""
 
             print("ready", flush=True)
             sys.stdin.readline()

@@ -11,7 +11,7 @@ app = App(connector=PsycopgConnector(conninfo=url, min_size=4, max_size=12))
 
 @app.task(name="nothing", queue="bench")
 async def nothing(payload: str) -> None:
-    """Takes no time."""
+    """Do nothing with the job."""
 
 
 async def main() -> None:

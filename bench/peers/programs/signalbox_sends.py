@@ -1,4 +1,4 @@
-"""Signalbox sending; how its worker works is measured by `bench.workers`."""
+"""Sender of Signalbox; `bench.workers` measures its worker."""
 
 import sys
 

@@ -1,5 +1,5 @@
--- So many messages that were sent, received and acknowledged, as the verbs leave them: a transaction for each thousand, with ten
--- acks of a hundred each. Payloads differ, so that they compress as real ones do.
+-- Messages that were sent, received and acknowledged, as the verbs leave them: a transaction for each thousand, with
+-- ten acks of a hundred each. Payloads differ, so that they compress as real ones do.
 do $$$$
 declare
   v_queue_id integer := (select q.queue_id from signalbox.queue q where q.name = '$queue');
@@ -23,7 +23,8 @@ begin
     from unnest(v_ids) id;
     insert into signalbox.settled (queue_id, settled_at, message_ids, receive_counts, work_ms, consumer)
     select v_queue_id, clock_timestamp(), v_ids[ack * 100 + 1:ack * 100 + 100], array_fill(1::smallint, array[100]),
-      array(select (20 + abs(hashint8(id)) % 200)::integer from unnest(v_ids[ack * 100 + 1:ack * 100 + 100]) id), 'worker-' || ack
+      array(select (20 + abs(hashint8(id)) % 200)::integer from unnest(v_ids[ack * 100 + 1:ack * 100 + 100]) id),
+      'worker-' || ack
     from generate_series(0, 9) ack;
     insert into signalbox.counter_delta (queue_id, event, amount) values (v_queue_id, 1, 1000), (v_queue_id, 3, 1000);
     commit;

@@ -1,4 +1,4 @@
--- What somebody writes who wants it once: each settled message beside its body, all of them.
+-- A plain export: all completed messages, each with its body.
 select
   s.txid,
   s.queue_id,
@@ -22,7 +22,9 @@ select
   m.body_sha256,
   m.body_bytes
 from signalbox.settled s
-cross join lateral unnest(s.message_ids, s.receive_counts, s.work_ms, s.results) u(message_id, receive_count, work_ms, result)
+cross join lateral unnest(
+  s.message_ids, s.receive_counts, s.work_ms, s.results
+) u(message_id, receive_count, work_ms, result)
 join signalbox.queue q on q.queue_id = s.queue_id
 join signalbox.tenant t on t.tenant_id = q.tenant_id
 left join signalbox.message m on m.queue_id = s.queue_id and m.message_id = u.message_id

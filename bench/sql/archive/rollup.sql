@@ -1,9 +1,11 @@
--- What a rollup reckons, said to DuckDB: hours and days of each queue, each tenant and all of them.
+-- A rollup in DuckDB: hours and days of each queue, each tenant and the installation.
 create table rollups as
 with endings as (
-  select queue_id, tenant_id, date_trunc('hour', settled_at) as hour_at, date_trunc('day', settled_at) as day_at, outcome, receive_count,
+  select queue_id, tenant_id, date_trunc('hour', settled_at) as hour_at, date_trunc('day', settled_at) as day_at,
+    outcome, receive_count,
     case when outcome = 'acked' then work_ms end as work_ms,
-    case when outcome = 'acked' and receive_count = 1 then greatest(0, epoch_ms(settled_at) - epoch_ms(sent_at) - work_ms) end as wait_ms
+    case when outcome = 'acked' and receive_count = 1
+      then greatest(0, epoch_ms(settled_at) - epoch_ms(sent_at) - work_ms) end as wait_ms
   from read_parquet('$files', union_by_name = true)
 )
 select queue_id, tenant_id, hour_at, day_at,

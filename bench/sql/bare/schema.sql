@@ -1,8 +1,10 @@
--- The hot path alone: a log written once, narrow tickets, leases with fences, history and counters, in one statement for
--- each verb. No priorities, delays, retries, dead letters, lanes, partitions, settings or receipts as text, and its floor stands
--- still. It says how much of our cost is the shape, and how much is what users get on top.
+-- The hot path alone: a log written once, narrow tickets, leases with fences, history and counters, one statement for
+-- each verb. It has no priorities, delays, retries, dead letters, message groups, partitions, settings or text
+-- receipts, and a fixed claim floor. It separates the cost of the design from the cost of the features.
 create schema bare;
-create table bare.queue (queue_id serial primary key, name text unique not null, visibility_seconds integer not null default 30);
+create table bare.queue (
+  queue_id serial primary key, name text unique not null, visibility_seconds integer not null default 30
+);
 insert into bare.queue (name) values ('bench');
 create table bare.message (
   message_id bigint generated always as identity primary key,
@@ -12,7 +14,9 @@ create table bare.message (
   group_id text,
   sent_at timestamptz not null default now()
 );
-create table bare.ready (queue_id integer not null, ready_at bigint not null, message_id bigint not null, receive_count smallint not null);
+create table bare.ready (
+  queue_id integer not null, ready_at bigint not null, message_id bigint not null, receive_count smallint not null
+);
 create index ready_claim on bare.ready (queue_id, ready_at, message_id);
 create table bare.lease (
   message_id bigint primary key,
@@ -33,7 +37,9 @@ create table bare.counter_delta (
   received integer not null default 0,
   acked integer not null default 0
 );
-create table bare.settled (queue_id integer not null, message_ids bigint[] not null, settled_at timestamptz not null default now());
+create table bare.settled (
+  queue_id integer not null, message_ids bigint[] not null, settled_at timestamptz not null default now()
+);
 create sequence bare.floor;
 select setval('bare.floor', 1);
 
@@ -45,7 +51,8 @@ declare
   v_queue_id integer;
 begin
   select q.queue_id into v_queue_id from bare.queue q where q.name = queue;
-  insert into bare.counter_delta (queue_id, ready, sent) values (v_queue_id, cardinality(payloads), cardinality(payloads));
+  insert into bare.counter_delta (queue_id, ready, sent)
+    values (v_queue_id, cardinality(payloads), cardinality(payloads));
   return query
   with logged as (
     insert into bare.message (queue_id, payload) select v_queue_id, unnest(payloads) returning message_id
@@ -90,7 +97,8 @@ begin
     returning r.message_id, r.receive_count
   ), leased as (
     insert into bare.lease (message_id, queue_id, nonce, deadline, receive_count)
-    select p.message_id, v_queue_id, (random() * 2147483647)::integer, now() + make_interval(secs => v_visibility_seconds),
+    select p.message_id, v_queue_id, (random() * 2147483647)::integer,
+      now() + make_interval(secs => v_visibility_seconds),
       p.receive_count + 1
     from picked p
     returning lease.message_id, lease.nonce, lease.receive_count
@@ -118,9 +126,11 @@ begin
     where l.message_id = g.message_id and l.nonce = g.nonce
     returning l.queue_id, l.message_id
   ), kept as (
-    insert into bare.settled (queue_id, message_ids) select g.queue_id, array_agg(g.message_id) from gone g group by g.queue_id
+    insert into bare.settled (queue_id, message_ids) select g.queue_id, array_agg(g.message_id) from gone g
+      group by g.queue_id
   ), counted as (
-    insert into bare.counter_delta (queue_id, leased, acked) select g.queue_id, -count(*), count(*) from gone g group by g.queue_id
+    insert into bare.counter_delta (queue_id, leased, acked) select g.queue_id, -count(*), count(*) from gone g
+      group by g.queue_id
   )
   select count(*) into v_acked from gone;
   return v_acked;

@@ -1,3 +1,3 @@
--- pgmq itself is installed before this, from the SQL that its Python client brings. Messages are archived, not deleted, so
--- that it keeps a history as Signalbox does.
+-- pgmq is installed before this script, from the SQL in its Python client. Messages are archived, not deleted, so that
+-- pgmq keeps a history as Signalbox does.
 select pgmq.create('bench');

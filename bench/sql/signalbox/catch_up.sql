@@ -1,2 +1,2 @@
--- The deltas of the work just done are part of its cost: fold what upkeep has not folded yet.
-select signalbox.fold();
+-- The deltas of the work just done are part of its cost: aggregate what upkeep has not aggregated yet.
+select signalbox.aggregate_counters();

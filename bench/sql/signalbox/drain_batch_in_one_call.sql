@@ -1,2 +1,3 @@
-select array_agg(message_id) as message_ids, array_agg(receipt_handle) as receipt_handles, array_agg(payload) as payloads
+select array_agg(message_id) as message_ids, array_agg(receipt_handle) as receipt_handles,
+  array_agg(payload) as payloads
 from signalbox.receive('bench', $batch, acknowledge => :receipt_handles) \gset

@@ -1,1 +1,2 @@
-select array_agg(message_id) from signalbox.send_batch('bench', array_fill(jsonb '$payload', array[$batch])) as sent(message_id);
+select array_agg(message_id)
+  from signalbox.send_batch('bench', array_fill(jsonb '$payload', array[$batch])) as sent(message_id);

@@ -1,2 +1,2 @@
 vacuum (analyze) signalbox.message, signalbox.ready, signalbox.scheduled, signalbox.lease, signalbox.settled,
-  signalbox.counter_delta, signalbox.head, signalbox.queue, signalbox.queue_stat, signalbox.fold;
+  signalbox.counter_delta, signalbox.claim_floor, signalbox.queue, signalbox.queue_stat, signalbox.aggregation;

@@ -1,5 +1,5 @@
--- The queue that textbooks build: one table, an index on visibility, a claim hides the row, an acknowledgement deletes it.
--- It keeps no history, no counters and no fence, which is what makes it a demanding yardstick.
+-- A textbook queue: one table, an index on visibility; a claim hides the row, an acknowledgement deletes it. Without
+-- history, counters and fences it is a demanding yardstick.
 create schema textbook;
 create table textbook.message (
   message_id bigint generated always as identity primary key,

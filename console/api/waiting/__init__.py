@@ -1,4 +1,4 @@
-"""Long polls: `receive_waiting` waits for messages on behalf of a request, and holds neither a thread nor a connection.
+"""Long polls: the hub of this process waits for messages on behalf of requests, with neither a thread nor a connection.
 
 Decision 25 says how it is done. The hub belongs to the loop in which requests are served, and lives as long as that.
 """
@@ -8,39 +8,27 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from functools import cache
 from types import FrameType
 from typing import Any
 
-from console.api import database
+from console.api.core import database
 from console.api.waiting.hub import Hub
-from queues.connections import dsn
-from signalbox import Message
-
-_hub: Hub | None = None
 
 
-async def receive_waiting(
-    queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None, wait_seconds: float
-) -> list[Message]:
-    """What the queue has, or the first that it gets within `wait_seconds`; nothing when that time is over.
-
-    Cancel it when whoever asked has gone. Messages that it gave and nobody took go back by `give_back`.
-    """
-    return await _of_this_process().receive(queue, max_messages, visibility_timeout, consumer, wait_seconds)
-
-
-def give_back(messages: list[Message]) -> None:
-    """Nobody took these: others may have them at once."""
-    _of_this_process().give_back(messages)
+@cache
+def shared_hub() -> Hub:
+    """The hub of this process, made at its first use."""
+    return Hub(database.client(), database.pool(), database.find_dsn)
 
 
 def stop() -> None:
-    """Answer whoever waits, and let nobody wait any more."""
-    if _hub is not None:
-        _hub.stop()
+    """Answer every waiting request, and let no more wait."""
+    if shared_hub.cache_info().currsize:
+        shared_hub().stop()
 
 
-def stop_when_told_to_end() -> None:
+def stop_on_signals() -> None:
     """Have SIGTERM and SIGINT stop the waiting first, then do what they did.
 
     The server would let requests finish before it says that it ends, and these take their time.
@@ -56,10 +44,9 @@ def stop_when_told_to_end() -> None:
 
 async def close() -> None:
     """Let go of every connection; what is under way is done first."""
-    global _hub
-    if _hub is not None:
-        await _hub.close()
-        _hub = None
+    if shared_hub.cache_info().currsize:
+        await shared_hub().close()
+        shared_hub.cache_clear()
 
 
 def _stopping(loop: asyncio.AbstractEventLoop, earlier: Any) -> Any:
@@ -69,15 +56,3 @@ def _stopping(loop: asyncio.AbstractEventLoop, earlier: Any) -> Any:
         earlier(number, frame)
 
     return handle
-
-
-def _of_this_process() -> Hub:
-    global _hub
-    if _hub is None:
-        _hub = Hub(database.client(), database.pool(), _dsn)
-    return _hub
-
-
-async def _dsn() -> str:
-    """Found in a thread, which may have to start the embedded server."""
-    return await asyncio.to_thread(dsn)

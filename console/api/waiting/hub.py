@@ -8,22 +8,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 import psycopg
 
-from console.api.waiting.line import AWAY, Line
+from console.api.waiting.line import AWAY, Kind, Line, Waiter, waiter_of
 from console.api.waiting.places import Places
 from console.api.waiting.presence import Presence
-from console.api.waiting.waiter import Kind, Waiter, waiter_of
-from signalbox import AsyncClient, Message, QuotaExceeded, SignalboxError, arguments, epochs, pooling
-from signalbox.async_connections import AsyncPool
-from signalbox.connections import lasting_dsn
-from signalbox.listening import shared_listener
+from signalbox import AsyncClient, Message, QuotaExceeded, SignalboxError, arguments
+from signalbox.connections import pooling, primary_selection
+from signalbox.connections.async_connections import AsyncPool
+from signalbox.connections.connections import lasting_dsn
+from signalbox.connections.listening import in_loop, shared_listener
+from signalbox.connections.reconnect import jittered
 from signalbox.logs import in_brief
-from signalbox.pauses import jittered
 
 #: How long to wait at most before looking again: news may be missed, and delays and expired leases are not announced.
 LOOK_SECONDS = 1.0
@@ -31,14 +31,14 @@ LOOK_SECONDS = 1.0
 #: How often giving messages back is tried before it is left to the end of their leases.
 GIVE_BACK_TRIES = 3
 
-#: What the hub itself listens for, so that the connection stays when nobody waits: no queue has no name.
+#: A channel for the hub itself, so that the connection stays while no request waits: no queue has no name.
 OWN_NAME = ""
 
 logger = logging.getLogger(__name__)
 
 
 class Hub:
-    """Waits on behalf of many. Belongs to one event loop."""
+    """A hub that waits on behalf of many requests. It belongs to one event loop."""
 
     def __init__(self, client: AsyncClient, pool: AsyncPool, dsn: Callable[[], Awaitable[str]]) -> None:
         self._client = client
@@ -48,16 +48,11 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._lines: dict[str, Line] = {}
         self._listening: dict[str, ExitStack] = {}
-        self._places = Places(self._connect, self._ask)
+        self._places = Places(self._connect, self._ask, self._start)
         self._presence = Presence(self._ask)
         self._watch: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopped = False
-
-    @property
-    def waiting(self) -> int:
-        """How many polls wait."""
-        return sum(len(line) for line in self._lines.values())
 
     async def receive(
         self,
@@ -67,13 +62,13 @@ class Hub:
         consumer: str | None = None,
         wait_seconds: float = 0.0,
     ) -> list[Message]:
-        """What the queue has, or the first that it gets within `wait_seconds`; as `AsyncClient.receive`.
+        """Return what the queue has, or the first that it gets within `wait_seconds`; as `AsyncClient.receive`.
 
-        Cancelled, it leaves nothing behind: no place, and no message that would be leased to nobody.
+        Cancelled, it leaves nothing behind: no place, and no message that is leased without a consumer.
         """
         waiter = waiter_of(max_messages, visibility_timeout, consumer)
         ends_at = self._loop.time() + arguments.seconds("wait_seconds", wait_seconds)
-        if not wait_seconds and queue not in self._lines:  # nobody is passed over
+        if not wait_seconds and queue not in self._lines:  # no waiting poll is passed by
             return await self._claim(queue, max_messages, waiter.kind)
         await self._listen()
         line = self._line_of(queue)
@@ -101,7 +96,7 @@ class Hub:
             self._places.give_back(place)
 
     def give_back(self, messages: list[Message]) -> None:
-        """Messages that nobody took: others may have them at once."""
+        """Give back messages that were not taken: other consumers may have them at once."""
         if messages:
             self._start(self._give_back(messages))
 
@@ -120,7 +115,7 @@ class Hub:
             await asyncio.gather(*lookers, return_exceptions=True)
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._places.close()
+        await self._places.disconnect()
         for listening in self._listening.values():
             listening.close()
         self._listening.clear()
@@ -145,7 +140,7 @@ class Hub:
         if line is None:
             line = Line(partial(self._claim, queue), self.give_back, partial(self._forget, queue))
             self._lines[queue] = line
-            self._listen_to(queue, line)
+            self._listen_to(queue, in_loop(line.look))
         return line
 
     def _forget(self, queue: str, line: Line) -> None:
@@ -163,21 +158,14 @@ class Hub:
         except Exception as error:
             logger.warning("Long polls cannot listen yet: %s", in_brief(error))
             return
-        if OWN_NAME not in self._listening:
-            self._listening[OWN_NAME] = ExitStack()
-            self._listening[OWN_NAME].enter_context(shared_listener(self._dsn).on_ready(OWN_NAME, _nothing))
-            for queue, line in self._lines.items():
-                self._listen_to(queue, line)
+        self._listen_to(OWN_NAME, _nothing)
+        for queue, line in self._lines.items():
+            self._listen_to(queue, in_loop(line.look))
 
-    def _listen_to(self, queue: str, line: Line) -> None:
+    def _listen_to(self, queue: str, announced: Callable[[], None]) -> None:
         if self._dsn is not None and queue not in self._listening:
             listening = self._listening[queue] = ExitStack()
-            listening.enter_context(shared_listener(self._dsn).on_ready(queue, partial(self._announced, line)))
-
-    def _announced(self, line: Line) -> None:
-        """In the thread that listens."""
-        with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
-            self._loop.call_soon_threadsafe(line.look)
+            listening.enter_context(shared_listener(self._dsn).on_ready(queue, announced))
 
     async def _claim(self, queue: str, max_messages: int, kind: Kind) -> list[Message]:
         return await self._client.receive(
@@ -199,7 +187,7 @@ class Hub:
             self._watch = self._start(self._look_around())
 
     async def _look_around(self) -> None:
-        """Once a second, for all lines together: which of them should be looked at, and who is to be seen waiting."""
+        """Decide once a second, for all lines together, which of them to look at, and which consumers to announce."""
         try:
             while self._lines:
                 await asyncio.sleep(jittered(LOOK_SECONDS))
@@ -221,7 +209,7 @@ class Hub:
                 line.look()
 
     async def _ask(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-        """Once more when it was cut off meanwhile, as a restart does: what is asked here may be asked twice."""
+        """Ask once more when a restart cut the connection: what is asked here may be asked twice."""
         try:
             return await self._ask_once(statement, parameters)
         except psycopg.OperationalError:
@@ -235,9 +223,9 @@ class Hub:
         dsn = pooling.session_dsn(self._dsn or "")
         if dsn is None:
             return None
-        return await epochs.connect_async(lasting_dsn(dsn, "signalbox long polls"), autocommit=True)
+        return await primary_selection.connect_async(lasting_dsn(dsn, "signalbox long polls"), autocommit=True)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = self._loop.create_task(work)
         self._tasks.add(task)  # the loop itself would let go of it
         task.add_done_callback(self._tasks.discard)
@@ -245,11 +233,11 @@ class Hub:
 
 
 def _nothing() -> None:
-    """Nobody is announced by that name."""
+    """Announce no consumer by that name."""
 
 
 def _end(line: Line, waiter: Waiter) -> None:
-    """Its time is over: there was nothing, or nobody could know."""
+    """End the wait at its time: there was nothing, or nothing could be known."""
     if line.trouble is None:
         waiter.give([])
     else:

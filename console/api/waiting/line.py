@@ -1,7 +1,7 @@
 """The polls that wait for one queue, in the order in which they came, and the one task that receives for them.
 
-A claim is never made by a poll itself: whoever is cut off while its claim is under way would leave its messages leased
-to nobody. The task of the line claims for those at its head, and gives to whoever still waits when the answer is there.
+A claim is never made by a poll itself: a poll that is cut off while its claim is under way would leave its messages
+leased without a consumer. The task of the line claims for the polls at its head, and gives to those that still wait.
 """
 
 from __future__ import annotations
@@ -9,37 +9,90 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
-from console.api.waiting.waiter import Kind, Waiter
-from signalbox import Message
+from signalbox import Message, arguments
+from signalbox.errors import InvalidArgument
 from signalbox.logs import in_brief
 
 #: Messages that are claimed together for several polls; a single one may ask for more.
-MOST_TOGETHER = 100
+MAX_TOGETHER = 100
+MAX_MESSAGES = 1000
+MAX_VISIBILITY_SECONDS = 43_200.0
 
 #: A claim that found no database: it may be there again in a moment.
 AWAY = (psycopg.OperationalError, PoolTimeout, PoolClosed, TooManyRequests)
 
-Claim = Callable[[int, Kind], Awaitable[list[Message]]]
-GiveBack = Callable[[list[Message]], None]
-
 logger = logging.getLogger(__name__)
 
 
+class Kind(NamedTuple):
+    """The terms of a lease: messages claimed for one poll are good for another of the same kind."""
+
+    visibility_timeout: float | None
+    consumer: str | None
+
+
+@dataclass(eq=False, slots=True)
+class Waiter:
+    """A poll in its queue's line. Its answer is given once: messages, none when its time is over, or an error."""
+
+    kind: Kind
+    max_messages: int
+    answer: asyncio.Future[list[Message]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    since: int = 0
+    """How often its line had been looked into when it came."""
+
+    @property
+    def messages(self) -> list[Message]:
+        """Return what it was given, if it was given anything."""
+        given = self.answer.done() and not self.answer.cancelled() and self.answer.exception() is None
+        return self.answer.result() if given else []
+
+    def give(self, messages: list[Message]) -> None:
+        """Answer, unless that was done."""
+        if not self.answer.done():
+            self.answer.set_result(messages)
+
+    def refuse(self, error: Exception) -> None:
+        """Answer with an error, unless that was done."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+def waiter_of(max_messages: int, visibility_timeout: float | None, consumer: str | None) -> Waiter:
+    """A poll with these wishes. They are checked here, since the claim that serves it serves others too."""
+    if arguments.count("max_messages", max_messages) > MAX_MESSAGES:
+        raise InvalidArgument(f"max_messages is {max_messages}: it must be from 1 to {MAX_MESSAGES}", "max_messages")
+    seconds = arguments.optional_seconds("visibility_timeout", visibility_timeout)
+    if seconds is not None and seconds > MAX_VISIBILITY_SECONDS:
+        raise InvalidArgument(
+            f"visibility_timeout is {seconds:g}: it must be from 0 to {MAX_VISIBILITY_SECONDS:g} seconds",
+            "visibility_timeout",
+        )
+    return Waiter(Kind(seconds, arguments.optional_text("consumer", consumer)), max_messages)
+
+
+Claim = Callable[[int, Kind], Awaitable[list[Message]]]
+GiveBack = Callable[[list[Message]], None]
+
+
 class Line:
-    """Who waits for one queue. `deserted` is called when nobody waits any more and nobody looks."""
+    """The polls that wait for one queue. `deserted` is called when none waits any more and none looks."""
 
     def __init__(self, claim: Claim, give_back: GiveBack, deserted: Callable[[Line], None]) -> None:
         self._claim = claim
         self._give_back = give_back
         self._deserted = deserted
         self._waiters: dict[Waiter, None] = {}
-        self._looker: asyncio.Task[None] | None = None
         self._wanted = False
         self._looks = 0
+        self.looker: asyncio.Task[None] | None = None
+        """The task that is receiving just now."""
         self.trouble: Exception | None = None
         """Why the last look failed; None when it did not."""
 
@@ -49,13 +102,8 @@ class Line:
     def __iter__(self) -> Iterator[Waiter]:
         return iter(list(self._waiters))
 
-    @property
-    def looker(self) -> asyncio.Task[None] | None:
-        """The task that is receiving just now."""
-        return self._looker
-
     def has_looked_for(self, waiter: Waiter) -> bool:
-        """Has anybody looked since it came?"""
+        """Return whether the queue was looked into since the poll came."""
         return self._looks > waiter.since
 
     def join(self, waiter: Waiter) -> None:
@@ -66,18 +114,18 @@ class Line:
     def leave(self, waiter: Waiter) -> None:
         """Give up the place; it may have been lost already by being served."""
         self._waiters.pop(waiter, None)
-        if not self._waiters and self._looker is None:
+        if not self._waiters and self.looker is None:
             self._deserted(self)
 
     def look(self) -> asyncio.Task[None] | None:
-        """Have the queue looked into; once more, if somebody is at it already."""
+        """Have the queue looked into; once more, if that is under way already."""
         self._wanted = True
-        if self._looker is None and self._waiters:
-            self._looker = asyncio.get_running_loop().create_task(self._look())
-        return self._looker
+        if self.looker is None and self._waiters:
+            self.looker = asyncio.get_running_loop().create_task(self._look())
+        return self.looker
 
     def hand_on(self, kind: Kind, messages: list[Message], to: Iterable[Waiter] = ()) -> None:
-        """Give messages to these polls, then to others of their kind in order; back to the queue what nobody takes."""
+        """Give messages to these polls, then to others of their kind in order; back to the queue what none takes."""
         rest = self._share(messages, to)
         if rest:
             rest = self._share(rest, [waiter for waiter in self._waiters if waiter.kind == kind])
@@ -96,19 +144,19 @@ class Line:
                 while (head := self._head()) and await self._serve(head):
                     pass
         finally:
-            self._looker = None
+            self.looker = None
             if not self._waiters:
                 self._deserted(self)
 
     def _head(self) -> list[Waiter]:
-        """Those at the head who can be served by one claim."""
+        """Return the polls at the head that can be served by one claim."""
         head: list[Waiter] = []
         wanted = 0
         for waiter in self._waiters:
             if waiter.answer.done():
                 continue  # about to leave
             wanted += waiter.max_messages
-            if head and (waiter.kind != head[0].kind or wanted > MOST_TOGETHER):
+            if head and (waiter.kind != head[0].kind or wanted > MAX_TOGETHER):
                 break
             head.append(waiter)
         return head
@@ -127,7 +175,7 @@ class Line:
         return bool(messages)
 
     def _share(self, messages: list[Message], waiters: Iterable[Waiter]) -> list[Message]:
-        """What is left when each has got as many as it wants."""
+        """Return what is left when each has got as many as it wants."""
         for waiter in waiters:
             if not messages:
                 break

@@ -10,27 +10,22 @@ from __future__ import annotations
 import asyncio
 import time
 from bisect import insort
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
-from signalbox.connections import is_alive
+from console.api.core.single_flight import SingleFlight
+from queues.control.lookups import LONG_POLL_LIMIT
+from signalbox.connections.connections import is_alive
+from signalbox.connections.unavailable import CONNECTION_LOST, DatabaseUnavailable
 from signalbox.errors import QueueNotFound, translated
-from signalbox.unavailable import CONNECTION_LOST, DatabaseUnavailable
 
 #: How long a tenant is believed to have no limit, and the connection stays when no place is held.
 BELIEVE_SECONDS = 1.0
 LINGER_SECONDS = 30.0
-MOST_BELIEVED = 10_000
-
-_TENANT = """
-select t.tenant_id, t.max_long_polls > 0
-from signalbox.queue q
-join signalbox.tenant t using (tenant_id)
-where q.name = %s
-"""
+MAX_BELIEVED = 10_000
 
 # A place as long as the statement runs: refused where this process has too many, whatever others have.
 _FLEETING = """
@@ -41,6 +36,8 @@ from signalbox.begin_long_poll_of(%s::int, %s::int[]) p(place)
 Connect = Callable[[], Awaitable[psycopg.AsyncConnection[Any] | None]]
 """None where no connection has a session of its own."""
 Ask = Callable[[str, list[Any]], Awaitable[list[tuple[Any, ...]]]]
+Start = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
+"""Begins what its caller does not wait for; the hub waits for it at its end."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,17 +50,17 @@ class Place:
 
 
 class Places:
-    """Takes places and gives them back, one after the other."""
+    """The places of long polls: taken and given back one after the other. `disconnect` gives back all."""
 
-    def __init__(self, connect: Connect, ask: Ask) -> None:
+    def __init__(self, connect: Connect, ask: Ask, start: Start) -> None:
         self._connect = connect
         self._ask = ask
+        self._start = start
         self._turn = asyncio.Lock()
         self._connection: psycopg.AsyncConnection[Any] | None = None
         self._held: dict[int, list[int]] = {}
         self._unlimited: dict[str, float] = {}
-        self._asking: dict[str, asyncio.Task[int | None]] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._limited_tenants = SingleFlight(self._limited_tenant)
         self._linger: asyncio.TimerHandle | None = None
 
     async def take(self, queue: str) -> Place | None:
@@ -82,20 +79,8 @@ class Places:
         if place is not None:
             self._start(self._give_back(place))
 
-    async def close(self) -> None:
-        """Give back all, with the connection."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._disconnect()
-
-    def _start(self, work: Any) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)  # the loop itself would let go of it
-        task.add_done_callback(self._tasks.discard)
-        return task
-
     async def _take(self, queue: str) -> Place | None:
-        tenant_id = await self._limited_tenant(queue)
+        tenant_id = await self._limited_tenants.ask(queue)
         if tenant_id is None:
             return None
         async with self._turn:
@@ -104,7 +89,7 @@ class Places:
             except DatabaseUnavailable as error:
                 if self._connection is None or error.cause != CONNECTION_LOST.slug:
                     raise
-                await self._disconnect()  # a place goes with its session: what was begun there is no more
+                await self.disconnect()  # a place goes with its session: what was begun there is no more
                 return await self._begin(tenant_id)
 
     async def _begin(self, tenant_id: int) -> Place | None:
@@ -130,27 +115,17 @@ class Places:
         return rows[0][0] if rows else None
 
     async def _limited_tenant(self, queue: str) -> int | None:
-        """Whose places are needed; of many who want to know the same, one asks."""
-        asking = self._asking.get(queue)
-        if asking is None:
-            asking = self._asking[queue] = self._start(self._ask_for_tenant(queue))
-            asking.add_done_callback(lambda _: self._asking.pop(queue, None))
-        return await asking
-
-    async def _ask_for_tenant(self, queue: str) -> int | None:
-        rows = await self._ask(_TENANT, [queue])
+        """Return the tenant whose places are needed, and remember for a moment where none are."""
+        rows = await self._ask(LONG_POLL_LIMIT, [queue])
         if not rows:
             raise QueueNotFound
         tenant_id, limited = rows[0]
         if not limited:
-            self._believe(queue)
+            now = time.monotonic()
+            if len(self._unlimited) > MAX_BELIEVED:
+                self._unlimited = {name: until for name, until in self._unlimited.items() if until > now}
+            self._unlimited[queue] = now + BELIEVE_SECONDS
         return tenant_id if limited else None
-
-    def _believe(self, queue: str) -> None:
-        now = time.monotonic()
-        if len(self._unlimited) > MOST_BELIEVED:
-            self._unlimited = {name: until for name, until in self._unlimited.items() if until > now}
-        self._unlimited[queue] = now + BELIEVE_SECONDS
 
     async def _give_back(self, place: Place) -> None:
         async with self._turn:
@@ -164,10 +139,12 @@ class Places:
                     "select signalbox.end_long_poll_of(%s::int, %s::int)", [place.tenant_id, place.number]
                 )
             except psycopg.Error:
-                await self._disconnect()  # no other way to be sure
+                await self.disconnect()  # no other way to be sure
                 return
             self._held[place.tenant_id].remove(place.number)
-            self._linger_on()
+            if self._linger:
+                self._linger.cancel()
+            self._linger = asyncio.get_running_loop().call_later(LINGER_SECONDS, lambda: self._start(self._leave()))
 
     def _give_back_unwanted(self, taking: asyncio.Task[Place | None]) -> None:
         if not taking.cancelled() and taking.exception() is None:
@@ -178,21 +155,17 @@ class Places:
             connection = await self._connect()
             if connection is None:
                 return None
-            await self._disconnect()
+            await self.disconnect()
             self._connection = connection
         return self._connection
-
-    def _linger_on(self) -> None:
-        if self._linger:
-            self._linger.cancel()
-        self._linger = asyncio.get_running_loop().call_later(LINGER_SECONDS, lambda: self._start(self._leave()))
 
     async def _leave(self) -> None:
         async with self._turn:
             if not any(self._held.values()):
-                await self._disconnect()
+                await self.disconnect()
 
-    async def _disconnect(self) -> None:
+    async def disconnect(self) -> None:
+        """Close the connection: the database gives back every place on it."""
         if self._linger:
             self._linger.cancel()
             self._linger = None

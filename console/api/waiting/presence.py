@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from console.api.waiting.line import Line
+from console.api.waiting.places import Ask
 
 #: How often each is noted; unseen for 60 seconds it would no longer count.
 NOTE_SECONDS = 10.0
 
-Ask = Callable[[str, list[Any]], Awaitable[list[tuple[Any, ...]]]]
-Pair = tuple[str, str]
-
 
 class Presence:
-    """Who was noted when, by queue and consumer."""
+    """The last announcement of each consumer, by queue."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
-        self._noted_at: dict[Pair, float] = {}
+        self._noted_at: dict[tuple[str, str], float] = {}
 
     async def note(self, lines: Mapping[str, Line]) -> None:
         """Note those who wait and were not noted lately."""

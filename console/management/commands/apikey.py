@@ -1,23 +1,21 @@
 """manage.py apikey create | list | revoke: keys for the HTTP API, from a terminal."""
 
-import json
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from console.api_keys import SCOPES, keeping
-from console.api_keys.models import ApiKey
+from console.access.api_keys import SCOPES, keys
+from console.access.api_keys.models import ApiKey
 from dlq.filters.readings import MisreadError, duration
-from queues.commands import OwnCommand
-from queues.errors import InvalidArgument
+from queues.commands import ACTOR, VerbCommand
+from queues.errors import SignalboxError
 
-ACTOR = "manage.py"
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 
 
-class Command(OwnCommand):
+class Command(VerbCommand):
     help = "Make keys for the HTTP API, list them, revoke one."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,7 +28,7 @@ class Command(OwnCommand):
         create.add_argument("--tenant", help="only queues of this tenant (default: of all)")
         create.add_argument("--prefix", default="", help="only queues whose name begins so (default: all)")
         create.add_argument(
-            "--expires", metavar="TIME", help="how long it works, such as 12h or 90d (default: for good)"
+            "--expires", metavar="TIME", help="time until the key expires, such as 12h or 90d (default: never)"
         )
         create.add_argument("--rate", type=float, metavar="N", help="requests per second (default: no limit)")
         create.add_argument(
@@ -38,19 +36,18 @@ class Command(OwnCommand):
         )
         create.add_argument("--reason", default="", help="kept in the audit")
         verbs.add_parser("list", help="every key, the newest first").add_argument("--json", action="store_true")
-        revoke = verbs.add_parser("revoke", help="make a key useless, for good")
+        revoke = verbs.add_parser("revoke", help="revoke a key permanently")
         revoke.add_argument("key", metavar="NAME|ID")
         revoke.add_argument("--reason", default="", help="kept in the audit")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            getattr(self, f"_{options['verb']}")(options)
-        except InvalidArgument as error:
-            raise CommandError(f"--{error.field}: {error}" if error.field != "name" else str(error)) from error
+    def sentence_of(self, error: SignalboxError) -> str:
+        """The refusal, behind the option that it is about."""
+        field = getattr(error, "field", "name")
+        return str(error) if field == "name" else f"--{field}: {error}"
 
     def _create(self, options: dict[str, Any]) -> None:
         name, scopes = _name_and_scopes(options)
-        made = keeping.create(
+        made = keys.create(
             name,
             scopes,
             actor=ACTOR,
@@ -66,18 +63,14 @@ class Command(OwnCommand):
         self.stdout.write(made.text)
 
     def _list(self, options: dict[str, Any]) -> None:
-        rows = ApiKey.objects.order_by("-api_key_id")[:MOST_LISTED]
-        if options["json"]:
-            self.stdout.write(json.dumps([_as_json(row) for row in rows], indent=2))
-            return
-        for row in rows:
-            self.stdout.write(_line(row))
+        rows = ApiKey.objects.order_by("-api_key_id")[:MAX_LISTED]
+        self.write_rows(rows, options["json"], _line, _as_json)
 
     def _revoke(self, options: dict[str, Any]) -> None:
-        row = keeping.find(options["key"])
+        row = keys.find(options["key"])
         if row is None:
             raise CommandError(f"there is no API key {options['key']!r}: manage.py apikey list has them")
-        if not keeping.revoke(row.pk, actor=ACTOR, reason=options["reason"]):
+        if not keys.revoke(row.pk, actor=ACTOR, reason=options["reason"]):
             raise CommandError(f"nothing was changed: the API key {row.name} was revoked already")
         self.stdout.write(f"revoked {row.pk} {row.name}")
 

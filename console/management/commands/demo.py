@@ -14,13 +14,15 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.demo import history, monitoring, past, scenery
+from console.demo import history, monitoring, scenery
 from console.demo.monitoring import Monitoring
 from console.demo.supervisor import Part, Supervisor
-from pipeline.on_spark.sessions import has_java
+from pipeline.spark.sessions import has_java
+from queues.history import invented
 from queues.stopping import on_signals
 
 HOST = "127.0.0.1"
+WATCHING = f"  Prometheus   http://{HOST}:{{}}\n  Alertmanager http://{HOST}:{{}}\n"
 READY_SECONDS = 180.0  # on a machine that does much else
 
 
@@ -42,7 +44,7 @@ class Command(BaseCommand):
         self.stdout.write("Preparing the database ...")
         call_command("migrate", verbosity=0)
         scenery.build()
-        past.invent()
+        invented.invent(scenery.rates())
         if messages:
             history.load(messages, lambda line: self.stdout.write(f"  {line}"))
         if load_only:
@@ -77,6 +79,7 @@ class Command(BaseCommand):
     def _welcome(self, supervisor: Supervisor, watching: Monitoring | None, key: str) -> None:
         if not _wait_until_ready(supervisor):
             return
+        programs = "" if watching is None else WATCHING.format(watching.prometheus_port, watching.alertmanager_port)
         self.stdout.write(f"""
 Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
 
@@ -87,16 +90,8 @@ Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
   logs         {settings.SIGNALBOX_HOME / "logs"}
   alerts       mailed as files to {settings.EMAIL_FILE_PATH}
 
-{_where(watching)}
+{programs}
 Ctrl-C stops everything; the data stays.""")
-
-
-def _where(watching: Monitoring | None) -> str:
-    if watching is None:
-        return ""
-    return f"""  Prometheus   http://{HOST}:{watching.prometheus_port}
-  Alertmanager http://{HOST}:{watching.alertmanager_port}
-"""
 
 
 def _parts() -> list[Part]:
@@ -117,19 +112,14 @@ def _parts() -> list[Part]:
 def _environment() -> dict[str, str]:
     mails = {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "ALERTS_MAIL_TO": "demo@localhost"}
     ours = {"HTTPS_ONLY": "false", "DJANGO_SETTINGS_MODULE": "console.settings", "PYTHONUNBUFFERED": "1"}
-    return mails | _pipeline() | {name: value for name, value in os.environ.items() if value} | ours
-
-
-def _pipeline() -> dict[str, str]:
-    """Where there is a Java: some runs to look at, and between them no Java that stays."""
-    if not has_java():
-        return {}
-    return {
+    pipeline = {  # some runs to look at where there is a Java, without a Java that stays between them
         "ARCHIVE_SCHEDULE": "*/5 * * * *",
         "ROLLUP_SCHEDULE": "1-59/5 * * * *",
         "SPARK_SERVER_IDLE_SECONDS": "90",
         "SPARK_OPTIONS": '{"spark.driver.memory": "512m", "spark.sql.shuffle.partitions": "2"}',
     }
+    given = {name: value for name, value in os.environ.items() if value}
+    return mails | (pipeline if has_java() else {}) | given | ours
 
 
 def _require_free_port(port: int) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from console.diagnoses import read_diagnoses
+from console.overview.diagnoses import read_diagnoses
 from metrics.diagnosis import Diagnosis
 from queues.commands import OwnCommand
-from queues.counters import read_numbers
+from queues.counters.queue_numbers import read_numbers
 from queues.models import Queue
 
 

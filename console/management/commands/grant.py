@@ -1,24 +1,21 @@
 """manage.py grant give | take | list: roles for some queues, from a terminal."""
 
-import json
 from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
-from console.grants import keeping
-from console.grants.models import Grant
-from console.roles import ROLES
-from queues.commands import OwnCommand
-from queues.errors import InvalidArgument
+from console.access.grants import grants
+from console.access.grants.models import Grant
+from console.access.roles import ROLES
+from queues.commands import ACTOR, VerbCommand
 
-ACTOR = "manage.py"
-MOST_LISTED = 10_000
+MAX_LISTED = 10_000
 
 
-class Command(OwnCommand):
-    help = "Give a person a role for some queues, take it away, list what is granted."
+class Command(VerbCommand):
+    help = "Give a person a role for some queues, revoke it, and list grants."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
@@ -34,33 +31,23 @@ class Command(OwnCommand):
         listed = verbs.add_parser("list", help="every grant, person by person")
         listed.add_argument("--json", action="store_true")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            getattr(self, f"_{options['verb']}")(options)
-        except InvalidArgument as error:
-            raise CommandError(str(error)) from error
-
     def _give(self, options: dict[str, Any]) -> None:
         person = User.objects.filter(username=options["person"]).first()
         if person is None:
             raise CommandError(f"there is no person {options['person']!r}")
         bounds = {"tenant": options["tenant"], "prefix": options["prefix"]}
-        given = keeping.give(person, options["role"], actor=ACTOR, reason=options["reason"], **bounds)
+        given = grants.give(person, options["role"], actor=ACTOR, reason=options["reason"], **bounds)
         self.stdout.write(_line(given))
 
     def _take(self, options: dict[str, Any]) -> None:
-        taken = keeping.take(options["grant_id"], actor=ACTOR, reason=options["reason"])
+        taken = grants.take(options["grant_id"], actor=ACTOR, reason=options["reason"])
         if taken is None:
             raise CommandError(f"there is no grant {options['grant_id']}: manage.py grant list has them")
         self.stdout.write(f"taken: {taken.person.get_username()} is no longer {taken}")
 
     def _list(self, options: dict[str, Any]) -> None:
-        rows = Grant.objects.select_related("person").order_by("person__username", "grant_id")[:MOST_LISTED]
-        if options["json"]:
-            self.stdout.write(json.dumps([_as_json(row) for row in rows], indent=2))
-            return
-        for row in rows:
-            self.stdout.write(_line(row))
+        rows = Grant.objects.select_related("person").order_by("person__username", "grant_id")[:MAX_LISTED]
+        self.write_rows(rows, options["json"], _line, _as_json)
 
 
 def _line(row: Grant) -> str:

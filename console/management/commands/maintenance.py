@@ -7,37 +7,27 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from console.conditions import until_when
-from console.wording import plural
+from console.web.wording import plural
 from dlq.filters.readings import MisreadError, duration
-from queues import maintenance
-from queues.commands import OwnCommand
-from queues.errors import InvalidArgument
-from queues.maintenance.models import Maintenance
-
-ACTOR = "manage.py"
+from queues.commands import ACTOR, VerbCommand
+from queues.control import maintenance
+from queues.models import Maintenance
 
 
-class Command(OwnCommand):
-    help = "Hold the installation still: nobody but administrators changes anything, and no messages are handed out."
+class Command(VerbCommand):
+    help = "Hold the installation still: only administrators change anything, and no messages are handed out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        on = verbs.add_parser("on", help="begin it, or change what is said of it")
+        on = verbs.add_parser("on", help="begin maintenance, or change its reason and end")
         on.add_argument("--reason", required=True, help="everybody reads it on every page")
-        on.add_argument("--until", metavar="TIME", help="announced for so long, as 30m or 2h (default: nobody says)")
+        on.add_argument("--until", metavar="TIME", help="announced for so long, as 30m or 2h (default: open)")
         on.add_argument("--hand-out", action="store_true", help="go on handing out messages")
         on.add_argument("--refuse-sends", action="store_true", help="refuse sends as well")
-        on.add_argument("--dry-run", action="store_true", help="say what it would hold, and change nothing")
-        off = verbs.add_parser("off", help="end it: every queue goes on as it was")
+        on.add_argument("--dry-run", action="store_true", help="print the effects, and change nothing")
+        off = verbs.add_parser("off", help="end maintenance: every queue returns to its previous state")
         off.add_argument("--reason", default="", help="kept in the audit")
         verbs.add_parser("status", help="whether it is on").add_argument("--json", action="store_true")
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            getattr(self, f"_{options['verb']}")(options)
-        except InvalidArgument as error:
-            raise CommandError(str(error)) from error
 
     def _on(self, options: dict[str, Any]) -> None:
         try:
@@ -71,7 +61,7 @@ class Command(OwnCommand):
 
 def _line(row: Maintenance) -> str:
     effects = ", ".join([*row.effects, "only administrators change anything"])
-    return f"on, by {row.started_by}, {until_when(row)}: {row.reason} ({effects})"
+    return f"on, by {row.started_by}, {row.announced_end}: {row.reason} ({effects})"
 
 
 def _as_json(row: Maintenance | None) -> dict[str, Any]:

@@ -6,15 +6,14 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from console import configuration, renaming, restoring, retiring
-from queues.commands import OwnCommand
-from queues.control import create_queue, get_queue
-from queues.counters import QueueNumbers, read_numbers
-from queues.errors import SignalboxError
+from console.queues import commands, configuration
+from queues.commands import ACTOR, VerbCommand
+from queues.control.queues import create_queue, get_queue
+from queues.counters.queue_numbers import QueueNumbers, read_numbers
 from queues.settings import SETTINGS
 
 
-class Command(OwnCommand):
+class Command(VerbCommand):
     help = "List queues with their numbers, make one, show one with its settings, or keep all as a file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,61 +29,16 @@ class Command(OwnCommand):
         show.add_argument("name")
         show.add_argument("--json", action="store_true")
         configuration.add_arguments(verbs)
-        renaming.add_arguments(verbs)
-        retiring.add_arguments(verbs)
-        restoring.add_arguments(verbs)
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            getattr(self, f"_{options['verb']}")(options)
-        except SignalboxError as error:
-            raise CommandError(str(error)) from error
-
-    def _export(self, options: dict[str, Any]) -> None:
-        configuration.export(self.stdout, options)
-
-    def _apply(self, options: dict[str, Any]) -> None:
-        configuration.apply(self.stdout, options)
-
-    def _rename(self, options: dict[str, Any]) -> None:
-        renaming.rename(self.stdout, options)
-
-    def _restored(self, options: dict[str, Any]) -> None:
-        restoring.restored(self.stdout, options)
-
-    def _drain(self, options: dict[str, Any]) -> None:
-        retiring.drain(self.stdout, options)
-
-    def _delete(self, options: dict[str, Any]) -> None:
-        retiring.delete(self.stdout, options)
+        commands.add_arguments(verbs)
 
     def _list(self, options: dict[str, Any]) -> None:
-        numbers = read_numbers()
-        if options["json"]:
-            self.stdout.write(json.dumps([_as_json(row) for row in numbers], indent=2))
-            return
-        self.stdout.write(
-            _LINE.format("queue", "tenant", "ready", "leased", "sched.", "dead", "oldest", "in/s", "out/s")
-        )
-        for row in numbers:
-            age = "-" if row.oldest_ready_age_seconds is None else f"{row.oldest_ready_age_seconds:.1f}s"
-            self.stdout.write(
-                _LINE.format(
-                    row.name,
-                    row.tenant,
-                    row.ready,
-                    row.leased,
-                    row.scheduled,
-                    row.dead,
-                    age,
-                    f"{row.in_per_second:.1f}",
-                    f"{row.out_per_second:.1f}",
-                )
-            )
+        if not options["json"]:
+            self.stdout.write(_LINE.format(*_HEADINGS))
+        self.write_rows(read_numbers(), options["json"], _line, _as_json)
 
     def _create(self, options: dict[str, Any]) -> None:
         settings = dict(_parse_setting(text) for text in options["set"])
-        queue = create_queue(options["name"], settings, tenant=options["tenant"], actor="manage.py")
+        queue = create_queue(options["name"], settings, tenant=options["tenant"], actor=ACTOR)
         self.stdout.write(f"{queue.name} (id {queue.queue_id})")
 
     def _show(self, options: dict[str, Any]) -> None:
@@ -104,6 +58,15 @@ class Command(OwnCommand):
 
 
 _LINE = "{:<32} {:<12} {:>9} {:>8} {:>8} {:>8} {:>9} {:>8} {:>8}"
+
+
+_HEADINGS = ("queue", "tenant", "ready", "leased", "sched.", "dead", "oldest", "in/s", "out/s")
+
+
+def _line(row: QueueNumbers) -> str:
+    age = "-" if row.oldest_ready_age_seconds is None else f"{row.oldest_ready_age_seconds:.1f}s"
+    rates = (f"{row.in_per_second:.1f}", f"{row.out_per_second:.1f}")
+    return _LINE.format(row.name, row.tenant, row.ready, row.leased, row.scheduled, row.dead, age, *rates)
 
 
 def _as_json(row: QueueNumbers) -> dict[str, Any]:

@@ -7,22 +7,22 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 
-from console import ending
-from console.sign_on import linking
-from console.wording import plural
+from console.access import sessions
+from console.access.sign_on import admission
+from console.web.wording import plural
 from queues.commands import OwnCommand
 from queues.errors import InvalidArgument
 
 
 class Command(OwnCommand):
-    help = "Links an account of before to somebody at the provider of OIDC_ISSUER, or ends that."
+    help = "Links an account of before to a person at the provider of OIDC_ISSUER, or ends that."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parts = parser.add_subparsers(dest="verb", required=True)
-        link = parts.add_parser("link", help="whoever has this subject there comes in as this person")
+        link = parts.add_parser("link", help="the person with this subject there comes in as this person")
         link.add_argument("name", help="the name here")
         link.add_argument("subject", help="the claim sub, as the provider and the audit's refusals have it")
-        unlink = parts.add_parser("unlink", help="nobody there is this person any more")
+        unlink = parts.add_parser("unlink", help="no person there is this person any more")
         unlink.add_argument("name", help="the name here")
 
     def handle(self, *args: Any, verb: str, name: str, subject: str = "", **options: Any) -> None:
@@ -30,13 +30,13 @@ class Command(OwnCommand):
         if person is None:
             raise CommandError(f"There is no person called {name}.")
         if verb == "unlink":
-            removed = linking.unlink(person, actor="manage.py")
-            ended = ending.end_sessions(person)  # whoever came in by the link is perhaps somebody else
-            told = f"{name} {'is linked to nobody any more' if removed else 'was linked to nobody'}"
+            removed = admission.unlink(person, actor="manage.py")
+            ended = sessions.end_sessions(person)  # the person who came in by the link may be another one
+            told = f"{name} {'is not linked to an account any more' if removed else 'was not linked to an account'}"
             self.stdout.write(f"{told}; {plural(ended, 'session')} ended.")
             return
         try:
-            linking.link(person, subject, actor="manage.py")
+            admission.link(person, subject, actor="manage.py")
         except InvalidArgument as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"{subject} comes in as {name} from now on, with the roles that the provider's claims give.")

@@ -13,11 +13,11 @@ from django.core.management.base import CommandError
 from django.db import close_old_connections, connections, reset_queries
 
 from queues.commands import OwnCommand
-from queues.connections import dsn
+from queues.database.connections import dsn
 from signalbox import SignalboxError
 from signalbox.worker.command import add_arguments, workers_of
-from signalbox.worker.handlers import Handler, is_async
-from signalbox.worker.serving import run
+from signalbox.worker.handlers.naming import Handler, is_async
+from signalbox.worker.worker import run
 
 
 class Command(OwnCommand):

@@ -3,7 +3,7 @@
 
 let newest = null;
 
-/** Is an answer on its way? Whoever asks now would have that one refused. */
+/** Is a request pending? A second request would make htmx refuse the pending answer. */
 export const isAwaited = () => newest?.readyState > XMLHttpRequest.UNSENT && newest.readyState < XMLHttpRequest.DONE;
 
 function refuseOlder(event) {
@@ -12,5 +12,5 @@ function refuseOlder(event) {
 
 document.addEventListener("htmx:beforeSend", (event) => {
   newest = event.detail.xhr;
-  event.detail.target.addEventListener("htmx:beforeSwap", refuseOlder); // on what is gone, nobody else hears it
+  event.detail.target.addEventListener("htmx:beforeSwap", refuseOlder); // a target that is gone gets no other event
 });

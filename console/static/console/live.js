@@ -1,4 +1,4 @@
-// Keeps the living part of the page fresh, and keeps still while somebody reads.
+// Keeps the live part of the page fresh, except while the reader selects, types or reads a chart.
 //
 // One EventSource carries hints: which queues changed. A hint makes htmx fetch the page's fragment again. When no hint
 // can be had, the page asks every few seconds. Nothing is fetched in a hidden tab, while updates are paused, or
@@ -28,7 +28,7 @@ let timer = null;
 let pressed = false; // a click that was begun would be lost with what it was begun on
 let paused = sessionStorage.getItem(PAUSED_KEY) === "yes";
 
-// ---- when to keep still
+// ---- when not to update
 
 function heldBecause() {
   const living = region();
@@ -137,15 +137,15 @@ function setPaused(value) {
 // ---- the lamp, the favicon
 
 function showBreaches() {
-  const breaching = document.getElementById("rail-nav")?.dataset.breaching !== "0";
+  const breaching = document.getElementById("sidebar-nav")?.dataset.breaching !== "0";
   const icon = document.getElementById("favicon");
   const href = breaching ? icon.dataset.alert : icon.dataset.calm;
   if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
-  document.querySelector(".rail .lamp.red")?.classList.toggle("lit", breaching);
-  document.querySelector(".rail .lamp.green")?.classList.toggle("lit", !breaching);
+  document.querySelector(".sidebar .lamp.red")?.classList.toggle("lit", breaching);
+  document.querySelector(".sidebar .lamp.green")?.classList.toggle("lit", !breaching);
 }
 
-// ---- what is unfolded stays unfolded
+// ---- what is open stays open
 
 let unfolded = [];
 const folds = () => [...region().querySelectorAll("details:not(.menu)")];
@@ -176,7 +176,7 @@ if (region() && status) {
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
   });
-  // Somebody may have begun to read, or to click, while the answer was on its way.
+  // The reader may have begun to read, or to click, while the request was pending.
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.requestConfig.triggeringEvent?.type !== "live" || !(pressed || heldBecause())) return;
     event.detail.shouldSwap = false;
@@ -191,7 +191,7 @@ if (region() && status) {
   for (const happening of ["toggle", "change", "selectionchange", "focusin"]) {
     document.addEventListener(happening, tell, true);
   }
-  // A press that ends where nobody tells of it, as in a menu of the browser's, has ended by the next move.
+  // A press can end without an event, as in a menu of the browser: the next move shows that it has ended.
   for (const happening of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) {
     document.addEventListener(happening, (event) => (pressed = event.buttons > 0), true);
   }

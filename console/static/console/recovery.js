@@ -1,6 +1,6 @@
-// On the page that says what the database lacks: looks every few seconds whether it is back. A page that was asked for
-// then comes by itself; where something was sent, its sender is told and decides. That takes writes, which no page tells:
-// one that can be read may be all there is, and who is not logged in is led to the login without the database.
+// For the page that reports an outage of the database: asks every few seconds whether the database is back. A page
+// then loads by itself; after a sent form, the sender gets a notice and decides. A form needs a database that takes
+// writes, which no page shows: a standby can be read, and the login page needs no database.
 
 const EVERY = 3_000;
 const AWAY = [502, 503, 504]; // ours, or of a proxy before a console that is away itself

@@ -1,5 +1,5 @@
 // What may be typed next: a listbox under the filter field, after the combobox pattern of WAI-ARIA. The field keeps the
-// focus; the arrow keys choose, Enter takes, Escape closes. Nothing is chosen unless somebody does.
+// focus; the arrow keys choose, Enter takes, Escape closes. Nothing is chosen without a key.
 
 const input = document.querySelector("form.filter input[data-suggest-url]");
 const DEBOUNCE = 150;

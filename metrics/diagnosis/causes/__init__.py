@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metrics.diagnosis.causes.arrivals import producer_burst, scheduled
-from metrics.diagnosis.causes.consumers import consumer_outage
+from metrics.diagnosis.causes.consumers import consumer_outage, fewer_consumers, slow_consumers
 from metrics.diagnosis.causes.failures import downstream_throttling, poison_data
 from metrics.diagnosis.causes.holds import closed, in_flight_limit, paused
-from metrics.diagnosis.causes.lanes import hot_key, lanes_blocked
-from metrics.diagnosis.causes.priorities import priority_starvation
-from metrics.diagnosis.causes.slowness import fewer_consumers, slow_consumers
+from metrics.diagnosis.causes.lanes import hot_key, lanes_blocked, priority_starvation
 from metrics.diagnosis.causes.storage import autovacuum_behind, old_snapshot
 from metrics.diagnosis.evidence import Evidence
 from metrics.diagnosis.suspects import Suspect

@@ -1,29 +1,30 @@
-"""What comes in: more than usual?"""
+"""Causes among the senders: more messages arrive than usual."""
 
 from __future__ import annotations
 
 from metrics.diagnosis.evidence import Evidence, Flow
-from metrics.diagnosis.suspects import Cause, Figure, Page, Proof, Suspect, over, ruled_out
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, over, suspect
 from metrics.diagnosis.suspects import pace as per
 from metrics.diagnosis.thresholds import BURST_MESSAGES, EXPLAINS_SHARE, HISTORY_SECONDS, STEADY_SHARE, UP_FACTOR
 from metrics.wording import number, plural, span
 
 
-def producer_burst(evidence: Evidence) -> Suspect:
+@suspect(Cause.PRODUCER_BURST)
+def producer_burst(evidence: Evidence) -> Found | str:
     """Far more arrives than usual, which explains what waits, while consumers do what they always did."""
     before = evidence.before
     if not evidence.waiting:
-        return ruled_out(Cause.PRODUCER_BURST, "nothing is ready")
+        return "nothing is ready"
     if before is None or before.seconds < HISTORY_SECONDS:
-        return ruled_out(Cause.PRODUCER_BURST, "there is too little history to know what usually arrives")
+        return "there is too little history to know what usually arrives"
     burst = _strongest(evidence, before)
     if burst is None:
-        return ruled_out(Cause.PRODUCER_BURST, _usual(evidence, before))
+        arriving = per(evidence.recent.in_per_second) if evidence.recent is not None else "an unknown number"
+        return f"{arriving} arrive, {per(before.in_per_second)} did in the {over(before.seconds)} before"
     if burst.acked_per_second < STEADY_SHARE * before.acked_per_second:
-        return ruled_out(
-            Cause.PRODUCER_BURST,
+        return (
             f"{per(burst.in_per_second)} arrive, {per(before.in_per_second)} did before; but consumers do less too:"
-            f" {per(burst.acked_per_second)}, {per(before.acked_per_second)} before",
+            f" {per(burst.acked_per_second)}, {per(before.acked_per_second)} before"
         )
     return _found(evidence, burst, before)
 
@@ -43,32 +44,19 @@ def _is_burst(flow: Flow, before: Flow) -> bool:
 
 
 def _extra(flow: Flow, before: Flow) -> float:
-    """How many messages came above the usual."""
     return flow.added - before.in_per_second * flow.seconds
 
 
-def _usual(evidence: Evidence, before: Flow) -> str:
-    recent = evidence.recent
-    arriving = per(recent.in_per_second) if recent is not None else "nobody knows how much"
-    return f"{arriving} arrive, {per(before.in_per_second)} did in the {over(before.seconds)} before"
-
-
-def _found(evidence: Evidence, burst: Flow, before: Flow) -> Suspect:
-    extra = round(_extra(burst, before))
-    times = (
-        f", {burst.in_per_second / before.in_per_second:,.0f} times as many as before"
-        if before.added
-        else ", none did before"
-    )
-    arriving = f"{per(burst.in_per_second)} arrived in the last {over(burst.seconds)}{times}"
-    steady = f"{per(burst.acked_per_second)} are done as ever"
-    return Suspect(
-        Cause.PRODUCER_BURST,
-        found=True,
+def _found(evidence: Evidence, burst: Flow, before: Flow) -> Found:
+    extra, now = round(_extra(burst, before)), burst.in_per_second
+    times = f"{now / before.in_per_second:,.0f} times as many as before" if before.added else "none did before"
+    arriving = f"{per(now)} arrived in the last {over(burst.seconds)}, {times}"
+    steady = f"{per(burst.acked_per_second)} are done as before"
+    return Found(
         sentence=f"A burst of senders: {arriving}; {steady}, and {plural(evidence.waiting, 'message')} wait.",
         short=f"A burst of senders: {arriving}.",
         figures=(
-            Figure("in_per_second", burst.in_per_second, "arriving", per(burst.in_per_second)),
+            Figure("in_per_second", now, "arriving", per(now)),
             Figure("in_per_second_before", before.in_per_second, "arriving before", per(before.in_per_second)),
             Figure("extra_messages", extra, "above the usual", number(extra)),
             Figure("done_per_second", burst.acked_per_second, "done", per(burst.acked_per_second)),
@@ -80,16 +68,15 @@ def _found(evidence: Evidence, burst: Flow, before: Flow) -> Suspect:
     )
 
 
-def scheduled(evidence: Evidence) -> Suspect:
+@suspect(Cause.SCHEDULED)
+def scheduled(evidence: Evidence) -> Found | str:
     """All there is rests until it is due: delayed by its sender, or backing off after a failure."""
     resting = plural(evidence.numbers.scheduled, "message")
     if evidence.waiting or not evidence.numbers.scheduled:
-        return ruled_out(Cause.SCHEDULED, f"{resting} scheduled, {number(evidence.waiting)} waiting now")
+        return f"{resting} scheduled, {number(evidence.waiting)} waiting now"
     due = evidence.due_seconds
     when = f"; the next is due in {span(due)}" if due is not None and due > 0 else ""
-    return Suspect(
-        Cause.SCHEDULED,
-        found=True,
+    return Found(
         sentence=f"{resting} rest until they are due{when}.",
         figures=(
             Figure("scheduled", evidence.numbers.scheduled, "scheduled", number(evidence.numbers.scheduled)),

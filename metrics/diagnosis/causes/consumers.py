@@ -1,53 +1,42 @@
-"""Those who should take the messages: are they there?"""
+"""Causes among the consumers: they are gone, fewer or slower than before, or do nothing."""
 
 from __future__ import annotations
 
-from metrics.diagnosis.evidence import Evidence
-from metrics.diagnosis.suspects import Cause, Figure, Page, Proof, Suspect, ruled_out
+from metrics.diagnosis.evidence import Evidence, Work
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, suspect
 from metrics.diagnosis.suspects import pace as per
+from metrics.diagnosis.thresholds import FAILING_SHARE, FELL_SHARE
 from metrics.wording import number, plural, span
 
 
-def consumer_outage(evidence: Evidence) -> Suspect:
-    """Nobody has asked for a minute, and nothing leaves. Consumers without a name are seen by what they hold."""
+@suspect(Cause.CONSUMER_OUTAGE)
+def consumer_outage(evidence: Evidence) -> Found | str:
+    """Suspect missing consumers: none has asked for a minute, and no message leaves. Leases show unnamed consumers."""
     numbers = evidence.numbers
     if not evidence.waiting:
-        return ruled_out(Cause.CONSUMER_OUTAGE, "nothing is ready that a consumer could take")
+        return "nothing is ready that a consumer could take"
     if numbers.consumers:
-        return ruled_out(Cause.CONSUMER_OUTAGE, f"{plural(numbers.consumers, 'consumer')} in the last minute")
-    nameless = evidence.last_consumer_seconds is None and numbers.leased
-    if nameless:
-        return ruled_out(
-            Cause.CONSUMER_OUTAGE, f"{plural(numbers.leased, 'message')} in flight, with consumers that give no name"
-        )
-    if not _still(evidence):
-        return ruled_out(Cause.CONSUMER_OUTAGE, f"{per(numbers.out_per_second)} leave")
+        return f"{plural(numbers.consumers, 'consumer')} in the last minute"
     last = evidence.last_consumer_seconds
-    seen = f"the last was seen {span(last)} ago" if last is not None else "nor in the day before"
-    return Suspect(
-        Cause.CONSUMER_OUTAGE,
-        found=True,
+    if last is None and numbers.leased:
+        return f"{plural(numbers.leased, 'message')} in flight, with consumers that give no name"
+    # Expired and purged messages leave too, so acks decide where they are known.
+    if numbers.out_per_second != 0 and (evidence.minute is None or evidence.minute.acked != 0):
+        return f"{per(numbers.out_per_second)} leave"
+    ago = f"{span(last)} ago"
+    seen = f"the last was seen {ago}" if last is not None else "nor in the day before"
+    return Found(
         sentence=f"No consumer in the last minute, {seen}; {_waiting(evidence)}.",
         short=f"No consumer in the last minute, {seen}.",
         figures=(
             Figure("consumers", 0, "consumers in the last minute", "0"),
             Figure("consumers_gone", evidence.consumers_gone, "in the hour before", number(evidence.consumers_gone)),
-            Figure(
-                "last_consumer_seconds",
-                last,
-                "last seen",
-                f"{span(last)} ago" if last is not None else "not within a day",
-            ),
+            Figure("last_consumer_seconds", last, "last seen", ago if last is not None else "not within a day"),
             Figure("out_per_second", numbers.out_per_second, "leaving", per(numbers.out_per_second)),
         ),
         proof=Proof(Page.CONSUMERS, "consumers and when each was last seen"),
         advice=_advice(last),
     )
-
-
-def _still(evidence: Evidence) -> bool:
-    """Nothing is done. What expires or is purged leaves as well, so the last minute's acks may tell it better."""
-    return evidence.numbers.out_per_second == 0 or (evidence.minute is not None and evidence.minute.acked == 0)
 
 
 def _waiting(evidence: Evidence) -> str:
@@ -58,8 +47,76 @@ def _waiting(evidence: Evidence) -> str:
 
 def _advice(last: float | None) -> str:
     if last is None:
-        return "Start workers for it (docs/worker.md), or find out whether anybody is meant to receive from it."
+        return "Start workers for it (docs/use/worker.md), or find out whether anybody is meant to receive from it."
     return (
         "Look at the workers' own logs and their host: did they crash, were they deployed or scaled down? Start them"
         " again."
     )
+
+
+@suspect(Cause.SLOW_CONSUMERS)
+def slow_consumers(evidence: Evidence) -> Found | str:
+    """The work takes much longer than it did, and every consumer has some in hand."""
+    numbers, work, recent = evidence.numbers, evidence.work, evidence.recent
+    if not evidence.waiting:
+        return "nothing is ready"
+    if work.factor is None:
+        done = f"{number(work.acks)} done in ten minutes, {number(work.acks_before)} looked at from before"
+        return f"too little work was done to compare: {done}"
+    if not work.slower:
+        return f"work takes {took(work.median)}, {took(work.median_before)} before"
+    if recent is not None and recent.failing >= FAILING_SHARE:
+        return f"work takes longer, but {percent(recent.failing)} of deliveries fail as well"
+    if not numbers.consumers or numbers.leased < numbers.consumers:
+        in_hand = f"{plural(numbers.consumers, 'consumer')} with {number(numbers.leased)} in flight"
+        return f"not every consumer is busy: {in_hand}"
+    longer = f"{took(work.median)} now, {took(work.median_before)} before"
+    return Found(
+        sentence=f"Consumers are slower: the work takes {longer}, and all have work in hand:"
+        f" {number(numbers.leased)} in flight with {plural(numbers.consumers, 'consumer')}.",
+        short=f"Consumers are slower: the work takes {longer}.",
+        figures=(*work_figures(work), Figure("in_flight", numbers.leased, "in flight", number(numbers.leased))),
+        proof=Proof(Page.CONSUMERS, "what each consumer has in hand"),
+        advice="Look at what the work waits for: a database, a partner, a lock. Was a handler deployed when it began?"
+        " More workers help only if what is behind them can take it.",
+    )
+
+
+@suspect(Cause.FEWER_CONSUMERS)
+def fewer_consumers(evidence: Evidence) -> Found | str:
+    """Most of those who were here within the hour are gone, and as much less is done."""
+    here, gone = evidence.numbers.consumers, evidence.consumers_gone
+    if not evidence.waiting:
+        return "nothing is ready"
+    if not here or here > FELL_SHARE * (here + gone):
+        return f"{number(here)} here, {number(gone)} gone within the hour"
+    if not evidence.does_less:
+        share = "an unknown share" if evidence.done_share is None else f"{percent(evidence.done_share)} as much"
+        return f"{number(gone)} gone within the hour, but {share} is done as before"
+    done = f"{percent(evidence.done_share or 0.0)} of what was done before is done now"
+    return Found(
+        sentence=f"Fewer consumers: {number(here)} of {number(here + gone)} seen within the hour are left, and {done}.",
+        short=f"Fewer consumers: {number(here)} of {number(here + gone)} are left.",
+        figures=(
+            Figure("consumers", here, "consumers", number(here)),
+            Figure("consumers_gone", gone, "gone within the hour", number(gone)),
+            Figure("done_share", evidence.done_share, "done of what was done", percent(evidence.done_share or 0.0)),
+        ),
+        proof=Proof(Page.CONSUMERS, "consumers and when each was last seen"),
+        advice="Find out why they are gone: crashed, scaled down, or stuck in a deployment. Start as many as there"
+        " were.",
+    )
+
+
+def work_figures(work: Work) -> tuple[Figure, Figure]:
+    return (
+        Figure("work_ms", work.median, "work takes", took(work.median)),
+        Figure("work_ms_before", work.median_before, "took before", took(work.median_before)),
+    )
+
+
+def took(milliseconds: float | None) -> str:
+    """420 ms, 3.5 s."""
+    if milliseconds is None or milliseconds >= 1000:
+        return span(milliseconds and milliseconds / 1000)
+    return f"{milliseconds:.0f}\u00a0ms"

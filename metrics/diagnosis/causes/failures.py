@@ -1,52 +1,46 @@
-"""What fails: is it the messages themselves, or what their work needs?"""
+"""Causes of failures: the messages themselves, or what their work needs."""
 
 from __future__ import annotations
 
-from metrics.diagnosis.causes.slowness import took, work_figures
+from metrics.diagnosis.causes.consumers import took, work_figures
 from metrics.diagnosis.evidence import Evidence, Failures, Flow
-from metrics.diagnosis.suspects import Cause, Figure, Page, Proof, Suspect, over, percent, ruled_out
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, over, percent, suspect
 from metrics.diagnosis.thresholds import DOMINANT_SHARE, DYING_SHARE, FAILING_SHARE, FAILURES, UP_FACTOR
 from metrics.wording import number, plural
 
 
-def poison_data(evidence: Evidence) -> Suspect:
+@suspect(Cause.POISON_DATA)
+def poison_data(evidence: Evidence) -> Found | str:
     """Some messages fail at every delivery, for one cause, until they die: each costs workers time again and again."""
     flow = evidence.recent
     calm = few_failures(flow, evidence.before)
     if flow is None or calm:
-        return ruled_out(Cause.POISON_DATA, calm)
+        return calm
     failures = evidence.failures
     if not failures.count or failures.of_fingerprint < DOMINANT_SHARE * failures.count:
-        return ruled_out(
-            Cause.POISON_DATA,
-            f"no cause dominates: the most frequent has {failures.of_fingerprint} of the latest {failures.count}",
-        )
+        return f"no cause dominates: the most frequent has {failures.of_fingerprint} of the latest {failures.count}"
     if dying(evidence, flow) < DYING_SHARE:
-        return ruled_out(
-            Cause.POISON_DATA,
-            f"{plural(flow.died, 'message')} died of {plural(flow.failed, 'failure')}: most are tried again",
-        )
+        return f"{plural(flow.died, 'message')} died of {plural(flow.failed, 'failure')}: most are tried again"
     return _found(evidence, flow, failures)
 
 
-def downstream_throttling(evidence: Evidence) -> Suspect:
+@suspect(Cause.DOWNSTREAM_THROTTLING)
+def downstream_throttling(evidence: Evidence) -> Found | str:
     """Deliveries fail with one class of error and are tried again later: few die of it, but all take their time."""
     flow, failures = evidence.recent, evidence.failures
     calm = few_failures(flow, evidence.before)
     if flow is None or calm:
-        return ruled_out(Cause.DOWNSTREAM_THROTTLING, calm)
+        return calm
     if not failures.count or failures.error_class is None or failures.of_class < DOMINANT_SHARE * failures.count:
         most = f"the most frequent has {failures.of_class} of the latest {failures.count}"
-        return ruled_out(Cause.DOWNSTREAM_THROTTLING, f"no class of error dominates: {most}")
+        return f"no class of error dominates: {most}"
     if dying(evidence, flow) >= DYING_SHARE:
-        return ruled_out(Cause.DOWNSTREAM_THROTTLING, f"what fails dies: {number(flow.died)} did")
+        return f"what fails dies: {number(flow.died)} did"
     failed = f"{number(flow.failed)} of {number(flow.failed + flow.acked)} deliveries failed"
     share = failures.of_class / failures.count
     blame = f"{percent(share)} of them with {failures.error_class}"
     slower = f", and work takes {took(evidence.work.median)}, {took(evidence.work.median_before)} before"
-    return Suspect(
-        Cause.DOWNSTREAM_THROTTLING,
-        found=True,
+    return Found(
         sentence=f"Something behind the consumers gives way: {failed} in {over(flow.seconds)}, {blame},"
         f" and are tried again{slower if evidence.work.slower else ''}; {number(flow.died)} died.",
         short=f"Something behind the consumers gives way: {failed}, {blame}.",
@@ -64,7 +58,7 @@ def downstream_throttling(evidence: Evidence) -> Suspect:
 
 
 def few_failures(flow: Flow | None, before: Flow | None) -> str:
-    """Why failures explain no backlog; empty when they may."""
+    """Say why failures explain no backlog; empty when they may."""
     if flow is None:
         return "there is no history of failures yet"
     if flow.failed < FAILURES or flow.failing < FAILING_SHARE:
@@ -80,29 +74,22 @@ def dying(evidence: Evidence, flow: Flow) -> float:
     return flow.died * per_death / flow.failed
 
 
-def _found(evidence: Evidence, flow: Flow, failures: Failures) -> Suspect:
-    known_as = failures.error_class or "one cause"
+def _found(evidence: Evidence, flow: Flow, failures: Failures) -> Found:
+    known_as, share = failures.error_class or "one cause", failures.of_fingerprint / failures.count
     failed = f"{number(flow.failed)} of {number(flow.failed + flow.acked)} deliveries failed"
-    blame = f"{percent(failures.of_fingerprint / failures.count)} of them of {known_as}"
-    return Suspect(
-        Cause.POISON_DATA,
-        found=True,
+    blame = f"{percent(share)} of them of {known_as}"
+    return Found(
         sentence=f"Poison messages: {failed} in {over(flow.seconds)}, {blame}, and {number(flow.died)} died.",
         short=f"Poison messages: {failed}, {blame}.",
         figures=(
             *_failing_figures(evidence, flow),
-            Figure(
-                "dominant_share",
-                failures.of_fingerprint / failures.count,
-                "of one cause",
-                percent(failures.of_fingerprint / failures.count),
-            ),
+            Figure("dominant_share", share, "of one cause", percent(share)),
             Figure("fingerprint", failures.fingerprint, "cause", known_as),
             Figure("died", flow.died, "died", number(flow.died)),
         ),
         proof=Proof(Page.DEAD_LETTERS, "what died of this cause", search=failures.fingerprint),
         advice="Look at one of the dead letters: correct the sender or the handler, then redrive them. Until then a"
-        " handler that raises Reject buries such a message at once, instead of after all its deliveries.",
+        " handler that raises Reject dead-letters such a message at once, instead of after all its deliveries.",
     )
 
 

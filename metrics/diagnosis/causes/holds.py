@@ -1,44 +1,39 @@
-"""Somebody has told the queue to hold its messages back, or how many it may hand out."""
+"""Causes by intent: a person paused or closed the queue, or limited what it hands out."""
 
 from __future__ import annotations
 
 from metrics.diagnosis.evidence import Evidence
-from metrics.diagnosis.suspects import Cause, Figure, Page, Proof, Suspect, ruled_out
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, suspect
 from metrics.wording import number, plural, span
 
 
-def paused(evidence: Evidence) -> Suspect:
-    """A paused queue hands out nothing, whoever asks."""
+@suspect(Cause.PAUSED)
+def paused(evidence: Evidence) -> Found | str:
+    """Suspect a pause: a paused queue hands out no message."""
     numbers = evidence.numbers
     if not numbers.paused:
-        return ruled_out(Cause.PAUSED, "it is not paused")
+        return "it is not paused"
     if not evidence.waiting:
-        return ruled_out(Cause.PAUSED, "it is paused, but nothing is ready that it could hand out")
+        return "it is paused, but nothing is ready that it could hand out"
     held = plural(evidence.waiting, "message")
     if not numbers.queue.paused:
         return _held_by_maintenance(held, evidence.waiting)
     seconds = evidence.paused_seconds
-    since = f" for {span(seconds)}" if seconds is not None else ""
-    return Suspect(
-        Cause.PAUSED,
-        found=True,
-        sentence=f"It has been paused{since}, and hands out none of the {held} that wait."
-        if since
-        else f"It is paused, and hands out none of the {held} that wait.",
+    is_paused = "is paused" if seconds is None else f"has been paused for {span(seconds)}"
+    return Found(
+        sentence=f"It {is_paused}, and hands out none of the {held} that wait.",
         short=f"{held} held back.",
         figures=(
             Figure("waiting", evidence.waiting, "held back", held),
             Figure("paused_seconds", seconds, "paused for", span(seconds)),
         ),
         proof=Proof(Page.AUDIT, "who paused it, when and why"),
-        advice="Resume it when the reason is gone. What waits keeps its order, and senders may go on meanwhile.",
+        advice="Resume it when the reason is gone. Waiting messages keep their order, and senders may go on.",
     )
 
 
-def _held_by_maintenance(held: str, waiting: int) -> Suspect:
-    return Suspect(
-        Cause.PAUSED,
-        found=True,
+def _held_by_maintenance(held: str, waiting: int) -> Found:
+    return Found(
         sentence=f"Maintenance holds every queue: it hands out none of the {held} that wait.",
         short=f"{held} held back.",
         figures=(Figure("waiting", waiting, "held back", held),),
@@ -47,21 +42,20 @@ def _held_by_maintenance(held: str, waiting: int) -> Suspect:
     )
 
 
-def in_flight_limit(evidence: Evidence) -> Suspect:
-    """As many are in flight as the queue or its tenant allows: more consumers would get none."""
+@suspect(Cause.QUOTA)
+def in_flight_limit(evidence: Evidence) -> Found | str:
+    """Suspect the limit of messages in flight: when it is reached, more consumers get no message."""
     numbers, free = evidence.numbers, evidence.may_be_in_flight
     if free is None:
-        return ruled_out(Cause.QUOTA, "nothing limits how many are in flight")
+        return "nothing limits how many are in flight"
     if free > 0:
-        return ruled_out(Cause.QUOTA, f"{number(free)} more may be in flight")
+        return f"{number(free)} more may be in flight"
     if not evidence.waiting:
-        return ruled_out(Cause.QUOTA, "nothing is ready")
+        return "nothing is ready"
     limit = numbers.queue.max_in_flight
     own = bool(limit) and numbers.leased >= limit
     whose = f"its limit of {number(limit)} (max_in_flight)" if own else f"the limit of its tenant {numbers.tenant}"
-    return Suspect(
-        Cause.QUOTA,
-        found=True,
+    return Found(
         sentence=f"{number(numbers.leased)} are in flight, and {whose} is reached; {number(evidence.waiting)} wait.",
         short=f"In flight up to {whose}.",
         figures=(
@@ -74,15 +68,14 @@ def in_flight_limit(evidence: Evidence) -> Suspect:
     )
 
 
-def closed(evidence: Evidence) -> Suspect:
-    """It is being emptied on purpose."""
+@suspect(Cause.CLOSED)
+def closed(evidence: Evidence) -> Found | str:
+    """Suspect that the queue is being emptied on purpose."""
     numbers = evidence.numbers
     if not numbers.closed or not evidence.waiting:
-        return ruled_out(Cause.CLOSED, "it is open" if not numbers.closed else "nothing is ready")
+        return "it is open" if not numbers.closed else "nothing is ready"
     left = plural(evidence.waiting, "message")
-    return Suspect(
-        Cause.CLOSED,
-        found=True,
+    return Found(
         sentence=f"It is closed: it accepts no more, and hands out the {left} that it has.",
         short=f"{left} to hand out before it is empty.",
         figures=(Figure("waiting", evidence.waiting, "left", left),),

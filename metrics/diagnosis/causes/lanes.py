@@ -1,72 +1,99 @@
-"""Lanes: does one key hold up the queue, or what died in it?"""
+"""Causes in the order of delivery: a hot message group, dead letters that hold their groups, priorities that starve."""
 
 from __future__ import annotations
 
-from metrics.diagnosis.evidence import Evidence
-from metrics.diagnosis.suspects import Cause, Figure, Page, Proof, Suspect, percent, ruled_out
-from metrics.diagnosis.thresholds import EXPLAINS_SHARE, HOT_MESSAGES
+from metrics.diagnosis.evidence import Band, Evidence
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, suspect
+from metrics.diagnosis.thresholds import EXPLAINS_SHARE, HOT_MESSAGES, STARVED_FACTOR, STARVED_SECONDS
 from metrics.wording import number, plural, span
 
 
-def hot_key(evidence: Evidence) -> Suspect:
-    """One lane has most of what waits: its limit lets through less than comes for it, and no consumer can help."""
+@suspect(Cause.HOT_KEY)
+def hot_key(evidence: Evidence) -> Found | str:
+    """Suspect one group that has most waiting messages: its limit lets through less than arrives for it."""
     lanes, waiting = evidence.lanes, evidence.numbers.waiting
     if not waiting or not lanes.waiting:
-        return ruled_out(Cause.HOT_KEY, "nothing waits in lanes")
+        return "no message waits for its group"
     share = min(lanes.waiting / waiting, 1.0)
     if share < EXPLAINS_SHARE or lanes.waiting < HOT_MESSAGES:
-        return ruled_out(Cause.HOT_KEY, f"the fullest lane has {number(lanes.waiting)} of {number(waiting)} that wait")
+        return f"the fullest group has {number(lanes.waiting)} of {number(waiting)} that wait"
     if waiting < EXPLAINS_SHARE * evidence.waiting:
-        return ruled_out(
-            Cause.HOT_KEY, f"{number(waiting)} wait in lanes, and {number(evidence.numbers.ready)} are ready"
-        )
+        return f"{number(waiting)} wait for their groups, and {number(evidence.numbers.ready)} are ready"
     if lanes.dead_share >= EXPLAINS_SHARE:
-        return ruled_out(Cause.HOT_KEY, "what waits in lanes waits behind dead letters")
-    has = f"{percent(share)} of what waits in lanes, {plural(lanes.waiting, 'message')}"
-    return Suspect(
-        Cause.HOT_KEY,
-        found=True,
+        return "messages that wait for their groups wait behind dead letters"
+    has = f"{percent(share)} of the messages that wait for their groups, {plural(lanes.waiting, 'message')}"
+    return Found(
         sentence=f"A hot key: the group {lanes.fullest} has {has}, with {number(lanes.under_way)} under way.",
         short=f"A hot key: one group has {has}.",
         figures=(
             Figure("group_id", lanes.fullest, "group", lanes.fullest),
             Figure("waiting_of_group", lanes.waiting, "waiting in it", number(lanes.waiting)),
-            Figure("waiting_in_lanes", waiting, "waiting in all lanes", number(waiting)),
+            Figure("waiting_in_lanes", waiting, "waiting for all groups", number(waiting)),
             Figure("under_way", lanes.under_way, "under way in it", number(lanes.under_way)),
             Figure("oldest_seconds", lanes.oldest_seconds, "the oldest waits", span(lanes.oldest_seconds)),
         ),
-        proof=Proof(Page.LANES, "this lane and what it waits for", search=lanes.fullest),
+        proof=Proof(Page.LANES, "this group and what it waits for", search=lanes.fullest),
         advice="Other groups are not held up by it. Give this group a higher limit of its own if its order does not"
         " matter, split it into finer groups, or make its work shorter.",
     )
 
 
-def lanes_blocked(evidence: Evidence) -> Suspect:
-    """Groups wait behind a dead letter of their own, as block_lane_on_dead wants it."""
+@suspect(Cause.LANES_BLOCKED)
+def lanes_blocked(evidence: Evidence) -> Found | str:
+    """Suspect groups that wait behind a dead letter of their own, as fifo_block_on_dead_letter asks."""
     lanes, numbers = evidence.lanes, evidence.numbers
     if not numbers.waiting:
-        return ruled_out(Cause.LANES_BLOCKED, "nothing waits in lanes")
+        return "no message waits for its group"
     if lanes.dead_share < EXPLAINS_SHARE:
-        behind = f"{percent(lanes.dead_share)} of those looked at wait behind a dead letter"
-        return ruled_out(Cause.LANES_BLOCKED, behind)
+        return f"{percent(lanes.dead_share)} of those looked at wait behind a dead letter"
     if numbers.waiting < EXPLAINS_SHARE * evidence.waiting:
-        return ruled_out(
-            Cause.LANES_BLOCKED, f"only {number(numbers.waiting)} of {number(evidence.waiting)} wait in lanes"
-        )
-    behind = f"{percent(lanes.dead_share)} of them behind dead letters"
-    held = f"{plural(numbers.waiting, 'message')} held up in lanes, {behind}"
-    return Suspect(
-        Cause.LANES_BLOCKED,
-        found=True,
+        return f"only {number(numbers.waiting)} of {number(evidence.waiting)} wait for their groups"
+    waiting = f"{plural(numbers.waiting, 'message')} held up by their groups"
+    held = f"{waiting}, {percent(lanes.dead_share)} of them behind dead letters"
+    return Found(
         sentence=f"{held}, until these are redriven, deleted or purged.",
         short=f"{held}.",
         figures=(
-            Figure("waiting_in_lanes", numbers.waiting, "waiting in lanes", number(numbers.waiting)),
+            Figure("waiting_in_lanes", numbers.waiting, "waiting for groups", number(numbers.waiting)),
             Figure("dead_share", lanes.dead_share, "behind dead letters", percent(lanes.dead_share)),
             Figure("dead", numbers.dead, "dead letters", number(numbers.dead)),
             Figure("oldest_seconds", lanes.oldest_seconds, "the oldest waits", span(lanes.oldest_seconds)),
         ),
         proof=Proof(Page.DEAD_LETTERS, "the dead letters"),
         advice="Repair what they died of and redrive them: each goes first in its group, and the others follow. Where"
-        " the order within a group does not matter that much, switch block_lane_on_dead off.",
+        " the order within a group does not matter that much, switch fifo_block_on_dead_letter off.",
+    )
+
+
+@suspect(Cause.PRIORITY_STARVATION)
+def priority_starvation(evidence: Evidence) -> Found | str:
+    """A lower priority waits many times as long as a higher one, which takes all the consumers' time."""
+    bands, recent = evidence.bands, evidence.recent
+    if len(bands) < 2:
+        return "all that is ready has one priority"
+    starved, fed = max(bands, key=lambda band: band.seconds), bands[0]
+    if starved.priority >= fed.priority or starved.seconds < max(STARVED_SECONDS, STARVED_FACTOR * fed.seconds):
+        waits = ", ".join(f"{band.priority} for {span(band.seconds)}" for band in bands)
+        return f"priorities wait alike: {waits}"
+    if recent is None or not recent.delivered:
+        return "no priority is delivered"
+    return _found(evidence, starved, fed)
+
+
+def _found(evidence: Evidence, starved: Band, fed: Band) -> Found:
+    waits = ", ".join(f"priority {band.priority} waits for {span(band.seconds)}" for band in (starved, fed))
+    aging = evidence.numbers.queue.aging_seconds
+    return Found(
+        sentence=f"Lower priorities starve: {waits}, and consumers take the higher first.",
+        short=f"Lower priorities starve: {waits}.",
+        figures=(
+            Figure("starved_priority", starved.priority, "starving", f"priority {starved.priority}"),
+            Figure("starved_seconds", starved.seconds, "it waits", span(starved.seconds)),
+            Figure("fed_priority", fed.priority, "ahead of it", f"priority {fed.priority}"),
+            Figure("fed_seconds", fed.seconds, "that waits", span(fed.seconds)),
+            Figure("aging_seconds", aging, "aging", f"{number(aging)} s a priority" if aging else "off"),
+        ),
+        proof=Proof(Page.READY, "what is ready, by priority"),
+        advice="Shorten aging_seconds, so that waiting lifts a message sooner; or add workers, or send less with a high"
+        " priority. With aging_seconds at 0 the higher always goes first.",
     )

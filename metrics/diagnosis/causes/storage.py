@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from metrics.diagnosis.evidence import Evidence
-from metrics.diagnosis.suspects import Cause, Figure, Page, Proof, Suspect, percent, ruled_out
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, suspect
 from metrics.diagnosis.thresholds import DEAD_ROWS, UNVACUUMED_SECONDS
 from metrics.wording import number, span
 
 
-def old_snapshot(evidence: Evidence) -> Suspect:
-    """Somebody keeps dead rows from being removed, and consumers that are there and not slower get less done."""
+@suspect(Cause.OLD_SNAPSHOT)
+def old_snapshot(evidence: Evidence) -> Found | str:
+    """Suspect an old snapshot: dead rows cannot be removed, and consumers that are no slower get less done."""
     holder = evidence.holder
     if holder is None:
-        return ruled_out(Cause.OLD_SNAPSHOT, "nobody has held an old snapshot")
+        return "no old snapshot is held"
     held = span(holder.age_seconds)
     if not _does_less_for_no_other_reason(evidence):
-        return ruled_out(Cause.OLD_SNAPSHOT, f"one is held for {held}, but {_done(evidence)}")
-    return Suspect(
-        Cause.OLD_SNAPSHOT,
-        found=True,
-        sentence=f"An old snapshot, held for {held}: PostgreSQL removes no dead row meanwhile, and {_done(evidence)}.",
+        return f"one is held for {held}, but {_done(evidence)}"
+    return Found(
+        sentence=f"An old snapshot, held for {held}: until it ends no dead row is removed, and {_done(evidence)}.",
         short=f"An old snapshot is held for {held}, and {_done(evidence)}.",
         figures=(
             Figure("held_seconds", holder.age_seconds, "held for", held),
@@ -31,23 +30,21 @@ def old_snapshot(evidence: Evidence) -> Suspect:
     )
 
 
-def autovacuum_behind(evidence: Evidence) -> Suspect:
-    """Dead rows pile up though nobody holds them, and consumers that are there and not slower get less done."""
+@suspect(Cause.AUTOVACUUM_BEHIND)
+def autovacuum_behind(evidence: Evidence) -> Found | str:
+    """Suspect autovacuum: dead rows pile up although no snapshot holds them, and consumers get less done."""
     rows = evidence.dead_rows
     if rows is None or rows.dead < DEAD_ROWS or rows.dead < rows.live:
-        dead = f"{number(rows.dead)} dead rows in {rows.table}" if rows is not None else "nothing is known of dead rows"
-        return ruled_out(Cause.AUTOVACUUM_BEHIND, dead)
+        return f"{number(rows.dead)} dead rows in {rows.table}" if rows is not None else "nothing is known of dead rows"
     if evidence.holder is not None:
-        return ruled_out(Cause.AUTOVACUUM_BEHIND, "an old snapshot keeps it from removing dead rows")
+        return "an old snapshot keeps it from removing dead rows"
     if rows.vacuumed_seconds is not None and rows.vacuumed_seconds < UNVACUUMED_SECONDS:
-        return ruled_out(Cause.AUTOVACUUM_BEHIND, f"{rows.table} was vacuumed {span(rows.vacuumed_seconds)} ago")
+        return f"{rows.table} was vacuumed {span(rows.vacuumed_seconds)} ago"
     dead = f"{number(rows.dead)} dead rows in {rows.table}, {number(rows.live)} live"
     if not _does_less_for_no_other_reason(evidence):
-        return ruled_out(Cause.AUTOVACUUM_BEHIND, f"{dead}, but {_done(evidence)}")
+        return f"{dead}, but {_done(evidence)}"
     last = f"last vacuumed {span(rows.vacuumed_seconds)} ago" if rows.vacuumed_seconds is not None else "never vacuumed"
-    return Suspect(
-        Cause.AUTOVACUUM_BEHIND,
-        found=True,
+    return Found(
         sentence=f"Autovacuum is behind: {dead}, {last}, and {_done(evidence)}.",
         short=f"Autovacuum is behind: {dead}.",
         figures=(
@@ -55,7 +52,7 @@ def autovacuum_behind(evidence: Evidence) -> Suspect:
             Figure("live_rows", rows.live, "live rows", number(rows.live)),
             Figure("vacuumed_seconds", rows.vacuumed_seconds, "last vacuumed", last),
         ),
-        proof=Proof(Page.OLD_SNAPSHOTS, "that nobody holds an old snapshot"),
+        proof=Proof(Page.OLD_SNAPSHOTS, "that no old snapshot is held"),
         advice=f"Run vacuum signalbox.{rows.table}; then give autovacuum more room: autovacuum_max_workers,"
         " autovacuum_vacuum_cost_limit, and no setting on the table that switches it off.",
     )
@@ -68,5 +65,5 @@ def _does_less_for_no_other_reason(evidence: Evidence) -> bool:
 
 def _done(evidence: Evidence) -> str:
     if evidence.done_share is None:
-        return "nobody knows what was done before"
+        return "what was done before is unknown"
     return f"{percent(evidence.done_share)} of what was done before is done now"

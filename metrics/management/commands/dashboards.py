@@ -1,4 +1,4 @@
-"""Builds the Grafana dashboards from their sources: `manage.py dashboards [build] [--check]`."""
+"""The command that builds the Grafana dashboards: `manage.py dashboards [build] [--check]`."""
 
 from __future__ import annotations
 

@@ -18,44 +18,47 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from dlq.filters import FilterError
-from pipeline import requests
 from pipeline.analysis import analysing
-from pipeline.archive import archiving, horizon
+from pipeline.archive import archiving
 from pipeline.archive.files import NoStore
-from pipeline.erasing import in_archive
+from pipeline.erasure import in_archive
 from pipeline.errors import PipelineError
-from pipeline.models import Run, RunRequest
-from pipeline.on_spark import packing, servers, serving, sessions
-from pipeline.on_spark.server import Place
-from pipeline.on_spark.spark import NoJava, OnSpark
+from pipeline.jobs import starting
+from pipeline.jobs.niceness import end_with_input, stand_back
+from pipeline.models import Run
 from pipeline.replay import replay_arguments, replaying
 from pipeline.replay.replay_choice import by_spark
 from pipeline.rollups import rolling
-from pipeline.standing_back import end_with_input, stand_back
+from pipeline.spark import keeper, packing, servers, sessions
+from pipeline.spark.tasks import NoJava, OnSpark
 from queues import audit
-from queues.commands import OwnCommand
+from queues.commands import ACTOR, OwnCommand
+from queues.control import archive_horizon
 from queues.errors import SignalboxError
 
-ACTOR = "manage.py"
 BAR_WIDTH = 30
 LISTED = 20
+OF_RUN = (
+    *("id", "kind", "state", "url", "low", "high", "rows", "rows_expected", "files", "bytes", "attempts"),
+    *("opened_at", "finished_at", "seconds", "started_by", "error"),
+)
 ON_SERVER = "in the Spark server that this machine keeps, and starts when there is none; it ends with process PID"
 
 
 class Command(OwnCommand):
-    help = "Archive what the queues did to Parquet files, and see what was archived."
+    help = "Archive messages that ended to Parquet files, and list the runs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        archive = _verb(verbs, "archive", "write what has happened since the last run, up to now")
+        archive = _verb(verbs, "archive", "archive the messages that ended since the last run")
         archive.add_argument("--to", metavar="URL", help="a folder or an object store (ARCHIVE_URL)")
-        rollup = _verb(verbs, "rollup", "reckon hours and days of what was archived since the last time")
+        rollup = _verb(verbs, "rollup", "compute hours and days from rows archived since the last rollup")
         analyse = _verb(verbs, "analyse", "see what failed, and what sets the failures of a cause apart")
         analyse.add_argument("--since", type=date.fromisoformat, metavar="DAY", help="from this day on, as 2026-01-31")
         analyse.add_argument(
             "--days",
             type=int,
-            choices=range(1, analysing.MOST_DAYS + 1),
+            choices=range(1, analysing.MAX_DAYS + 1),
             default=analysing.USUAL_DAYS,
             metavar="N",
             help=f"the last days of the archive ({analysing.USUAL_DAYS})",
@@ -69,10 +72,10 @@ class Command(OwnCommand):
         for parser in (archive, rollup, analyse, replay, perform):
             parser.add_argument("--on-server", type=int, nargs="?", const=0, metavar="PID", help=ON_SERVER)
         runs = _verb(verbs, "runs", "the last runs, and the horizon")
-        runs.add_argument("--last", type=_count, default=LISTED, metavar="N", help=f"so many ({LISTED})")
+        runs.add_argument("--last", type=_count, default=LISTED, metavar="N", help=f"how many ({LISTED})")
         serve = _verb(verbs, "serve", "keep a Spark server for jobs of this machine until it has been idle for long")
-        serve.add_argument("--owner", type=int, default=0, metavar="PID", help="it ends with this process")
-        pack = _verb(verbs, "pack", "write what tasks on a cluster need as a zip file, for spark-submit --py-files")
+        serve.add_argument("--owner", type=int, default=0, metavar="PID", help="end when this process ends")
+        pack = _verb(verbs, "pack", "write a zip file with the modules of Spark tasks, for spark-submit --py-files")
         pack.add_argument("file", type=Path, metavar="FILE")
         erase = _verb(verbs, "erase", "do an erasure's part of the archive: manage.py erase asks for it")
         erase.add_argument("erasure_id", type=int)
@@ -80,7 +83,7 @@ class Command(OwnCommand):
 
     def run_from_argv(self, argv: list[str]) -> None:
         """A process of its own stands back behind others, and so does all that it starts."""
-        if settings.PIPELINE_PRIORITY == "idle":
+        if settings.PIPELINE_NICE:
             stand_back()
         super().run_from_argv(argv)
 
@@ -100,15 +103,15 @@ class Command(OwnCommand):
 
     def _perform(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         """Run what the row of a request says, with its arguments alone."""
-        request = requests.take(options["request_id"])
+        request = starting.take(options["request_id"])
         if request is None:
             return {"done": False}, ["The request does not wait: it was taken, is too old, or does not exist."]
         options["by"] = request.requested_by
-        if request.kind == RunRequest.Kind.ARCHIVE:
+        if request.kind == Run.Kind.ARCHIVE:
             return self._archive(options | {"to": None})
-        if request.kind == RunRequest.Kind.ROLLUP:
+        if request.kind == Run.Kind.ROLLUP:
             return self._rollup(options)
-        if request.kind == RunRequest.Kind.ANALYSE:
+        if request.kind == Run.Kind.ANALYSE:
             return self._analyse(options | {"days": analysing.USUAL_DAYS, "since": None})
         options |= request.arguments["arguments"]
         return self._replay(options)
@@ -119,14 +122,8 @@ class Command(OwnCommand):
             tell = self._tell if sys.stderr.isatty() else lambda run: None
             done = archiving.archive(url, actor=options["by"], execute=spark.write_parts, tell=tell)
         in_archive.remove_left()
-        document = {
-            "rows": done.rows,
-            "files": done.files,
-            "bytes": done.bytes,
-            "url": done.url,
-            "horizon": done.horizon,
-            "runs": [run_document(run) for run in done.runs],
-        }
+        document = {name: getattr(done, name) for name in ("rows", "files", "bytes", "url", "horizon")}
+        document["runs"] = [run_document(run) for run in done.runs]
         return document, [f"{done.rows:,} rows in {done.files:,} files, {done.bytes:,} bytes, to {done.url}"]
 
     def _rollup(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
@@ -139,7 +136,7 @@ class Command(OwnCommand):
         wanted = replay_arguments.wanted(options)
         with _spark(options) as spark:
             plan, run = replaying.stage(by_spark(spark), wanted, actor=options["by"])
-        return replay_arguments.told(plan, run)
+        return replay_arguments.answer(plan, run)
 
     def _analyse(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
         with _spark(options) as spark:
@@ -162,7 +159,7 @@ class Command(OwnCommand):
         self.stderr.flush()
 
     def _runs(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-        runs, at = list(Run.objects.order_by("-pk")[: options["last"]]), horizon.read()
+        runs, at = list(Run.objects.order_by("-pk")[: options["last"]]), archive_horizon.read()
         document = {
             "horizon": at and {"below": at.below, "moved_at": at.moved_at.isoformat(), "holds": at.holds},
             "runs": [run_document(run) for run in runs],
@@ -176,9 +173,9 @@ class Command(OwnCommand):
         return document, lines
 
     def _serve(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-        ended = serving.serve(
-            Place(settings.SIGNALBOX_HOME),
-            lambda: serving.Java(settings.SPARK_MASTER, settings.SPARK_OPTIONS, settings.SPARK_CLASSES),
+        ended = keeper.serve(
+            keeper.ServerFolder(settings.SIGNALBOX_HOME),
+            lambda: sessions.KeptJava(settings.SPARK_MASTER, settings.SPARK_OPTIONS, settings.SPARK_CLASSES),
             settings.SPARK_SERVER_IDLE_SECONDS,
             options["owner"],
             servers.recorder(),
@@ -194,11 +191,11 @@ class Command(OwnCommand):
         if row is None:
             return {"done": False}, ["There is nothing to do for it: it is over, was stopped, or is not that far yet."]
         document = {"done": row.finished_at is not None, "files_rewritten": row.files_rewritten, "note": row.note}
-        words = f"{row.files_looked:,} files looked into, {row.files_rewritten:,} written anew. {row.note}".rstrip()
+        words = f"{row.files_looked:,} files looked into, {row.files_rewritten:,} rewritten. {row.note}".rstrip()
         return document | {"rows_erased": row.rows_erased}, [words]
 
     def _release(self, options: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-        released = horizon.release()
+        released = archive_horizon.release()
         if released:
             audit.record(ACTOR, "archive.release")
         words = "History no longer waits for the archive." if released else "History was not waiting for the archive."
@@ -207,28 +204,17 @@ class Command(OwnCommand):
 
 def run_document(run: Run) -> dict[str, Any]:
     """A run for programs."""
-    return {
+    known = {
         "id": run.pk,
-        "kind": run.kind,
-        "state": run.state,
-        "url": run.url,
-        "low": run.low,
-        "high": run.high,
-        "rows": run.rows,
-        "rows_expected": run.rows_expected,
         "files": run.files.count(),
-        "bytes": run.bytes,
-        "attempts": run.attempts,
         "opened_at": run.opened_at.isoformat(),
         "finished_at": run.finished_at and run.finished_at.isoformat(),
-        "seconds": run.seconds,
-        "started_by": run.started_by,
-        "error": run.error,
     }
+    return {name: known[name] if name in known else getattr(run, name) for name in OF_RUN}
 
 
 def _spark(options: dict[str, Any]) -> OnSpark:
-    """On a terminal Spark itself draws how far it is with a query."""
+    """Start Spark, which draws its own progress on a terminal."""
     drawn = {sessions.BAR: str(sys.stderr.isatty()).lower()}
     return OnSpark(settings.SPARK_MASTER, drawn | settings.SPARK_OPTIONS, options["on_server"])
 

@@ -37,7 +37,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Caller:
-    """Whoever calls with this key; without one when it is empty."""
+    """Caller with this key; without a key when it is empty."""
 
     url: str
     key: str = ""

@@ -9,17 +9,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from console.api_keys import keeping
+from console.access.api_keys import keys
 from tests.console.api.callers import Caller
 from tests.console.api.worlds import World
 from tests.console.servers import Server, console_server
 
 _numbers = itertools.count(1)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Only tests here want schemathesis, which is slow to load: elsewhere the options in pyproject.toml keep it out."""
-    config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
 
 
 @pytest.fixture(scope="session")
@@ -35,20 +30,20 @@ def make_caller(api_server: Server, commits: None) -> Callable[..., Caller]:
 
     def make(scopes: str = "*", **options: Any) -> Caller:
         name = f"api-test-{next(_numbers)}"
-        return Caller(api_server.url, keeping.create(name, scopes, actor="test", **options).text)
+        return Caller(api_server.url, keys.create(name, scopes, actor="test", **options).text)
 
     return make
 
 
 @pytest.fixture
 def caller(make_caller: Callable[..., Caller]) -> Caller:
-    """Somebody who may do everything."""
+    """User who may do everything."""
     return make_caller()
 
 
 @pytest.fixture
 def stranger(api_server: Server) -> Caller:
-    """Somebody without a key."""
+    """Caller without an API key."""
     return Caller(api_server.url)
 
 

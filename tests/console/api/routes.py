@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from console.api.authentication import ApiKey
+from console.api.core.authentication import ApiKey
 from console.api.routes import PREFIX, api
 from tests.console.api.worlds import World
 
@@ -41,7 +41,7 @@ def routes() -> dict[Route, str]:
 
 
 def open_routes() -> set[Route]:
-    """Those that need none."""
+    """Routes that need no key."""
     every = {
         (method, plain(f"{prefix}{path}"))
         for prefix, router in api._routers

@@ -1,4 +1,4 @@
-"""The tour in docs/http-api.md, taken as it is written."""
+"""The tour in docs/use/http-api.md, taken as it is written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.console.api.callers import Answer, Caller
 
-PAGE = Path(__file__).parents[3] / "docs" / "http-api.md"
+PAGE = Path(__file__).parents[3] / "docs" / "use" / "http-api.md"
 
 
 def commands() -> list[list[str]]:

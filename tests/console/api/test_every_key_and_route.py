@@ -1,4 +1,4 @@
-"""Who reaches what: every route of the router, asked with every kind of key."""
+"""Reach of keys: every route of the router, requested with every kind of key."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from django.utils import timezone
 
-from console.api_keys import SCOPES
-from console.api_keys.models import ApiKey
+from console.access.api_keys import SCOPES
+from console.access.api_keys.models import ApiKey
 from tests.console.api.callers import Answer, Caller
 from tests.console.api.routes import ROWS, Route, Row, address, open_routes, routes
 from tests.console.api.worlds import TENANT, World
@@ -47,7 +47,7 @@ def test_every_route_demands_a_scope_that_there_is() -> None:
 
 
 def ended(caller: Caller, **values: Any) -> Caller:
-    """The same caller once something has befallen its key."""
+    """Caller whose key was changed after its first use."""
     identifier = caller.key.removeprefix("sbx_").split(".")[0]
     assert ApiKey.objects.filter(identifier=identifier).update(**values) == 1
     return caller

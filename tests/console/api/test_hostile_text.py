@@ -66,7 +66,7 @@ def test_a_reason_is_kept_as_it_was_written(caller: Caller, engine: Engine) -> N
 
 
 def well_answered(answer: Answer) -> None:
-    """Done, or refused with the reason; never a fault of the server."""
+    """Check that the call was done or refused with a reason, without a server error."""
     assert answer.status < 500, answer.content
     if answer.status >= 400:
         assert answer.kind in ("invalid-argument", "queue-not-found", "job-not-found", "not-found", "unreadable-body")

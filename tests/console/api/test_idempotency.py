@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from console.api.idempotency import Claim
+from console.api.core.idempotency import Claim
 from tests.console.api.callers import Answer, Caller
 from tests.engine import Engine
 from tests.races.sessions import finish, start, until
@@ -94,10 +94,10 @@ def test_a_refusal_leaves_nothing_and_may_be_tried_again(
     assert rows(observer, key) == 1
 
 
-def test_while_one_is_under_way_another_is_told_to_come_back(
+def test_a_repeated_key_is_refused_while_its_request_runs(
     caller: Caller, make_engine: Any, connect: Callable[..., Connection], key: str
 ) -> None:
-    """The first waits for its turn in a FIFO group, which somebody holds."""
+    """The first request waits for its turn in a FIFO group that is in flight elsewhere."""
     engine = make_engine(mode="fifo")
     holder = engine.on(connect(autocommit=False))
     holder.send("before", group_id="g")

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from console.api_keys import keeping
-from console.api_keys.models import ApiKey
+import pytest
+
+from console.access.api_keys import keys
+from console.access.api_keys.models import ApiKey
 from tests.console.api.callers import TIMEOUT_SECONDS, Caller
 from tests.console.api.worlds import World
 
@@ -17,7 +19,7 @@ MakeCaller = Callable[..., Caller]
 
 
 def _in_the_end(happened: Callable[[], bool]) -> bool:
-    """Looks until it has, for as long as a busy machine may take."""
+    """Repeat until the condition holds, with time for a busy machine."""
     ends_at = time.monotonic() + 90
     while not happened():
         if time.monotonic() > ends_at:
@@ -26,6 +28,7 @@ def _in_the_end(happened: Callable[[], bool]) -> bool:
     return True
 
 
+@pytest.mark.proof
 def test_a_key_revoked_here_is_refused_there(make_caller: MakeCaller, world: World) -> None:
     """The server is another process: it learns of it when what it remembers is stale, and that is waited for."""
     caller = make_caller("read,send")
@@ -33,9 +36,9 @@ def test_a_key_revoked_here_is_refused_there(make_caller: MakeCaller, world: Wor
     path = f"/v1/queues/{world.queue}/messages"
     assert caller.post(path, {"body": 1}).status == 202
 
-    found = keeping.find(name)
+    found = keys.find(name)
     assert found is not None
-    keeping.revoke(found.pk, actor="ana")
+    keys.revoke(found.pk, actor="ana")
 
     assert _in_the_end(lambda: caller.post(path, {"body": 1}).status == 401)
 
@@ -49,7 +52,7 @@ def test_a_use_is_noted(make_caller: MakeCaller, world: World) -> None:
     assert _in_the_end(lambda: ApiKey.objects.get(identifier=identifier).last_used_at is not None)
 
 
-def test_a_key_that_asks_too_fast_is_told_when_to_come_back(make_caller: MakeCaller, world: World) -> None:
+def test_a_key_above_its_rate_gets_a_retry_time(make_caller: MakeCaller, world: World) -> None:
     caller = make_caller("send", rate=0.001)
     path = f"/v1/queues/{world.queue}/messages"
 
@@ -62,7 +65,7 @@ def test_a_key_that_asks_too_fast_is_told_when_to_come_back(make_caller: MakeCal
     assert world.engine.recounted()[0] == 1
 
 
-def test_a_key_has_so_many_requests_under_way_and_gets_the_place_back(make_caller: MakeCaller, world: World) -> None:
+def test_a_key_frees_its_slot_when_a_request_ends(make_caller: MakeCaller, world: World) -> None:
     caller = make_caller("send", connections=1)
     path = f"/v1/queues/{world.queue}/messages"
 

@@ -1,4 +1,4 @@
-"""Which queue a name is: of many who ask at the same moment one asks the database, and what is new is found at once."""
+"""Queue names: one of many concurrent lookups asks the database, and a new queue is found at once."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from console.api import known_queues
-from console.api.known_queues import KnownQueue, known_queue
+from console.api.core.single_flight import SingleFlight
+from console.api.queues import known_queues
+from console.api.queues.known_queues import KnownQueue, known_queue
 
 MANY = 100
 
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever other tests have asked for."""
+    """Forget the queues that other tests have looked up."""
     monkeypatch.setattr(known_queues, "_known", {})
-    monkeypatch.setattr(known_queues, "_asking", {})
 
 
 class Database:
-    """Answers when it is told to, and counts how often it is asked."""
+    """Lookup that answers on command, and counts its calls."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -38,12 +38,13 @@ class Database:
 
 
 def tell(monkeypatch: pytest.MonkeyPatch, story: Callable[[Database], Coroutine[Any, Any, None]]) -> None:
-    async def told() -> None:
+    async def answers() -> None:
         database = Database()
         monkeypatch.setattr(known_queues, "_look_up", database.look_up)
+        monkeypatch.setattr(known_queues, "_lookups", SingleFlight(database.look_up))
         await story(database)
 
-    asyncio.run(told())
+    asyncio.run(answers())
 
 
 async def until_asked(database: Database, times: int) -> None:
@@ -55,7 +56,7 @@ def test_of_many_at_the_same_moment_one_asks(monkeypatch: pytest.MonkeyPatch) ->
     async def story(database: Database) -> None:
         asking = [asyncio.create_task(known_queue("orders")) for _ in range(MANY)]
         await until_asked(database, 1)
-        asking[0].cancel()  # whoever asked for all of them goes away
+        asking[0].cancel()  # the request that asked for all goes away
         database.may_answer.set()
         assert await asyncio.gather(*asking[1:]) == [database.queue] * (MANY - 1)
         assert database.asked == 1

@@ -1,4 +1,4 @@
-"""A key that asks too fast, or too often at once, is told when to come back."""
+"""A key above its rate or concurrency limit is refused with a time to retry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.console.api.callers import Caller
 from tests.engine import Engine
 
 
-def test_a_key_above_its_rate_is_told_to_wait(make_caller: Callable[..., Caller], engine: Engine) -> None:
+def test_a_key_above_its_rate_must_wait(make_caller: Callable[..., Caller], engine: Engine) -> None:
     """One request in ten thousand seconds: the second is refused however slow this machine is."""
     caller = make_caller(rate=0.0001)
     assert caller.post(f"/v1/queues/{engine.queue}/messages", {"body": 1}).status == 202

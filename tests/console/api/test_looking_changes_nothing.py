@@ -18,7 +18,7 @@ READ_ONLY = f"options={quote('-c default_transaction_read_only=on')}"
 
 @pytest.fixture(scope="module")
 def looking_server(dsn: str) -> Iterator[Server]:
-    """What a key was last used for is not written there either: that is noted behind the answer, if it can be."""
+    """The last use of a key is not written there either: it is recorded after the answer, if possible."""
     with console_server(dsn, DATABASE_URL=f"{environment_of(dsn)['DATABASE_URL']}&{READ_ONLY}") as server:
         yield server
 

@@ -14,15 +14,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
-from dlq import masking_rules, plans
-from dlq.models import MaskingRule
-from dlq.plan_options import Options
+from dlq.masking import rules
+from dlq.masking.rules import MaskingRule
+from dlq.redrives import plans
+from dlq.redrives.plan_options import Options
+from dlq.search.checked_filter import check_filter
 from metrics.alerts.evaluating import findings
-from queues.counters import read_numbers
+from queues.counters.queue_numbers import read_numbers
 from queues.models import Queue
 from tests.console.api.callers import Caller
 from tests.console.browsers import Browser
-from tests.console.masks import no_rules_left as no_rules_left
+from tests.console.masking.masks import no_rules_left as no_rules_left
 from tests.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("no_rules_left")
@@ -101,7 +103,7 @@ class Scene:
 
 
 def scene_of(engine: Engine, shape: Shape, scope: str) -> Scene:
-    """Made anew for each example; those of examples before it stay, with other secrets."""
+    """World made for each example; those of earlier examples stay, with other secrets."""
     MaskingRule.objects.all().delete()
     core = f"hidden{next(_numbers)}value"
     made = Scene(engine, shape, scope, f'{core} "x"', core, dead_only=scope == "dead-letter queue")
@@ -113,7 +115,7 @@ def scene_of(engine: Engine, shape: Shape, scope: str) -> Scene:
         "everywhere": {},
         "dead-letter queue": {"queue": made.holder},
     }[scope]
-    masking_rules.add(part=shape.part, path=shape.path, actor="ann", **where)
+    rules.add(part=shape.part, path=shape.path, actor="ann", **where)
     engine.value("select count(*) from signalbox.receive(%s, 100)", made.holder)
     for name in ("dead", "other"):
         made.ids[name] = made.send()
@@ -142,7 +144,7 @@ class People:
     caller: Caller
 
     def read(self, address: str) -> str:
-        """All that somebody gets there who may read payloads, and not reveal."""
+        """All answers to a user who may read payloads, but not reveal."""
         if address.startswith("/v1/"):
             answer = self.caller.get(address)
             assert answer.status == 200, (address, answer.content)
@@ -154,7 +156,7 @@ class People:
         return page.content.decode()
 
     def refuses(self, address: str) -> bool:
-        """Whether the filter in this address is answered by nothing but that the field is masked."""
+        """Return whether the only answer to the filter in this address is that the field is masked."""
         if address.startswith("/v1/"):
             answer = self.caller.get(address)
             return answer.status == 422 and "masked" in answer.document["detail"]
@@ -181,8 +183,8 @@ DEAD_DOORS: dict[str, Callable[[Scene], str]] = {
     "review of a redrive": lambda s: f"/redrives/new?q=queue:{s.queue}",
     "plan of a redrive": lambda s: f"/redrives/plans/{plan_of(s)}",
     "review of a deletion": lambda s: f"/deletions/new?q=queue:{s.queue}",
-    "failure groups": lambda s: f"/dead-letters/clusters?q=queue:{s.queue}",
-    "one failure group": lambda s: f"/dead-letters/clusters/{fingerprint(s)}",
+    "failure groups": lambda s: f"/dead-letters/failure-groups?q=queue:{s.queue}",
+    "one failure group": lambda s: f"/dead-letters/failure-groups/{fingerprint(s)}",
     "two dead letters": lambda s: f"/dead-letters/compare?id={s.ids['dead']}&id={s.ids['other']}",
     "a dead letter beside a success": lambda s: f"/dead-letters/compare?id={s.ids['dead']}&with=success",
     "suggestions for dead letters": lambda s: f"/filter-suggestions?q={quote(s.shape.key)}:",
@@ -215,7 +217,7 @@ DOORS: dict[str, Callable[[Scene], str]] = {
 
 
 def plan_of(scene: Scene) -> int:
-    """By somebody who may reveal, and so may patch with what is masked."""
+    """Plan of a user who may reveal, and so may patch with a masked value."""
     pointer = scene.shape.key.partition(".")[2].replace("[]", "/0").replace(".", "/")
     patch = [
         {"op": "copy", "from": "", "path": "/copied"},
@@ -223,7 +225,7 @@ def plan_of(scene: Scene) -> int:
         {"op": "test", "path": f"/{pointer}", "value": "another"},
     ]
     options = Options(patch_kind="json", patch=patch[: 1 + 2 * (scene.shape.path == "card.number")])
-    return plans.make(f"queue:{scene.queue}", actor="ann", reason="", options=options, may_reveal=True).pk
+    return plans.make(check_filter(f"queue:{scene.queue}"), actor="ann", reason="", options=options, may_reveal=True).pk
 
 
 def fingerprint(scene: Scene) -> str:
@@ -260,7 +262,7 @@ def test_a_masked_value_of_a_message_leaves_by_no_door(
 def test_a_masked_value_leaves_by_no_mail_nor_webhook(
     engine: Engine, people: People, chosen: tuple[Shape, str]
 ) -> None:
-    """Both carry what an alert says, and nothing else of a queue."""
+    """Check that both carry the text of an alert, and nothing else of a queue."""
     scene = scene_of(engine, *chosen)
     queues = Queue.objects.filter(name__in=[scene.queue, scene.holder])
 
@@ -337,5 +339,5 @@ def test_a_redrive_to_where_it_would_be_seen_is_refused(engine: Engine, caller: 
 
     assert (refused.status, refused.kind, refused.fields) == (422, "invalid-argument", ["targetQueue"])
     assert "fields that are masked elsewhere would be seen" in refused.document["detail"]
-    masking_rules.add(part="payload", path="card", queue=target, actor="ann")  # masks as much, and more
+    rules.add(part="payload", path="card", queue=target, actor="ann")  # masks as much, and more
     assert caller.post(f"/v1/queues/{scene.holder}:redrive", wanted).status == 202

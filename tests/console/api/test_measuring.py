@@ -1,10 +1,14 @@
-"""What the API's requests take is on /metrics, by declared routes."""
+"""Durations of API requests are on /metrics, by declared routes."""
 
 from __future__ import annotations
 
-from console.api.measuring import Measured
-from metrics import api_requests
-from metrics.api_requests import ApiRequests
+from dataclasses import replace
+
+from console.api.asgi import Measured
+from metrics.exposition.text import samples
+from metrics.names import API_METRICS
+from metrics.reading import api_requests
+from metrics.reading.api_requests import ApiRequests
 from tests.console.api.callers import Caller
 from tests.engine import Engine
 from tests.metrics.exposition import Exposition
@@ -36,28 +40,33 @@ def test_requests_are_counted_by_route_and_status_class(caller: Caller, stranger
     assert found == dict.fromkeys(asked, 1.0) | {("none", "4xx"): 2.0}
 
 
+def written(measured: ApiRequests) -> str:
+    (metric,) = API_METRICS
+    return "".join(samples([replace(metric, read=lambda _: measured.read())], None))
+
+
 def test_strangers_make_no_series(monkeypatch) -> None:
-    """Neither addresses that do not exist nor methods that nobody knows."""
+    """Unknown addresses and unknown methods make no series."""
     measured = ApiRequests()
-    monkeypatch.setattr("console.api.measuring.API_REQUESTS", measured)
+    monkeypatch.setattr("console.api.asgi.API_REQUESTS", measured)
     for number in range(10):
         one = Measured(f"METHOD{number}")
         one.ends(404)
         one = Measured(f"METHOD{number}")
         one.goes_to("queues/<segment:queue>")
         one.ends(405)
-    lines = [line for line in "".join(measured.lines()).splitlines() if "_count" in line]
+    lines = [line for line in written(measured).splitlines() if "_count" in line]
     assert len(lines) == 2
     assert any('route="none",status="4xx"} 10' in line for line in lines)
     assert any('route="other /v1/queues/{queue}",status="4xx"} 10' in line for line in lines)
 
 
 def test_what_is_kept_is_bounded(monkeypatch) -> None:
-    monkeypatch.setattr(api_requests, "MOST_ROUTES", 3)
+    monkeypatch.setattr(api_requests, "MAX_ROUTES", 3)
     measured = ApiRequests()
     for number in range(10):
         measured.observe(f"route {number}", "2xx", 0.5)
-    assert len(list(measured.lines())) == 3
+    assert len(measured.read()) == 3
 
 
 def test_a_histogram_counts_up_to_each_bound() -> None:
@@ -65,7 +74,7 @@ def test_a_histogram_counts_up_to_each_bound() -> None:
     for seconds in (0.0005, 0.002, 30.0):
         measured.observe("GET /v1/x", "2xx", seconds)
     head = "# TYPE signalbox_api_request_duration_seconds histogram\n"
-    page = Exposition.parse((head + "".join(measured.lines())).encode())
+    page = Exposition.parse((head + written(measured)).encode())
     buckets = [(dict(labels)["le"], value) for (name, labels), value in page.samples.items() if "_bucket" in name]
     found = dict(buckets)
     assert (found["0.001"], found["0.0025"], found["25"], found["+Inf"]) == (1, 2, 2, 3)

@@ -73,7 +73,7 @@ def test_a_priority_is_a_word_or_a_whole_number(caller: Caller, engine: Engine, 
 
 
 def test_everything_said_of_a_message_arrives(caller: Caller, make_engine: Made) -> None:
-    engine = make_engine(lane_max_in_flight=5)
+    engine = make_engine(group_max_in_flight=5)
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     said = {
         "messageGroupId": "merchant_42",
@@ -257,7 +257,7 @@ def test_a_large_body_goes_through_the_store(caller: Caller, engine: Engine) -> 
     assert settle(caller, engine, message["receiptHandle"], "ack").status == 204
 
 
-def test_a_message_that_nobody_knows_is_not_found(caller: Caller, engine: Engine, make_engine: Made) -> None:
+def test_an_unknown_message_is_not_found(caller: Caller, engine: Engine, make_engine: Made) -> None:
     sent = send(caller, make_engine(), 1).document
     for name in (sent["messageId"], "msg_999999999999999999", "msg_0", "17", "msg_%00"):
         answer = caller.get(f"/v1/queues/{engine.queue}/messages/{name}")
@@ -291,7 +291,7 @@ def test_the_name_that_a_queue_had_works_while_it_works(caller: Caller, engine: 
 def test_the_name_that_a_queue_had_says_the_new_one_when_it_works_no_longer(
     caller: Caller, engine: Engine, make_caller: Callable[..., Caller]
 ) -> None:
-    """To whoever reached the queue by it; for others there was never anything."""
+    """The answer goes to callers who reached the queue by its name; for others the queue never existed."""
     new_name = f"{engine.queue}.new"
     engine.value("select signalbox.rename_queue(%s, %s, 0)", engine.queue, new_name)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from dlq import masking_rules
-from dlq.masking import MASK
-from dlq.models import MaskingRule
+from dlq.masking import rules
+from dlq.masking.masks import MASK
+from dlq.masking.rules import MaskingRule
 from tests.console.api.callers import Caller
 from tests.engine import Engine
 
@@ -16,7 +16,7 @@ from tests.engine import Engine
 @pytest.fixture
 def masked(engine: Engine) -> Iterator[Engine]:
     """A queue in which card numbers are masked."""
-    rule = masking_rules.add(part="payload", path="card.number", queue=engine.queue, actor="ann")
+    rule = rules.add(part="payload", path="card.number", queue=engine.queue, actor="ann")
     yield engine
     MaskingRule.objects.filter(pk=rule.pk).delete()
 

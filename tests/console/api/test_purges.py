@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from console.api import purging
-from console.api.wire.purges import NewPurge
-from console.api_keys import ALL, Key
-from dlq import purge
-from dlq.models import Purge
+from console.access.api_keys import ALL, Key
+from console.api.purges import purging
+from console.api.purges.shapes import NewPurge
+from dlq.jobs.models import Purge
+from dlq.trash import purges
 from queues.models import AuditEvent
 from tests.console.api.callers import Answer, Caller
 from tests.engine import Engine
@@ -42,7 +42,7 @@ def test_what_was_looked_at_is_removed_and_what_came_later_stays(caller: Caller,
     assert (job["state"], job["count"], job["purged"], job["reason"]) == ("pending", 2, 0, "wrong data")
     later = engine.send("new")
     row = Purge.objects.get(pk=int(job["purgeId"].removeprefix("purge_")))
-    purge.run_in_foreground(row.pk)
+    purges.run_in_foreground(row.pk)
     assert caller.get(answer.headers["location"]).document["purged"] == 2
     assert [row[0] for row in engine.receive(10)] == [later]
     event = AuditEvent.objects.get(action="purge.create", details__purge_id=row.pk)
@@ -117,7 +117,7 @@ def test_dead_letters_are_purged_where_they_are_kept(caller: Caller, engine: Eng
 
     answer = purged(caller, kept, seen)
 
-    row = purge.run_in_foreground(int(answer.document["purgeId"].removeprefix("purge_")))
+    row = purges.run_in_foreground(int(answer.document["purgeId"].removeprefix("purge_")))
     assert (row.state, row.purged) == ("done", 1)
 
 
@@ -128,7 +128,7 @@ def test_a_purge_is_cancelled(caller: Caller, engine: Engine) -> None:
     for _ in range(2):
         assert caller.post(f"{address}:cancel").document["state"] == "cancelled"
     engine_purge = purged(caller, engine, plan(caller, engine)).headers["location"]
-    purge.run_in_foreground(int(engine_purge.rpartition("_")[2]))
+    purges.run_in_foreground(int(engine_purge.rpartition("_")[2]))
     assert caller.post(f"{engine_purge}:cancel").kind == "wrong-state"
 
 

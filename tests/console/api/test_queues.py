@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from dlq.models import Purge
+from dlq.jobs.models import Purge
 from queues.settings import SETTINGS
 from tests.console.api.callers import Caller
 from tests.engine import Engine
@@ -206,11 +206,11 @@ def test_a_queue_with_messages_stays_and_says_how_many(caller: Caller, engine: E
 
 def test_a_queue_stays_while_its_purge_can_be_undone(caller: Caller, engine: Engine) -> None:
     engine.send(1)
-    removal = engine.value("select signalbox.open_removal(3600)")
+    removal = engine.value("select signalbox.open_trash_batch(3600)")
     engine.value("select signalbox.purge(%s, null, array['ready'], 10, null, %s)", engine.queue, removal)
     Purge.objects.create(
         queue_name=engine.queue,
-        removal_id=removal,
+        trash_batch_id=removal,
         states=["ready"],
         through_message_id=0,
         through_dead_letter_id=0,

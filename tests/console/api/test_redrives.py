@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from console.api import redriving
-from console.api.job_names import number_of
-from console.api.problems import Problem
-from console.api.wire.redrives import NewRedrive
-from console.api_keys import ALL, Key
-from dlq import masking_rules, redrives
-from dlq.models import MaskingRule, Redrive
+from console.access.api_keys import ALL, Key
+from console.api.core.problems import Problem
+from console.api.redrives import redriving
+from console.api.redrives.reach import number_of
+from console.api.redrives.shapes import NewRedrive
+from dlq.jobs.models import Redrive
+from dlq.masking import rules
+from dlq.masking.rules import MaskingRule
+from dlq.redrives import redrives
 from queues.models import AuditEvent, Queue
 from tests.console.api.callers import Answer, Caller
 from tests.engine import Engine
@@ -110,7 +112,7 @@ def test_a_mistake_names_its_field_and_plans_nothing(
     assert not AuditEvent.objects.filter(action="plan.create", queue_name=dead.queue).exists()
 
 
-def test_a_mistake_in_the_filter_is_told_with_its_place(caller: Caller, dead: Engine) -> None:
+def test_a_mistake_in_the_filter_is_reported_with_its_position(caller: Caller, dead: Engine) -> None:
     refused = redrive(caller, dead, filter="class:TimeoutError helth:x")
 
     assert (refused.status, refused.fields) == (422, ["filter"])
@@ -119,7 +121,7 @@ def test_a_mistake_in_the_filter_is_told_with_its_place(caller: Caller, dead: En
 
 
 def test_a_filter_may_not_ask_for_what_is_masked(caller: Caller, dead: Engine) -> None:
-    rule = masking_rules.add(part="payload", path="card", queue=dead.queue, actor="ann")
+    rule = rules.add(part="payload", path="card", queue=dead.queue, actor="ann")
     try:
         refused = redrive(caller, dead, filter="payload.card.number:411122223333")
     finally:
@@ -135,7 +137,7 @@ def test_a_queue_without_dead_letters_says_so(caller: Caller, dead: Engine) -> N
 def test_a_job_is_paused_resumed_slowed_and_cancelled(caller: Caller, dead: Engine) -> None:
     address = f"/v1/redrives/{redrive(caller, dead).document['redriveId']}"
 
-    for _ in range(2):  # whoever lost the first answer asks again
+    for _ in range(2):  # a client that lost the first answer asks again
         assert caller.post(f"{address}:pause").document["state"] == "paused"
     assert caller.patch(address, {"maxMessagesPerSecond": 7}).document["maxMessagesPerSecond"] == 7
     assert caller.patch(address, {"maxMessagesPerSecond": None}).document["maxMessagesPerSecond"] is None
@@ -195,7 +197,7 @@ def test_a_mistake_in_the_query_names_its_field(caller: Caller, query: str, fiel
 def test_a_key_with_a_prefix_sends_again_only_what_died_within_it(
     caller: Caller, make_caller: MakeCaller, dead: Engine, make_engine: Callable[..., Engine]
 ) -> None:
-    """Both queues have their dead letters in one."""
+    """Make two queues with one dead-letter queue."""
     other = make_engine(dead_letter_queue=dlq_of(dead))
     other.die()
     within = make_caller(prefix=dead.queue)

@@ -1,4 +1,4 @@
-"""What is wrong with a request is said as a problem document, and never with a stack."""
+"""Mistakes in a request are answered with a problem document, and never with a stack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from console.api.kinds import KINDS
+from console.api.core.problem_types import PROBLEM_TYPES
 from tests.console.api.callers import TIMEOUT_SECONDS, Answer, Caller
 from tests.engine import Engine
 
@@ -134,7 +134,7 @@ def test_a_body_that_does_not_say_how_large_it_is_is_counted(caller: Caller, eng
     try:
         refused = raw(caller, messages, pieces(150))
     except (BrokenPipeError, ConnectionResetError):
-        pass  # told to stop while it was still sending
+        pass  # stopped while it was still sending
     else:
         assert (refused.status, refused.kind) == (413, "payload-too-large")
     assert engine.recounted()[0] == 1
@@ -227,7 +227,7 @@ def test_every_answer_says_that_it_is_not_to_be_kept_or_guessed_at(caller: Calle
 
 
 def test_every_kind_of_problem_has_a_status_a_title_and_advice() -> None:
-    for slug, kind in KINDS.items():
+    for slug, kind in PROBLEM_TYPES.items():
         assert slug == kind.slug
         assert 400 <= kind.status < 600
         assert kind.title

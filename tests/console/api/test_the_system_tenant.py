@@ -7,7 +7,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from console.api_keys.models import ApiKey
+from console.access.api_keys.models import ApiKey
 from queues.models import Queue
 from queues.reach import SYSTEM_QUEUES, SYSTEM_TENANT
 from tests.console.api.callers import Caller

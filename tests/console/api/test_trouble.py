@@ -1,4 +1,4 @@
-"""What the API says when something is wrong on its own side."""
+"""Answers of the API to errors on its own side."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from psycopg_pool import PoolTimeout
 
-from console.api import asgi, database, deliveries
-from console.api.problems import problem_of
+from console.api import asgi
+from console.api.core import database
+from console.api.core.problems import problem_of
+from console.api.messages import deliveries
 from signalbox.http.connections import TIMEOUT_SECONDS
 from tests.console.api.callers import Caller
 from tests.engine import Engine
@@ -71,7 +73,7 @@ def test_it_says_what_the_database_lacks(
     assert b"10.0.0.7" not in response.content
 
 
-def test_what_nobody_foresaw_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_an_unexpected_error_shows_no_details(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     async def fail(*_: Any) -> None:
         raise RuntimeError("the secret is 42")
 
@@ -116,7 +118,7 @@ def test_what_cannot_be_handed_over_goes_back(monkeypatch: pytest.MonkeyPatch) -
     returned: list[Any] = []
     messages: Any = [SimpleNamespace(id=1), SimpleNamespace(id=2)]
     monkeypatch.setattr(database, "client", WithoutStoreOrDatabase)
-    monkeypatch.setattr(deliveries, "give_back", returned.extend)
+    monkeypatch.setattr(deliveries, "shared_hub", lambda: SimpleNamespace(give_back=returned.extend))
 
     with pytest.raises(psycopg.OperationalError):
         asyncio.run(deliveries.documents(messages))
@@ -124,6 +126,7 @@ def test_what_cannot_be_handed_over_goes_back(monkeypatch: pytest.MonkeyPatch) -
     assert returned == messages
 
 
+@pytest.mark.proof
 def test_a_database_that_came_back_is_found_again(
     caller: Caller, engine: Engine, observer: psycopg.Connection[Any]
 ) -> None:

@@ -1,8 +1,8 @@
-"""What keys may and may not while the installation is held still."""
+"""Permissions of keys during maintenance."""
 
 from __future__ import annotations
 
-from queues import maintenance
+from queues.control import maintenance
 from tests.console.api.callers import Caller
 from tests.engine import Engine
 from tests.maintained import Begin, begin

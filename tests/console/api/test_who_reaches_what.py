@@ -1,4 +1,4 @@
-"""Whose key may do what, to which queues: what a key does not reach does not exist for it."""
+"""Permissions of keys by queue: a queue out of reach does not exist for a key."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def handle(engine: Engine) -> str:
     return str(engine.receive_one(visibility_timeout=3600)[1])
 
 
-def test_whoever_has_no_key_learns_nothing(stranger: Caller, engine: Engine) -> None:
+def test_a_request_without_a_key_learns_nothing(stranger: Caller, engine: Engine) -> None:
     for path in (f"/v1/queues/{engine.queue}/messages", "/v1/queues/none/messages", "/v1/nowhere"):
         refused = stranger.post(path, {"body": 1})
         assert (refused.status, refused.kind) == (401, "unauthorized")
@@ -74,7 +74,7 @@ def test_a_key_of_another_tenant_finds_no_queue(make_caller: Callers, engine: En
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_key_without_the_scope_is_told_which(make_caller: Callers, engine: Engine, handle: str, name: str) -> None:
+def test_a_missing_scope_is_named(make_caller: Callers, engine: Engine, handle: str, name: str) -> None:
     caller = make_caller([scope for scope in OTHERS if scope != SCOPES[name]])
     refused = call(caller, engine.queue, name, handle)
 
@@ -135,7 +135,7 @@ def test_a_dead_letter_queue_is_shared_with_those_that_it_served_before(make_cal
 
 
 def test_the_name_of_anothers_dead_letter_queue_is_refused(make_caller: Callers, engine: Any) -> None:
-    """Whoever took it first would stand where its dead letters are looked for."""
+    """A queue with that name would take the place of the dead-letter queue."""
     caller = make_caller("configure", tenant="acme")
     for name in (f"{engine.queue}-dlq", f"{engine.queue}-dlq-1"):
         refused = caller.post("/v1/queues", {"name": name})

@@ -39,7 +39,7 @@ class World:
 
     @property
     def handle(self) -> str:
-        """Of a lease that is held."""
+        """Receipt handle of a held lease."""
         self.engine.send({"n": 1})
         return str(self.engine.receive_one(visibility_timeout=600)[1])
 
@@ -65,7 +65,7 @@ class World:
 
     @property
     def empty_queue(self) -> str:
-        """Another queue, within the same prefix."""
+        """Another queue within the prefix of the first."""
         return self._made(f"{self.queue}-empty").queue
 
     def _made(self, name: str) -> Engine:

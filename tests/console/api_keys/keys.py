@@ -10,10 +10,10 @@ from typing import Any
 
 import psycopg
 
-from console.api_keys import Key, keeping
-from console.api_keys.authentication import Doorkeeper
-from console.api_keys.keeping import NewKey
-from queues.connections import dsn
+from console.access.api_keys import Key, keys
+from console.access.api_keys.authentication import Doorkeeper
+from console.access.api_keys.keys import NewKey
+from queues.database.connections import dsn
 
 
 def new_name() -> str:
@@ -22,7 +22,7 @@ def new_name() -> str:
 
 def new_key(scopes: str = "send", **options: Any) -> NewKey:
     """A key that was just made."""
-    return keeping.create(new_name(), scopes, actor="ana", **options)
+    return keys.create(new_name(), scopes, actor="ana", **options)
 
 
 def bearer(key: NewKey) -> str:

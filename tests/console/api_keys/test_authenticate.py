@@ -12,16 +12,17 @@ import psycopg
 import pytest
 from django.utils import timezone
 
-from console.api_keys import Unauthorized, authentication, keeping
-from console.api_keys.authentication import Doorkeeper
-from console.api_keys.models import ApiKey
+from console.access.api_keys import Unauthorized, authentication
+from console.access.api_keys import keys as keeping
+from console.access.api_keys.authentication import Doorkeeper
+from console.access.api_keys.models import ApiKey
 from tests.console.api_keys.keys import admitted_by, bearer, new_key
 
 pytestmark = pytest.mark.usefixtures("commits")
 
 
 class Clock:
-    """Time that passes when told to."""
+    """Clock that advances on command."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -59,7 +60,7 @@ def database(dsn: str) -> Database:
 
 @pytest.fixture
 def doorkeeper(database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Doorkeeper:
-    """One that notes no use, so that it asks the database about keys only."""
+    """Cache that records no use, so that it asks the database about keys only."""
     monkeypatch.setattr(Doorkeeper, "_note_use", lambda *_: None)
     return Doorkeeper(database.connection, clock)
 
@@ -193,7 +194,7 @@ def test_of_many_requests_with_one_key_one_asks(doorkeeper: Doorkeeper, database
         database.gate = asyncio.Event()
         asking = [asyncio.create_task(doorkeeper.authenticate(bearer(made))) for _ in range(50)]
         await asyncio.sleep(0)  # every task runs up to where it waits
-        asking[0].cancel()  # whoever began gives up
+        asking[0].cancel()  # the first request gives up
         database.gate.set()
         answers = await asyncio.gather(*asking, return_exceptions=True)
         assert isinstance(answers[0], asyncio.CancelledError)
@@ -224,7 +225,7 @@ def test_what_was_asked_before_a_revocation_is_not_remembered_after_it(
 
 
 def test_memory_is_bounded(doorkeeper: Doorkeeper, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(authentication, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(authentication, "MAX_REMEMBERED", 2)
     keys = [new_key() for _ in range(3)]
 
     for key in keys:
@@ -259,7 +260,7 @@ def test_a_use_is_noted_once_a_minute_behind_the_request(database: Database, clo
     assert last_used(made.row.pk) >= noted
 
 
-def test_a_use_that_cannot_be_noted_refuses_nobody(
+def test_a_key_works_when_its_use_cannot_be_recorded(
     dsn: str, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = new_key()

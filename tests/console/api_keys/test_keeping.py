@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from console.api_keys import keeping
-from console.api_keys.models import ApiKey
+from console.access.api_keys import keys
+from console.access.api_keys.models import ApiKey
 from queues.errors import InvalidArgument
 from queues.models import AuditEvent
 from tests.console.api_keys.keys import new_key, new_name
@@ -43,22 +43,22 @@ def test_no_two_keys_are_alike() -> None:
 def test_a_revocation_is_recorded_once_and_frees_the_name() -> None:
     made = new_key()
 
-    assert keeping.revoke(made.row.pk, actor="ben", reason="leaked")
-    assert not keeping.revoke(made.row.pk, actor="ben")
-    assert not keeping.revoke(999_999_999, actor="ben")
+    assert keys.revoke(made.row.pk, actor="ben", reason="leaked")
+    assert not keys.revoke(made.row.pk, actor="ben")
+    assert not keys.revoke(999_999_999, actor="ben")
 
     event = AuditEvent.objects.get(action="apikey.revoke", details__key=made.row.name)
     assert (event.actor, event.reason, event.details["key_id"]) == ("ben", "leaked", made.row.pk)
     row = ApiKey.objects.get(pk=made.row.pk)
     assert (row.state, row.revoked_by) == ("revoked", "ben")
-    assert keeping.create(row.name, "send", actor="ana").row.pk != row.pk
+    assert keys.create(row.name, "send", actor="ana").row.pk != row.pk
 
 
 def test_a_name_is_one_keys() -> None:
     made = new_key()
 
     with pytest.raises(InvalidArgument, match="as another key's is") as refusal:
-        keeping.create(made.row.name, "send", actor="ana")
+        keys.create(made.row.name, "send", actor="ana")
 
     assert refusal.value.field == "name"
     assert AuditEvent.objects.filter(action="apikey.create", details__key=made.row.name).count() == 1
@@ -77,7 +77,7 @@ def test_a_name_is_one_keys() -> None:
     ],
 )
 def test_scopes_stand_between_commas_or_blanks(given: Any, read: list[str]) -> None:
-    assert keeping.read_scopes(given) == read
+    assert keys.read_scopes(given) == read
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_mistake_is_named_and_makes_nothing(field: str, wrong: Any, said: str)
     before = ApiKey.objects.count()
 
     with pytest.raises(InvalidArgument, match=said) as refusal:
-        keeping.create(actor="ana", **options)
+        keys.create(actor="ana", **options)
 
     assert refusal.value.field == field.removesuffix("_in")
     assert ApiKey.objects.count() == before
@@ -118,7 +118,7 @@ def test_a_mistake_is_named_and_makes_nothing(field: str, wrong: Any, said: str)
 def test_a_key_is_found_by_its_name_or_its_number() -> None:
     made = new_key()
 
-    assert keeping.find(made.row.name) == made.row
-    assert keeping.find(str(made.row.pk)) == made.row
-    assert keeping.find("nobody's") is None
-    assert keeping.find("9" * 30) is None
+    assert keys.find(made.row.name) == made.row
+    assert keys.find(str(made.row.pk)) == made.row
+    assert keys.find("nobody's") is None
+    assert keys.find("9" * 30) is None

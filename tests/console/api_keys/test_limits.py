@@ -1,4 +1,4 @@
-"""A key that asks too fast, or too often at once, is told when to come back; others notice nothing."""
+"""A key above its rate or concurrency limit gets a time to retry; other keys are not affected."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from console.api_keys import Key, LimitExceeded, limits
-from console.api_keys.limits import Limits
+from console.access.api_keys import Key, LimitExceeded, limits
+from console.access.api_keys.limits import Limits
 
 FREE = Key(1, "free", frozenset({"*"}), None, "", None, None)
 
@@ -27,7 +27,7 @@ def clock() -> Clock:
 
 
 def asked(held: Limits, key: Key, times: int = 1) -> int:
-    """How many of so many requests, one after the other, are admitted."""
+    """Number of admitted requests of a sequence."""
 
     async def ask() -> int:
         admitted = 0
@@ -92,7 +92,7 @@ def test_the_refusal_says_when_to_come_back_and_that_is_true(clock: Clock) -> No
     assert asked(held, key) == 1
 
 
-def test_so_many_requests_are_under_way_at_once(clock: Clock) -> None:
+def test_concurrent_requests_are_limited(clock: Clock) -> None:
     held, key = Limits(clock), replace(FREE, connections=2)
 
     async def scenario() -> None:
@@ -103,7 +103,7 @@ def test_so_many_requests_are_under_way_at_once(clock: Clock) -> None:
                 await under_way.enter_async_context(held.admitted(key))
             assert (refused.value.limit_name, refused.value.actual) == ("connections", 2)
             async with held.admitted(replace(key, key_id=2)):
-                pass  # somebody else's
+                pass  # another request's slot
         async with held.admitted(key):
             pass
 

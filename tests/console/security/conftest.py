@@ -1,4 +1,4 @@
-"""What the tests of security share: scenes, and queues of tenants with any name."""
+"""Fixtures of the security tests: scenes, and queues of tenants with any name."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _run = uuid.uuid4().hex[:6]
 
 @pytest.fixture
 def scene_of(commits: None, connect: Callable[..., psycopg.Connection[Any]]) -> Iterator[Callable[[str], Scene]]:
-    """Makes a scene with this text in it; takes back at the end what others would see of it."""
+    """Make a scene with this text in every field; remove at the end what others would see."""
     made: list[Scene] = []
 
     def _make(text: str) -> Scene:
         number = next(_numbers)
         connection, name = connect(), f"scene-{_run}-{number}"
         row = connection.execute(
-            "select signalbox.create_queue(%s, %s, %s)", [name, Jsonb({"lane_max_in_flight": 1}), f"{number}{text}"]
+            "select signalbox.create_queue(%s, %s, %s)", [name, Jsonb({"group_max_in_flight": 1}), f"{number}{text}"]
         ).fetchone()
         assert row is not None
         made.append(make_scene(Engine(connection, name, row[0]), text))

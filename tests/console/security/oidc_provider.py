@@ -28,7 +28,7 @@ PAGE = '<title>Provider</title><form method="post"><label>Who <input name="sub">
 
 @dataclass
 class Provider:
-    """What it knows, and how it lies."""
+    """Identity provider with its users and its lies."""
 
     url: str = ""
     people: dict[str, dict[str, Any]] = field(default_factory=dict)

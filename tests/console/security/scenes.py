@@ -1,4 +1,4 @@
-"""A console with something of everything in it, and a text of somebody's wherever people and programs may write one.
+"""Console with one object of every kind, and a given text wherever people and programs may write one.
 
 From it follow the addresses of all pages: the URLconf names the routes, the scene fills in what they ask for. A page of
 something that the scene has not is not found, and that fails the tests that ask for all of them.
@@ -21,15 +21,19 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from psycopg.types.json import Jsonb
 
-from console.api_keys import keeping
-from console.grants import keeping as grants
-from dlq import deletions, masking_rules, plans, purge, redrives, saved_filters, undo
-from dlq.clusters import describe
-from dlq.erasing import erasures
+from console.access.api_keys import keys
+from console.access.grants import grants as grants
+from dlq.erasure import erasures
+from dlq.failure_groups.notes import describe
 from dlq.filters import Filter
-from dlq.plan_options import Options
-from dlq.saved_filters import SavedFilter
-from metrics.alerts import news, receiving, silences
+from dlq.masking import rules
+from dlq.redrives import plans, redrives
+from dlq.redrives.plan_options import Options
+from dlq.search import saved_filters
+from dlq.search.checked_filter import check_filter
+from dlq.search.saved_filters import SavedFilter
+from dlq.trash import deletions, purges, restore
+from metrics.alerts import message_text, receiving, silences
 from metrics.alerts.models import Alert, Notification
 from pipeline.models import Run
 from tests.console.security.corpus import DOCUMENTS
@@ -51,7 +55,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Scene:
-    """What is there. `text` stands in every field that takes any text."""
+    """Objects of the scene. `text` stands in every free text field."""
 
     text: str
     engine: Engine
@@ -59,7 +63,7 @@ class Scene:
     ids: dict[str, Any]
 
     def path(self, route: Route) -> str:
-        """Its address, with a query where the page shows nothing without one."""
+        """Address of a route, with a query where the page shows nothing without one."""
         named = {"stream": self.log.name, "group": self.log.name, "runbook": "SignalboxDeadLetters"}
         noun = route.name.split("_")[0]
         name = named.get(noun, self.engine.queue)
@@ -82,7 +86,7 @@ class Scene:
             "deletion_new": {"q": mine},
             "redrive_new": {"q": mine},
             "dead_letters": {"q": mine},
-            "clusters": {"q": mine},
+            "failure_groups": {"q": mine},
             "undo_new": {"noun": "purge", "id": self.ids["purge_id"]},
             "group_rewind": {"point": "beginning"},
             "maintenance_plan": {"reason": self.text, "minutes": "60"},
@@ -113,7 +117,7 @@ def make_scene(engine: Engine, text: str) -> Scene:
     ids = _messages(engine, text) | _jobs(engine, text) | _configured(engine, text, number)
     log = _streamed(engine, text)
     _alerted(engine, text)
-    engine.value("select signalbox.fold()")
+    engine.value("select signalbox.aggregate_counters()")
     engine.value("select signalbox.record_history()")
     return Scene(text, engine, log, ids)
 
@@ -147,17 +151,17 @@ def _messages(engine: Engine, text: str) -> dict[str, Any]:
 def _jobs(engine: Engine, text: str) -> dict[str, Any]:
     mine = f"queue:{engine.queue}"
     options = Options(canary_messages=1, patch_kind="json", patch=[{"op": "add", "path": "/new", "value": text}])
-    plan = plans.make(mine, actor=text, reason=text, options=options)
-    job = redrives.run(plan.pk, actor=text, reason=text, kicked=False)
+    plan = plans.make(check_filter(mine), actor=text, reason=text, options=options)
+    job = redrives.run(plan.pk, actor=text, reason=text, wake=False)
     redrives.cancel(job.pk, actor=text, reason=text)
-    deletion = deletions.create(f"{mine} id:0", plan.upper_bound, actor=text, reason=text)
-    bounds = purge.preview(engine.queue, ["scheduled"]).bounds
-    removed = purge.create(engine.queue, ["scheduled"], bounds, engine.queue, actor=text, reason=text)
-    purge.run_in_foreground(removed.pk)
+    deletion = deletions.create(check_filter(f"{mine} id:0"), plan.upper_bound, actor=text, reason=text)
+    bounds = purges.preview(engine.queue, ["scheduled"]).bounds
+    removed = purges.create(engine.queue, ["scheduled"], bounds, engine.queue, actor=text, reason=text)
+    purges.run_in_foreground(removed.pk)
     with override_settings(APPROVAL_UNDO_MESSAGES=1):
-        asked = undo.create("purge", removed.pk, actor=text, reason=text)
+        asked = restore.create("purge", removed.pk, actor=text, reason=text)
     wanted = erasures.Wanted(json.dumps(f"not {text}"), text, queues=[engine.queue])
-    erasure = erasures.create(wanted, actor=text, reason=text, confirmation=erasures.WORD, kicked=False)
+    erasure = erasures.create(wanted, actor=text, reason=text, confirmation=erasures.WORD, wake=False)
     erasures.cancel(erasure.pk, actor=text, reason=text)
     return {
         "erasure_id": erasure.pk,
@@ -170,14 +174,14 @@ def _jobs(engine: Engine, text: str) -> dict[str, Any]:
 
 
 def _configured(engine: Engine, text: str, number: int) -> dict[str, Any]:
-    """What people keep here, and the people themselves."""
+    """Users, and the objects that they own."""
     ends_at = timezone.now() + timedelta(hours=1)
     silence = silences.create(alert="", queue=engine.queue, ends_at=ends_at, comment=text, actor=text)
     path, word = json.dumps(f"not {text}"), "".join(one for one in text if one.isprintable())
-    rule = masking_rules.add(part="payload", path=path, queue=engine.queue, actor=text, reason=text)
+    rule = rules.add(part="payload", path=path, queue=engine.queue, actor=text, reason=text)
     chosen = str(Filter().with_term("class", text))
     kept = saved_filters.save("dead-letters", f"{number} {word}"[:80], chosen, owner=f"scene {number}", shared=True)
-    key = keeping.create(f"{number} {word}"[:100].strip(), "send", actor=text, tenant=word, reason=text)
+    key = keys.create(f"{number} {word}"[:100].strip(), "send", actor=text, tenant=word, reason=text)
     person = User.objects.create(username=f"{number} {text}"[:150], is_active=False)
     granted = grants.give(person, "viewer", tenant=word, prefix="", actor=text, reason=text)
     run = Run.objects.create(
@@ -209,7 +213,7 @@ def _streamed(engine: Engine, text: str) -> Log:
 
 
 def _alerted(engine: Engine, text: str) -> None:
-    """An alert whose labels are somebody else's words, and a notification that did not arrive."""
+    """Alert with hostile labels, and an undelivered notification."""
     labels = {"queue": engine.queue, "severity": text, "reason": text, "tenant": text}
     told = [alert(name, **labels) for name in ("SignalboxDeadLetters", text)]
     for one in told:
@@ -218,15 +222,17 @@ def _alerted(engine: Engine, text: str) -> None:
     receiving.receive(message(*told))
     rows = list(Alert.objects.filter(queue_name=engine.queue))
     assert len(rows) == 2
-    Notification.objects.create(channel="mail", target=text, news=news.write(rows, timezone.now()), last_error=text)
+    Notification.objects.create(
+        channel="mail", target=text, news=message_text.write(rows, timezone.now()), last_error=text
+    )
 
 
 def clear(scene: Scene) -> None:
     """Take back what others would see: what is of the whole installation, and not of the scene's queue."""
-    undo.cancel(scene.ids["undo_id"], actor="scene")
+    restore.cancel(scene.ids["undo_id"], actor="scene")
     silences.end(scene.ids["silence_id"], actor="scene")
-    masking_rules.remove(scene.ids["rule_id"], actor="scene")
-    keeping.revoke(scene.ids["key_id"], actor="scene")
+    rules.remove(scene.ids["rule_id"], actor="scene")
+    keys.revoke(scene.ids["key_id"], actor="scene")
     User.objects.filter(pk=scene.ids["person_id"]).delete()
     Run.objects.filter(pk=scene.ids["run_id"]).delete()
     SavedFilter.objects.filter(pk=scene.ids["saved_filter_id"]).delete()

@@ -13,11 +13,11 @@ from django.http import HttpResponse
 from tests.console.browsers import Browser, Page
 from tests.console.security.oidc_provider import Provider
 
-GO_ON = "Go on to"
+GO_ON = "Continue to"
 
 
-def somebody(provider: Provider, *groups: str, **claims: Any) -> str:
-    """Somebody new there, who is called by their subject."""
+def new_subject(provider: Provider, *groups: str, **claims: Any) -> str:
+    """Add user there, who is called by their subject."""
     subject = f"on-{uuid.uuid4().hex[:10]}"
     provider.people[subject] = {"preferred_username": subject, "groups": list(groups), **claims}
     return subject
@@ -39,7 +39,7 @@ def there(address: str, subject: str) -> str:
 
 
 def sign_on(browser: Browser, subject: str, **form: str) -> HttpResponse:
-    """The whole way."""
+    """Sign on from the first page to the last."""
     return browser.get(there(leave(browser, **form), subject))
 
 

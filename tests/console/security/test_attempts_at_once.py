@@ -10,7 +10,7 @@ from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.db import connection
 
-from console.attempts import NOWHERE
+from console.access.lockout import NOWHERE
 from tests.console.browsers import Browser
 from tests.console.security.test_second_factor import enrolled, name, with_password, wrong_code
 from tests.races.sessions import finish, start, until
@@ -52,7 +52,7 @@ def test_of_many_codes_at_once_no_more_are_looked_at_than_may_be_wrong(enrolled:
     assert sorted(finish(one) for one in tries) == [422, 422, 422, 429, 429]
 
 
-def test_attempts_without_an_address_are_one_row_whoever_comes_first(name: str, connect: Connect) -> None:
+def test_concurrent_attempts_without_an_address_make_one_row(name: str, connect: Connect) -> None:
     """Two rows would make each attempt after them an error that is not counted."""
     first, observer = connect(autocommit=False), connect()
     first.execute(COUNTED_ONCE, [name, NOWHERE])

@@ -1,4 +1,4 @@
-"""Behind a proxy wrong passwords are counted for the address of the person; from others that header is nothing."""
+"""Wrong passwords count for the client's address behind a trusted proxy; other senders' headers are ignored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def status_of_a_wrong_password(url: str, name: str, forwarded_for: str) -> int:
 
 
 @pytest.mark.parametrize(("trusted", "elsewhere"), [("127.0.0.1", 422), ("192.0.2.99", 429)])
-def test_only_a_trusted_proxy_says_where_somebody_is(dsn: str, name: str, trusted: str, elsewhere: int) -> None:
+def test_only_a_trusted_proxy_sets_the_client_address(dsn: str, name: str, trusted: str, elsewhere: int) -> None:
     with console_server(dsn, LOGIN_ATTEMPTS=ATTEMPTS, FORWARDED_ALLOW_IPS=trusted) as server:
         here = [status_of_a_wrong_password(server.url, name, "198.51.100.1") for _ in range(3)]
 

@@ -1,7 +1,7 @@
 """The bugs that really hit consoles of queues: each is tried, and each is tried again without its defence.
 
 Where the second try does not succeed, the first proves nothing: the test would pass over a hole.
-docs/security.md has the table of classes, defences and tests.
+docs/run/security.md has the table of classes, defences and tests.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from django.test import Client
 from kombu.exceptions import ContentDisallowed
 from kombu.serialization import dumps, loads
 
-from console import entering
 from console.celery import app
-from console.pages import preferences, saved_filters
+from console.filters import views as saved_filter_views
+from console.web import preferences
+from tests.console.access.test_who_may_what import OPEN
 from tests.console.browsers import Browser
 from tests.console.security.scenes import Route, Scene, routes
-from tests.console.test_who_may_what import OPEN
 from tests.engine import Engine
 
 EVIL = "https://evil.example/"
@@ -44,7 +44,7 @@ def without(settings: LazySettings, middleware: str) -> None:
 
 
 def every(scene: Scene, ask: Callable[[str], HttpResponse]) -> dict[str, HttpResponse]:
-    """What each route answers; `live` never ends."""
+    """Answer of each route; `live` never ends."""
     return {route.name: ask(scene.path(route)) for route in routes() if route.name != "live"}
 
 
@@ -53,11 +53,11 @@ def takes_forms(route: Route) -> bool:
 
 
 def forged(browser: Browser, scene: Scene) -> dict[str, bool]:
-    """For each route, whether a form of another site was recognised as one."""
+    """Return whether each route recognises a form of another site."""
     strict = Client(enforce_csrf_checks=True, raise_request_exception=False)
     strict.cookies = browser.cookies
     answers = {route.name: strict.post(scene.path(route)) for route in routes() if takes_forms(route)}
-    return {name: b"This form is out of date" in answer.content for name, answer in answers.items() if answer.content}
+    return {name: b"This form has expired" in answer.content for name, answer in answers.items() if answer.content}
 
 
 def test_csrf_every_post_proves_its_origin(scene: Scene, admin: Browser) -> None:
@@ -122,7 +122,7 @@ def test_a_task_of_another_format_than_json_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("where", ["login", "preferences", "saved-filters/new"])
-def test_nobody_is_led_to_another_site(where: str, admin: Browser, engine: Engine, monkeypatch: Any) -> None:
+def test_redirects_stay_on_this_site(where: str, admin: Browser, engine: Engine, monkeypatch: Any) -> None:
     form = {"next": EVIL, "username": admin.name, "password": RIGHT, "page": "dead-letters", "name": "", "text": ""}
     person = User.objects.get(username=admin.name)
     person.set_password(RIGHT)
@@ -132,7 +132,7 @@ def test_nobody_is_led_to_another_site(where: str, admin: Browser, engine: Engin
     assert not admin.post(f"/{where}", form)["Location"].startswith(EVIL)
 
     admin.force_login(person)
-    for view in (entering, preferences, saved_filters):
+    for view in (preferences, saved_filter_views):
         monkeypatch.setattr(view, "url_has_allowed_host_and_scheme", lambda *_: True)
     assert admin.post(f"/{where}", form)["Location"].startswith(EVIL)
 
@@ -187,6 +187,6 @@ def test_nothing_is_kept_by_browsers(scene: Scene, admin: Browser, settings: Laz
         return [name for name, answer in answers.items() if "no-store" not in answer.get("Cache-Control", "")]
 
     assert kept() == []
-    without(settings, "console.no_store.NoStoreMiddleware")
+    without(settings, "console.web.caching.NoStoreMiddleware")
     admin.handler.load_middleware()
     assert {"queue_new", "queue_purge"} <= set(kept())

@@ -10,10 +10,10 @@ from django.conf import LazySettings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
 
-from console.confirming import CHECKED_AT, FIELD, PERMISSIONS
+from console.access.reauthentication import CHECKED_AT, FIELD, PERMISSIONS
+from tests.console.access.test_who_may_what import MATRIX
 from tests.console.browsers import Browser
 from tests.console.security.corpus import ATTRIBUTES, ELEMENTS
-from tests.console.test_who_may_what import MATRIX
 from tests.engine import Engine
 
 RIGHT = "correct horse battery"
@@ -21,7 +21,7 @@ ASKS = "Your password, please"
 
 
 def age(browser: Browser, seconds: float) -> None:
-    """As if the password had been given so much earlier."""
+    """Move the last confirmation back by this time."""
     session = browser.session
     session[CHECKED_AT] -= seconds
     session.save()
@@ -58,8 +58,8 @@ def test_looking_never_asks(stale: Browser, engine: Engine) -> None:
             assert answer.streaming or ASKS not in answer.content.decode()
 
 
-def test_a_hash_that_is_made_anew_by_the_check_ends_no_session(stale: Browser, engine: Engine) -> None:
-    """As after an upgrade of Django, which hashes harder every time."""
+def test_a_rehashed_password_ends_no_session(stale: Browser, engine: Engine) -> None:
+    """Lower the hash's work factor, as before an upgrade of Django."""
     person = User.objects.get(username=stale.name)
     person.password = PBKDF2PasswordHasher().encode(RIGHT, "salt", iterations=10)
     person.save()
@@ -92,7 +92,7 @@ def test_with_the_password_it_is_done_as_it_was_asked(stale: Browser, engine: En
 def test_a_wrong_password_changes_nothing_and_keeps_the_form(stale: Browser, engine: Engine) -> None:
     page = stale.submit(f"/queues/{engine.queue}/pause", status=403, reason=ATTRIBUTES, **{FIELD: "wrong"})
 
-    assert "This is not the password of" in page.text
+    assert "Wrong password for" in page.text
     assert page.fields()["reason"] == ATTRIBUTES
     assert "wrong" not in page.fields().values()
     assert not is_paused(engine)
@@ -124,9 +124,7 @@ def test_secrets_are_not_written_into_the_page(stale: Browser) -> None:
     assert "sesame" not in page.html
 
 
-def test_a_role_that_may_not_is_told_so_with_the_password_too(
-    sign_in: Callable[[str], Browser], engine: Engine
-) -> None:
+def test_a_forbidden_action_is_refused_with_the_password_too(sign_in: Callable[[str], Browser], engine: Engine) -> None:
     viewer = sign_in("viewer")
 
     assert "Not allowed" in viewer.submit(f"/queues/{engine.queue}/pause", status=403, reason="x").text
@@ -153,7 +151,7 @@ def test_it_lasts_for_the_time_of_the_setting(stale: Browser, engine: Engine, se
     assert stale.post(path, {"reason": "x"}).status_code == 403
 
 
-def test_somebody_without_a_password_logs_in_anew(stale: Browser, engine: Engine) -> None:
+def test_a_user_without_a_password_confirms_by_a_new_login(stale: Browser, engine: Engine) -> None:
     person = User.objects.get(username=stale.name)
     person.set_unusable_password()
     person.save()

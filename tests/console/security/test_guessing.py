@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from django.utils import timezone
 
-from console import attempts
+from console.access import lockout
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
 from tests.console.security.corpus import ELEMENTS
@@ -26,7 +26,7 @@ RIGHT = "correct horse battery"
 
 @pytest.fixture
 def name(commits: None, settings: LazySettings) -> Iterator[str]:
-    """Somebody who may give two wrong passwords."""
+    """User with a limit of two wrong passwords."""
     settings.AXES_FAILURE_LIMIT = 3
     made = f"guessed-{uuid.uuid4().hex[:8]}"
     User.objects.create_user(made, password=RIGHT)
@@ -156,14 +156,14 @@ def test_ipv4_is_the_same_however_it_is_written(name: str) -> None:
 def soon(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few wrong passwords are many, of which one address has none locked."""
     settings.AXES_FAILURE_LIMIT, settings.LOGIN_ATTEMPTS = 100, 1
-    monkeypatch.setattr(attempts, "NAME_TIMES", 4)
-    monkeypatch.setattr(attempts, "ADDRESS_TIMES", 6)
+    monkeypatch.setattr(lockout, "NAME_TIMES", 4)
+    monkeypatch.setattr(lockout, "ADDRESS_TIMES", 6)
 
 
 def rested(**common: str) -> None:
-    """As if the last try had been a minute ago."""
+    """Move the last attempt back by a minute."""
     AccessAttempt.objects.filter(**common).update(
-        attempt_time=timezone.now() - timedelta(seconds=attempts.SLOW_SECONDS + 1)
+        attempt_time=timezone.now() - timedelta(seconds=lockout.SLOW_SECONDS + 1)
     )
 
 
@@ -174,7 +174,7 @@ def test_many_addresses_guess_one_name_slowly(name: str) -> None:
     assert tried == [422, 422, 422, 422, 429, 429]
     slowed = log_in(name, RIGHT, "198.18.77.1")
     assert slowed.status_code == 429
-    assert 0 < int(slowed["Retry-After"]) <= attempts.SLOW_SECONDS
+    assert 0 < int(slowed["Retry-After"]) <= lockout.SLOW_SECONDS
     rested(username=name)
     assert log_in(name, RIGHT, "198.18.78.1").status_code == 302  # slow is not locked
 
@@ -190,7 +190,7 @@ def test_one_address_guesses_many_names_slowly(name: str) -> None:
 
 
 @pytest.mark.usefixtures("soon")
-def test_strangers_do_not_keep_somebody_from_confirming(name: str) -> None:
+def test_failed_guesses_of_strangers_do_not_block_confirming(name: str) -> None:
     person = Browser(name)
     person.force_login(User.objects.get(username=name))
     for number in range(5):
@@ -198,11 +198,11 @@ def test_strangers_do_not_keep_somebody_from_confirming(name: str) -> None:
     request = RequestFactory().post("/", REMOTE_ADDR="198.18.80.1")
     request.user = User.objects.get(username=name)
 
-    assert attempts.authenticate(request, name, RIGHT) is not None
+    assert lockout.authenticate(request, name, RIGHT) is not None
 
 
 @pytest.mark.usefixtures("soon")
-def test_strangers_who_take_every_turn_keep_nobody_out_of_a_browser_that_is_known(name: str) -> None:
+def test_strangers_cannot_lock_out_a_known_browser(name: str) -> None:
     known, other = Browser(), f"{name}-other"
     known.post("/login", {"username": name, "password": RIGHT}, REMOTE_ADDR="198.18.90.1")
     known.post("/logout", REMOTE_ADDR="198.18.90.1")

@@ -1,4 +1,4 @@
-"""What messages and programs write is text in files, in metrics and in logs too: one cell, one label, one line."""
+"""Hostile text stays text in files, metrics and logs: one cell, one label, one line."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from dlq import exporting
-from metrics.collector import render_fleet, render_queues
-from metrics.fleet import read_fleet
+from dlq.export import files
+from metrics.exposition.pages import render_fleet, render_queues
+from metrics.reading.fleet import read_fleet
 from signalbox.errors import QueueNotFound
 from signalbox.logs import JsonFormatter, TextFormatter, formatters
 from tests.console.browsers import Browser
@@ -65,7 +65,7 @@ def test_files_keep_rows_apart_and_hold_no_formula(scene: Scene, sign_in: Callab
 def test_without_the_defence_formulas_would_be_there(
     scene: Scene, sign_in: Callable[[str], Browser], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "defused", lambda text: text)
+    monkeypatch.setattr(files, "defused", lambda text: text)
 
     table = csv.reader(io.StringIO(exported(sign_in("superuser"), EXPORTS[0], "csv", scene), newline=""))
 
@@ -75,7 +75,7 @@ def test_without_the_defence_formulas_would_be_there(
 def test_labels_of_metrics_keep_series_apart(scene: Scene) -> None:
     fleet = read_fleet()
 
-    text = render_fleet(fleet, up=True) + render_queues(fleet, up=True)[0]
+    text = render_fleet(fleet) + render_queues(fleet)[0]
 
     names = {name for name, _ in Exposition.parse(text).samples}
     tenants = {dict(labels).get("tenant", "") for _, labels in Exposition.parse(text).samples}
@@ -84,7 +84,7 @@ def test_labels_of_metrics_keep_series_apart(scene: Scene) -> None:
 
 
 def record() -> logging.LogRecord:
-    """As many words of somebody's as a line of a log can have."""
+    """Longest foreign text that a log line can hold."""
     try:
         raise QueueNotFound(LINES)
     except QueueNotFound as error:

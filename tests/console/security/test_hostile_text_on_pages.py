@@ -1,4 +1,4 @@
-"""What messages, programs and people write is text on every page: it makes no element, no attribute, no address.
+"""Hostile text stays text on every page: it makes no element, attribute or address.
 
 Each page is read with an HTML parser while every field that takes any text has a hostile one. That the reading would
 notice is proved by templates that let text through.
@@ -23,7 +23,7 @@ NEVER_HERE = {"img", "iframe", "object", "embed", "base", "video", "audio", "cor
 
 
 def wrongs(page: Page) -> list[str]:
-    """What on a page could only have come from somebody's text."""
+    """Parts of a page that can only come from hostile text."""
     found = []
     for element in page.elements:
         attributes = element.attributes

@@ -21,7 +21,7 @@ ONLY_POST = 405
 # Where an address leads on, and why.
 ELSEWHERE = {
     "message_find": "it only finds the queue of a message",
-    "login_code": "nobody who is logged in is asked for a code",
+    "login_code": "logged-in users are not asked for a code",
 }
 # Nothing to see with what the scene has, and why.
 NOT_THERE = {
@@ -32,7 +32,7 @@ NOT_THERE = {
 ENDLESS = {"live"}
 # What is written all the same, the statement it begins with, and why that is no harm.
 NOTED = {
-    "redrive": ("SELECT", "notes what became of what it sent: that happened before, and counts once, whoever looks"),
+    "redrive": ("SELECT", "records outcomes of its messages: they happened before, and count once"),
     "export_dead_letters": ("select", "the audit has who took what away"),
     "export_messages": ("select", "the audit has who took what away"),
     "export_audit": ("select", "the audit has who took what away"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import io
 import uuid
 from collections.abc import Iterator
@@ -16,20 +15,17 @@ from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 
-from console.confirming import FIELD
-from console.second_factor import keeping, picture
-from console.second_factor.keeping import APP, PAPER
-from console.second_step import WAITING
+from console.access import second_factor
+from console.access.login import WAITING
+from console.access.reauthentication import FIELD
+from console.access.second_factor import APP, PAPER
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
 from tests.console.security.codes import wrong
 
 RIGHT = "correct horse battery"
 NOW = 1_800_000_000.0
-MFA = ("mfa", "0003_authenticator_type_uniq")
 # RFC 6238, appendix B, the last six digits of its eight.
 VECTORS = [
     (59, "287082"),
@@ -43,7 +39,7 @@ RFC_SECRET = base64.b32encode(b"12345678901234567890").decode()
 
 @pytest.fixture
 def name(commits: None, settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Somebody who may have a second factor, at a moment that stands still."""
+    """User who may have a second factor, at a fixed moment."""
     settings.SECOND_FACTOR, settings.AXES_FAILURE_LIMIT = "optional", 3
     monkeypatch.setattr(totp.time, "time", lambda: NOW)
     made = f"factor-{uuid.uuid4().hex[:8]}"
@@ -54,7 +50,7 @@ def name(commits: None, settings: LazySettings, monkeypatch: pytest.MonkeyPatch)
 
 
 def reckon(secret: str, steps: int = 0) -> str:
-    """What the app shows that has this key, now or so many steps later."""
+    """Code of an app with this key, now or some steps later."""
     return totp.format_hotp_value(totp.hotp_value(secret, int(NOW // 30) + steps))
 
 
@@ -101,13 +97,13 @@ def with_password(name: str) -> Browser:
 
 @pytest.fixture
 def enrolled(name: str) -> str:
-    assert "From now on you are asked for a code" in set_up(with_password(name), -1).text
+    assert "Second factor set up: login now asks for a code" in set_up(with_password(name), -1).text
     return name
 
 
 def taken_at(secret: str, seconds: float, code: str, monkeypatch: pytest.MonkeyPatch) -> int | None:
     monkeypatch.setattr(totp.time, "time", lambda: seconds)
-    return keeping._step(secret, code, 0)
+    return second_factor._step(secret, code, 0)
 
 
 @pytest.mark.parametrize(("seconds", "expected"), VECTORS)
@@ -139,7 +135,8 @@ def test_the_key_is_shown_until_a_code_confirms_it(name: str) -> None:
     assert secret not in str(browser.session.items())
     assert came_in(with_password(name)), "nothing is asked for before that"
     assert (
-        "not the code of this moment" in browser.submit("/account/second-factor/confirm", 422, code=wrong(secret)).text
+        "The code is wrong, expired or already used"
+        in browser.submit("/account/second-factor/confirm", 422, code=wrong(secret)).text
     )
     after = browser.submit("/account/second-factor/confirm", 200, code=reckon(secret))
 
@@ -151,11 +148,11 @@ def test_the_key_is_shown_until_a_code_confirms_it(name: str) -> None:
 def test_the_picture_is_of_the_address_and_holds_no_text_of_it() -> None:
     hostile = "otpauth://totp/</svg><script>alert(1)</script>?secret=ABC"
 
-    drawn = picture.of(hostile)
+    drawn = second_factor.picture_of(hostile)
 
     assert drawn.startswith('<svg class="key-picture"')
     assert "script" not in drawn
-    assert drawn != picture.of("otpauth://totp/other")
+    assert drawn != second_factor.picture_of("otpauth://totp/other")
 
 
 def test_the_database_alone_reckons_no_codes(enrolled: str, settings: LazySettings) -> None:
@@ -164,10 +161,10 @@ def test_the_database_alone_reckons_no_codes(enrolled: str, settings: LazySettin
     assert row.data["secret"] != decrypt(row.data["secret"])
     now = code(enrolled)
 
-    settings.SECRET_KEY = "another key, of fifty letters or so, and not the one of before"
-    assert not keeping.takes(User.objects.get(username=enrolled), now)
+    settings.SECRET_KEY = "another key, of fifty characters or so, and not the earlier one"
+    assert not second_factor.takes(User.objects.get(username=enrolled), now)
     settings.SECRET_KEY_FALLBACKS = [before]
-    assert keeping.takes(User.objects.get(username=enrolled), now)
+    assert second_factor.takes(User.objects.get(username=enrolled), now)
 
 
 def test_a_code_on_paper_lets_in_once_without_the_device(name: str) -> None:
@@ -177,8 +174,8 @@ def test_a_code_on_paper_lets_in_once_without_the_device(name: str) -> None:
 
     assert browser.post("/login/code", {"code": codes[3]}).status_code == 302
     assert came_in(browser)
-    assert "9 of the codes on paper" in browser.see("/account").text
-    assert "used already" in with_password(name).submit("/login/code", 422, code=codes[3]).text
+    assert "Unused recovery codes: 9." in browser.see("/account").text
+    assert "already used" in with_password(name).submit("/login/code", 422, code=codes[3]).text
     assert AuditEvent.objects.filter(action="person.recovery_code_used", actor=name, details__left=9).count() == 1
     for one in codes:
         assert one not in str(list(Authenticator.objects.filter(user__username=name).values("data")))
@@ -197,40 +194,11 @@ def test_other_codes_on_paper_take_the_place_of_those_before(enrolled: str) -> N
 
 
 def test_there_are_no_codes_on_paper_without_an_app(name: str) -> None:
-    assert "Nothing was changed: set up the app first" in with_password(name).submit("/account/recovery-codes").text
+    assert (
+        "Nothing was changed: set up a second factor first"
+        in with_password(name).submit("/account/recovery-codes").text
+    )
     assert not Authenticator.objects.filter(user__username=name).exists()
-
-
-def test_whoever_had_a_factor_of_before_keeps_it(name: str) -> None:
-    """The migration, on a database with people in it: those who confirmed one, and those who did not."""
-    migration = importlib.import_module("console.migrations.0005_secrets_of_allauth")
-    people = [User.objects.get(username=name), User.objects.create_user(f"{name}-2", password=RIGHT)]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "create temporary table console_second_factor"
-            " (person_id int, secret text, confirmed bool, last_step bigint, created_at timestamptz default now())"
-        )
-        cursor.executemany(
-            "insert into console_second_factor values (%s, %s, %s, %s)",
-            [(people[0].pk, RFC_SECRET, True, int(NOW // 30)), (people[1].pk, RFC_SECRET, False, 0)],
-        )
-    try:
-        before = MigrationLoader(connection).project_state([("console", "0004_second_factor"), MFA]).apps
-        with connection.schema_editor() as editor:
-            migration.move(before, editor)
-
-        assert not keeping.takes(people[0], reckon(RFC_SECRET)), "it was used before"
-        assert keeping.takes(people[0], reckon(RFC_SECRET, 1))
-        assert not keeping.has_one(people[1])
-        old = before.get_model("console", "SecondFactor").objects
-        old.all().delete()
-        with connection.schema_editor() as editor:
-            migration.move_back(before, editor)
-        assert [(one.secret, one.last_step) for one in old.all()] == [(RFC_SECRET, int(NOW // 30) + 1)]
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("drop table pg_temp.console_second_factor")
-        people[1].delete()
 
 
 def test_the_login_asks_for_the_code(enrolled: str) -> None:
@@ -250,22 +218,22 @@ def test_no_code_is_taken_twice(enrolled: str) -> None:
 
     again = with_password(enrolled)
 
-    assert "used already" in again.submit("/login/code", 422, code=used).text
+    assert "already used" in again.submit("/login/code", 422, code=used).text
     assert not came_in(again)
 
 
 def test_no_code_is_taken_twice_by_another_process_or_later(enrolled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     person, used = User.objects.get(username=enrolled), code(enrolled)
-    assert keeping.takes(person, used)
+    assert second_factor.takes(person, used)
 
     cache.clear()  # as another process, which has a cache of its own
-    assert not keeping.takes(person, used)
+    assert not second_factor.takes(person, used)
     monkeypatch.setattr(totp.time, "time", lambda: NOW + 30)
-    assert not keeping.takes(person, used)
+    assert not second_factor.takes(person, used)
 
 
 def test_without_our_note_of_it_a_code_is_taken_twice(enrolled: str) -> None:
-    """What allauth has in place of it: this is why the step is in the row."""
+    """The class of allauth in its place explains why the step is in the row."""
     factor, used = totp.TOTP(factor_of(enrolled)), code(enrolled)
     assert [factor.validate_code(used), factor.validate_code(used)] == [True, False]
 
@@ -316,7 +284,7 @@ def test_giving_the_password_again_does_not_forgive_wrong_codes(enrolled: str) -
     assert Browser().post("/login", {"username": enrolled, "password": RIGHT}).status_code == 429
 
 
-def test_nobody_comes_to_the_code_without_a_password_or_late(enrolled: str) -> None:
+def test_the_code_page_needs_a_recent_password(enrolled: str) -> None:
     assert Browser().get("/login/code")["Location"] == "/login"
     browser = with_password(enrolled)
     session = browser.session
@@ -327,7 +295,7 @@ def test_nobody_comes_to_the_code_without_a_password_or_late(enrolled: str) -> N
     assert not came_in(browser)
 
 
-def test_whoever_was_shut_out_meanwhile_stays_out(enrolled: str) -> None:
+def test_a_user_disabled_during_login_stays_out(enrolled: str) -> None:
     browser = with_password(enrolled)
     User.objects.filter(username=enrolled).update(is_active=False)
 
@@ -336,7 +304,7 @@ def test_whoever_was_shut_out_meanwhile_stays_out(enrolled: str) -> None:
     assert not came_in(browser)
 
 
-def test_a_password_that_was_changed_meanwhile_is_asked_for_again(enrolled: str) -> None:
+def test_a_password_changed_during_login_is_asked_for_again(enrolled: str) -> None:
     browser = with_password(enrolled)
     person = User.objects.get(username=enrolled)
     person.set_password("another horse 1")
@@ -349,7 +317,7 @@ def test_a_password_that_was_changed_meanwhile_is_asked_for_again(enrolled: str)
 def test_it_is_removed_by_oneself_or_by_a_command(enrolled: str) -> None:
     browser = with_password(enrolled)
     browser.post("/login/code", {"code": code(enrolled)})
-    assert "Your password is enough again" in browser.submit("/account/second-factor/remove").text
+    assert "Second factor removed." in browser.submit("/account/second-factor/remove").text
     assert came_in(with_password(enrolled))
     set_up(browser)
     told = io.StringIO()
@@ -371,20 +339,20 @@ def test_a_second_factor_ends_the_sessions_that_came_in_without(name: str) -> No
 
 
 @pytest.mark.parametrize("path", ["/account/recovery-codes", "/account/second-factor/remove"])
-def test_whoever_came_in_without_a_code_changes_nothing_about_it(
+def test_a_session_without_a_code_cannot_change_the_second_factor(
     enrolled: str, settings: LazySettings, path: str
 ) -> None:
-    """As where it was off for a while: codes on paper would let in for good whoever knows the password."""
+    """Recovery codes of a time when the factor was off must not admit a person who knows only the password."""
     settings.SECOND_FACTOR = "off"
     browser = with_password(enrolled)
     settings.SECOND_FACTOR, before = "optional", list(Authenticator.objects.filter(user__username=enrolled).values())
 
-    assert "you came in without a code" in browser.submit(path).text
+    assert "this session began without a code" in browser.submit(path).text
     assert path not in browser.see("/account").html
     assert list(Authenticator.objects.filter(user__username=enrolled).values()) == before
 
 
-def test_where_it_is_off_nobody_is_asked(enrolled: str, settings: LazySettings) -> None:
+def test_no_code_is_asked_for_when_the_second_factor_is_off(enrolled: str, settings: LazySettings) -> None:
     settings.SECOND_FACTOR = "off"
     browser = with_password(enrolled)
 
@@ -398,30 +366,33 @@ def test_where_it_is_required_there_is_nothing_before_it(name: str, settings: La
     browser = with_password(name)
 
     assert browser.get("/")["Location"] == "/account"
-    assert "You need one before anything else" in browser.see("/account").text
+    assert "A second factor is required to use the console" in browser.see("/account").text
     set_up(browser)
 
     assert came_in(browser)
-    assert "everybody here needs a second factor" in browser.submit("/account/second-factor/remove").text
+    assert "a second factor is required (SECOND_FACTOR)" in browser.submit("/account/second-factor/remove").text
 
 
-def test_whoever_came_in_before_it_was_required_is_told_what_to_do(enrolled: str, settings: LazySettings) -> None:
+def test_an_older_session_is_asked_to_set_up_the_second_factor(enrolled: str, settings: LazySettings) -> None:
     settings.SECOND_FACTOR = "off"
     browser = with_password(enrolled)
     settings.SECOND_FACTOR = "required"
 
-    assert "log out and in again" in browser.see("/account").text
+    assert "log out and log in again to use the console" in browser.see("/account").text
     assert browser.get("/")["Location"] == "/account"
 
 
 def test_one_changes_ones_password(name: str) -> None:
     here, elsewhere = with_password(name), with_password(name)
 
-    assert "This is not your password" in here.submit("/account/password", 422, old="wrong", new="another horse 1").text
+    assert (
+        "The current password is wrong"
+        in here.submit("/account/password", 422, old="wrong", new="another horse 1").text
+    )
     assert "too common" in here.submit("/account/password", 422, old=RIGHT, new="password1").text
     page = here.submit("/account/password", old=RIGHT, new="another horse 1")
 
-    assert "Your password is changed" in page.text
+    assert "Password changed." in page.text
     assert came_in(here)
     assert not came_in(elsewhere)
     assert User.objects.get(username=name).check_password("another horse 1")

@@ -12,15 +12,15 @@ from django.urls import get_resolver
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from console.grants import keeping
-from console.grants.models import Grant
-from console.roles import ROLES
-from console.sign_on import claims, configuring
+from console.access.grants import grants
+from console.access.grants.models import Grant
+from console.access.roles import ROLES
+from console.access.sign_on import admission, configuration
 from queues.models import AuditEvent
+from tests.console.access.test_who_may_what import patterns
 from tests.console.browsers import Browser, Page
 from tests.console.security.oidc_provider import Provider
-from tests.console.security.sign_ons import came_in, leave, person, roles, sign_on, somebody
-from tests.console.test_who_may_what import patterns
+from tests.console.security.sign_ons import came_in, leave, new_subject, person, roles, sign_on
 
 
 def audited(subject: str) -> list[str]:
@@ -37,8 +37,8 @@ def test_the_login_has_a_button_where_there_is_a_provider(provider: Provider, se
     assert Browser().get("/login/sign-on/callback").status_code == 404
 
 
-def test_somebody_new_comes_in_with_the_role_of_their_group(provider: Provider) -> None:
-    subject, browser = somebody(provider, "all", "ops", "others"), Browser()
+def test_a_new_user_gets_the_role_of_the_group(provider: Provider) -> None:
+    subject, browser = new_subject(provider, "all", "ops", "others"), Browser()
 
     answer = sign_on(browser, subject, next="/audit")
 
@@ -51,7 +51,7 @@ def test_somebody_new_comes_in_with_the_role_of_their_group(provider: Provider) 
 
 
 def test_the_question_has_state_nonce_and_pkce(provider: Provider) -> None:
-    subject = somebody(provider, "ops")
+    subject = new_subject(provider, "ops")
 
     sign_on(Browser(), subject)
     sign_on(Browser(), subject)
@@ -64,8 +64,8 @@ def test_the_question_has_state_nonce_and_pkce(provider: Provider) -> None:
     assert first["scope"].split() in (["openid", "profile"], ["profile", "openid"])
 
 
-def test_whoever_no_claim_stands_for_is_refused(provider: Provider) -> None:
-    subject, browser = somebody(provider, "strangers"), Browser()
+def test_a_user_without_a_matching_claim_is_refused(provider: Provider) -> None:
+    subject, browser = new_subject(provider, "strangers"), Browser()
 
     answer = sign_on(browser, subject)
 
@@ -77,7 +77,7 @@ def test_whoever_no_claim_stands_for_is_refused(provider: Provider) -> None:
 
 
 def test_people_shows_who_signs_on(provider: Provider, admin: Browser) -> None:
-    subject = somebody(provider, "ops")
+    subject = new_subject(provider, "ops")
     sign_on(Browser(), subject)
 
     rows = {name: row for row in admin.see("/people").rows() for name in (subject, admin.name) if row.startswith(name)}
@@ -86,7 +86,7 @@ def test_people_shows_who_signs_on(provider: Provider, admin: Browser) -> None:
 
 
 def test_roles_are_those_of_each_login(provider: Provider) -> None:
-    subject = somebody(provider, "leads")
+    subject = new_subject(provider, "leads")
     sign_on(Browser(), subject)
     assert roles(subject) == {"admin"}
 
@@ -96,8 +96,8 @@ def test_roles_are_those_of_each_login(provider: Provider) -> None:
     assert roles(subject) == {"viewer"}
 
 
-def test_whoever_left_the_group_loses_the_role_in_every_window(provider: Provider) -> None:
-    subject, before = somebody(provider, "all", "acme"), Browser()
+def test_leaving_the_group_removes_the_role_in_every_session(provider: Provider) -> None:
+    subject, before = new_subject(provider, "all", "acme"), Browser()
     sign_on(before, subject)
     assert before.get("/").status_code == 200
     assert Grant.objects.filter(person=person(subject)).count() == 1
@@ -111,7 +111,7 @@ def test_whoever_left_the_group_loses_the_role_in_every_window(provider: Provide
 
 
 def test_a_group_may_stand_for_a_tenant(provider: Provider) -> None:
-    subject, browser = somebody(provider, "acme"), Browser()
+    subject, browser = new_subject(provider, "acme"), Browser()
 
     sign_on(browser, subject)
     sign_on(browser, subject)
@@ -122,9 +122,9 @@ def test_a_group_may_stand_for_a_tenant(provider: Provider) -> None:
 
 
 def test_grants_that_people_gave_stay(provider: Provider) -> None:
-    subject = somebody(provider, "acme")
+    subject = new_subject(provider, "acme")
     sign_on(Browser(), subject)
-    keeping.give(person(subject), "viewer", tenant=None, prefix="billing-", actor="ana")
+    grants.give(person(subject), "viewer", tenant=None, prefix="billing-", actor="ana")
 
     provider.people[subject]["groups"] = ["all"]
     sign_on(Browser(), subject)
@@ -133,10 +133,10 @@ def test_grants_that_people_gave_stay(provider: Provider) -> None:
 
 
 def test_what_cannot_be_given_keeps_nothing_that_was_taken(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = somebody(provider, "leads")
+    subject = new_subject(provider, "leads")
     sign_on(Browser(), subject)
-    keeping.give(person(subject), "viewer", tenant=None, prefix="billing-", actor="ana")
-    monkeypatch.setattr(keeping, "MOST_OF_ONE_PERSON", 1)
+    grants.give(person(subject), "viewer", tenant=None, prefix="billing-", actor="ana")
+    monkeypatch.setattr(grants, "MAX_OF_ONE_PERSON", 1)
 
     provider.people[subject]["groups"] = ["acme"]
     answer = sign_on(Browser(), subject)
@@ -146,8 +146,8 @@ def test_what_cannot_be_given_keeps_nothing_that_was_taken(provider: Provider, m
     assert audited(subject)[-1] == "person.sign_on_refused"
 
 
-def test_whoever_was_shut_out_here_stays_out(provider: Provider) -> None:
-    subject, browser = somebody(provider, "ops"), Browser()
+def test_a_disabled_account_stays_out(provider: Provider) -> None:
+    subject, browser = new_subject(provider, "ops"), Browser()
     sign_on(Browser(), subject)
     User.objects.filter(username=subject).update(is_active=False)
 
@@ -156,7 +156,7 @@ def test_whoever_was_shut_out_here_stays_out(provider: Provider) -> None:
 
 
 def test_nothing_of_what_a_provider_tells_is_kept_but_the_subject(provider: Provider) -> None:
-    subject = somebody(provider, "ops", email="a@b.example", email_verified=True, address="Rose Street 7")
+    subject = new_subject(provider, "ops", email="a@b.example", email_verified=True, address="Rose Street 7")
 
     sign_on(Browser(), subject)
 
@@ -167,7 +167,7 @@ def test_nothing_of_what_a_provider_tells_is_kept_but_the_subject(provider: Prov
 
 
 def test_another_issuer_knows_other_people_by_the_same_subject(provider: Provider, settings: LazySettings) -> None:
-    subject = somebody(provider, "ops")
+    subject = new_subject(provider, "ops")
     sign_on(Browser(), subject)
     SocialAccount.objects.filter(uid=subject).update(provider="https://before.example")
 
@@ -179,7 +179,7 @@ def test_another_issuer_knows_other_people_by_the_same_subject(provider: Provide
 
 def test_the_session_ends_at_a_time_that_nothing_moves(provider: Provider, settings: LazySettings) -> None:
     settings.OIDC_SESSION_HOURS, browser = 3, Browser()
-    sign_on(browser, somebody(provider, "ops"))
+    sign_on(browser, new_subject(provider, "ops"))
     ends_at = browser.session["_session_expiry"]
     latest = timezone.now() + timedelta(hours=3)
 
@@ -224,15 +224,15 @@ def test_a_claim_may_be_deep_or_a_word(settings: LazySettings) -> None:
     settings.OIDC_ROLES, settings.OIDC_TENANTS = {"ops": "operator"}, [("ops", "viewer", "acme")]
     settings.OIDC_CLAIM = "realm_access.roles"
 
-    held = claims.held_by({"realm_access": {"roles": ["ops", 7, None, {"ops": 1}]}})
+    held = admission.held_by({"realm_access": {"roles": ["ops", 7, None, {"ops": 1}]}})
 
-    assert held == claims.Held("operator", frozenset({("viewer", "acme")}))
+    assert held == admission.Held("operator", frozenset({("viewer", "acme")}))
     settings.OIDC_CLAIM = "https://acme.example/group"
-    assert claims.held_by({"https://acme.example/group": "ops"}) == held
+    assert admission.held_by({"https://acme.example/group": "ops"}) == held
     for hostile in (None, 7, {}, [["ops"]], {"ops": "ops"}, "OPS", True):
-        assert not claims.held_by({"https://acme.example/group": hostile})
+        assert not admission.held_by({"https://acme.example/group": hostile})
 
 
 def test_the_names_of_roles_are_those_that_there_are() -> None:
-    assert tuple(ROLES) == configuring.ROLES
+    assert tuple(ROLES) == configuration.ROLES
     assert Group.objects.model is not None

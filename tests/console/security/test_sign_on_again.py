@@ -10,13 +10,13 @@ from allauth.mfa.totp.internal import auth as totp
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
-from console.confirming import CHECKED_AT, CODE_FIELD, FIELD
-from console.second_factor.keeping import LAST_STEP
+from console.access.reauthentication import CHECKED_AT, CODE_FIELD, FIELD
+from console.access.second_factor import LAST_STEP
 from queues.models import AuditEvent
 from tests.console.browsers import Browser
 from tests.console.security.codes import wrong
 from tests.console.security.oidc_provider import Provider
-from tests.console.security.sign_ons import came_in, leave, person, sign_on, somebody, there
+from tests.console.security.sign_ons import came_in, leave, new_subject, person, sign_on, there
 from tests.console.security.test_confirm_the_password import is_paused
 from tests.engine import Engine
 
@@ -34,8 +34,8 @@ def _still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def with_an_app(provider: Provider, settings: LazySettings) -> tuple[str, str]:
-    """Somebody of the provider's with a second factor, whose code of STEP is used."""
-    settings.SECOND_FACTOR, subject = "optional", somebody(provider, "leads")
+    """User of the provider with a second factor, whose code of STEP is used."""
+    settings.SECOND_FACTOR, subject = "optional", new_subject(provider, "leads")
     sign_on(Browser(), subject)
     secret = totp.generate_totp_secret()
     made = totp.TOTP.activate(person(subject), secret).instance
@@ -45,7 +45,7 @@ def with_an_app(provider: Provider, settings: LazySettings) -> tuple[str, str]:
 
 
 def ask_again(browser: Browser, path: str, **form: str) -> dict[str, str]:
-    """What is asked for is kept in the page that asks who it is; the fields of its form."""
+    """Read the fields of the interrupted form from the page that asks for confirmation."""
     page = browser.submit(path, status=403, **form)
     assert "Sign in with Acme Sign-On again" in page.text
     return page.fields()
@@ -54,7 +54,7 @@ def ask_again(browser: Browser, path: str, **form: str) -> dict[str, str]:
 @pytest.fixture
 def stale(provider: Provider) -> tuple[Browser, str]:
     """An admin who logged in at the provider yesterday, and came from there just now."""
-    subject, browser = somebody(provider, "leads"), Browser()
+    subject, browser = new_subject(provider, "leads"), Browser()
     provider.twists = {"auth_time": int(time.time()) - 86_400}
     sign_on(browser, subject)
     provider.twists = {}
@@ -63,11 +63,11 @@ def stale(provider: Provider) -> tuple[Browser, str]:
 
 def test_a_login_of_long_ago_at_the_provider_is_no_fresh_one(provider: Provider) -> None:
     fresh, stale, silent = Browser(), Browser(), Browser()
-    sign_on(fresh, somebody(provider, "leads"))
+    sign_on(fresh, new_subject(provider, "leads"))
     provider.twists = {"auth_time": int(time.time()) - 86_400}
-    sign_on(stale, somebody(provider, "leads"))
+    sign_on(stale, new_subject(provider, "leads"))
     provider.twists = {"auth_time": None}
-    sign_on(silent, somebody(provider, "leads"))
+    sign_on(silent, new_subject(provider, "leads"))
 
     statuses = [one.post("/new-queue", {"name": ""}).status_code for one in (fresh, stale, silent)]
 
@@ -113,7 +113,7 @@ def test_where_the_provider_never_says_when_people_make_a_proof_here(
     provider: Provider, settings: LazySettings, engine: Engine
 ) -> None:
     settings.SECOND_FACTOR, provider.twists = "optional", {"auth_time": None}
-    subject, browser, path = somebody(provider, "leads"), Browser(), f"/queues/{engine.queue}/pause"
+    subject, browser, path = new_subject(provider, "leads"), Browser(), f"/queues/{engine.queue}/pause"
     sign_on(browser, subject)
     assert browser.post(path, {"reason": "x"}).status_code == 403
 
@@ -137,22 +137,22 @@ def test_a_session_left_open_makes_no_first_proof(
     assert browser.post("/account/second-factor").status_code == 403
 
 
-def test_somebody_else_at_the_provider_proves_nothing(
+def test_another_account_of_the_provider_confirms_nothing(
     provider: Provider, stale: tuple[Browser, str], engine: Engine
 ) -> None:
     browser, _ = stale
-    other = somebody(provider, "leads")
+    other = new_subject(provider, "leads")
 
     back = there(leave(browser, "/account/sign-on", to="/", fields="[]"), other)
 
-    assert "You signed in as somebody else" in browser.see(back, 403).text
+    assert "You signed in as another person" in browser.see(back, 403).text
     assert not User.objects.filter(username=other).exists()
     assert not AuditEvent.objects.filter(details__person=other).exists()
     assert browser.post(f"/queues/{engine.queue}/pause", {"reason": "x"}).status_code == 403
     assert browser.session[CHECKED_AT] < time.time() - 3600
 
 
-def test_whoever_lost_the_role_meanwhile_is_out(provider: Provider, stale: tuple[Browser, str]) -> None:
+def test_a_lost_role_ends_the_session_at_confirmation(provider: Provider, stale: tuple[Browser, str]) -> None:
     browser, subject = stale
     provider.people[subject]["groups"] = []
 
@@ -182,7 +182,7 @@ def test_a_form_that_cannot_wait_is_not_kept(provider: Provider, stale: tuple[Br
 
 
 @pytest.mark.usefixtures("_still")
-def test_whoever_has_an_app_gives_its_code_also_after_signing_on(provider: Provider, settings: LazySettings) -> None:
+def test_a_second_factor_is_asked_for_after_sign_on(provider: Provider, settings: LazySettings) -> None:
     subject, secret = with_an_app(provider, settings)
     browser = Browser()
 
@@ -197,7 +197,7 @@ def test_whoever_has_an_app_gives_its_code_also_after_signing_on(provider: Provi
 
 
 @pytest.mark.usefixtures("_still")
-def test_a_code_confirms_for_whoever_has_no_password(
+def test_a_code_confirms_for_a_user_without_a_password(
     provider: Provider, settings: LazySettings, engine: Engine
 ) -> None:
     subject, secret = with_an_app(provider, settings)
@@ -209,8 +209,11 @@ def test_a_code_confirms_for_whoever_has_no_password(
     session.save()
 
     page = browser.submit(path, status=403, reason="by hand")
-    assert "Six digits from the app" in page.text
-    assert "This is not a code" in browser.submit(path, status=403, reason="x", **{CODE_FIELD: wrong(secret)}).text
+    assert "Six-digit code from the app" in page.text
+    assert (
+        "This code is wrong, expired or already used. Nothing was changed"
+        in browser.submit(path, status=403, reason="x", **{CODE_FIELD: wrong(secret)}).text
+    )
     assert not is_paused(engine)
     browser.submit(path, **{"reason": page.fields()["reason"], CODE_FIELD: reckoned(secret, 2)})
 

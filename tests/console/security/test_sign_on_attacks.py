@@ -12,35 +12,35 @@ from allauth.socialaccount.models import SocialAccount
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
+from django.test import RequestFactory
 from django.utils import timezone
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
-from console.pages.sign_on import QUESTION_SECONDS
-from console.session_store import stored_key
-from console.sign_on import provider as providers
-from console.sign_on import tokens
-from console.sign_on.faults import Fault
+from console.access.sessions import stored_key
+from console.access.sign_on import provider as providers
+from console.access.sign_on.provider import Fault
+from console.access.sign_on.views import QUESTION_SECONDS
 from queues.models import AuditEvent
 from tests.console.browsers import Browser, Page
 from tests.console.security.corpus import ELEMENTS
 from tests.console.security.oidc_provider import CLIENT_ID, CLIENT_SECRET, Provider
-from tests.console.security.sign_ons import came_in, leave, sign_on, somebody, there
+from tests.console.security.sign_ons import came_in, leave, new_subject, sign_on, there
 
 NOT_AN_ANSWER = "What came back was not an answer to this browser's question"
 
 
 def refused(browser: Browser, back: str, status: int = 403) -> str:
-    """What the page says to whoever does not come in."""
+    """Text of the page for a refused sign-on."""
     answer = browser.get(back)
     assert answer.status_code == status, answer.content.decode()
     assert not came_in(browser)
     return Page(answer.content.decode()).text
 
 
-def test_an_answer_for_another_browser_lets_nobody_in(provider: Provider) -> None:
+def test_an_answer_for_another_browser_is_refused(provider: Provider) -> None:
     attacker, victim = Browser(), Browser()
-    back = there(leave(attacker), somebody(provider, "ops"))
+    back = there(leave(attacker), new_subject(provider, "ops"))
 
     assert NOT_AN_ANSWER in refused(victim, back)
     leave(victim)
@@ -48,15 +48,15 @@ def test_an_answer_for_another_browser_lets_nobody_in(provider: Provider) -> Non
 
 
 @pytest.mark.parametrize("state", ["", "&state=", "&state=forged", "&state=%00", f"&state={'x' * 5000}"])
-def test_a_forged_state_lets_nobody_in(provider: Provider, state: str) -> None:
+def test_a_forged_state_is_refused(provider: Provider, state: str) -> None:
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "ops"))
+    back = there(leave(browser), new_subject(provider, "ops"))
 
     assert NOT_AN_ANSWER in refused(browser, back.partition("&state=")[0] + state)
 
 
 def test_an_answer_is_taken_once(provider: Provider) -> None:
-    browser, subject = Browser(), somebody(provider, "ops")
+    browser, subject = Browser(), new_subject(provider, "ops")
     back = there(leave(browser), subject)
     assert browser.get(back).status_code == 302
     browser.post("/logout")
@@ -66,7 +66,7 @@ def test_an_answer_is_taken_once(provider: Provider) -> None:
 
 def test_a_question_of_long_ago_is_forgotten(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "ops"))
+    back = there(leave(browser), new_subject(provider, "ops"))
     later = time.time() + 3600
     monkeypatch.setattr("allauth.socialaccount.internal.statekit.time.time", lambda: later)
 
@@ -78,8 +78,8 @@ def test_a_question_of_long_ago_is_forgotten(provider: Provider, monkeypatch: py
 def test_a_stolen_code_is_worth_nothing_elsewhere(provider: Provider) -> None:
     """The code of one browser with the state of another: the verifier of PKCE stays with the first."""
     victim, attacker = Browser(), Browser()
-    stolen = there(leave(victim), somebody(provider, "ops"))
-    own = there(leave(attacker), somebody(provider, "all"))
+    stolen = there(leave(victim), new_subject(provider, "ops"))
+    own = there(leave(attacker), new_subject(provider, "all"))
     code, state = stolen.split("code=")[1].split("&")[0], own.split("state=")[1]
 
     assert NOT_AN_ANSWER in refused(attacker, f"/login/sign-on/callback?code={code}&state={state}")
@@ -111,9 +111,9 @@ TWISTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("twist", TWISTS, ids=str)
-def test_a_token_that_is_not_right_lets_nobody_in(provider: Provider, twist: dict[str, Any]) -> None:
+def test_an_invalid_token_is_refused(provider: Provider, twist: dict[str, Any]) -> None:
     browser, people = Browser(), User.objects.count()
-    back = there(leave(browser), somebody(provider, "leads"))
+    back = there(leave(browser), new_subject(provider, "leads"))
     provider.twists = twist
 
     assert NOT_AN_ANSWER in refused(browser, back)
@@ -124,13 +124,13 @@ def test_the_same_token_without_a_twist_lets_in(provider: Provider) -> None:
     provider.twists = {"aud": [CLIENT_ID], "azp": CLIENT_ID, "extra": ELEMENTS}
     browser = Browser()
 
-    assert sign_on(browser, somebody(provider, "leads")).status_code == 302
+    assert sign_on(browser, new_subject(provider, "leads")).status_code == 302
     assert came_in(browser)
 
 
 def test_a_signature_of_another_key_is_none(provider: Provider) -> None:
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "leads"))
+    back = there(leave(browser), new_subject(provider, "leads"))
     provider.signs_with = RSAKey.generate_key(2048)
 
     assert NOT_AN_ANSWER in refused(browser, back)
@@ -139,7 +139,7 @@ def test_a_signature_of_another_key_is_none(provider: Provider) -> None:
 @pytest.mark.parametrize("kid", ["one", "two"])
 def test_a_key_that_the_token_brings_along_is_none(provider: Provider, kid: str) -> None:
     browser, own = Browser(), RSAKey.generate_key(2048, {"kid": kid, "use": "sig", "alg": "RS256"})
-    back = there(leave(browser), somebody(provider, "leads"))
+    back = there(leave(browser), new_subject(provider, "leads"))
     provider.signs_with = own
     provider.header = {"alg": "RS256", "kid": kid, "jwk": own.as_dict(private=False), "jku": f"{provider.url}/evil"}
 
@@ -149,7 +149,7 @@ def test_a_key_that_the_token_brings_along_is_none(provider: Provider, kid: str)
 def test_another_kind_of_token_is_no_identity(provider: Provider) -> None:
     """One for access, of the same provider and for the same client: no question of ours stands in it."""
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "leads"))
+    back = there(leave(browser), new_subject(provider, "leads"))
     provider.header = {"alg": "RS256", "kid": "one", "typ": "at+jwt"}
     provider.twists = {"nonce": None, "scope": "openid"}
 
@@ -158,9 +158,9 @@ def test_another_kind_of_token_is_no_identity(provider: Provider) -> None:
 
 @pytest.mark.parametrize("header", [{"alg": "HS256", "kid": "one"}, {"alg": "RS256", "kid": "two"}, {"alg": "HS256"}])
 def test_a_signature_by_what_is_no_secret_is_none(provider: Provider, header: dict[str, str]) -> None:
-    """With the algorithm of shared secrets anybody could sign with the public key, or a client with its secret."""
+    """Reason: with a shared-secret algorithm any holder of the public key or client secret could sign."""
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "leads"))
+    back = there(leave(browser), new_subject(provider, "leads"))
     provider.header = header
     if header["alg"] == "HS256":
         provider.signs_with = OctKey.import_key(CLIENT_SECRET * 3)
@@ -173,28 +173,28 @@ def test_a_token_without_a_signature_is_none(provider: Provider) -> None:
     said = {"iss": provider.url, "sub": "x", "aud": CLIENT_ID, "iat": now, "exp": now + 60}
     good = jwt.encode({"alg": "RS256", "kid": "one"}, said, provider.key)
     document = {"jwks_uri": f"{provider.url}/keys"}
-    assert tokens.checked(good, document)["sub"] == "x"
+    assert providers.checked_token(good, document)["sub"] == "x"
 
     for bad in (f"eyJhbGciOiJub25lIn0.{good.split('.')[1]}.", good.rpartition(".")[0] + ".", "", "a.b.c", "\0"):
         with pytest.raises(Fault):
-            tokens.checked(bad, document)
+            providers.checked_token(bad, document)
 
 
 @pytest.mark.parametrize(
     "answer", [{"id_token": None}, {"id_token": 7}, {"access_token": None}, {"access_token": ["x"]}], ids=str
 )
-def test_an_answer_without_its_tokens_lets_nobody_in(provider: Provider, answer: dict[str, Any]) -> None:
+def test_an_answer_without_tokens_is_refused(provider: Provider, answer: dict[str, Any]) -> None:
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "leads"))
+    back = there(leave(browser), new_subject(provider, "leads"))
     provider.answer = answer
 
     assert NOT_AN_ANSWER in refused(browser, back)
 
 
 @pytest.mark.parametrize("subject", ["another", None, 7])
-def test_two_answers_about_different_people_let_nobody_in(provider: Provider, subject: Any) -> None:
+def test_answers_about_different_people_are_refused(provider: Provider, subject: Any) -> None:
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "all"))
+    back = there(leave(browser), new_subject(provider, "all"))
     provider.more = {"sub": subject, "groups": ["leads"]}
 
     assert NOT_AN_ANSWER in refused(browser, back)
@@ -202,7 +202,7 @@ def test_two_answers_about_different_people_let_nobody_in(provider: Provider, su
 
 def test_what_is_signed_counts_more_than_what_is_not(provider: Provider) -> None:
     provider.twists, provider.more = {"groups": ["all"]}, {"groups": ["leads"]}
-    subject = somebody(provider)
+    subject = new_subject(provider)
 
     sign_on(Browser(), subject)
 
@@ -233,7 +233,7 @@ def test_a_document_that_leads_elsewhere_is_not_followed(provider: Provider, doc
 
 def test_the_callback_of_another_issuer_is_none(provider: Provider) -> None:
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "ops"))
+    back = there(leave(browser), new_subject(provider, "ops"))
 
     assert NOT_AN_ANSWER in refused(browser, f"{back}&iss=https://evil.example")
     assert browser.get(f"{back}&iss={provider.url}").status_code == 302
@@ -241,7 +241,7 @@ def test_the_callback_of_another_issuer_is_none(provider: Provider) -> None:
 
 @pytest.mark.parametrize("claim", ["preferred_username", "email"])
 @pytest.mark.parametrize("verified", [True, False])
-def test_nobody_takes_over_an_account_by_its_name_or_address(provider: Provider, claim: str, verified: bool) -> None:
+def test_an_account_cannot_be_taken_over_by_its_name_or_address(provider: Provider, claim: str, verified: bool) -> None:
     name = f"local-{uuid.uuid4().hex[:8]}@acme.example"
     mine = User.objects.create_user(name, email=name, password="correct horse battery")
     mine.groups.set([Group.objects.get(name="admin")])
@@ -272,8 +272,8 @@ def test_a_hostile_name_becomes_none_of_ours(provider: Provider, name: Any) -> N
 
 
 @pytest.mark.parametrize("name", ["schedule", "upkeep", "System", "celery"])
-def test_nobody_is_called_like_what_acts_by_itself(provider: Provider, name: str) -> None:
-    """Where the subject is a name that people choose: else the audit would say that nobody did it."""
+def test_names_of_automatic_actors_are_refused(provider: Provider, name: str) -> None:
+    """Reason: where people choose the subject, the audit must not show a false actor."""
     provider.people[name] = {"preferred_username": name, "groups": ["all"]}
 
     sign_on(Browser(), name)
@@ -285,8 +285,8 @@ def test_nobody_is_called_like_what_acts_by_itself(provider: Provider, name: str
 @pytest.mark.parametrize(
     "wanted", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example"]
 )
-def test_nobody_is_led_to_another_site(provider: Provider, wanted: str) -> None:
-    answer = sign_on(Browser(), somebody(provider, "ops"), next=wanted)
+def test_redirects_stay_on_this_site(provider: Provider, wanted: str) -> None:
+    answer = sign_on(Browser(), new_subject(provider, "ops"), next=wanted)
 
     assert answer["Location"] == "/"
 
@@ -327,7 +327,7 @@ def test_what_strangers_left_is_not_kept(provider: Provider) -> None:
     assert left.expire_date <= timezone.now() + timedelta(seconds=QUESTION_SECONDS)
     Session.objects.filter(pk=left.pk).update(expire_date=timezone.now() - timedelta(seconds=1))
 
-    sign_on(browser, somebody(provider, "ops"))
+    sign_on(browser, new_subject(provider, "ops"))
 
     assert not Session.objects.filter(pk=left.pk).exists()
     assert browser.session.get_expiry_age() > QUESTION_SECONDS, "it is no stranger's any more"
@@ -335,7 +335,7 @@ def test_what_strangers_left_is_not_kept(provider: Provider) -> None:
 
 def test_asking_again_makes_no_session_shorter_or_longer(provider: Provider) -> None:
     browser = Browser()
-    sign_on(browser, somebody(provider, "ops"))
+    sign_on(browser, new_subject(provider, "ops"))
     before = browser.session["_session_expiry"]
 
     leave(browser, "/account/sign-on")
@@ -344,14 +344,14 @@ def test_asking_again_makes_no_session_shorter_or_longer(provider: Provider) -> 
     assert browser.session["_session_expiry"] == before
 
 
-def test_a_second_provider_in_the_librarys_table_lets_nobody_in(provider: Provider) -> None:
-    assert providers.app().pk is None
+def test_a_second_provider_in_the_librarys_table_is_ignored(provider: Provider) -> None:
+    assert providers.provider_of(RequestFactory().get("/")).app.pk is None
     assert Browser().get("/oidc/evil/login/").status_code in (302, 404)
 
 
 def test_the_session_of_before_is_not_the_one_of_after(provider: Provider) -> None:
     browser = Browser()
-    back = there(leave(browser), somebody(provider, "ops"))
+    back = there(leave(browser), new_subject(provider, "ops"))
     before = browser.session.session_key
 
     browser.get(back)

@@ -1,4 +1,4 @@
-"""Accounts of before, linked to people at the provider by whoever has the machine."""
+"""Existing accounts, linked to people at the provider by a command on the server."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 
 from tests.console.browsers import Browser
 from tests.console.security.oidc_provider import Provider
-from tests.console.security.sign_ons import came_in, person, roles, sign_on, somebody
+from tests.console.security.sign_ons import came_in, new_subject, person, roles, sign_on
 
 
-def test_an_account_of_before_is_linked_by_whoever_has_the_machine(provider: Provider) -> None:
-    subject, told = somebody(provider, "ops"), io.StringIO()
+def test_an_existing_account_is_linked_by_a_command_on_the_server(provider: Provider) -> None:
+    subject, told = new_subject(provider, "ops"), io.StringIO()
     User.objects.create_user(subject, password="correct horse battery")
     assert sign_on(Browser(), subject).status_code == 403
     browser = Browser()
@@ -30,18 +30,18 @@ def test_an_account_of_before_is_linked_by_whoever_has_the_machine(provider: Pro
     with pytest.raises(CommandError, match="linked already"):
         call_command("sign_on", "link", subject, "another")
     call_command("sign_on", "unlink", subject, stdout=told)
-    assert "is linked to nobody any more; 1 session ended" in told.getvalue()
+    assert "is not linked to an account any more; 1 session ended" in told.getvalue()
     assert not came_in(browser)
     assert sign_on(Browser(), subject).status_code == 403
 
 
 def test_what_cannot_be_linked_is_refused(provider: Provider, settings: LazySettings) -> None:
-    taken = somebody(provider, "ops")
+    taken = new_subject(provider, "ops")
     sign_on(Browser(), taken)
     name = f"on-{taken}"
     User.objects.create_user(name)
 
-    for given, said in ((taken, "somebody else here"), ("", "printable ASCII"), ("a\0", "printable ASCII")):
+    for given, said in ((taken, "another person here"), ("", "printable ASCII"), ("a\0", "printable ASCII")):
         with pytest.raises(CommandError, match=said):
             call_command("sign_on", "link", name, given)
     with pytest.raises(CommandError, match="no person called"):

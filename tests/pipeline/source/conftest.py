@@ -1,4 +1,4 @@
-"""What the data source is tried with: Spark's one session with the format in it, and the address of the database."""
+"""Fixtures of the data source: Spark's session with the format, and the address of the database."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def run(source: Any, url: str, stream: str, queue: str, folder: Path, sink: str = "signalbox", **options: Any) -> None:
-    """What is in the stream now, to the queue."""
+    """Write the present contents of the stream to the queue."""
     begin(source, url, stream, queue, folder, sink, **options).awaitTermination()
 
 
@@ -26,7 +26,7 @@ def begin(source: Any, url: str, stream: str, queue: str, folder: Path, sink: st
 
 
 if __name__ == "__main__":
-    from pipeline.on_spark import sessions
+    from pipeline.spark import sessions
     from signalbox.spark import register
     from tests.pipeline.session import SMALL
     from tests.pipeline.source.dying import DyingSource

@@ -14,12 +14,12 @@ django.setup()
 
 from django.conf import settings  # noqa: E402
 
-from pipeline.on_spark import where  # noqa: E402
+from pipeline.spark import sessions  # noqa: E402
 from signalbox.spark import register  # noqa: E402
 from tests.pipeline.source.killed import run  # noqa: E402
 
 url, stream, queue, folder = sys.argv[1:]
-with where.chosen(settings.SPARK_MASTER, settings.SPARK_OPTIONS, 0) as session:
+with sessions.open_session(settings.SPARK_MASTER, settings.SPARK_OPTIONS, 0) as session:
     register(session)
     run(session, url, stream, queue, Path(folder))
     sent = session.read.format("signalbox").options(url=url, queue=queue, columns="payload").load()

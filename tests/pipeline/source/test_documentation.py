@@ -1,4 +1,4 @@
-"""The examples of docs/spark.md run as they stand there, by the command that stands there."""
+"""The examples of docs/use/spark.md run as they stand there, by the command that stands there."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 import signalbox.spark
-from pipeline.on_spark.loaded_classes import JAVA_OPTIONS
-from pipeline.on_spark.sessions import PYTHON_PATH
+from pipeline.spark.class_sharing import JAVA_OPTIONS
+from pipeline.spark.sessions import PYTHON_PATH
 from signalbox import Client
 from tests.dlq.processes import PROJECT
 from tests.pipeline.session import SMALL
 from tests.pipeline.spark_cluster import JAVA, SPARK_HOME
 
-PAGE = (PROJECT / "docs" / "spark.md").read_text()
+PAGE = (PROJECT / "docs" / "use" / "spark.md").read_text()
 BEGIN = """
 from pyspark.sql import SparkSession
 
@@ -47,6 +47,7 @@ def test_the_import_alone_enters_the_format_in_the_active_session(monkeypatch: p
     active.dataSource.register.assert_called_once_with(signalbox.spark.SignalboxSource)
 
 
+@pytest.mark.proof
 def test_the_examples_are_a_job_that_knows_only_our_zip_file(
     url: str, connect: Callable[..., psycopg.Connection[Any]], tmp_path: Path
 ) -> None:
@@ -68,7 +69,7 @@ def test_the_examples_are_a_job_that_knows_only_our_zip_file(
 
 
 def submitted(folder: Path, job: str) -> str:
-    """What the job says, run from a folder in which there is nothing else of ours than the zip file."""
+    """Output of the job, run from a folder that contains only the project's zip file."""
     (commands,) = re.findall(r"^python -m zipfile .*\n.* spark-submit .*\n", PAGE, re.MULTILINE)
     pack, submit = commands.splitlines()
     (folder / "signalbox").symlink_to(PROJECT / "signalbox")

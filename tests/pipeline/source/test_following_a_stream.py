@@ -48,6 +48,7 @@ def follow(source: Any, url: str, log: Log, folder: Path, **options: Any) -> lis
     return [progress["numInputRows"] for progress in query.recentProgress]
 
 
+@pytest.mark.proof
 def test_a_query_goes_on_where_its_checkpoint_is(source: Any, url: str, log: Log, tmp_path: Path) -> None:
     for n in range(8):
         log.append(n)
@@ -60,7 +61,7 @@ def test_a_query_goes_on_where_its_checkpoint_is(source: Any, url: str, log: Log
     assert [count for count in batches if count] == [3, 3, 2]
 
 
-def test_offsets_begin_where_they_are_told_to(url: str, log: Log) -> None:
+def test_offsets_begin_at_the_configured_position(url: str, log: Log) -> None:
     for n in range(6):
         log.append(n)
 
@@ -104,7 +105,7 @@ def test_what_comes_after_the_beginning_of_a_run_is_for_the_next(url: str, log: 
     assert sum(reader.reportLatestOffset()["next"].values()) == sum(begin["next"].values()) + 1
 
 
-def test_loss_stops_the_query_unless_it_is_told_to_go_on(url: str, log: Log, caplog: pytest.LogCaptureFixture) -> None:
+def test_loss_stops_the_query_unless_configured_otherwise(url: str, log: Log, caplog: pytest.LogCaptureFixture) -> None:
     for n in range(6):
         log.append(n)
     reader = follower(url, log)
@@ -137,7 +138,7 @@ def test_a_checkpoint_that_is_ahead_of_a_restored_stream_is_refused(url: str, lo
         reader.latestOffset(offset, ReadAllAvailable())
 
 
-def test_a_lost_connection_is_made_anew(url: str, log: Log) -> None:
+def test_a_lost_connection_is_reopened(url: str, log: Log) -> None:
     reader = follower(url, log)
     begin = reader.initialOffset()
     log.value(

@@ -9,9 +9,8 @@ from pyspark.sql.types import StructType
 
 from signalbox.errors import InvalidArgument
 from signalbox.spark import SignalboxSource, writing
-from signalbox.spark.asking import Question
-from signalbox.spark.extracting import Extraction
 from signalbox.spark.options import Target
+from signalbox.spark.reading import Extraction, Question
 
 QUEUE = {"url": "postgresql://ann:secret@db/app", "queue": "q"}
 STREAM = {"url": "postgresql://ann:secret@db/app", "stream": "s"}

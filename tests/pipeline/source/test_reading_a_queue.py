@@ -1,4 +1,4 @@
-"""A look into a queue from Spark: what is under way, as rows, leased to nobody."""
+"""Queues read from Spark: messages as rows, without leases."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_several_tasks_see_each_message_once(source: Any, url: str, engine: Engi
 
 
 def test_what_waits_for_its_lane_is_seen(source: Any, url: str, make_engine: Any) -> None:
-    engine = make_engine(lane_max_in_flight=1)
+    engine = make_engine(group_max_in_flight=1)
     for n in range(3):
         engine.send(n, group_id="g")
 

@@ -60,7 +60,7 @@ def test_nothing_is_read_that_stands_behind_what_may_still_commit(
     assert sorted(then) == ['"before"', '"behind"', '"slow"']
 
 
-def test_what_retention_dropped_is_an_error_or_is_passed_over(source: Any, url: str, log: Log) -> None:
+def test_expired_messages_are_an_error_or_are_skipped(source: Any, url: str, log: Log) -> None:
     for n in range(6):
         log.append(n)
     log.value(

@@ -43,10 +43,11 @@ def test_batches_arrive_once(source: Any, url: str, log: Log, engine: Engine, tm
     assert row[1:] == (1, 1)
 
 
+@pytest.mark.proof
 def test_whatever_process_of_a_batch_is_killed_each_row_arrives_once(
     source: Any, url: str, log: Log, engine: Engine, tmp_path: Path
 ) -> None:
-    """The same batch again and again, one process of it killed at each step."""
+    """Write one batch repeatedly, and kill one of its processes at each step."""
     source.dataSource.register(DyingSource)
     for n in range(6):
         log.append({"n": n})
@@ -64,6 +65,7 @@ def test_whatever_process_of_a_batch_is_killed_each_row_arrives_once(
     assert engine.counted() == engine.recounted()
 
 
+@pytest.mark.proof
 def test_all_of_spark_is_killed_and_each_row_arrives_once(
     source: Any, url: str, dsn: str, log: Log, make_engine: Callable[..., Engine], tmp_path: Path
 ) -> None:

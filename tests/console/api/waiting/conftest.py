@@ -1,4 +1,4 @@
-"""Tenants that may have only so many long polls: their places show from outside who waits."""
+"""Tenants with a limit on long polls, whose use shows from outside which requests wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Limit = Callable[[int], Engine]
 
 @pytest.fixture
 def limited(make_engine: Callable[..., Engine]) -> Limit:
-    """A queue whose tenant may have so many long polls."""
+    """Queue whose tenant has a limit on long polls."""
 
     def make(most: int) -> Engine:
         engine = make_engine()
@@ -31,7 +31,7 @@ def limited(make_engine: Callable[..., Engine]) -> Limit:
 
 @pytest.fixture
 def places_of() -> Callable[[Engine], int]:
-    """How many polls of the queue's tenant wait, in whatever process."""
+    """Number of waiting polls of the queue's tenant, in all processes."""
 
     def count(engine: Engine) -> int:
         statement = "select signalbox.long_polls(tenant_id) from signalbox.queue where queue_id = %s"

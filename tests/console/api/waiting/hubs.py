@@ -43,7 +43,7 @@ class NotingClient(AsyncClient):
 
 
 class TestedHub(Hub):
-    """Counts the statements that look around, and knows its client."""
+    """Counts the polls that wait and the statements that look around, and knows its client."""
 
     __test__ = False
 
@@ -51,6 +51,11 @@ class TestedHub(Hub):
         super().__init__(client, pool, dsn)
         self.client = client
         self.asked: list[str] = []
+
+    @property
+    def waiting(self) -> int:
+        """Number of polls that wait."""
+        return sum(len(line) for line in self._lines.values())
 
     async def _ask(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
         self.asked.append(statement)
@@ -84,7 +89,7 @@ def with_hub(dsn: str, story: Callable[[TestedHub], Coroutine[Any, Any, None]]) 
 
 
 async def until(condition: Callable[[], Any], what: str) -> Any:
-    """Ask again and again until the answer is true, and let others go on meanwhile."""
+    """Repeat until the condition holds, and let other tasks run in between."""
     ends_at = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     while not (answer := condition()):
         assert asyncio.get_running_loop().time() < ends_at, f"never came: {what}"

@@ -38,7 +38,7 @@ class Poll:
                 return list(document["messages"])
 
     def close(self) -> None:
-        """As whoever is cut off: without a word."""
+        """Close the connection without a message, as a cut does."""
         self.writer.transport.abort()
 
 

@@ -30,7 +30,7 @@ where locktype = 'advisory' and objsubid = 2 and classid = (
 
 @pytest.fixture
 def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only announcements wake."""
+    """Hub that is woken by announcements only."""
     monkeypatch.setattr(hubs, "LOOK_SECONDS", 3600.0)
 
 
@@ -128,7 +128,7 @@ def test_each_poll_has_its_own_visibility_timeout_consumer_and_number(dsn: str, 
 
 
 def test_many_polls_on_one_queue_cost_what_one_costs(dsn: str, engine: Engine) -> None:
-    """However many wait, each round is one statement, and no claim where there is nothing."""
+    """Each round is one statement for all waiting requests, and no claim without messages."""
 
     async def story(hub: TestedHub) -> None:
         polls = [start(hub, engine.queue) for _ in range(500)]
@@ -139,7 +139,7 @@ def test_many_polls_on_one_queue_cost_what_one_costs(dsn: str, engine: Engine) -
 
         await until(lambda: rounds() >= 2, "two rounds")
         assert hub.client.claims <= 3  # when the first came, and when the hub began to listen
-        assert sum("max_long_polls" in statement for statement in hub.asked) <= 3  # nobody's tenant has a limit
+        assert sum("max_long_polls" in statement for statement in hub.asked) <= 3  # no tenant has a limit
         asked = len(hub.asked)
         before = rounds()
         await until(lambda: rounds() > before, "another round")
@@ -303,7 +303,7 @@ def test_who_waits_is_seen_as_a_consumer(dsn: str, engine: Engine) -> None:
     with_hub(dsn, story)
 
 
-def test_a_stop_answers_everybody_and_lets_nobody_wait(dsn: str, make_engine: MakeEngine) -> None:
+def test_a_stop_answers_all_waiting_requests(dsn: str, make_engine: MakeEngine) -> None:
     engines = [make_engine() for _ in range(3)]
 
     async def story(hub: TestedHub) -> None:
@@ -338,7 +338,8 @@ def test_a_cut_while_the_tenant_is_looked_up_is_no_harm(
     turns = f'"turns of {engine.queue}"'
     engine.connection.execute(f"create sequence {turns}")  # its numbers outlive what asked for them
     cut = f"case nextval('{turns}') when 1 then pg_terminate_backend(pg_backend_pid()) and pg_sleep(60) is null end"
-    monkeypatch.setattr(places, "_TENANT", places._TENANT.replace("t.max_long_polls > 0", f"coalesce({cut}, false)"))
+    statement = places.LONG_POLL_LIMIT.replace("t.max_long_polls > 0", f"coalesce({cut}, false)")
+    monkeypatch.setattr(places, "LONG_POLL_LIMIT", statement)
 
     async def story(hub: TestedHub) -> None:
         poll = start(hub, engine.queue)

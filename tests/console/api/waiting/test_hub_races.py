@@ -1,4 +1,4 @@
-"""Who leaves at a bad moment takes no message along: every lease is in somebody's hands."""
+"""Requests that end at a bad moment lose no message: every lease has a holder."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def leased(engine: Engine) -> set[int]:
 
 @pytest.fixture
 def never_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only announcements wake."""
+    """Hub that is woken by announcements only."""
     monkeypatch.setattr(hubs, "LOOK_SECONDS", 3600.0)
 
 
 async def claimed_and_unanswered(hub: TestedHub, engine: Engine) -> int:
-    """A message has been claimed for whoever waits, and the answer is on its way."""
+    """Claim a message for a waiting request whose answer is not sent yet."""
     hub.client.gate.clear()
     message_id = announced(engine.connection, lambda: engine.send("wanted"))
     await asyncio.wait_for(hub.client.claimed.wait(), LONG)
@@ -104,7 +104,7 @@ def test_a_stop_during_a_claim_gives_its_messages_back(dsn: str, engine: Engine,
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whoever_comes_and_goes_no_message_is_leased_to_nobody(dsn: str, engine: Engine, seed: int) -> None:
+def test_no_message_is_leased_to_a_request_that_has_gone(dsn: str, engine: Engine, seed: int) -> None:
     dice = random.Random(seed)
     given: list[int] = []
 
@@ -127,7 +127,7 @@ def test_whoever_comes_and_goes_no_message_is_leased_to_nobody(dsn: str, engine:
                 await asyncio.sleep(0)
         for one in dice.sample(polls, POLLS // 4):
             one.cancel()
-        await until(lambda: not hub.waiting or len(given) >= SENDS, "everything handed out, or nobody left")
+        await until(lambda: not hub.waiting or len(given) >= SENDS, "all messages delivered, or no request left")
         hub.stop()
         await asyncio.gather(*polls, return_exceptions=True)
 

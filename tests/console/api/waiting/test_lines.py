@@ -1,4 +1,4 @@
-"""One line by itself: who is served first, by which claim, and what becomes of messages that nobody takes."""
+"""Single line: order of service, shared claims, and return of unclaimed messages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from console.api.waiting.line import Line
-from console.api.waiting.waiter import Kind, Waiter, waiter_of
+from console.api.waiting.line import Kind, Line, Waiter, waiter_of
 from signalbox import InvalidArgument, Message, QueueNotFound
 
 
@@ -22,7 +21,7 @@ def message(number: int) -> Message:
 
 
 class Source:
-    """Has messages to claim, notes each claim, and can be made to take its time or to fail."""
+    """Source with messages to claim, which records each claim and can be slow or fail."""
 
     def __init__(self) -> None:
         self.ready: deque[int] = deque()
@@ -162,7 +161,7 @@ def test_the_messages_of_one_that_left_during_the_claim_go_to_the_next() -> None
     in_a_loop(story)
 
 
-def test_what_nobody_takes_goes_back() -> None:
+def test_unclaimed_messages_return_to_the_queue() -> None:
     async def story(source: Source) -> None:
         (gone,) = source.join(3, consumer="ana")
         (other,) = source.join(1, consumer="bea")
@@ -223,7 +222,7 @@ def test_that_the_database_is_away_those_learn_who_have_just_come() -> None:
     in_a_loop(story)
 
 
-def test_a_line_says_when_nobody_waits_and_nobody_looks() -> None:
+def test_an_idle_line_reports_that_it_is_idle() -> None:
     async def story(source: Source) -> None:
         (waiter,) = source.join(1)
         source.gate.clear()

@@ -15,8 +15,8 @@ import psycopg
 import pytest
 from django.db import connections
 
-from console.api_keys import keeping
-from console.api_keys.models import ApiKey
+from console.access.api_keys import keys
+from console.access.api_keys.models import ApiKey
 from tests.console.api.callers import Caller
 from tests.console.api.waiting.conftest import Limit
 from tests.console.api.waiting.hubs import until
@@ -101,11 +101,12 @@ def test_a_client_that_goes_away_frees_its_place_and_takes_no_message(
         await until(lambda: places_of(engine) == 0, "all places free again")
 
     asyncio.run(story())
-    message_id = engine.send("for whoever is there")
+    message_id = engine.send("for a waiting request")
     (message,) = caller.post(f"/v1/queues/{engine.queue}/messages:receive").document["messages"]
     assert (message["sequence"], message["receiveCount"]) == (message_id, 1)
 
 
+@pytest.mark.proof
 def test_a_key_that_is_revoked_while_it_waits_gets_no_message(
     make_caller: Callable[..., Caller], limited: Limit, places_of: Callable[..., int]
 ) -> None:
@@ -155,16 +156,16 @@ def test_a_name_that_is_another_tenants_by_then_is_not_found(
 def revoke(caller: Caller) -> None:
     try:
         found = ApiKey.objects.get(identifier=caller.key.removeprefix("sbx_").partition(".")[0])
-        keeping.revoke(found.pk, actor="test")
+        keys.revoke(found.pk, actor="test")
     finally:
         connections.close_all()  # of this thread
 
 
-def test_a_server_that_is_told_to_end_answers_who_waits(
+def test_a_stopping_server_answers_waiting_requests(
     dsn: str, limited: Limit, places_of: Callable[..., int], commits: None
 ) -> None:
     engine = limited(20)
-    key = keeping.create(f"ending-{engine.queue}", "receive", actor="test").text
+    key = keys.create(f"ending-{engine.queue}", "receive", actor="test").text
     with console_server(dsn) as server:
 
         async def story() -> None:
@@ -192,14 +193,15 @@ ENDING = """
 import asyncio, os, signal
 import django
 django.setup()
-from console.api import database, waiting
+from console.api import waiting
+from console.api.core import database
 
 async def tell():
     heard = []
-    signal.signal(signal.SIGTERM, lambda *_: heard.append("told"))
-    waiting.stop_when_told_to_end()
-    poll = asyncio.create_task(waiting.receive_waiting({queue!r}, 1, None, None, 100_000))
-    while waiting._hub is None or not waiting._hub.waiting:
+    signal.signal(signal.SIGTERM, lambda *_: heard.append("stopped"))
+    waiting.stop_on_signals()
+    poll = asyncio.create_task(waiting.shared_hub().receive({queue!r}, 1, None, None, 100_000))
+    while not any(map(len, waiting.shared_hub()._lines.values())):
         await asyncio.sleep(0.01)
     os.kill(os.getpid(), signal.SIGTERM)
     print(await poll, heard)
@@ -220,15 +222,16 @@ def test_a_signal_ends_a_wait_of_any_length(engine: Engine, dsn: str) -> None:
         text=True,
         timeout=240,
     )
-    assert run.stdout.splitlines() == ["[] ['told']"], run.stderr
+    assert run.stdout.splitlines() == ["[] ['stopped']"], run.stderr
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(900)
 def test_two_thousand_polls_hold_neither_threads_nor_connections(
     dsn: str, limited: Limit, places_of: Callable[..., int], commits: None, many_files: None, observer: Any
 ) -> None:
     engine = limited(MANY)
-    key = keeping.create(f"many-{engine.queue}", "receive", actor="test").text
+    key = keys.create(f"many-{engine.queue}", "receive", actor="test").text
     with console_server(dsn) as server:
 
         async def story() -> list[int]:

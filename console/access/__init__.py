@@ -1,0 +1,1 @@
+"""Roles, login, sessions, second factor and lockout: which person may do what."""

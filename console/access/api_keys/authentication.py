@@ -1,0 +1,148 @@
+"""Authentication of API keys: mostly answered from memory, since every request asks, and never by a thread.
+
+What the database said is believed for `FRESH_SECONDS`: a key that is revoked elsewhere works for at most so long. Where
+the revocation happens in this very process, it is forgotten at once. Only keys whose secret was right are
+remembered, so that strangers fill no memory; of many requests with one key, one asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from console.access.api_keys.key import Key, Token, Unauthorized, read_token
+from console.api.core import database
+from console.api.core.single_flight import SingleFlight
+from signalbox.logs import in_brief
+
+FRESH_SECONDS = 5.0
+NOTE_USE_SECONDS = 60.0
+MAX_REMEMBERED = 10_000
+
+LOOK_UP = """
+select
+  k.secret_hash,
+  k.api_key_id,
+  k.name,
+  k.scopes,
+  k.tenant_name,
+  k.queue_prefix,
+  k.rate_per_second,
+  k.max_connections,
+  k.revoked_at is not null as revoked,
+  extract(epoch from k.expires_at - clock_timestamp())::double precision as seconds_left
+from signalbox.api_key k
+where k.identifier = %s
+"""
+NOTE_USE = """
+update signalbox.api_key
+set last_used_at = clock_timestamp()
+where api_key_id = %s and (last_used_at is null or last_used_at < clock_timestamp() - make_interval(secs => %s))
+"""
+
+logger = logging.getLogger(__name__)
+
+Connections = Callable[[], AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The database's answer about a key whose secret was right. Times are those of the process's own clock."""
+
+    key: Key
+    revoked: bool
+    expires_at: float
+    stale_at: float
+
+
+class Doorkeeper:
+    """The keys that one process has seen lately."""
+
+    def __init__(self, connections: Connections, clock: Callable[[], float] = time.monotonic) -> None:
+        self._connections = connections
+        self._clock = clock
+        self._answers: OrderedDict[Token, Answer] = OrderedDict()
+        self._forgotten = 0  # how often: what was asked for before is not remembered after
+        self._lookups = SingleFlight(self._ask)
+        self._uses_noted_at: dict[int, float] = {}
+        self._noting: set[asyncio.Task[None]] = set()
+
+    async def authenticate(self, authorization: str | None) -> Key:
+        """The key of a request by its Authorization header. Raises `Unauthorized`, which says why."""
+        token = read_token(authorization)
+        answer = self._answers.get(token)
+        if answer is None or answer.stale_at <= self._clock():
+            answer = await self._lookups.ask(token)
+        if answer is None:
+            raise Unauthorized("This API key is not known.")
+        if answer.revoked:
+            raise Unauthorized(f"The API key {answer.key.name} is revoked.")
+        if answer.expires_at <= self._clock():
+            raise Unauthorized(f"The API key {answer.key.name} has expired.")
+        self._note_use(answer.key)
+        return answer.key
+
+    def forget(self) -> None:
+        """Ask the database again about every key. Can be called from any thread."""
+        self._forgotten += 1
+        self._answers.clear()
+
+    async def _ask(self, token: Token) -> Answer | None:
+        # As of now: what the database says may have changed by the time that its answer is here.
+        asked_at, forgotten = self._clock(), self._forgotten
+        async with self._connections() as connection:
+            row = await (await connection.execute(LOOK_UP, [token.identifier])).fetchone()
+        if row is None or not hmac.compare_digest(bytes(row[0]), token.secret_hash):
+            return None
+        _, key_id, name, scopes, tenant, prefix, rate, most, revoked, seconds_left = row
+        answer = Answer(
+            key=Key(key_id, name, frozenset(scopes), tenant, prefix, rate, most),
+            revoked=revoked,
+            expires_at=float("inf") if seconds_left is None else asked_at + seconds_left,
+            stale_at=asked_at + FRESH_SECONDS,
+        )
+        if forgotten == self._forgotten:
+            self._remember(token, answer)
+        return answer
+
+    def _remember(self, token: Token, answer: Answer) -> None:
+        """Keep the answer as the newest. Another thread may forget everything between any two of these steps."""
+        self._answers.pop(token, None)
+        self._answers[token] = answer
+        with suppress(KeyError):
+            while len(self._answers) > MAX_REMEMBERED:
+                self._answers.popitem(last=False)
+
+    def _note_use(self, key: Key) -> None:
+        """Note the use at most once a minute, without delaying the request."""
+        now = self._clock()
+        if now < self._uses_noted_at.get(key.key_id, -NOTE_USE_SECONDS) + NOTE_USE_SECONDS:
+            return
+        self._uses_noted_at[key.key_id] = now
+        noting = asyncio.create_task(self._write_use(key.key_id))
+        self._noting.add(noting)  # the loop itself would let go of it
+        noting.add_done_callback(self._noting.discard)
+
+    async def _write_use(self, key_id: int) -> None:
+        try:
+            async with self._connections() as connection:
+                await connection.execute(NOTE_USE, [key_id, NOTE_USE_SECONDS])
+        except PoolClosed:
+            pass  # the process is about to end
+        except (psycopg.Error, PoolTimeout) as error:
+            self._uses_noted_at.pop(key_id, None)
+            logger.warning("the use of an API key could not be noted: %s", in_brief(error))
+
+
+doorkeeper = Doorkeeper(lambda: database.pool().connection())
+authenticate = doorkeeper.authenticate

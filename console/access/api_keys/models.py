@@ -1,0 +1,64 @@
+"""API keys as rows. A revoked key stays, since the audit names it; its name is free again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from console.access.api_keys.key import IDENTIFIER_CHARACTERS
+
+NAME_CHARACTERS = 100
+
+
+class ApiKey(models.Model):
+    """An API key: `keys` writes it, and `authentication` keeps its `last_used_at`."""
+
+    api_key_id = models.BigAutoField(primary_key=True)
+    name = models.CharField(max_length=NAME_CHARACTERS)
+    identifier = models.CharField(max_length=IDENTIFIER_CHARACTERS, unique=True)
+    secret_hash = models.BinaryField(max_length=32)
+    scopes = models.JSONField(help_text="A list of names, or of * alone.")
+    tenant_name = models.CharField(max_length=100, null=True, help_text="Empty: of all tenants.")
+    queue_prefix = models.CharField(max_length=100, db_default="")
+    rate_per_second = models.FloatField(null=True)
+    max_connections = models.IntegerField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    created_by = models.CharField(max_length=150)
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    revoked_by = models.CharField(max_length=150, null=True)
+    last_used_at = models.DateTimeField(null=True, help_text="To the minute.")
+
+    class Meta:
+        db_table = "api_key"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["name"], name="api_key_name", condition=models.Q(revoked_at__isnull=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"API key {self.name}"
+
+    @property
+    def state(self) -> str:
+        """active, expired or revoked."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= timezone.now() else "active"
+
+    def summary(self) -> dict[str, Any]:
+        """Facts for the audit and for programs; nothing by which the key could be used."""
+        return {
+            "key_id": self.api_key_id,
+            "key": self.name,
+            "identifier": self.identifier,
+            "scopes": self.scopes,
+            "tenant": self.tenant_name,
+            "prefix": self.queue_prefix,
+            "rate": self.rate_per_second,
+            "connections": self.max_connections,
+            "expires_at": self.expires_at.isoformat() if self.expires_at else None,
+        }

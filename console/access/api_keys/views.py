@@ -1,0 +1,129 @@
+"""API keys: what programs may do. A key is shown once, in the answer to the form that made it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods
+
+from console.access.api_keys import ALL, SCOPES, keys
+from console.access.api_keys.keys import NewKey
+from console.access.api_keys.models import ApiKey
+from console.access.roles import requires
+from console.web import pagination
+from console.web.forms import ReasonForm, refuse
+from console.web.htmx import render_page
+from console.web.wording import plural
+from dlq.filters.readings import MisreadError, duration
+from queues.errors import InvalidArgument
+from queues.models import Tenant
+
+CHOICES = [*SCOPES.items(), (ALL, "all of these, and what is added later")]
+
+
+class ApiKeyForm(forms.Form):
+    """A name, what its holder may do with which queues, and how long, fast and often."""
+
+    name = forms.CharField(max_length=100, help_text="Who holds it. The audit says key: and this name.")
+    tenant = forms.CharField(max_length=100, required=False, help_text="Empty: queues of every tenant.")
+    prefix = forms.CharField(
+        label="Queues that begin with", max_length=100, required=False, help_text="Empty: any queue."
+    )
+    expires = forms.CharField(
+        label="Works for",
+        max_length=40,
+        required=False,
+        initial="90d",
+        help_text="Such as 12h, 90d or 52w. Empty: until it is revoked.",
+    )
+    rate = forms.FloatField(label="Requests per second", required=False, help_text="Empty: no limit.")
+    connections = forms.IntegerField(
+        label="Requests at once", required=False, help_text="Long polls included. Empty: no limit."
+    )
+    reason = forms.CharField(max_length=500, required=False, help_text="Kept in the audit.")
+    scopes = forms.MultipleChoiceField(
+        choices=CHOICES, error_messages={"required": "Choose what the key may do."}, label="Scopes"
+    )
+
+    def clean_expires(self) -> timedelta | None:
+        text = self.cleaned_data["expires"]
+        if not text:
+            return None
+        try:
+            return duration(text)
+        except MisreadError as error:
+            raise forms.ValidationError(f"This must be {error}.") from error
+
+    @property
+    def scope_choices(self) -> list[tuple[str, str, bool]]:
+        """(name, what it allows, chosen) of each scope."""
+        chosen = self["scopes"].value() or []
+        return [(name, words, name in chosen) for name, words in CHOICES]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("administer")
+@sensitive_variables("made")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /api-keys: those that are not revoked, or with ?show=revoked those that are. POST: one more, shown once."""
+    form = ApiKeyForm(request.POST if request.method == "POST" else None)
+    if form.is_valid() and (made := _create(request, form)) is not None:
+        return _show_once(request, made)
+    revoked = request.GET.get("show") == "revoked"
+    page = pagination.by_id(ApiKey.objects.filter(revoked_at__isnull=not revoked), "api_key_id", request)
+    context = {
+        "title": "API keys",
+        "page": page,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'key')} shown"),
+        "revoked": revoked,
+        "form": form,
+    }
+    return render_page(request, "access/api_keys/browse.html", "access/api_keys/_list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("administer")
+def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
+    """GET /api-keys/<id>/revoke: what it would end. POST: that, for good."""
+    key = ApiKey.objects.filter(pk=key_id).first()
+    if key is None:
+        raise Http404("There is no such API key.")
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    form.fields["reason"].help_text = "Kept in the audit."
+    if form.is_valid():
+        if keys.revoke(key.pk, actor=request.user.get_username(), reason=form.cleaned_data["reason"]):
+            messages.success(request, f"The key {key.name} is revoked: within seconds it opens nothing any more.")
+        else:
+            messages.warning(request, f"Nothing was changed: the key {key.name} was revoked already.")
+        return redirect("api_keys")
+    context = {"title": f"Revoke {key.name}", "key": key, "form": form}
+    return render_page(request, "access/api_keys/revoke.html", "access/api_keys/_facts.html", context)
+
+
+@sensitive_variables()
+def _create(request: HttpRequest, form: ApiKeyForm) -> NewKey | None:
+    """The key, or None with the mistake noted in the form."""
+    given = dict(form.cleaned_data)
+    try:
+        return keys.create(actor=request.user.get_username(), expires_in=given.pop("expires"), **given)
+    except InvalidArgument as error:
+        refuse(form, error)
+        return None
+
+
+@sensitive_variables()
+def _show_once(request: HttpRequest, made: NewKey) -> HttpResponse:
+    """The only answer with the key in it; nothing stores it."""
+    tenant = made.row.tenant_name
+    context = {
+        "title": f"Key {made.row.name}",
+        "key": made.row,
+        "text": made.text,
+        "tenant_is_new": tenant is not None and not Tenant.objects.filter(name=tenant).exists(),
+    }
+    return render_page(request, "access/api_keys/made.html", "access/api_keys/_facts.html", context)

@@ -1,0 +1,179 @@
+"""Logging in and out: after a password, or a login elsewhere, a person with an app also gives a code."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth import login as begin_session
+from django.contrib.auth import logout as end_session
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.utils.http import urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRefresh
+
+from console.access import lockout, reauthentication, second_factor
+from console.access.lockout import TooManyAttempts
+from console.access.sign_on import provider
+from console.web.htmx import render_form
+from console.web.preferences import next_address
+
+PASSWORDS = "django.contrib.auth.backends.ModelBackend"
+WAITING = "waiting_for_code"  # in the session: who gave a password, and when
+WAITS_SECONDS = 300
+MAX_FORGOTTEN = 1_000
+"""Sessions at one login: more than come between two, and a moment's work."""
+
+
+class CodeForm(forms.Form):
+    """Six digits from the person's app."""
+
+    code = forms.CharField(
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}),
+        help_text="Six digits.",
+    )
+
+
+class LoginForm(AuthenticationForm):
+    """A login form that raises `TooManyAttempts` where another form would say that the password is wrong."""
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if "username" in given and "password" in given:
+            self.user_cache = lockout.authenticate(self.request, given["username"], given["password"])
+            if self.user_cache is None:
+                raise self.get_invalid_login_error()
+            self.confirm_login_allowed(self.user_cache)
+        return given
+
+
+@login_not_required
+@sensitive_post_parameters("password")
+@never_cache
+def login(request: HttpRequest) -> HttpResponse:
+    """Ask for a name and a password; then go where the person wanted to go."""
+    if request.htmx:
+        return HttpResponseClientRefresh()  # a session ended under an open page: the whole page has to change
+    form = LoginForm(request, request.POST or None)
+    try:
+        if request.method == "POST" and form.is_valid():
+            return enter(request, form.get_user(), next_address(request))
+    except TooManyAttempts as error:
+        return _locked(request, error.until)
+    context = {"title": "Log in", "form": form, "next": _wanted(request), "provider": provider.name()}
+    return render_form(request, "access/login/login.html", context)
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def code(request: HttpRequest) -> HttpResponse:
+    """GET, POST /login/code: the second factor of a person who gave the right password a moment ago."""
+    person = _waiting(request)
+    if person is None:
+        return redirect("login")
+    form = CodeForm(request.POST or None)
+    try:
+        lockout.check(request, person.get_username())
+        if request.method == "POST" and form.is_valid():
+            if second_factor.takes_counted(request, person, form.cleaned_data["code"]):
+                elsewhere = request.session[WAITING].get("elsewhere")
+                return begin(request, person, next_address(request), elsewhere=elsewhere, by_code=True)
+            form.add_error("code", "wrong")
+    except TooManyAttempts as error:
+        return _locked(request, error.until)
+    context = {"title": "Code", "form": form, "next": _wanted(request)}
+    return render_form(request, "access/login/code.html", context)
+
+
+@require_POST
+def logout(request: HttpRequest) -> HttpResponse:
+    """End the session and show the login."""
+    end_session(request)
+    return redirect("login")
+
+
+def _wanted(request: HttpRequest) -> str:
+    return request.POST.get("next", request.GET.get("next", ""))
+
+
+def _locked(request: HttpRequest, until: datetime) -> HttpResponse:
+    answer = render_form(
+        request, "access/login/locked.html", {"title": "Too many wrong passwords", "until": until}, 429
+    )
+    answer["Retry-After"] = str(max(1, round((until - timezone.now()).total_seconds())))
+    return answer
+
+
+def enter(
+    request: HttpRequest, person: AbstractBaseUser, destination: str, *, elsewhere: float | None = None
+) -> HttpResponse:
+    """Log the person in, or lead to the page that asks for a code.
+
+    `elsewhere` is when the person logged in at a provider, 0 when that did not say; None for who came with a password.
+    """
+    if second_factor.has_one(person):
+        request.session.flush()
+        said = {"person": person.pk, "hash": person.get_session_auth_hash(), "elsewhere": elsewhere}  # type: ignore[attr-defined]
+        request.session[WAITING] = said | {"at": timezone.now().timestamp()}  # this alone is no login
+        return redirect(f"{reverse('login_code')}?{urlencode({'next': destination})}")
+    return begin(request, person, destination, elsewhere=elsewhere)
+
+
+def _waiting(request: HttpRequest) -> AbstractBaseUser | None:
+    """Return the person who gave the right password within the last minutes."""
+    told = request.session.get(WAITING) or {}
+    age = timezone.now().timestamp() - told.get("at", float("-inf"))
+    if not 0 <= age < WAITS_SECONDS:
+        return None
+    person = get_user_model().objects.filter(pk=told["person"], is_active=True).first()
+    if person is None or not constant_time_compare(told.get("hash", ""), person.get_session_auth_hash()):
+        return None  # shut out since, or with another password
+    return person
+
+
+def begin(
+    request: HttpRequest,
+    person: AbstractBaseUser,
+    destination: str,
+    *,
+    elsewhere: float | None = None,
+    by_code: bool = False,
+) -> HttpResponse:
+    """Begin a session that ends at a fixed time, however active it is. Sessions that ended are removed."""
+    _forget_sessions()
+    begin_session(request, person, backend=PASSWORDS)
+    if by_code:
+        request.session[second_factor.PASSED] = True
+    hours = settings.SESSION_HOURS if elsewhere is None else min(settings.OIDC_SESSION_HOURS, settings.SESSION_HOURS)
+    request.session.set_expiry(timezone.now() + timedelta(hours=hours))
+    if elsewhere is not None:
+        request.session[reauthentication.SIGNED_ON_AT] = timezone.now().timestamp()
+        if not by_code:  # a provider lets in who logged in there days ago: that is no fresh proof
+            request.session[reauthentication.CHECKED_AT] = min(elsewhere, timezone.now().timestamp())
+    response = HttpResponseRedirect(destination)
+    lockout.remember_browser(response, person)
+    return response
+
+
+def _forget_sessions() -> None:
+    """Remove sessions that are over, since nothing else does; rows that are being removed elsewhere are left out."""
+    over = Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date")
+    with transaction.atomic():
+        keys = list(over.select_for_update(skip_locked=True).values_list("pk", flat=True)[:MAX_FORGOTTEN])
+        Session.objects.filter(pk__in=keys).delete()

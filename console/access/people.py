@@ -1,0 +1,146 @@
+"""People and their roles: who may log in, and what they may do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.socialaccount.models import SocialAccount
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group, User
+from django.contrib.auth.password_validation import validate_password
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_POST
+
+from console.access import sessions
+from console.access.roles import ROLES, requires
+from console.web.forms import password_field
+from console.web.htmx import render_page
+from queues import audit
+
+MAX_PEOPLE = 500
+NO_ROLE = "none: what is granted"
+
+
+class PersonForm(forms.Form):
+    """The role of a person for all queues, and whether the person may log in."""
+
+    role = forms.ChoiceField(choices=[("", NO_ROLE), *((role, role) for role in ROLES)], required=False)
+    active = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any] | None:
+        """Refuse a request without a role: a browser always sends the field, if only empty."""
+        if "role" not in self.data:
+            self.add_error("role", "Choose a role, or none.")
+        return super().clean()
+
+
+class NewPersonForm(forms.Form):
+    """A new person who may log in."""
+
+    username = forms.RegexField(
+        r"^[\w.@+-]+$", label="Name", max_length=150, error_messages={"invalid": "Letters, digits and @ . + - _ only."}
+    )
+    role = forms.ChoiceField(
+        label="Role for all queues", choices=[*((role, role) for role in ROLES), ("", NO_ROLE)], required=False
+    )
+    password = password_field("new-password", max_length=128, help_text="At least 8 characters, and not a common word.")
+
+    def clean_username(self) -> str:
+        username: str = self.cleaned_data["username"]
+        if get_user_model().objects.filter(username__iexact=username).exists():
+            raise forms.ValidationError("There is a person of this name.")
+        return username
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password, User(username=self.cleaned_data.get("username", "")))
+        return password
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("administer")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /people: everybody with their role. POST: one person more."""
+    form = NewPersonForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        person, role = _create(request, form), form.cleaned_data["role"]
+        rights = f"as {role}" if role else "and sees nothing until a role is granted"
+        messages.success(request, f"{person.get_username()} may log in now, {rights}.")
+        return redirect("people")
+    elsewhere = SocialAccount.objects.filter(user_id=OuterRef("pk"), provider=settings.OIDC_ISSUER)
+    everybody = get_user_model().objects.annotate(signs_on=Exists(elsewhere)).prefetch_related("groups", "grants")
+    context = {
+        "title": "People",
+        "people": [(one, _role(one)) for one in everybody.order_by("-is_active", "username")[:MAX_PEOPLE]],
+        "roles": list(ROLES),
+        "form": form,
+    }
+    return render_page(request, "access/people/browse.html", "access/people/_list.html", context)
+
+
+@transaction.atomic
+def _create(request: HttpRequest, form: NewPersonForm) -> User:
+    given = form.cleaned_data
+    person = get_user_model().objects.create_user(given["username"], password=given["password"])
+    _put_into(person, given["role"])
+    details = {"person": person.get_username(), "role": given["role"]}
+    audit.record(request.user.get_username(), "person.create", details=details)
+    return person
+
+
+@require_POST
+@requires("administer")
+def change(request: HttpRequest, person_id: int) -> HttpResponse:
+    """POST /people/<id>: another role, or no login. People cannot change their own role."""
+    person = find(person_id)
+    form = PersonForm(request.POST)
+    if person == request.user:
+        messages.error(request, "Nothing was changed: another administrator has to change your own role.")
+    elif person.is_superuser and not request.user.is_superuser:
+        messages.error(request, "Nothing was changed: only a superuser changes a superuser.")
+    elif not form.is_valid():
+        messages.error(request, "Nothing was changed: choose one of the roles.")
+    else:
+        _change(request, person, form)
+        messages.success(request, f"Changed {person.get_username()}.")
+    return redirect("people")
+
+
+def find(person_id: int) -> User:
+    """The person of an address; raises Http404 that says so."""
+    person = User.objects.filter(pk=person_id).first()
+    if person is None:
+        raise Http404("There is no such person.")
+    return person
+
+
+@transaction.atomic
+def _change(request: HttpRequest, person: User, form: PersonForm) -> None:
+    role, active = form.cleaned_data["role"], form.cleaned_data["active"]
+    before = {"role": _role(person), "active": person.is_active}
+    _put_into(person, role)
+    person.is_active = active
+    person.save(update_fields=["is_active"])
+    if not active:
+        sessions.end_sessions(person)  # else they would go on where they were as soon as the person is let in again
+    after = {"role": role, "active": active}
+    changes = {name: {"before": before[name], "after": after[name]} for name in after if before[name] != after[name]}
+    details = {"person": person.get_username(), "changes": changes}
+    audit.record(request.user.get_username(), "person.change", details=details)
+
+
+def _put_into(person: User, role: str) -> None:
+    """Give a role for all queues, or none: then the person has what is granted."""
+    person.groups.set(Group.objects.filter(name=role) if role else [])
+
+
+def _role(person: User) -> str:
+    """The name of the role by group, as it stands in the form; a superuser may do everything anyway."""
+    names = {group.name for group in person.groups.all()}
+    return next((role for role in reversed(ROLES) if role in names), "")

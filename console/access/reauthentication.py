@@ -1,0 +1,131 @@
+"""Reauthentication: the password is asked for again before purges, configuration and changes of rights.
+
+A session that was left open, or that was stolen, can look and cannot do these. The form that was sent is kept
+in the page that asks, and goes on to its view with the right password: only secrets are typed twice. A person who has
+no password here gives a code of their second factor, or logs in once more at the provider that they came from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
+
+from console.access import lockout, second_factor
+from console.access.sign_on import admission, provider
+from console.web.htmx import render_form
+from console.web.layout import bare_frame
+
+PERMISSIONS = {"purge", "configure", "administer"}
+CHECKED_AT = "password_checked_at"  # in the session: seconds since 1970
+SIGNED_ON_AT = "signed_on_at"  # seconds since 1970 of a sign-on at a provider
+FIELD, CODE_FIELD = "current_password", "current_code"
+NOT_KEPT = {FIELD, CODE_FIELD, "csrfmiddlewaretoken", "password"}
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+
+View = Callable[..., Any]
+
+
+def confirms(view: View) -> View:
+    """A view that checks its permission itself: what it changes takes a recent password too."""
+    view.confirms = True  # type: ignore[attr-defined]
+    return view
+
+
+def confirms_or_begins(view: View) -> View:
+    """Mark a view as `confirms` does, but let a person without any proof make the first one right after a sign-on."""
+    view.begins = True  # type: ignore[attr-defined]
+    return confirms(view)
+
+
+def note_login(sender: Any, request: HttpRequest | None, user: AbstractBaseUser, **_: Any) -> None:
+    """Note that a person who logs in has just proved who they are."""
+    if request is not None:
+        request.session[CHECKED_AT] = timezone.now().timestamp()
+
+
+class RecentPasswordMiddleware(MiddlewareMixin):
+    """Middleware that stops requests without a recent password before every view of these permissions."""
+
+    def process_view(self, request: HttpRequest, view: View, *_: Any) -> HttpResponse | None:
+        """Return None to let the request go on."""
+        is_guarded = getattr(view, "permission", None) in PERMISSIONS or getattr(view, "confirms", False)
+        if request.method in SAFE_METHODS or not is_guarded or not request.user.is_authenticated:
+            return None
+        is_recent = not settings.CONFIRM_PASSWORD_MINUTES or _is_within(request, CHECKED_AT)  # 0 minutes never ask
+        if is_recent or (getattr(view, "begins", False) and _is_first(request)):
+            request.POST = _without_password(request)
+            return None
+        return _check(request)
+
+
+def _is_first(request: HttpRequest) -> bool:
+    """Return whether the person came from a provider just now and has no other proof here."""
+    known = request.user.has_usable_password() or second_factor.app_of(request.user) is not None
+    return not known and _is_within(request, SIGNED_ON_AT)
+
+
+def _is_within(request: HttpRequest, name: str) -> bool:
+    age = timezone.now().timestamp() - request.session.get(name, float("-inf"))
+    return 0 <= age < settings.CONFIRM_PASSWORD_MINUTES * 60
+
+
+def _check(request: HttpRequest) -> HttpResponse | None:
+    if not (request.POST.get(FIELD) or request.POST.get(CODE_FIELD)):
+        return _ask(request)
+    try:
+        if not _is_right(request):
+            return _ask(request, wrong=True)
+    except lockout.TooManyAttempts as error:
+        return _ask(request, until=error.until)
+    request.user.refresh_from_db(fields=["password"])  # the check replaced a hash of an older kind
+    update_session_auth_hash(request, request.user)  # a session that was stolen before gains nothing by this
+    request.session[CHECKED_AT] = timezone.now().timestamp()
+    request.POST = _without_password(request)
+    return None
+
+
+def _is_right(request: HttpRequest) -> bool:
+    """Return whether it is the password, or a code for people without one. Raises `TooManyAttempts`."""
+    if request.user.has_usable_password():
+        given = request.POST.get(FIELD, "")[:4096]
+        return lockout.authenticate(request, request.user.get_username(), given) == request.user
+    code = request.POST.get(CODE_FIELD, "")[:20]
+    return second_factor.has_one(request.user) and second_factor.takes_counted(request, request.user, code)
+
+
+def _without_password(request: HttpRequest) -> Any:
+    given = request.POST.copy()
+    for name in (FIELD, CODE_FIELD):
+        given.pop(name, None)
+    return given
+
+
+def _ask(request: HttpRequest, **why: Any) -> HttpResponse:
+    kept = [(name, values) for name, values in request.POST.lists() if name not in NOT_KEPT]
+    has_password = request.user.has_usable_password()
+    context = {
+        "title": "Your password, please" if has_password else "Is it you?",
+        "frame": bare_frame(request),
+        "field": FIELD,
+        "code_field": CODE_FIELD,
+        "kept": [(name, value) for name, values in kept for value in values],
+        "fields": json.dumps(kept),
+        "by_code": not has_password and second_factor.has_one(request.user),
+        "provider": provider.name() if not has_password and admission.is_from_provider(request.user) else "",
+        "minutes": settings.CONFIRM_PASSWORD_MINUTES,
+        **why,
+    }
+    status = 429 if "until" in why else 403
+    answer = render_form(request, "access/login/reauthenticate.html", context, 200 if request.htmx else status)
+    answer["Cache-Control"] = "no-store"
+    if request.htmx:
+        answer["HX-Retarget"], answer["HX-Reswap"] = "body", "innerHTML"
+    return answer

@@ -1,0 +1,256 @@
+"""Roles and permissions: nine permissions, bundled into three roles, denied unless given.
+
+A role for all queues is a Django group, made again after every migration; a role for some queues is a grant
+(`console.access.grants`), and several add up. Views name the permission they need with `requires`, and templates
+ask the same question: a denied action stays visible, disabled, with the reason. A page that does not say how it
+is cut to some queues is open only to roles for all queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Protocol
+
+from django.apps import AppConfig
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponseBase
+
+from queues.control.queues import check_beginning
+from queues.errors import InvalidArgument
+from queues.reach import EVERYTHING, NOTHING, Reach, check_reserved
+
+# Codename -> what it allows, as a sentence says it after "may".
+PERMISSIONS = {
+    "see_metadata": "see queues, numbers and message facts",
+    "see_payloads": "see payloads, attributes and stacks, and send test messages",
+    "redrive": "redrive dead letters",
+    "silence": "silence alerts",
+    "purge": "purge messages",
+    "approve": "decide about what others ask for above the thresholds",
+    "reveal": "reveal masked fields",
+    "configure": "create, configure, pause and resume queues",
+    "administer": "give people their roles",
+}
+ROLES = {
+    "viewer": ("see_metadata",),
+    "operator": ("see_metadata", "see_payloads", "redrive", "silence"),
+    "admin": tuple(PERMISSIONS),
+}
+CHANGING = {"redrive", "silence", "purge", "approve", "configure", "administer"}
+"""Permissions that only administrators keep under maintenance."""
+SHOWING = {"see_payloads", "reveal"}
+"""What a list of several queues does only where it may for all that it lists."""
+MANAGING = {"redrive", "purge", "configure"}
+"""What no person does with a queue of Signalbox's own, whatever the role: its messages are the workers' tasks."""
+MAX_SAID = 3
+
+User = AbstractBaseUser | AnonymousUser
+View = Callable[..., HttpResponseBase]
+
+
+class Thing(Protocol):
+    """The subject of a request, as far as rights go: a queue, a stream, a job."""
+
+    @property
+    def is_system(self) -> bool:
+        """Return whether it belongs to Signalbox itself, so that people may look at it and do nothing with it."""
+
+    def is_within(self, reach: Reach) -> bool:
+        """Return whether all of it is reached."""
+
+
+def may(user: User, permission: str, thing: Thing | None = None) -> bool:
+    """Return whether `user` has `permission` for this; without anything named, for all queues."""
+    if _is_kept_from_people(permission, thing):
+        return False
+    if user.has_perm(f"console.{permission}"):  # type: ignore[union-attr]
+        return True
+    return thing is not None and thing.is_within(reach(user, permission))
+
+
+def reach(user: User, permission: str) -> Reach:
+    """The queues for which `user` has `permission`. One query for each person, and none for who may everything."""
+    if user.has_perm(f"console.{permission}"):  # type: ignore[union-attr]
+        return EVERYTHING
+    return Reach.of(one.bounds for one in _grants(user) if permission in ROLES.get(one.role, ()))
+
+
+def is_scoped(user: User) -> bool:
+    """Return whether the person sees some queues only."""
+    return not may(user, "see_metadata")
+
+
+def role_of(user: User) -> str:
+    """The name of the largest role that the user's permissions fill, and what is granted; or "no role"."""
+    held = {permission for permission in PERMISSIONS if may(user, permission)}
+    filled = [role for role, permissions in ROLES.items() if held.issuperset(permissions)]
+    said = [*filled[-1:], *(str(one) for one in (_grants(user) if len(filled) < len(ROLES) else ()))]
+    more = [f"{len(said) - MAX_SAID} more"] if len(said) > MAX_SAID else []
+    return ", ".join([*said[:MAX_SAID], *more]) or "no role"
+
+
+def denial(user: User, permission: str, thing: Thing | None = None) -> str:
+    """Say why `user` may not, and which role may; empty when the user may. Without a thing: for all queues."""
+    if may(user, permission, thing):
+        return ""
+    if _is_kept_from_people(permission, thing):
+        return f"{thing} belongs to Signalbox itself (tenant system): no role may {PERMISSIONS[permission]} there."
+    able = next(role for role, permissions in ROLES.items() if permission in permissions)
+    if thing is None and reach(user, permission):
+        return (
+            f"Your role, {role_of(user)}, may {PERMISSIONS[permission]} for some queues only, and this is about all"
+            f" of them. The role {able} for all queues may."
+        )
+    where = f" in {thing}" if thing else ""
+    return f"Your role, {role_of(user)}, may not {PERMISSIONS[permission]}{where}. The role {able} may."
+
+
+def _is_kept_from_people(permission: str, thing: Thing | None) -> bool:
+    return thing is not None and permission in MANAGING and thing.is_system
+
+
+def check(user: User, permission: str, thing: Thing | None = None) -> None:
+    """Raise PermissionDenied, saying why, unless `user` has `permission`."""
+    if reason := denial(user, permission, thing):
+        raise PermissionDenied(reason)
+
+
+def _grants(user: User) -> Sequence[Any]:
+    """The person's grants, asked for once in a request."""
+    if not user.is_authenticated or not getattr(user, "is_active", False):
+        return ()
+    known: Sequence[Any] | None = getattr(user, "_signalbox_grants", None)
+    if known is None:
+        known = list(user.grants.order_by("grant_id"))  # type: ignore[attr-defined]
+        user._signalbox_grants = known  # type: ignore[attr-defined]
+    return known
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A finder of what an address names; by default people requested it, so it is never Signalbox's own."""
+
+    find: Callable[..., Thing | None]
+    missing: Callable[..., str]
+    """Says that there is no such thing, in the same words whether it is hidden or never was."""
+    is_system: Callable[..., bool] = lambda **_: False
+    """Whether it belongs to Signalbox itself, by any name that still works."""
+
+
+def requires(permission: str, *, of: Subject | None = None, in_part: bool = False) -> Callable[[View], View]:
+    """Let a view run only for people with `permission`; others log in, or read which role may.
+
+    `of` says which queues the address is about: a person who may not see those gets 404, one who sees them and lacks
+    the permission there 403. `in_part` is for views that show or do what the person reaches and nothing else. Without
+    either a role for all queues is needed.
+    """
+    if permission not in PERMISSIONS:
+        raise ValueError(f"unknown permission {permission!r}")
+
+    def guard(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path())
+            if of is not None:
+                _enter(request, permission, of, kwargs)
+            elif not (in_part and reach(request.user, permission)):
+                check(request.user, permission)
+            request.in_part = in_part  # type: ignore[attr-defined]
+            return view(request, *args, **kwargs)
+
+        guarded.permission = permission  # type: ignore[attr-defined]
+        guarded.is_cut_to_reach = of is not None or in_part  # type: ignore[attr-defined]
+        return guarded
+
+    return guard
+
+
+def _enter(request: HttpRequest, permission: str, subject: Subject, named: dict[str, Any]) -> None:
+    """Note what the request is about, and refuse people who may not see it, or may not do this there."""
+    user = request.user
+    if all(may(user, one) for one in PERMISSIONS) or not _grants(user):
+        if not subject.is_system(**named):
+            return check(user, permission)
+        if subject.find(**named) is None:
+            raise Http404(subject.missing(**named))  # it has another name by now
+    return enter(request, permission, subject.find(**named), subject.missing(**named))
+
+
+def enter(request: HttpRequest, permission: str, thing: Thing | None, missing: str) -> None:
+    """Note that the request is about `thing`, or about nothing; refuse people who may not see it, or not do this."""
+    user = request.user
+    if thing is None and not may(user, permission):
+        if is_scoped(user) or reach(user, permission):
+            raise Http404(missing)
+    elif is_scoped(user) and not may(user, "see_metadata", thing):
+        raise Http404(missing)
+    check(user, permission, thing)
+    request.thing = thing  # type: ignore[attr-defined]
+
+
+# ---- within a request
+
+
+def may_here(request: HttpRequest, permission: str) -> bool:
+    """Return whether the person may, for what the request is about."""
+    return not denial_here(request, permission)
+
+
+def denial_here(request: HttpRequest, permission: str) -> str:
+    """Say why the person may not, for what the request is about; of several queues, what its list may offer."""
+    held = getattr(request, "denied_by_maintenance", None)
+    if held and permission in CHANGING and (reason := held()):
+        return str(reason)
+    thing = getattr(request, "thing", None)
+    if thing is None and getattr(request, "in_part", False):
+        held = reach(request.user, permission)
+        needed = reach(request.user, "see_metadata") if permission in SHOWING else NOTHING
+        if held and held.covers(needed):
+            return ""
+    return denial(request.user, permission, thing)
+
+
+def check_here(request: HttpRequest, permission: str) -> None:
+    """Raise PermissionDenied, saying why, unless the person may, for what the request is about."""
+    if reason := denial_here(request, permission):
+        raise PermissionDenied(reason)
+
+
+def check_new(request: HttpRequest, name: str, tenant: str) -> None:
+    """Refuse to make a queue or a stream outside of what the person may configure. Raises `InvalidArgument`."""
+    check_reserved(name, tenant)
+    held = reach(request.user, "configure")
+    if not held.has_all_tenants:
+        check_beginning(name, tenant)
+    if not held.holds(name, tenant):
+        raise InvalidArgument(f"name is {name}, of the tenant {tenant}: your role may make {held} alone", "name")
+
+
+class Denials:
+    """Reasons why one person may not do something here, for templates: `denied.redrive` is empty when they may."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+
+    def __getitem__(self, permission: str) -> str:
+        if permission not in PERMISSIONS:
+            raise KeyError(permission)
+        return denial_here(self.request, permission)
+
+
+def create_groups(app_config: AppConfig, using: str, **_: Any) -> None:
+    """Make the three groups hold exactly their permissions. Safe to run again."""
+    from django.contrib.auth.management import create_permissions
+    from django.contrib.auth.models import Group, Permission
+    from django.contrib.contenttypes.models import ContentType
+
+    create_permissions(app_config, verbosity=0, using=using)  # auth's own receiver may run after this one
+    kind = ContentType.objects.db_manager(using).get_for_model(app_config.get_model("Access"))
+    for role, permissions in ROLES.items():
+        group, _created = Group.objects.using(using).get_or_create(name=role)
+        group.permissions.set(Permission.objects.using(using).filter(content_type=kind, codename__in=permissions))

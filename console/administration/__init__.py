@@ -1,0 +1,1 @@
+"""Tenants, audit, maintenance, erasures, old snapshots, health and metrics."""

@@ -1,0 +1,171 @@
+"""Erasing one person's data: what is to be found, a look at it, the start, how far it is, and the report."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console.access.roles import requires
+from console.redrives import jobs
+from console.web.forms import refuse
+from console.web.htmx import render_form, render_page
+from dlq.erasure import erasures, report
+from dlq.erasure.erasures import Wanted
+from dlq.erasure.models import MAX_ROWS_PER_SECOND, USUAL_ROWS_PER_SECOND, Erasure
+from dlq.erasure.target import MAX_VALUE_CHARACTERS, PARTS
+from queues.errors import SignalboxError
+
+LATEST = 50
+SALT = "signalbox.erasure"
+VERBS = {
+    "pause": (erasures.pause, "is paused"),
+    "resume": (erasures.resume, "goes on"),
+    "cancel": (erasures.cancel, "is cancelled: what is erased stays erased"),
+}
+NOT_WANTED = {"reason", "confirmation", "previewed"}
+NOT_SEEN = {*NOT_WANTED, "rows_per_second"}
+LIVE = [
+    ("hold", "left until processed, and reported"),
+    ("redact", "erased now: consumers get the marker"),
+    ("delete", "removed from their queues for good"),
+]
+
+
+class ErasureForm(forms.Form):
+    """An erasure that is previewed first: it erases what the preview counted."""
+
+    part = forms.ChoiceField(choices=[(part, part) for part in PARTS])
+    path = forms.CharField(
+        max_length=200, help_text='As in customer.id, **.email, lines[].sku; quotes hold dots: "a.b".c'
+    )
+    value = forms.CharField(
+        max_length=MAX_VALUE_CHARACTERS + 2,
+        strip=False,
+        help_text='4711 is the number or the string, "4711" the string alone. It is kept until the job is over.',
+    )
+    live = forms.ChoiceField(label="Messages that wait", choices=LIVE)
+    queues = forms.CharField(max_length=2_000, required=False, help_text="Names with commas between; empty: all.")
+    tenant = forms.CharField(max_length=100, required=False, help_text="Or the queues of a tenant.")
+    since = forms.DateTimeField(required=False, help_text="Sent from then on, in UTC, as 2026-01-31 10:30.")
+    until = forms.DateTimeField(required=False, help_text="Sent before.")
+    rows_per_second = forms.IntegerField(
+        label="Pace", min_value=1, max_value=MAX_ROWS_PER_SECOND, initial=USUAL_ROWS_PER_SECOND
+    )
+    reason = forms.CharField(max_length=500, help_text="Whose request it is. Kept in the audit: not the value.")
+    confirmation = forms.CharField(label="Type erase", max_length=20, required=False)
+    previewed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["rows_per_second"].unit = "rows per second"  # type: ignore[attr-defined]
+        for name in ("path", "value", "confirmation"):
+            self.fields[name].widget.attrs |= {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
+
+    def wanted(self) -> Wanted:
+        """Return what a valid form asks for."""
+        given = {name: value for name, value in self.cleaned_data.items() if name not in NOT_WANTED}
+        names = [name.strip() for name in given.pop("queues").split(",") if name.strip()]
+        return Wanted(queues=names, **given)
+
+
+@require_safe
+@requires("administer")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /erasures: the latest."""
+    context = {"title": "Erasures", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
+    return render_page(request, "administration/erasures/browse.html", "administration/erasures/_list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("administer")
+def new(request: HttpRequest) -> HttpResponse:
+    """GET /erasures/new: the form. POST: a look, an exact count, or the erasure of what was looked at.
+
+    Always by POST, for what is searched for belongs into no address and no log.
+    """
+    form = ErasureForm(request.POST if request.method == "POST" else None)
+    seen = None
+    if form.is_valid():
+        try:
+            step = request.POST.get("step", "preview")
+            if step == "preview" or not _was_seen(form):
+                seen = erasures.preview(form.wanted())
+            else:
+                return _start(request, form, only_counts=step == "count")
+        except SignalboxError as error:
+            refuse(form, error)
+            if getattr(error, "field", None) in ("confirmation", "reason"):
+                seen = erasures.preview(form.wanted())
+    context = {
+        "title": "Erase one person's data",
+        "form": form,
+        "seen": seen,
+        "token": _token(form) if seen else "",
+        "word": erasures.WORD,
+    }
+    return render_form(request, "administration/erasures/new.html", context)
+
+
+def _start(request: HttpRequest, form: ErasureForm, *, only_counts: bool) -> HttpResponse:
+    said = {name: form.cleaned_data[name] for name in ("reason", "confirmation")}
+    job = erasures.create(form.wanted(), actor=request.user.get_username(), only_counts=only_counts, **said)
+    messages.success(request, f"{'Count' if only_counts else 'Erasure'} {job.erasure_id} is pending.")
+    return redirect("erasure", job.erasure_id)
+
+
+def _was_seen(form: ErasureForm) -> bool:
+    """Return whether just this was looked at: who changes the value looks again."""
+    return constant_time_compare(form.cleaned_data["previewed"], _token(form))
+
+
+def _token(form: ErasureForm) -> str:
+    wanted: Any = {name: str(form.cleaned_data.get(name)) for name in form.fields if name not in NOT_SEEN}
+    return signing.Signer(key=settings.SECRET_KEY, salt=SALT).signature(json.dumps(wanted, sort_keys=True))
+
+
+@require_safe
+@requires("administer")
+def show(request: HttpRequest, erasure_id: int) -> HttpResponse:
+    """GET /erasures/<id>: how far it is, and its results."""
+    job = jobs.find(Erasure, erasure_id)
+    context = {
+        "title": f"{'Count' if job.only_counts else 'Erasure'} {erasure_id}",
+        "job": job,
+        "progress": jobs.progress_of(job),
+        "report": report.report(job),
+    }
+    return render_page(request, "administration/erasures/show.html", "administration/erasures/_job.html", context)
+
+
+@require_safe
+@requires("administer")
+def download(request: HttpRequest, erasure_id: int) -> HttpResponse:
+    """GET /erasures/<id>/report: the same as a file."""
+    text = json.dumps(report.report(jobs.find(Erasure, erasure_id)), indent=2, ensure_ascii=False)
+    answer = HttpResponse(text, content_type="application/json; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="erasure-{erasure_id}.json"'
+    return answer
+
+
+@require_POST
+@requires("administer")
+def change(request: HttpRequest, erasure_id: int, verb: str) -> HttpResponse:
+    """POST /erasures/<id>/pause, resume, cancel."""
+    if verb not in VERBS:
+        raise Http404(f"An erasure is not to {verb[:20]}.")
+    jobs.find(Erasure, erasure_id)
+    act, done = VERBS[verb]
+    if act(erasure_id, actor=request.user.get_username()):
+        messages.success(request, f"Erasure {erasure_id} {done}.")
+    else:
+        messages.warning(request, f"Nothing was changed: erasure {erasure_id} was not to {verb}.")
+    return redirect("erasure", erasure_id)

@@ -1,0 +1,179 @@
+"""Maintenance: holding the whole installation still, with a look at what that does before it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
+from django.views.decorators.http import require_POST, require_safe
+
+from console.access import roles
+from console.access.roles import requires
+from console.overview import standings
+from console.web import error_views
+from console.web.forms import ReasonForm, refuse
+from console.web.htmx import render_page
+from console.web.sidebar import Badge
+from queues.control import maintenance
+from queues.errors import InvalidArgument
+from queues.models import Maintenance
+
+# What a person does about themselves, and what Alertmanager tells.
+OWN = {"login", "login_code", "logout", "preferences", "account_password", "recovery_codes", "alerts_webhook"}
+OWN |= {"second_factor", "second_factor_confirm", "second_factor_remove", "sign_on", "sign_on_again"}
+RETRY_SECONDS = 60
+
+# The announced length -> minutes.
+LENGTHS = {
+    "15": "15 minutes",
+    "30": "30 minutes",
+    "60": "1 hour",
+    "120": "2 hours",
+    "240": "4 hours",
+    "480": "8 hours",
+    "1440": "1 day",
+    "0": "not known",
+}
+
+
+class MaintenanceForm(forms.Form):
+    """The reason of maintenance, its announced length, and what is held beside the console."""
+
+    reason = forms.CharField(max_length=500, strip=True, help_text="Everybody reads it on every page.")
+    minutes = forms.ChoiceField(
+        label="Announced for",
+        choices=list(LENGTHS.items()),
+        initial="60",
+        help_text="People and senders read it. Maintenance ends when an administrator ends it, and not before.",
+    )
+    holds_claims = forms.BooleanField(
+        label="Hand out no messages",
+        required=False,
+        initial=True,
+        help_text="Workers finish what they have and get nothing more, of any queue.",
+    )
+    refuses_sends = forms.BooleanField(
+        label="Refuse sends",
+        required=False,
+        help_text="Senders get an error and must send again. Leave it off where they cannot.",
+    )
+
+    def until(self) -> datetime | None:
+        """Return when it is announced to end, as of now."""
+        minutes = int(self.cleaned_data["minutes"])
+        return timezone.now() + timedelta(minutes=minutes) if minutes else None
+
+
+def is_on(request: HttpRequest) -> Badge:
+    """Return whether maintenance is on."""
+    return Badge(int(standings.snapshot().conditions.maintenance is not None), "it is on", "plain")
+
+
+@require_safe
+@requires("administer")
+def show(request: HttpRequest) -> HttpResponse:
+    """GET /maintenance: whether it is on, and the form that begins it."""
+    return _answer(request, MaintenanceForm())
+
+
+@require_safe
+@requires("administer")
+def plan(request: HttpRequest) -> HttpResponse:
+    """GET /maintenance/plan: what it would hold, before it begins."""
+    form = MaintenanceForm(request.GET or None)
+    if not form.is_valid():
+        return _answer(request, form)
+    context = {
+        "title": "Maintenance: what it does",
+        "form": form,
+        "given": form.cleaned_data,
+        "until": form.until(),
+        "kept": [(name, value) for name, value in form.data.items() if name in form.fields],
+        "preview": maintenance.preview(),
+        "standings": standings.snapshot(),
+    }
+    return render_page(
+        request, "administration/maintenance/plan.html", "administration/maintenance/_effects.html", context
+    )
+
+
+@require_POST
+@requires("administer")
+def begin(request: HttpRequest) -> HttpResponse:
+    """POST /maintenance/begin: from now on."""
+    form = MaintenanceForm(request.POST)
+    if not form.is_valid():
+        return _answer(request, form)
+    given = {name: form.cleaned_data[name] for name in ("reason", "holds_claims", "refuses_sends")}
+    try:
+        maintenance.begin(actor=request.user.get_username(), until=form.until(), **given)
+    except InvalidArgument as error:
+        refuse(form, error)
+        return _answer(request, form)
+    standings.forget()
+    messages.success(request, "Maintenance has begun: the head of every page says so.")
+    return redirect("maintenance")
+
+
+@require_POST
+@requires("administer")
+def end(request: HttpRequest) -> HttpResponse:
+    """POST /maintenance/end: every queue goes on as it was."""
+    form = ReasonForm(request.POST)
+    reason = form.cleaned_data["reason"] if form.is_valid() else ""
+    try:
+        ended = maintenance.end(actor=request.user.get_username(), reason=reason)
+        standings.forget()
+        if ended is None:
+            messages.warning(request, "There was no maintenance: another administrator has ended it.")
+        else:
+            messages.success(request, "Maintenance has ended: every queue goes on as it was.")
+    except InvalidArgument as error:
+        messages.error(request, f"Nothing was changed: {error}")
+    return redirect("maintenance")
+
+
+def _answer(request: HttpRequest, form: MaintenanceForm) -> HttpResponse:
+    row = maintenance.current()
+    context: dict[str, Any] = {"title": "Maintenance", "form": form, "row": row}
+    if row is not None:
+        context |= {"late": row.overdue(), "standings": standings.snapshot()}
+    return render_page(
+        request, "administration/maintenance/show.html", "administration/maintenance/_status.html", context
+    )
+
+
+class MaintenanceMiddleware(MiddlewareMixin):
+    """Middleware that refuses changes under maintenance, before a password is asked for in vain."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Note why pages deny actions, by the state of a second ago, which all pages share."""
+        request.denied_by_maintenance = lambda: _denial(request, standings.snapshot().conditions.maintenance)  # type: ignore[attr-defined]
+
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: Any) -> HttpResponse | None:
+        """Return None to let the request go on. A change reads the state as it is now: one query."""
+        name = request.resolver_match.url_name if request.resolver_match else ""
+        if request.method in error_views.SAFE_METHODS or name in OWN or not request.user.is_authenticated:
+            return None
+        if not (words := _denial(request, maintenance.current())):
+            return None
+        answer = error_views.in_maintenance(request, words)
+        answer["Retry-After"] = str(RETRY_SECONDS)
+        return answer
+
+
+def _denial(request: HttpRequest, row: Maintenance | None) -> str:
+    """Say why this person changes nothing now; empty when they may."""
+    if row is None or roles.may(request.user, "administer"):
+        return ""
+    return (
+        f"Maintenance by {row.started_by}, {row.announced_end}: {row.reason} Until it ends, only administrators"
+        " change anything."
+    )

@@ -1,0 +1,35 @@
+"""Addresses of tenants, audit, maintenance, erasures, health and metrics."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from console.administration import audit, erasures, maintenance, monitoring_views, old_snapshots, tenants
+from console.web.sidebar import Item, register
+
+urlpatterns = [
+    path("queues/<queue:name>/audit", audit.of_queue, name="queue_audit"),
+    path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
+    path("tenants", tenants.browse, name="tenants"),
+    path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
+    path("audit", audit.browse, name="audit"),
+    path("maintenance", maintenance.show, name="maintenance"),
+    path("maintenance/plan", maintenance.plan, name="maintenance_plan"),
+    path("maintenance/begin", maintenance.begin, name="maintenance_begin"),
+    path("maintenance/end", maintenance.end, name="maintenance_end"),
+    path("erasures", erasures.browse, name="erasures"),
+    path("erasures/new", erasures.new, name="erasure_new"),
+    path("erasures/<row:erasure_id>", erasures.show, name="erasure"),
+    path("erasures/<row:erasure_id>/report", erasures.download, name="erasure_report"),
+    path("erasures/<row:erasure_id>/<slug:verb>", erasures.change, name="erasure_change"),
+    path("healthz", monitoring_views.healthz, name="healthz"),
+    path("metrics", monitoring_views.metrics, name="metrics"),
+    path("metrics/queues", monitoring_views.queues, name="metrics_queues"),
+]
+
+register(
+    Item(110, "Tenants", "tenants", ("tenants", "tenant")),
+    Item(120, "Audit", "audit", ("audit",)),
+    Item(130, "Maintenance", "maintenance", ("maintenance",), maintenance.is_on, permission="administer"),
+    Item(150, "Erasures", "erasures", ("erasures", "erasure"), permission="administer"),
+)

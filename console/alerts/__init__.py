@@ -1,0 +1,1 @@
+"""Alerts, silences, notifications and runbooks."""

@@ -1,0 +1,135 @@
+"""The runbooks of our own alerts, readable where one is woken: in the console, without a checkout at hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+
+_OURS = re.compile(r"docs/runbooks/([A-Za-z]{1,80})\.md")
+
+
+def runbook_address(runbook_url: str) -> str:
+    """Return where the runbook of an alert can be read: a page here, an address elsewhere, or empty for neither."""
+    if found := _OURS.fullmatch(runbook_url):
+        return reverse("runbook", args=[found[1]]) if text_of(found[1]) is not None else ""
+    return runbook_url if _is_web_address(runbook_url) else ""
+
+
+def text_of(name: str) -> str | None:
+    """Return the runbook of this alert; None when there is none. `name` has only a-z and A-Z."""
+    path = settings.BASE_DIR / "docs" / "runbooks" / f"{name}.md"
+    return path.read_text() if path.is_file() else None
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+_ITEM = re.compile(r"(\d+\.|-) +(.*)")
+_INLINE = (
+    (re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"),
+    (re.compile(r"(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])"), r"<i>\1</i>"),
+)
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+_RUNBOOK = re.compile(r"([A-Za-z]+)\.md")
+
+
+def to_html(text: str) -> SafeString:
+    """The whole text but its first heading, which the page has already."""
+    blocks = list(_blocks(text.splitlines()))
+    if blocks and blocks[0][0].startswith("# "):
+        blocks = blocks[1:]
+    return mark_safe("\n".join(_render(block) for block in blocks))  # noqa: S308 - every line was escaped
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
+    """Lines that stand together: blank lines part them, headings stand alone, code goes to its end."""
+    block: list[str] = []
+    coded = False
+    for line in lines:
+        if line.startswith("```"):
+            coded = not coded
+        alone = not coded and (line.startswith("#") or not line.strip())
+        if alone and block:
+            yield block
+            block = []
+        if line.startswith("#") and not coded:
+            yield [line]
+        elif line.strip() or coded:
+            block.append(line)
+    if block:
+        yield block
+
+
+def _render(block: list[str]) -> str:
+    first = block[0]
+    if first.startswith("#"):
+        return f"<h2>{_inline(first.lstrip('# '))}</h2>"
+    if first.startswith("```"):
+        return f"<pre tabindex=0>{escape(chr(10).join(block[1:]).removesuffix('```'))}</pre>"
+    if first.startswith("|"):
+        return _table(block)
+    if _ITEM.match(first):
+        return _list(block)
+    return f"<p>{_inline(' '.join(block))}</p>"
+
+
+def _list(block: list[str]) -> str:
+    items: list[str] = []
+    for line in block:
+        if found := _ITEM.match(line):
+            items.append(found[2])
+        else:
+            items[-1] += f"\n{line.strip()}" if line.strip().startswith("- ") else f" {line.strip()}"
+    tag = "ol" if block[0][0].isdigit() else "ul"
+    return f"<{tag}>{''.join(f'<li>{_broken(item)}</li>' for item in items)}</{tag}>"
+
+
+def _broken(item: str) -> str:
+    """Points within a point stand on lines of their own."""
+    return _inline(item).replace("\n", "<br>")
+
+
+def _table(block: list[str]) -> str:
+    head, rows = block[0], block[2:]
+    cells = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in _cells(head))
+    body = "".join(f"<tr>{''.join(f'<td>{_inline(cell)}</td>' for cell in _cells(row))}</tr>" for row in rows)
+    return (
+        f'<div class="grid-wrap"><table class="grid"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def _inline(text: str) -> str:
+    """Leave what is between backticks alone."""
+    parts = text.split("`")
+    return "".join(f"<code>{escape(part)}</code>" if place % 2 else _words(part) for place, part in enumerate(parts))
+
+
+def _words(text: str) -> str:
+    html = _LINK.sub(_link, escape(text))
+    for pattern, replacement in _INLINE:
+        html = pattern.sub(replacement, html)
+    return html
+
+
+def _link(found: re.Match[str]) -> str:
+    words, target = found[1], found[2]
+    if name := _RUNBOOK.fullmatch(target):
+        return f'<a href="{reverse("runbook", args=[name[1]])}">{words}</a>'
+    if target.startswith("/") and not target.startswith("//"):
+        return f'<a href="{target}">{words}</a>'
+    return words

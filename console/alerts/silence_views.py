@@ -1,0 +1,113 @@
+"""Silences: alerts that send no notifications for a while, and who wanted that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from console.access import roles
+from console.access.roles import requires
+from console.access.subjects import SILENCE, SilencePattern
+from console.alerts import lines as alert_lines
+from console.alerts.lines import Line
+from console.web.forms import refusals, tell
+from console.web.htmx import render_page
+from metrics.alerts import alert_list, silences
+from queues.errors import InvalidArgument
+
+# How long -> hours; what LONGEST of metrics.alerts.silences allows.
+LENGTHS = {
+    "1": "1 hour",
+    "4": "4 hours",
+    "12": "12 hours",
+    "24": "1 day",
+    "72": "3 days",
+    "168": "1 week",
+    "720": "30 days",
+}
+
+
+class SilenceForm(forms.Form):
+    """A silence: the alerts, the queues, the length and the reason."""
+
+    alert = forms.CharField(
+        max_length=200, required=False, help_text="A whole name; * is any text. Empty: every alert of the queue."
+    )
+    queue = forms.CharField(
+        max_length=100, required=False, help_text="A whole name; * is any text. Empty: every queue."
+    )
+    hours = forms.ChoiceField(label="For", choices=list(LENGTHS.items()), initial="4")
+    comment = forms.CharField(max_length=500, strip=True, help_text="Kept in the audit, and shown beside the alert.")
+
+    def ends_at(self) -> datetime:
+        """Return when it ends, as of now; a second early, so that the longest is allowed."""
+        return timezone.now() + timedelta(hours=int(self.cleaned_data["hours"])) - timedelta(seconds=1)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("see_metadata", in_part=True)
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /alerts/silences: those that hold, and what the one in the address would match. POST: that, or one more."""
+    preview = "preview" in request.POST
+    # What the line of an alert suggests, or what was typed before its matches were asked for.
+    given = request.POST if preview else request.GET
+    asked = {name: str(given[name])[:500] for name in SilenceForm.base_fields if name in given}
+    form = SilenceForm(request.POST if request.method == "POST" and not preview else None, initial=asked)
+    if request.method == "POST":
+        roles.check_here(request, "silence")
+        if not preview and form.is_valid():
+            with refusals(form):
+                _create(request, form)
+                return redirect("silences")
+    reach = roles.reach(request.user, "see_metadata")
+    seen = [one for one in silences.active() if SilencePattern(one.queue_pattern).is_within(reach)]
+    context = {
+        "title": "Silences",
+        "silences": [(one, _objection(request, one.queue_pattern)) for one in seen],
+        "form": form,
+        "matching": _matching(request, form),
+    }
+    return render_page(request, "alerts/silences.html", "alerts/_silences.html", context)
+
+
+@require_POST
+@requires("silence", of=SILENCE)
+def end(request: HttpRequest, silence_id: int) -> HttpResponse:
+    """POST /alerts/silences/<id>/end: notifications are sent again."""
+    ended = silences.end(silence_id, actor=request.user.get_username())
+    tell(request, ended, "The silence is over.", "this silence is over already")
+    return redirect("silences")
+
+
+def _create(request: HttpRequest, form: SilenceForm) -> None:
+    alert, queue, comment = (form.cleaned_data[name] for name in ("alert", "queue", "comment"))
+    if _objection(request, queue):
+        raise InvalidArgument("Name one of your queues: your role may not silence all that this fits.", "queue")
+    actor = request.user.get_username()
+    silence = silences.create(alert=alert, queue=queue, ends_at=form.ends_at(), comment=comment, actor=actor)
+    messages.success(request, f"{silence} is silenced.")
+
+
+def _objection(request: HttpRequest, queue_pattern: str) -> str:
+    """Say why this person may not silence what the pattern fits; empty when they may."""
+    return roles.denial(request.user, "silence", SilencePattern(queue_pattern))
+
+
+def _matching(request: HttpRequest, form: SilenceForm) -> Sequence[Line] | None:
+    """List what fires now that the form would silence; None where it names nothing that can be."""
+    alert, queue = (str(form[name].value() or "") for name in ("alert", "queue"))
+    try:
+        silences.check(alert=alert, queue=queue)
+    except InvalidArgument:
+        return None
+    firing = alert_list.firing(among=alert_lines.alerts_within(roles.reach(request.user, "see_metadata")))
+    return alert_lines.lines(
+        episode for episode in firing if any(silences.matches(alert, queue, one) for one in episode.alerts)
+    )

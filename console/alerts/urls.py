@@ -1,0 +1,23 @@
+"""Addresses of alerts, silences, notifications and runbooks."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from console.alerts import silence_views
+from console.alerts import views as alerts
+from console.alerts.lines import marks_of_alerts
+from console.charts import markers
+from console.web.sidebar import Item, register
+
+urlpatterns = [
+    path("alerts", alerts.browse, name="alerts"),
+    path("alerts/silences", silence_views.browse, name="silences"),
+    path("alerts/silences/<row:silence_id>/end", silence_views.end, name="silence_end"),
+    path("alerts/notifications", alerts.notifications, name="alert_notifications"),
+    path("alerts/webhook", alerts.webhook, name="alerts_webhook"),
+    path("runbooks/<slug:name>", alerts.runbook, name="runbook"),
+]
+
+register(Item(30, "Alerts", "alerts", ("alerts", "alert", "runbook", "silences"), alerts.firing))
+markers.register(marks_of_alerts)

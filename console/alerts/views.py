@@ -1,0 +1,164 @@
+"""Alerts: what fires, what is over, and the door at which Alertmanager delivers them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import RequestDataTooBig
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from console.access.roles import reach, requires
+from console.alerts import lines as alert_lines
+from console.alerts import runbooks
+from console.filters.filter_bar import FilterBar, Suggestion, typed
+from console.filters.list_filter_grammar import Key, select
+from console.web import pagination
+from console.web.htmx import render_page
+from console.web.sidebar import Badge
+from console.web.wording import plural
+from dlq.filters import FilterError
+from metrics.alerts import alert_list, message_text, receiving
+from metrics.alerts.models import Alert, Notification
+from queues.errors import InvalidArgument
+
+KEYS = {
+    "queue": Key("The queue it is about.", read=lambda text: Q(queue_name=text)),
+    "tenant": Key("The tenant whose queue it is.", read=lambda text: Q(tenant_name=text)),
+    "alert": Key(
+        "Part of the alert's name; words without a key search here too.", read=lambda text: Q(name__icontains=text)
+    ),
+    "severity": Key("How bad it is: critical or warning.", read=lambda text: Q(severity=text)),
+    "state": Key(
+        "Whether it fires.", (Alert.State.FIRING.value, Alert.State.RESOLVED.value), lambda text: Q(state=text)
+    ),
+    "source": Key("Who found it out.", tuple(Alert.Source.values), lambda text: Q(source=text)),
+}
+
+
+def firing(request: HttpRequest) -> Badge:
+    """Count the alerts that fire and are not silenced."""
+    count = len(alert_lines.loud(request))
+    return Badge(count, f"{plural(count, 'alert')} firing", "bad")
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /alerts: what fires, worst first, then what is over, the newest first."""
+    alerts, mistake = alert_lines.alerts_within(reach(request.user, "see_metadata")), None
+    try:
+        alerts = select(alerts, typed(request), KEYS, wordless="alert")
+    except FilterError as error:
+        mistake = error
+    firing = alert_list.firing(among=alerts)  # read first: what ends in between is in both lists, not in none
+    page = pagination.by_id(alert_list.shown(alerts).filter(state=Alert.State.RESOLVED), "alert_id", request)
+    context = {
+        "title": "Alerts",
+        "firing": alert_lines.lines(firing),
+        "watchdog_missed_since": alert_lines.watchdog_missed_since(),
+        "over": alert_lines.lines(alert_list.merge(page.rows)),
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'resolved alert')} shown"),
+        "bar": FilterBar(
+            text=typed(request),
+            label="Filter alerts",
+            action=reverse("alerts"),
+            placeholder="queue: alert: severity: state: source:",
+            keys=[Suggestion(f"{name}:", key.help) for name, key in KEYS.items()],
+            example="queue:orders state:firing",
+            mistake=mistake,
+        ),
+    }
+    return render_page(request, "alerts/browse.html", "alerts/_list.html", context)
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def runbook(request: HttpRequest, name: str) -> HttpResponse:
+    """GET /runbooks/<name>: what to do about an alert of ours."""
+    text = runbooks.text_of(name)
+    if text is None:
+        raise Http404(f"There is no runbook called {name}.")
+    context = {"title": name, "text": runbooks.to_html(text)}
+    return render_page(request, "alerts/runbook.html", "alerts/_runbook.html", context)
+
+
+@csrf_exempt
+@login_not_required
+@never_cache
+@require_POST
+def webhook(request: HttpRequest) -> HttpResponse:
+    """POST /alerts/webhook: what Alertmanager tells, as its version 4; who bears ALERTMANAGER_TOKEN may."""
+    if refusal := _refusal(request):
+        return refusal
+    try:
+        received = receiving.receive(json.loads(request.body))
+    except RequestDataTooBig:
+        return _problem(413, "body", f"the body is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes")
+    except InvalidArgument as error:
+        return _problem(400, error.field or "body", str(error))
+    except (ValueError, RecursionError):
+        return _problem(400, "body", "the body is not JSON")
+    return JsonResponse({"firing": received.firing, "resolved": received.resolved})
+
+
+def _refusal(request: HttpRequest) -> HttpResponse | None:
+    """Say why this caller may not deliver; None when it may. The body is not looked at before."""
+    if not settings.ALERTMANAGER_TOKEN:
+        return _problem(403, "Authorization", "no alerts are accepted: ALERTMANAGER_TOKEN is not set")
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not secrets.compare_digest(token.encode(), settings.ALERTMANAGER_TOKEN.encode()):
+        answer = _problem(401, "Authorization", "a bearer token is required, and this is not it")
+        answer["WWW-Authenticate"] = "Bearer"
+        return answer
+    return None
+
+
+def _problem(status: int, field: str, words: str) -> JsonResponse:
+    return JsonResponse({"field": field, "error": words}, status=status)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One message as the table shows it."""
+
+    notification: Notification
+
+    @property
+    def icon(self) -> str:
+        return {"sent": "done", "failed": "failed"}.get(self.notification.state, "scheduled")
+
+    @property
+    def subject(self) -> str:
+        return message_text.subject(self.notification.news)
+
+    @property
+    def target(self) -> str:
+        """Name the recipient; of a webhook the host alone, since the rest of its address may be a secret."""
+        if self.notification.channel == Notification.Channel.MAIL:
+            return self.notification.target
+        return urlsplit(self.notification.target).hostname or ""
+
+
+@require_safe
+@requires("see_metadata")
+def notifications(request: HttpRequest) -> HttpResponse:
+    """GET /alerts/notifications: every message, newest first."""
+    page = pagination.by_id(Notification.objects.all(), "notification_id", request)
+    context = {
+        "title": "Notifications",
+        "rows": [Row(one) for one in page.rows],
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'message')} shown"),
+        "mails": len(settings.ALERTS_MAIL_TO),
+        "webhooks": len(settings.ALERTS_WEBHOOKS),
+    }
+    return render_page(request, "alerts/notifications.html", "alerts/_notifications.html", context)

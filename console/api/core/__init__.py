@@ -1,0 +1,1 @@
+"""The base of every route of the API: authentication, idempotency, problems and JSON."""

@@ -1,0 +1,162 @@
+"""Refusals of the API: every one as a problem document of RFC 9457, made here and nowhere else.
+
+A problem's type is an address with a page that explains it. Fields have the names they have on the wire.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import HttpResponse
+
+from console.api.core.names import in_wire_words, wire_field
+from console.api.core.problem_types import PROBLEM_TYPES
+from console.web import outages
+from dlq.filters import FilterError
+from signalbox import errors as engine
+from signalbox.logs import in_brief
+
+CONTENT_TYPE = "application/problem+json"
+MAINTENANCE_RETRY_SECONDS = 60
+
+logger = logging.getLogger(__name__)
+
+
+class Problem(Exception):  # noqa: N818 - it is the document that is sent
+    """A refusal. `kind` is its slug; `errors` are pairs of a field and what is wrong with it; `members` go along.
+
+    `retryAfter` among the members also is the header Retry-After, in whole seconds, unless it is None.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        *,
+        errors: Sequence[tuple[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.kind = PROBLEM_TYPES[kind]
+        self.detail = detail
+        self.errors = errors
+        self.headers = dict(headers or {})
+        if (seconds := members.get("retryAfter")) is not None:
+            self.headers["Retry-After"] = str(max(1, math.ceil(seconds)))
+        self.members = members
+
+    @classmethod
+    def of_field(cls, field: str, detail: str, kind: str = "invalid-argument") -> Problem:
+        """One field is wrong."""
+        return cls(kind, detail, errors=[(field, detail)])
+
+    def within(self, place: str) -> Problem:
+        """Make the problem of one thing among many: its fields stand at this place."""
+        inside = Problem(self.kind.slug, self.detail, headers=self.headers, **self.members)
+        inside.errors = [(place + field, detail) for field, detail in self.errors]
+        return inside
+
+    def document(self) -> dict[str, Any]:
+        """The problem as it is sent."""
+        document = {
+            "type": f"/problems/{self.kind.slug}",
+            "title": self.kind.title,
+            "status": self.kind.status,
+            "detail": self.detail,
+        }
+        if self.errors:
+            document["errors"] = [{"field": field, "detail": detail} for field, detail in self.errors]
+        return document | self.members
+
+    def response(self) -> HttpResponse:
+        """Render the problem as an answer."""
+        text = json.dumps(self.document(), separators=(",", ":"))
+        return HttpResponse(text, content_type=CONTENT_TYPE, status=self.kind.status, headers=self.headers)
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return the problem that an error is. An unforeseen error is logged, and its text is not shown."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, engine.SignalboxError):
+        return _of_engine(error)
+    if isinstance(error, FilterError):
+        # Both places count characters of the filter as it was sent.
+        place = {"position": error.position, "length": error.length, "expected": error.expected}
+        return Problem("invalid-argument", str(error), errors=[("filter", str(error))], **place)
+    if (outage := outages.of(error)) is not None:
+        stack = error if outage.is_ours else None
+        logger.warning("a request of the API found the database away: %s", in_brief(error), exc_info=stack)
+        return _of_outage(outage)
+    return _unforeseen(error)
+
+
+def _unforeseen(error: Exception) -> Problem:
+    logger.error("a request of the API failed", exc_info=error)
+    return Problem("internal-error", "Something went wrong on this side. It has been logged.")
+
+
+def _of_outage(outage: outages.Outage) -> Problem:
+    """`cause` says which trouble it is; after some of them it is certain that nothing was done."""
+    done = "Nothing was done." if outage.nothing_done else "What was asked for may or may not have been done."
+    return Problem(
+        "database-away",
+        f"{outage.title}. {done}",
+        retryAfter=outage.retry_seconds,
+        cause=outage.slug,
+        nothingDone=outage.nothing_done,
+    )
+
+
+def _of_engine(error: engine.SignalboxError) -> Problem:
+    detail = in_wire_words(str(error), getattr(error, "field", None))
+    match error:
+        case engine.InvalidArgument():
+            field = wire_field(error.field or "")
+            return Problem("invalid-argument", detail, errors=[(field, detail)] if field else ())
+        case engine.PayloadTooLarge():
+            return Problem("payload-too-large", detail, errors=[("body", detail)])
+        case engine.DeduplicationConflict():
+            first = error.first_message_id
+            members = {"firstMessageId": f"msg_{first}"} if first else {}
+            return Problem("deduplication-conflict", detail, errors=[("deduplicationKey", detail)], **members)
+        case engine.QueueInUse():
+            return Problem("queue-in-use", detail, **({"messages": error.messages} if error.messages else {}))
+        case engine.QuotaExceeded():
+            return _of_quota(error, detail)
+        case engine.InMaintenance():
+            return _of_maintenance(error, detail)
+    return Problem(_PLAIN[type(error)], detail) if type(error) in _PLAIN else _unforeseen(error)
+
+
+_PLAIN: dict[type[engine.SignalboxError], str] = {
+    engine.QueueNotFound: "queue-not-found",
+    engine.MessageNotFound: "message-not-found",
+    engine.QueueClosed: "queue-closed",
+    engine.BodyMissing: "body-unavailable",
+    engine.BodyCorrupt: "body-unavailable",
+}
+
+
+def _of_maintenance(error: engine.InMaintenance, detail: str) -> Problem:
+    """Refuse under maintenance: `until` is its announced end, the best time to come back."""
+    seconds = math.ceil(error.retry_after) if error.retry_after is not None else MAINTENANCE_RETRY_SECONDS
+    return Problem("maintenance", detail, until=error.until, retryAfter=seconds)
+
+
+def _of_quota(error: engine.QuotaExceeded, detail: str) -> Problem:
+    return Problem(
+        "quota-exceeded",
+        detail,
+        reason=error.reason,
+        limitName=wire_field(error.field or ""),
+        limit=error.limit,
+        actual=error.actual,
+        retryAfter=error.retry_after,
+        scope=error.scope,
+    )

@@ -1,0 +1,100 @@
+"""The common base of every shape of a request: names in camelCase, no others, no value taken for another type.
+
+What a shape finds wrong becomes a problem that names each field as it was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+from console.api.core.problems import Problem
+from console.api.core.responses import moment
+from signalbox.tracing.attributes import is_printable
+
+HANDLE = r"^[0-9]{1,9}\.[0-9]{1,18}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+
+
+def _whole(number: object) -> object:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def whole(least: float | None, most: float | None) -> Any:
+    """A whole number within these bounds. Of JSON, 5.0 is as whole as 5."""
+    return Annotated[int, Field(ge=least, le=most), BeforeValidator(_whole)]
+
+
+def _printable(text: str) -> str:
+    if not is_printable(text):
+        raise ValueError("has a control character: use printable characters")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+TraceText = Annotated[
+    str,
+    Field(min_length=1, max_length=200, json_schema_extra={"pattern": r"^[^\x00-\x1f\x7f-\x9f]+$"}),
+    AfterValidator(_printable),
+]
+"""What names a trace in logs and headers: without control characters."""
+Handle = Annotated[str, WithJsonSchema({"type": "string", "pattern": HANDLE})]
+"""A receipt handle; what is none is refused where its queue is known."""
+
+
+class Shape(BaseModel):
+    """An object of a request."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Document(BaseModel):
+    """An object of an answer: for the description and for `of`; nothing is checked, since the engine's values are."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
+
+    @classmethod
+    def of(cls, source: object = None, **values: Any) -> dict[str, Any]:
+        """The answer with the values that are given, and else what the source has under a field's name."""
+        given = {name: values[name] if name in values else getattr(source, name) for name in cls.model_fields}
+        return {
+            cls.model_fields[name].alias or to_camel(name): moment(value) if isinstance(value, datetime) else value
+            for name, value in given.items()
+        }
+
+
+MAX_ERRORS = 20
+
+
+def invalid(errors: Sequence[Any], within: str = "") -> Problem:
+    """The problem that these errors of pydantic are; `within` is the field that was looked at by itself."""
+    faults: dict[str, str] = {}
+    for error in errors:
+        field = within + _field(error["loc"], bare=bool(within))
+        faults.setdefault(field, _sentence(field, error))
+    named = list(faults.items())[:MAX_ERRORS]
+    return Problem("invalid-argument", named[0][1], errors=named)
+
+
+def _field(loc: Sequence[str | int], *, bare: bool) -> str:
+    """Name the field as it was sent: `messages[3].delaySeconds`. Ninja puts its place before it, and our own name."""
+    parts = loc if bare else loc[2:] if loc[0] == "body" else loc[1:]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return field if bare else field.removeprefix(".") or "body"
+
+
+def _sentence(field: str, error: Any) -> str:
+    words = _WORDS.get(error["type"]) or error["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    return f"{field} {words}"
+
+
+_WORDS = {
+    "missing": "is required",
+    "extra_forbidden": "is not a field of this request",
+    "model_type": "should be an object",
+    "model_attributes_type": "should be an object",
+    "dict_type": "should be an object",
+    "string_unicode": "has half of a surrogate pair, which is not text",
+}

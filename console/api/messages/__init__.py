@@ -1,0 +1,1 @@
+"""The routes of messages: sending, receiving, settling and browsing."""

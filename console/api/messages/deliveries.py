@@ -1,0 +1,194 @@
+"""Deliveries and their settlement on the wire, and whose receipt handles are whose."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from console.access.api_keys import Key
+from console.api.core import database
+from console.api.core.authentication import key_of
+from console.api.core.problems import Problem
+from console.api.core.responses import message_name, moment
+from console.api.core.shape import HANDLE
+from console.api.messages.shapes import REASONS, AckAndReceive, MessageOutcome, Nack
+from console.api.queues.known_queues import KnownQueue, known_queue, queue_not_found, queue_of_its_own
+from console.api.waiting import shared_hub
+from queues import bodies
+from signalbox import AsyncClient, BodyCorrupt, BodyMissing, Message, Unreadable
+from signalbox.calls.settling import NackOptions
+from signalbox.messages import AckedAndReceived, FailureReason, NackOutcome
+
+logger = logging.getLogger(__name__)
+
+
+async def documents(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Make documents of deliveries. If that fails, the messages go back to the queue."""
+    try:
+        return await _readable(messages)
+    except BaseException:
+        shared_hub().give_back(list(messages))
+        raise
+
+
+async def _readable(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """All but those whose large payload cannot be read: these fail at once."""
+    found = []
+    for message in messages:
+        try:
+            found.append(_document(message, await database.client().fetch(message)))
+        except (BodyMissing, BodyCorrupt, OSError) as error:
+            logger.warning("the payload of message %s cannot be read: %s", message.id, error)
+            await database.client().nack(message, error_class=type(error).__name__, error=str(error))
+    return found
+
+
+def own_handle(queue: KnownQueue, handle: str, field: str = "receiptHandle") -> str:
+    """The handle, if it is of this queue. Raises a problem: one of another queue is not found."""
+    if not _HANDLE.fullmatch(handle):
+        raise Problem.of_field(field, f"{field} is {handle[:80]!r}: this is not a receipt handle")
+    if _queue_id(handle) != queue.queue_id:
+        raise Problem("message-not-found", f"{field} is not of a message of the queue {queue.name!r}")
+    return handle
+
+
+def own_handles(queue: KnownQueue, handles: Sequence[str], field: str = "receiptHandles[{}]") -> list[str]:
+    """The handles, if all are of this queue; `field` names the place of one."""
+    return [own_handle(queue, handle, field.format(place)) for place, handle in enumerate(handles)]
+
+
+async def ack_and_receive(queue: str, handles: list[str], wanted: AckAndReceive) -> AckedAndReceived:
+    """Acknowledge and receive in one commit; results go along only in two statements."""
+    how = {"visibility_timeout": wanted.visibility_timeout_seconds, "consumer": wanted.consumer}
+    if wanted.results is None:
+        return await database.client().ack_and_receive(handles, queue, wanted.max_messages, **how)
+    async with database.pool().connection() as connection, connection.transaction():
+        client = AsyncClient(connection, bodies=bodies.store())
+        held = await client.ack_batch(handles, results=wanted.results)
+        messages = await client.receive(queue, wanted.max_messages, allow_open_transaction=True, **how)
+    return AckedAndReceived(held, messages)
+
+
+async def outcome_of(key: Key, name: str, within: KnownQueue | None = None) -> dict[str, Any]:
+    """Return where a message stands, of this queue or of any that the key reaches. Raises `message-not-found`."""
+    named = _MESSAGE_NAME.fullmatch(name)
+    outcome = await database.client().message_outcome(int(named[1])) if named and int(named[1]) else None
+    if outcome is None or not await _shows(key, outcome.queue, within):
+        where = f" in the queue {within.name!r}" if within else ""
+        raise Problem("message-not-found", f"Nothing is known of a message {name[:80]!r}{where}.")
+    return MessageOutcome.of(
+        outcome,
+        message_id=message_name(outcome.message_id),
+        sequence=outcome.message_id,
+        state=outcome.status,
+        result=None if isinstance(outcome.result, Unreadable) else outcome.result,
+    )
+
+
+async def _shows(key: Key, name: str, within: KnownQueue | None) -> bool:
+    """Tell whether the key sees messages of the queue `name`; a dead-letter queue also shows what died elsewhere."""
+    if within is None:
+        queue = await known_queue(name)
+        return queue is not None and queue.is_reached_by(key)
+    sources = [source for source in within.sources if key.reaches(source, within.tenant)]
+    return name in (within.name, within.called, *sources)
+
+
+def lease_lost() -> Problem:
+    """The handle is of a lease that has ended."""
+    return Problem("lease-lost", "The lease is no longer held: nothing was done.")
+
+
+def _document(message: Message, payload: Any) -> dict[str, Any]:
+    unreadable = {"unreadable": message.unreadable.to_json()} if message.unreadable else {}
+    return {
+        "messageId": message_name(message.id),
+        "sequence": message.id,
+        "receiptHandle": message.receipt_handle,
+        "receiveCount": message.receive_count,
+        "body": None if isinstance(payload, Unreadable) else payload,
+        "attributes": message.attributes,
+        "messageGroupId": message.group_id,
+        "priority": message.priority,
+        "sentAt": moment(message.sent_at),
+        "deadline": moment(message.deadline),
+        "leaseSeconds": message.lease_seconds,
+        "state": message.state,
+        "traceId": message.trace_id,
+        "correlationId": message.correlation_id,
+        **unreadable,
+    }
+
+
+_MESSAGE_NAME = re.compile(r"msg_([0-9]{1,18})")
+_HANDLE = re.compile(HANDLE)
+
+
+def _queue_id(handle: str) -> int:
+    """A receipt handle begins with its queue's id, which is never given to another."""
+    return int(handle.partition(".")[0])
+
+
+async def check_still_received(request: Any, queue: KnownQueue, messages: Sequence[Message]) -> None:
+    """Raise the problem that the same request would get now; the messages then go back at once.
+
+    Who gets nothing asks again anyway.
+    """
+    if not messages:
+        return
+    try:
+        key = await key_of(request.META.get("HTTP_AUTHORIZATION"))
+        await queue_of_its_own(key, queue.name)
+        if any(_queue_id(message.receipt_handle) != queue.queue_id for message in messages):
+            raise queue_not_found(queue.name)
+    except BaseException:
+        shared_hub().give_back(list(messages))
+        raise
+
+
+def nack_options(failure: Nack, within: str = "") -> NackOptions:
+    """Return what is recorded of a failed delivery. A reason in words of the consumer's own is its error class."""
+    known = failure.reason in REASONS
+    if failure.reason and not known and failure.error_class:
+        words = ", ".join(REASONS)
+        raise Problem.of_field(f"{within}reason", f"{within}reason must be one of {words} beside an errorClass")
+    return {
+        "delay_seconds": failure.delay_seconds,
+        "reason": cast("FailureReason", failure.reason) if known else "runtime_error",
+        "error_class": failure.error_class or (None if known else failure.reason),
+        "error": failure.error,
+        "details": failure.details,
+        "state": failure.state,
+    }
+
+
+def check_results(handles: list[str], results: list[Any] | None) -> None:
+    """Check that there is one result for each handle, or none."""
+    if results is not None and len(results) != len(handles):
+        detail = f"results has {len(results)} entries for {len(handles)} receiptHandles"
+        raise Problem.of_field("results", detail)
+
+
+def acked(handles: Iterable[str], held: Mapping[str, bool]) -> list[dict[str, Any]]:
+    """List the outcomes of deliveries that were acknowledged."""
+    return [{"receiptHandle": handle, "status": "acked" if held[handle] else "lost"} for handle in handles]
+
+
+def nacked(handles: Iterable[str], outcomes: Iterable[NackOutcome | None]) -> list[dict[str, Any]]:
+    """List the outcomes of deliveries that failed."""
+    return [{"receiptHandle": h, "status": outcome or "lost"} for h, outcome in zip(handles, outcomes, strict=True)]
+
+
+def changed(handles: Iterable[str], deadlines: Mapping[str, datetime | None]) -> list[dict[str, Any]]:
+    """List until when leases last now."""
+    return [
+        {
+            "receiptHandle": handle,
+            "status": "changed" if (end := deadlines[handle]) else "lost",
+            "deadline": moment(end),
+        }
+        for handle in handles
+    ]

@@ -1,0 +1,107 @@
+"""Translation of sent messages: from the wire to the words of the engine, and back to the answer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic import ValidationError
+
+from console.api.core.names import wire_field
+from console.api.core.problems import Problem, problem_of
+from console.api.core.responses import message_name
+from console.api.core.shape import invalid
+from console.api.messages.shapes import NewBatchMessage, NewMessage
+from signalbox import AsyncClient, InvalidArgument
+from signalbox.calls.sending import BatchOptions, SendOptions
+
+
+def options(message: NewMessage) -> SendOptions:
+    """Return the options of the message besides its payload."""
+    attributes = message.attributes
+    return {
+        "attributes": (attributes.model_extra or None) if attributes else None,
+        "priority": (attributes.priority or 0) if attributes else 0,
+        "delay_seconds": message.delay_seconds,
+        "group_id": message.message_group_id,
+        "deduplication_id": message.deduplication_key,
+        "trace_id": message.trace_id,
+        "correlation_id": message.correlation_id,
+    }
+
+
+def sent(message_id: int) -> dict[str, Any]:
+    """Return the answer to the sender of a message."""
+    return {"messageId": message_name(message_id), "sequence": message_id}
+
+
+async def send_each(client: AsyncClient, queue: str, given: list[Any]) -> list[dict[str, Any]]:
+    """Send what can be sent of these, in one transaction; a result for each, in their order."""
+    read = [read_message(place, one) for place, one in enumerate(given)]
+    messages = [one for one in read if isinstance(one, NewBatchMessage)]
+    answers = iter(await client.send_each(queue, [(one.body, options(one)) for one in messages]))
+    results = [one if isinstance(one, Problem) else next(answers) for one in read]
+    return [_result(place, given[place], one) for place, one in enumerate(results)]
+
+
+def read_message(place: int, given: Any) -> NewBatchMessage | Problem:
+    """One message of a batch, or what is wrong with it."""
+    try:
+        return NewBatchMessage.model_validate(given)
+    except ValidationError as error:
+        return invalid(error.errors(), within=f"messages[{place}]")
+
+
+def _result(place: int, given: Any, answer: int | Exception) -> dict[str, Any]:
+    name = given.get("clientMessageId") if isinstance(given, dict) else None
+    named = {"clientMessageId": name if isinstance(name, str) else None}
+    if isinstance(answer, int):
+        return {**named, "status": "accepted", **sent(answer)}
+    problem = problem_of(answer)
+    if not isinstance(answer, Problem):
+        problem = problem.within(f"messages[{place}].")
+    return {**named, "status": "rejected", "error": problem.document()}
+
+
+_OF_ONE = re.compile(r"([a-z_]+)\[(\d+)\](.*)", re.DOTALL)
+
+
+async def send_all(client: AsyncClient, queue: str, given: list[Any]) -> list[dict[str, Any]]:
+    """Send them in one statement; a result for each, in their order. Raises the problem of the first that is wrong."""
+    messages = [_message(place, one) for place, one in enumerate(given)]
+    try:
+        ids = await client.send_batch(queue, [one.body for one in messages], **_columns(messages))
+    except InvalidArgument as error:
+        raise _in_its_place(error) from error
+    return [
+        {"clientMessageId": message.client_message_id, "status": "accepted", **sent(message_id)}
+        for message, message_id in zip(messages, ids, strict=True)
+    ]
+
+
+def _message(place: int, given: Any) -> NewBatchMessage:
+    message = read_message(place, given)
+    if isinstance(message, Problem):
+        raise message
+    return message
+
+
+def _columns(messages: list[NewBatchMessage]) -> BatchOptions:
+    said = [options(one) for one in messages]
+    return {
+        "attributes": [one["attributes"] for one in said],
+        "priorities": [one["priority"] for one in said],
+        "delay_seconds": [one["delay_seconds"] for one in said],
+        "group_ids": [one["group_id"] for one in said],
+        "deduplication_ids": [one["deduplication_id"] for one in said],
+        "trace_ids": [one["trace_id"] for one in said],
+        "correlation_ids": [one["correlation_id"] for one in said],
+    }
+
+
+def _in_its_place(error: InvalidArgument) -> Problem:
+    """The engine speaks of an entry of a column, the request of a field of a message."""
+    if not (found := _OF_ONE.fullmatch(error.field or "")):
+        return problem_of(error)
+    field = f"messages[{found[2]}].{wire_field(found[1])}"
+    return Problem.of_field(field, field + str(error).removeprefix(error.field or ""))

@@ -1,0 +1,309 @@
+"""Messages on the wire: as they are sent, as they are received, and their outcomes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from console.api.core.shape import Document, Handle, Shape, Text, TraceText, whole
+from signalbox.messages import FailureReason
+
+MAX_TOGETHER = 1000
+MAX_SECONDS = 31_536_000  # a year
+PRIORITIES = {"low": 0, "normal": 4, "high": 8}
+
+
+def _number(priority: object) -> object:
+    if not isinstance(priority, str):
+        return priority
+    if priority not in PRIORITIES:
+        raise ValueError(f"must be {', '.join(PRIORITIES)}, or a number from 0 to 9")
+    return PRIORITIES[priority]
+
+
+Priority = Annotated[
+    whole(0, 9),
+    BeforeValidator(_number),
+    WithJsonSchema({"anyOf": [{"enum": list(PRIORITIES)}, {"type": "integer", "minimum": 0, "maximum": 9}]}),
+]
+DelaySeconds = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
+
+
+class Attributes(Shape):
+    """Small facts about the body. `priority` is the message's: low is 0, normal 4, high 8; without one it is 0."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"priority": "normal", "source": "shop"}]})
+
+    priority: Priority | None = None
+
+
+class NewMessage(Shape):
+    """A message to send."""
+
+    body: Any = Field(description="Any JSON value.", examples=[{"notificationId": "n_987", "template": "receipt"}])
+    deduplication_key: Text | None = Field(
+        default=None,
+        description="Sent again within the queue's window it sends nothing, and answers with the first message.",
+        examples=["notification:n_987"],
+    )
+    message_group_id: Text | None = Field(default=None, description="Its message group.", examples=["merchant_42"])
+    delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's own delay.", examples=[0])
+    attributes: Attributes | None = None
+    trace_id: TraceText | None = None
+    correlation_id: TraceText | None = None
+
+
+class NewBatchMessage(NewMessage):
+    """A message of a batch."""
+
+    client_message_id: Text | None = Field(default=None, description="Comes back with its result.", examples=["m1"])
+
+
+class _ReadOneByOne:
+    """A message of a batch, taken as it is: one that is wrong gets a result of its own."""
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(NewBatchMessage.__pydantic_core_schema__)
+
+
+class Batch(Shape):
+    """Messages to send, each for itself, or all or none.
+
+    Unless `atomic` is true, an invalid message, for example one without a body, does not refuse the request: its own
+    result has the status rejected.
+    """
+
+    messages: Annotated[list[Annotated[Any, _ReadOneByOne()]], Field(min_length=1, max_length=MAX_TOGETHER)]
+    atomic: bool = Field(
+        default=False,
+        description="All or none: where one cannot be sent, the whole request is refused and nothing was sent.",
+    )
+
+
+class Sent(Document):
+    """The place where a message is now."""
+
+    message_id: str = Field(examples=["msg_123"])
+    sequence: int = Field(examples=[123])
+
+
+class Accepted(Sent):
+    """A message of a batch that was sent."""
+
+    client_message_id: str | None
+    status: Literal["accepted"]
+
+
+class Rejected(Document):
+    """A message of a batch that was not, and why: a problem document."""
+
+    client_message_id: str | None
+    status: Literal["rejected"]
+    error: dict[str, Any]
+
+
+class BatchResults(Document):
+    """One result for each message, in their order."""
+
+    results: list[Accepted | Rejected]
+
+
+class Receive(Shape):
+    """A wish to lease messages: how many, and for how long."""
+
+    max_messages: whole(1, MAX_TOGETHER) = 1
+    wait_seconds: Annotated[float, Field(ge=0, le=20)] = Field(
+        default=0, description="How long to wait for a message when there is none."
+    )
+    visibility_timeout_seconds: Annotated[float, Field(ge=0.1, le=43_200)] | None = Field(
+        default=None, description="Null: as the queue's defaultVisibilityTimeoutSeconds."
+    )
+    consumer: Text | None = Field(default=None, description="Who receives, as the console shows it.")
+
+
+class Received(Sent):
+    """One delivery of a message."""
+
+    receipt_handle: str
+    receive_count: int
+    body: Any
+    attributes: dict[str, Any]
+    message_group_id: str | None
+    priority: int
+    sent_at: str
+    deadline: str
+    lease_seconds: float
+    state: Any
+    trace_id: str | None
+    correlation_id: str | None
+    unreadable: UnreadableContent | None = Field(
+        default=None,
+        description="Present only when the message has stored JSON that the server cannot read: `body` or `state` is"
+        " then null, or `attributes` are empty.",
+    )
+
+
+class UnreadableContent(Document):
+    """Stored JSON that the server cannot read. New messages with such JSON are refused."""
+
+    field: str = Field(description="payload, attributes or state.")
+    text: str = Field(description="The JSON as stored.")
+    reason: str
+
+
+class ReceivedMessages(Document):
+    """The messages that were there to receive."""
+
+    messages: list[Received]
+
+
+class MessageOutcome(Sent):
+    """The state and outcome of a message. `outcome` is null while it may still be delivered."""
+
+    queue: str
+    state: Literal["pending", "processing", "failed", "completed", "dead", "purged", "expired"]
+    outcome: Literal["acked", "purged", "expired", "dead"] | None
+    receive_count: int | None
+    settled_at: str | None
+    result: Any
+
+
+class Announcement(Shape):
+    """A consumer that is alive, and what it is."""
+
+    consumer: Text = Field(examples=["billing-1"])
+    details: dict[str, Any] = Field(default_factory=dict, examples=[{"host": "web-3", "version": "1.4"}])
+
+
+Handles = Annotated[list[Handle], Field(min_length=1, max_length=MAX_TOGETHER)]
+VisibilitySeconds = Annotated[float, Field(ge=0, le=43_200)]
+
+
+class Ack(Shape):
+    """The result of the work, if anything is to be kept of it: at most 64 KB."""
+
+    result: Any = None
+
+
+REASONS = sorted(get_args(FailureReason))
+_REASONS_BESIDE_A_CLASS = {
+    "anyOf": [
+        {"properties": {"errorClass": {"type": "null"}}},
+        {"properties": {"reason": {"enum": [*REASONS, None]}}},
+    ]
+}
+
+
+class Nack(Shape):
+    """The failure of a delivery, and when to try again."""
+
+    model_config = ConfigDict(json_schema_extra=_REASONS_BESIDE_A_CLASS)
+
+    delay_seconds: DelaySeconds | None = Field(default=None, description="Null: the queue's backoff.", examples=[30])
+    reason: Text | None = Field(
+        default=None,
+        description="rejected: do not try again. lock_expired, runtime_error (the default): do. Other words are taken "
+        "for an error class.",
+        examples=["third_party_timeout"],
+    )
+    error_class: Text | None = None
+    error: str | None = None
+    details: str | None = Field(default=None, description="The stack, usually.")
+    state: Any = Field(default=None, description="For the next delivery, at most 16 KB; null: what there was stays.")
+
+
+class ChangeVisibility(Shape):
+    """The length of the lease from now on; 0 gives the message back at once."""
+
+    visibility_timeout_seconds: VisibilitySeconds
+
+
+class AckBatch(Shape):
+    """Deliveries that are done with; `results` has one entry for each."""
+
+    receipt_handles: Handles
+    results: list[Any] | None = None
+
+
+class HandledNack(Nack):
+    """One delivery of many that failed."""
+
+    receipt_handle: Handle
+
+
+class NackBatch(Shape):
+    """Deliveries that failed, each with what went wrong."""
+
+    messages: Annotated[list[HandledNack], Field(min_length=1, max_length=MAX_TOGETHER)]
+
+
+class ChangeVisibilityBatch(ChangeVisibility):
+    """Leases that shall all last as long."""
+
+    receipt_handles: Handles
+
+
+class AckAndReceive(AckBatch, Receive):
+    """Deliveries that are done with, and how many messages to lease next; it does not wait."""
+
+    wait_seconds: Literal[0] = 0
+
+
+class Settlement(Document):
+    """The outcome of one delivery; lost: its lease was no longer held, and nothing was done."""
+
+    receipt_handle: str
+    status: Literal["acked", "retry", "dead", "changed", "lost"]
+    deadline: str | None = Field(default=None, description="Until when the lease lasts now, where it was changed.")
+
+
+class Settlements(Document):
+    """One result for each receipt handle, in their order."""
+
+    results: list[Settlement]
+
+
+class SettlementsAndMessages(Settlements, ReceivedMessages):
+    """The outcomes of the deliveries, and the messages that were there to receive."""
+
+
+class PeekedMessage(Sent):
+    """A message where it stands. What the masking rules hide is shown as a mask; there is no way around that here."""
+
+    state: str = Field(description="ready, scheduled, waiting, leased, completed or dead.")
+    body: Any = Field(description="null where it is gone, or large: then `bodyBytes` and `bodySha256` say what it is.")
+    body_bytes: int | None
+    body_sha256: str | None = Field(alias="bodySha256")
+    attributes: dict[str, Any] | None
+    message_group_id: str | None
+    deduplication_key: str | None
+    priority: int | None
+    receive_count: int
+    sent_at: str | None
+    at: str = Field(description="When it became ready, is due, began to wait, was leased, was completed or died.")
+    deadline: str | None
+    consumer: str | None
+    trace_id: str | None
+    death: Death | None = Field(description="How it died; null for what is not dead.")
+
+
+class Death(Document):
+    """The death of a message: where, when and of what."""
+
+    dead_letter_id: int
+    source_queue: str
+    reason: str
+    error_class: str | None
+    error: str | None
+    details: str | None
+    redrive_count: int
+
+
+class PeekedMessages(Document):
+    """A page of messages."""
+
+    messages: list[PeekedMessage]
+    next_cursor: str | None = Field(description="A page may be short, or empty, and have a successor.")

@@ -1,0 +1,87 @@
+"""Purges for the API: a plan, then just that. For `database.in_thread`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from console.access.api_keys import Key
+from console.api.core.problems import Problem
+from console.api.core.responses import message_name
+from console.api.purges.shapes import NewPurge, PurgeJob, PurgePlan
+from console.api.redrives import reach
+from dlq.jobs.lifecycle import threshold
+from dlq.jobs.models import Job, Purge
+from dlq.search.reach import JobReach
+from dlq.trash import purges, trash
+from dlq.trash.purges import Bounds, Preview
+from queues.control.queues import get_queue
+
+NAME = "purge_"
+
+
+def plan(key: Key, queue: str, states: list[str] | None) -> dict[str, Any]:
+    """Count what a purge would remove, by counters, and the bounds that hold it to that."""
+    seen = _seen(key, queue, states)
+    most = threshold("purge")
+    return PurgePlan.of(
+        seen,
+        queue=queue,
+        states=list(seen.counts),
+        count=seen.total,
+        through_message_id=message_name(seen.bounds.through_message_id),
+        through_dead_letter_id=seen.bounds.through_dead_letter_id,
+        trash_hours=trash.hours(),
+        needs_approval=most is not None and seen.total > most,
+    )
+
+
+def start(key: Key, queue: str, wanted: NewPurge) -> dict[str, Any]:
+    """Purge what a plan showed; the problem `purge-outdated` when there is more by now."""
+    seen = _seen(key, queue, wanted.states)
+    if "dead" in wanted.states and not wanted.through_dead_letter_id:
+        raise Problem.of_field("throughDeadLetterId", "throughDeadLetterId is required where states has dead")
+    if seen.total > wanted.count:
+        detail = f"{queue} holds {seen.total} messages in these states by now, and {wanted.count} were looked at."
+        raise Problem("purge-outdated", detail, limit=wanted.count, actual=seen.total)
+    bounds = Bounds(int(wanted.through_message_id.removeprefix("msg_")), wanted.through_dead_letter_id)
+    return document(purges.create(queue, wanted.states, bounds, queue, actor=key.actor, reason=wanted.reason))
+
+
+def show(key: Key, purge_id: int) -> dict[str, Any]:
+    """Show how far the purge is."""
+    return document(_find(key, purge_id))
+
+
+def cancel(key: Key, purge_id: int) -> dict[str, Any]:
+    """Stop after the current batch; purged messages are in the trash."""
+    done = partial(purges.cancel, purge_id, actor=key.actor)
+    return document(reach.changed(partial(_find, key, purge_id), done, NAME, "cancelled", (Job.State.CANCELLED,)))
+
+
+def document(job: Purge) -> dict[str, Any]:
+    """A purge as it goes over the wire."""
+    return PurgeJob.of(
+        job,
+        purge_id=f"{NAME}{job.pk}",
+        queue=job.queue_name,
+        count=job.total_estimate,
+        through_message_id=message_name(job.through_message_id),
+    )
+
+
+def _seen(key: Key, queue: str, states: list[str] | None) -> Preview:
+    """Raise the problem `not-reached` where dead letters are kept, among others, of queues beyond the key's prefix."""
+    found = get_queue(queue)
+    chosen = list(purges.states_of(found)) if states is None else states
+    if reach.holds_others(key, found):  # dead, or received there
+        detail = f"{queue} also keeps dead letters of queues that this key does not reach: it may not purge them."
+        raise Problem("not-reached", detail)
+    return purges.preview(queue, chosen)
+
+
+def _find(key: Key, purge_id: int) -> Purge:
+    job = Purge.objects.filter(pk=purge_id).first()
+    if job is None or not JobReach(key.reach).has([job.queue_name]):
+        raise Problem("job-not-found", f"There is no purge {NAME}{purge_id}.")
+    return job

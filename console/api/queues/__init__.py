@@ -1,0 +1,1 @@
+"""The routes of queues and their consumers."""

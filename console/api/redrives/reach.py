@@ -1,0 +1,72 @@
+"""Dead letters and jobs that a key reaches, and jobs by their names on the wire. Run by `database.in_thread`.
+
+A dead-letter queue may keep what died in several queues. A key with a prefix that reaches some of them takes, sends
+again and sees only what died in those: each dead letter goes back to where it died."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from typing import TypeVar
+
+from console.access.api_keys import Key
+from console.api.core.problems import Problem
+from dlq.filters import FilterError, parse
+from dlq.jobs.models import Purge, Redrive
+from dlq.masking.rules import Masking
+from dlq.search.checked_filter import CheckedFilter, check_filter
+from queues.database.names import sources_of
+from queues.models import Queue
+
+AnyJob = TypeVar("AnyJob", Purge, Redrive)
+
+
+def dead_letters_in(key: Key, holder: Queue, text: str) -> CheckedFilter:
+    """Check what the filter selects of the dead letters in one queue, as far as the key reaches where they died.
+
+    Raises `FilterError`, also when it asks for what is masked, and the problem `not-reached`.
+    """
+    read = parse(text)
+    Masking().check(read, holder.name)
+    read = read.with_term("queue", holder.name)
+    if not key.prefix:
+        return check_filter(read)
+    reached = [name for name in sources_of(holder) if key.reaches(name, holder.tenant.name)]
+    if not reached:
+        raise Problem("not-reached", f"No queue that this key reaches has its dead letters in {holder.name!r}.")
+    return check_filter(read.with_term("queue", *reached))
+
+
+def holds_others(key: Key, holder: Queue) -> bool:
+    """Return whether the queue keeps dead letters of queues that the key does not reach."""
+    return any(not key.reaches(name, holder.tenant.name) for name in sources_of(holder))
+
+
+def queues_of(job: Redrive) -> set[str]:
+    """The queues that a redrive names: of its filter, those that it found, and where it sends to."""
+    try:
+        terms = parse(job.filter_text).terms
+    except FilterError:  # a filter of an earlier version
+        terms = ()
+    named = {name for term in terms if term.key == "queue" and not term.negated for name in term.literals}
+    return named | set(job.source_queues) | ({job.target_queue} if job.target_queue else set())
+
+
+def changed(
+    find: Callable[[], AnyJob], act: Callable[[], bool], name: str, past: str, already: Collection[str] = ()
+) -> AnyJob:
+    """The job after `act`. What is so already is well; what cannot be is the problem `wrong-state`."""
+    find()
+    done = act()
+    job = find()
+    if not done and job.state not in already:
+        detail = f"{name}{job.pk} is {job.get_state_display()}: it cannot be {past}."
+        raise Problem("wrong-state", detail, state=job.state)
+    return job
+
+
+def number_of(name: str, prefix: str) -> int:
+    """The job's number. Raises the problem `job-not-found` for what names none."""
+    if not re.fullmatch(rf"{prefix}[0-9]{{1,18}}", name):
+        raise Problem("job-not-found", f"There is no job {name[:80]!r}: names are as in {prefix}12.")
+    return int(name.removeprefix(prefix))

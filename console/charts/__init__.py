@@ -1,0 +1,1 @@
+"""Charts and sparklines, drawn on the server as inline SVG."""

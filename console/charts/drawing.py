@@ -1,0 +1,197 @@
+"""Drawing of time series on the server: inline SVG made of attributes and classes, never of styles.
+
+A chart says in words what it shows, and also comes as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from console.charts.time_axis import TimeAxis
+from console.web import wording
+
+PLOT_WIDTH, PLOT_HEIGHT = 600, 100  # stretched to its box; lines keep their width, text stays outside
+SECONDS_STEPS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 172_800, 604_800)
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a chart; None is a moment nothing is known of."""
+
+    label: str
+    tone: str
+    values: Sequence[float | None]
+    filled: bool = False
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A series as SVG paths."""
+
+    label: str
+    tone: str
+    line: str
+    area: str
+    latest: str
+
+
+class Hit(NamedTuple):
+    """The stretch of the chart that belongs to one moment, and what it says when pointed at."""
+
+    x: float
+    width: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """An event at one moment; the page that shows the chart lists it, with a link."""
+
+    at: datetime
+    number: int
+    words: str
+    tone: str
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn time series; `components/_chart.html` shows it. `subtitle` gives way to values pointed at."""
+
+    title: str
+    subtitle: str
+    summary: str
+    strokes: Sequence[Stroke]
+    hits: Sequence[Hit]
+    y_labels: Sequence[str]  # from top to bottom
+    times: Sequence[datetime]
+    threshold_y: float | None
+    rows: Sequence[tuple[datetime | str, Sequence[str]]]  # the newest first
+    x_labels: Sequence[str] = ()  # from the oldest to the newest; empty where the last point is now
+    marks: Sequence[tuple[float, Mark]] = ()  # and where they stand
+
+    @property
+    def empty(self) -> bool:
+        return len(self.times) < 2
+
+    @property
+    def reach(self) -> str:
+        """Return how far back it goes, in whole minutes."""
+        seconds = (self.times[-1] - self.times[0]).total_seconds()
+        return wording.span(max(round(seconds / wording.MINUTE), 1) * wording.MINUTE)
+
+
+def draw(
+    title: str,
+    times: Sequence[datetime],
+    series: Sequence[Series],
+    *,
+    subtitle: str = "",
+    say: Callable[[float | None], str] = wording.number,
+    threshold: float | None = None,
+    axis: TimeAxis | None = None,
+    marks: Sequence[Mark] = (),
+) -> Chart:
+    """Draw `series` over `times`, which are evenly spaced; `say` words one value.
+
+    With an `axis` the chart says its moments in UTC; without, how long ago they were.
+    """
+    known = [value for one in series for value in one.values if value is not None]
+    top = _ceiling(max([*known, threshold or 0.0]), say)
+    words = [[say(one.values[index]) for one in series] for index in range(len(times))]
+    return Chart(
+        title=title,
+        subtitle=subtitle,
+        summary=_summary(title, series, say),
+        strokes=[_stroke(one, top, say) for one in series],
+        hits=_hits(times, series, words, axis),
+        y_labels=[_tick(value, say) for value in (top, top / 2, 0.0)],
+        times=times,
+        threshold_y=None if threshold is None else _y(threshold, top),
+        rows=[
+            (axis.words(at) if axis else at, said) for at, said in zip(reversed(times), reversed(words), strict=True)
+        ],
+        x_labels=axis.labels if axis else (),
+        marks=[
+            (round(x * PLOT_WIDTH, 1), mark) for mark in marks if axis and (x := axis.position(mark.at)) is not None
+        ],
+    )
+
+
+def _stroke(series: Series, top: float, say: Callable[[float | None], str]) -> Stroke:
+    runs = _runs(series.values, top)
+    paths = ["L".join(f"{x:.0f} {y:.1f}" for x, y in run) for run in runs]
+    # A point that stands alone becomes a dot, as wide as the line.
+    line = " ".join(f"M{path}{'h.1' if len(run) == 1 else ''}" for path, run in zip(paths, runs, strict=True))
+    areas = [
+        f"M{run[0][0]:.0f} {PLOT_HEIGHT}L{path}L{run[-1][0]:.0f} {PLOT_HEIGHT}Z"
+        for path, run in zip(paths, runs, strict=True)
+        if series.filled
+    ]
+    return Stroke(series.label, series.tone, line, " ".join(areas), say(series.values[-1]) if series.values else "")
+
+
+def _runs(values: Sequence[float | None], top: float) -> list[list[Point]]:
+    """The stretches without a gap, as points."""
+    runs: list[list[Point]] = [[]]
+    for index, value in enumerate(values):
+        if value is None:
+            runs.append([])
+        else:
+            runs[-1].append((_x(index, len(values)), _y(value, top)))
+    return [run for run in runs if run]
+
+
+def _x(index: int, count: int) -> float:
+    return index * PLOT_WIDTH / max(count - 1, 1)
+
+
+def _y(value: float, top: float) -> float:
+    return PLOT_HEIGHT - value / top * PLOT_HEIGHT
+
+
+def _hits(
+    times: Sequence[datetime], series: Sequence[Series], words: list[list[str]], axis: TimeAxis | None
+) -> list[Hit]:
+    width = PLOT_WIDTH / max(len(times) - 1, 1)
+    when = axis.words if axis else lambda moment: f"{moment.astimezone(UTC):%H:%M:%S} UTC"
+    return [
+        Hit(
+            x=round(_x(index, len(times)) - width / 2, 1),
+            width=round(width, 1),
+            words=f"{when(moment)} · "
+            + " · ".join(f"{one.label} {said}" for one, said in zip(series, words[index], strict=True)),
+        )
+        for index, moment in enumerate(times)
+    ]
+
+
+def _tick(value: float, say: Callable[[float | None], str]) -> str:
+    """A label of the axis: zero and whole rates need no decimals."""
+    return wording.number(value) if value == 0 or (say is wording.rate and value == int(value)) else say(value)
+
+
+def _summary(title: str, series: Sequence[Series], say: Callable[[float | None], str]) -> str:
+    said = []
+    for one in series:
+        known = [value for value in one.values if value is not None]
+        if known:
+            said.append(f"{one.label} {say(known[-1])} now, {say(min(known))} to {say(max(known))}")
+    return f"{title}: " + ("; ".join(said) or "nothing recorded")
+
+
+def _ceiling(highest: float, say: Callable[[float | None], str]) -> float:
+    """The round value at or above `highest` at which the axis ends; half of it is round as well."""
+    if say is wording.span:
+        return next((float(step) for step in SECONDS_STEPS if step >= highest), highest)
+    if highest <= 10:
+        return next(float(step) for step in (2, 4, 6, 8, 10) if step >= highest)
+    magnitude = 1.0
+    while magnitude * 10 <= highest:
+        magnitude *= 10
+    return next(step * magnitude for step in (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10) if step * magnitude >= highest)

@@ -1,0 +1,1 @@
+"""The list of dead letters, and the causes they died of."""

@@ -1,0 +1,24 @@
+"""Addresses of dead letters and failure groups."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from console.dead_letters import views as dead_letters
+from console.dead_letters.failure_groups import views as failure_groups
+from console.web.sidebar import Item, register
+
+GROUP = "dead-letters/failure-groups/<fingerprint:fingerprint>"
+
+urlpatterns = [
+    path("dead-letters", dead_letters.show, name="dead_letters"),
+    path("dead-letters/failure-groups", failure_groups.browse, name="failure_groups"),
+    path(GROUP, failure_groups.show, name="failure_group"),
+    path(f"{GROUP}/care", failure_groups.change, {"what": "care"}, name="failure_group_note"),
+    path(f"{GROUP}/state", failure_groups.change, {"what": "state"}, name="failure_group_state"),
+    path(f"{GROUP}/merge", failure_groups.change, {"what": "merge"}, name="failure_group_merge"),
+    path(f"{GROUP}/split", failure_groups.change, {"what": "split"}, name="failure_group_split"),
+]
+
+NOUNS = ("dead_letter", "failure_groups", "failure_group", "compare")
+register(Item(20, "Dead letters", "dead_letters", NOUNS, dead_letters.dead))

@@ -1,0 +1,154 @@
+"""The bar above a list: what was typed, the keys one can ask for, and where a mistake stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.http import HttpRequest
+
+from console.access.roles import denial_here, may_here, reach
+from dlq.filters import KEYS, Filter, FilterError, Target, parse
+from dlq.masking.rules import Masking
+from dlq.search import saved_filters
+from dlq.search.checked_filter import CheckedFilter, check_filter
+from dlq.search.reach import JobReach, held_to
+from dlq.search.saved_filters import SavedFilter
+from queues.errors import InvalidArgument
+
+MAX_FILTER_CHARACTERS = 2_000
+MAX_SELECTED = 100  # ids of one term, and more than a page has rows
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A key that a click puts into the bar."""
+
+    insert: str
+    help: str
+
+
+def suggestions(target: Target, *but: str) -> list[Suggestion]:
+    """The keys that a filter on this target may ask for, without those that the page has chosen already."""
+    return [
+        Suggestion(f"{key.name}." if key.takes_path else f"{key.name}:", key.help)
+        for key in KEYS.values()
+        if target in key.targets and key.name not in but
+    ]
+
+
+@dataclass(frozen=True)
+class SavedFilters:
+    """Context of `components/_saved_filters.html`: `action` is its list's address up to the filter."""
+
+    page: str
+    action: str
+    filters: Sequence[SavedFilter] = ()
+
+
+@dataclass(frozen=True)
+class FilterBar:
+    """Context of `components/_filter.html`. `kept` are the other parameters of the address."""
+
+    text: str
+    label: str
+    action: str
+    placeholder: str
+    keys: Sequence[Suggestion] = ()
+    example: str = ""
+    kept: Sequence[tuple[str, str]] = ()
+    mistake: FilterError | None = None
+    suggest_url: str = ""
+    """Where what may be typed next is offered; empty where the keys are all there is."""
+    longest: int = field(default=MAX_FILTER_CHARACTERS, init=False)
+
+    @property
+    def before(self) -> str:
+        return self.text[: self.mistake.position] if self.mistake else ""
+
+    @property
+    def token(self) -> str:
+        if not self.mistake:
+            return ""
+        return self.text[self.mistake.position : self.mistake.position + self.mistake.length]
+
+    @property
+    def after(self) -> str:
+        return self.text[len(self.before) + len(self.token) :]
+
+
+# Keys that look into what is masked: asking them would tell it, a guess at a time.
+MASKED_KEYS = {"payload", "attr", "error"}
+
+
+def dead_letter_filter(request: HttpRequest, text: str) -> CheckedFilter:
+    """Check a filter on dead letters, within the person's reach. Raises `FilterError`, also at what is masked."""
+    return check_filter(unmasked(request, parse(text)), reach(request.user, "see_metadata"))
+
+
+def message_filter(request: HttpRequest, text: str, queue: str, target: Target) -> CheckedFilter:
+    """Check a filter on the messages of one queue, which the guard of the page has admitted. Raises `FilterError`."""
+    return check_filter(unmasked(request, parse(text), queue), targets=(target,))
+
+
+def job_filter(request: HttpRequest, text: str, permission: str) -> CheckedFilter:
+    """Check the filter of a job that is about to be made, held in its text to the queues where the person may make it.
+
+    An empty filter stays one for a person who may touch everything. Raises `FilterError`, also where nothing is left.
+    """
+    held = reach(request.user, permission)
+    try:
+        return check_filter(held_to(held, unmasked(request, parse(text))))
+    except InvalidArgument as error:
+        raise FilterError(0, len(text), text, f"{error}."[:1].upper() + f"{error}."[1:], "queue: of yours") from None
+
+
+def unmasked(request: HttpRequest, read: Filter, *queues: str) -> Filter:
+    """Return the filter, unless it asks for what is masked for this person. Raises `FilterError`.
+
+    `queues` are those whose messages are listed; without any, those that the filter names, or all.
+    """
+    asked = [term for term in read.terms if term.key in MASKED_KEYS]
+    if asked and (reason := denial_here(request, "see_payloads")):
+        raise asked[0].error(f"{asked[0].key}: is masked. {reason}", "a key about facts, such as class: or age:")
+    if asked and not may_here(request, "reveal"):
+        Masking().check(read, *queues)
+    return read
+
+
+def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFilters:
+    """The saved filters that this person sees beside the bar of a page. One query."""
+    return SavedFilters(page.value, action, kept_for(request, page))
+
+
+def kept_for(request: HttpRequest, page: SavedFilter.Page | None = None) -> list[SavedFilter]:
+    """Saved filters, less those of others that tell what is masked for this person, or name a queue beyond reach."""
+    person, held = request.user.get_username(), reach(request.user, "see_metadata")
+    known, is_masked = JobReach(held), bool(denial_here(request, "see_payloads"))
+    return [
+        one
+        for one in saved_filters.seen_by(person, page)
+        if one.owner == person
+        or ((held.is_everything or _names_reached(one, known)) and not (is_masked and one.keys & MASKED_KEYS))
+    ]
+
+
+def _names_reached(kept: SavedFilter, known: JobReach) -> bool:
+    try:
+        terms = parse(kept.text).terms
+    except FilterError:
+        return False
+    return known.has([name for term in terms if term.key == "queue" for name in term.literals]) and all(
+        known.has_tenant(name) for term in terms if term.key == "tenant" for name in term.literals
+    )
+
+
+def selected_text(request: HttpRequest) -> str:
+    """The filter of an action on a list: of the rows whose boxes are ticked, else the one in the address."""
+    ids = [value for value in request.GET.getlist("id") if value.isascii() and value.isdigit()][:MAX_SELECTED]
+    return str(Filter().with_term("id", *ids)) if ids else typed(request)
+
+
+def typed(request: HttpRequest) -> str:
+    """The filter in the address, up to one character more than allowed: too long a filter is refused, not cut."""
+    return request.GET.get("q", "").strip()[: MAX_FILTER_CHARACTERS + 1]

@@ -1,0 +1,88 @@
+"""The grammar of `dlq.filters` for lists that are not of messages: terms over a few keys of their own.
+
+term = [ "-" ] [ key ":" ] value { "," value }
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+
+from dlq.filters.readings import MisreadError
+from dlq.filters.scanner import Scanner
+
+_KEY = re.compile(r'[^\s":,]+(?=:)')
+_VALUE = re.compile(r'[^\s",]+')
+Row = TypeVar("Row", bound=Model)
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a list; `choices` are its only values, if any, and `read` raises MisreadError at a wrong one."""
+
+    help: str
+    choices: tuple[str, ...] = ()
+    read: Callable[[str], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """A key and values of which one must match, or none when negated."""
+
+    key: str
+    values: tuple[str, ...]
+    negated: bool
+
+
+def select(rows: QuerySet[Row], text: str, keys: Mapping[str, Key], wordless: str) -> QuerySet[Row]:
+    """Return the rows that `text` selects, where keys read values as conditions; raises FilterError."""
+    for term in parse(text, keys, wordless):
+        read = keys[term.key].read
+        matching = Q(*(read(value) for value in term.values if read), _connector=Q.OR)
+        rows = rows.exclude(matching) if term.negated else rows.filter(matching)
+    return rows
+
+
+def parse(text: str, keys: Mapping[str, Key], wordless: str) -> list[Term]:
+    """Read terms that must all match; `wordless` is the key of a value without one. Raises FilterError."""
+    scanner, terms = Scanner(text), []
+    scanner.skip_spaces()
+    while not scanner.at_end:
+        terms.append(_term(scanner, keys, wordless))
+        scanner.skip_spaces()
+    return terms
+
+
+def _term(scanner: Scanner, keys: Mapping[str, Key], wordless: str) -> Term:
+    start = scanner.position
+    negated = scanner.take("-")
+    name = scanner.match(_KEY).lower()
+    if name and name not in keys:
+        raise scanner.error(start, f"There is no key {name[:40]}: here.", f"one of {', '.join(keys)}")
+    if name:
+        scanner.take(":")
+    key = name or wordless
+    values = [_value(scanner, start, key, keys[key])]
+    while scanner.take(","):
+        values.append(_value(scanner, start, key, keys[key]))
+    return Term(key, tuple(values), negated)
+
+
+def _value(scanner: Scanner, start: int, name: str, key: Key) -> str:
+    at = scanner.position
+    value = scanner.quoted() if scanner.is_next('"') else scanner.match(_VALUE)
+    if not value:
+        expected = f"one of {', '.join(key.choices)}" if key.choices else "some text right after it"
+        raise scanner.error(start, f"{name}: has no value.", expected)
+    if key.choices and value not in key.choices:
+        raise scanner.error(at, f"{name}: has no such value.", f"one of {', '.join(key.choices)}")
+    if key.read:
+        try:
+            key.read(value)
+        except MisreadError as misread:
+            raise scanner.error(at, f"{name}: does not read.", str(misread)) from None
+    return value

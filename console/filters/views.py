@@ -1,0 +1,158 @@
+"""Saved filters, in a list where they are renamed, shared and deleted; and suggestions while a person types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from console.access import roles
+from console.access.roles import requires
+from console.access.subjects import QUEUE
+from console.filters.filter_bar import kept_for
+from console.web.htmx import render_page
+from dlq.filters import MAX_CHARACTERS, FilterError, Target
+from dlq.filters.scanner import Scanner
+from dlq.masking.rules import Masking
+from dlq.search import saved_filters, suggestions
+from dlq.search.message_list import TARGETS
+from dlq.search.saved_filters import MAX_OF_ONE_OWNER, NAME_CHARACTERS, SavedFilter
+from dlq.search.suggestions import Place, Suggestion
+from queues.errors import InvalidArgument
+from queues.messages.lists import State
+from queues.models import Queue
+from queues.reach import NOTHING
+
+MAX_SAVED = 6
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /saved-filters: one's own, and what others share."""
+    person = request.user.get_username()
+    administers = roles.may(request.user, "administer")
+    kept = kept_for(request)
+    context = {
+        "title": "Saved filters",
+        "kept": [(one, one.owner == person or (administers and one.shared)) for one in kept],
+        "name_characters": NAME_CHARACTERS,
+        "most": MAX_OF_ONE_OWNER,
+    }
+    return render_page(request, "filters/saved/browse.html", "filters/saved/_list.html", context)
+
+
+@require_POST
+@requires("see_metadata", in_part=True)
+def save(request: HttpRequest) -> HttpResponse:
+    """POST /saved-filters/new: keep a filter, then go back to its list with that filter in force."""
+    given = request.POST
+    try:
+        kept = saved_filters.save(
+            given.get("page", ""),
+            given.get("name", ""),
+            given.get("text", ""),
+            owner=request.user.get_username(),
+            shared="shared" in given,
+        )
+    except (InvalidArgument, FilterError) as error:
+        messages.error(request, f"The filter was not saved. {error}")
+        return HttpResponseRedirect(_back(request, given.get("text", "")))
+    readers = "Everybody who may see this page finds it" if kept.shared else "You find it"
+    messages.success(request, f"Saved this filter as {kept.name}. {readers} under Saved.")
+    return HttpResponseRedirect(_back(request, kept.text))
+
+
+@require_POST
+@requires("see_metadata", in_part=True)
+def change(request: HttpRequest, saved_filter_id: int) -> HttpResponse:
+    """POST /saved-filters/<id>: another name, or other readers."""
+    given = request.POST
+    try:
+        kept = _own(
+            saved_filters.change, request, saved_filter_id, name=given.get("name", ""), shared="shared" in given
+        )
+    except InvalidArgument as error:
+        messages.error(request, f"Nothing was changed. {error}")
+    else:
+        messages.success(request, f"Changed {kept.name}.")
+    return redirect("saved_filters")
+
+
+@require_POST
+@requires("see_metadata", in_part=True)
+def delete(request: HttpRequest, saved_filter_id: int) -> HttpResponse:
+    """POST /saved-filters/<id>/delete: forget it."""
+    kept = _own(saved_filters.delete, request, saved_filter_id)
+    messages.success(request, f"Deleted {kept.name}. It selected: {kept.text}")
+    return redirect("saved_filters")
+
+
+def _own(verb: Callable[..., SavedFilter], request: HttpRequest, saved_filter_id: int, **given: object) -> SavedFilter:
+    """Change or delete a filter that the person may change or delete; raises Http404 for others."""
+    actor, administers = request.user.get_username(), roles.may(request.user, "administer")
+    try:
+        return verb(saved_filter_id, actor=actor, administers=administers, **given)
+    except SavedFilter.DoesNotExist:
+        raise Http404("There is no such filter, or it belongs to another person.") from None
+
+
+def _back(request: HttpRequest, text: str) -> str:
+    """Return the filtered list that the form names; a forged address leads to the dead letters."""
+    back = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
+        back = reverse("dead_letters")
+    path, _, query = back.partition("?")
+    kept = [part for part in query.split("&") if part.startswith("state=")]
+    return f"{path}?{'&'.join([*kept, urlencode({'q': text[:2_000]})])}"
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def suggest(request: HttpRequest) -> HttpResponse:
+    """GET /filter-suggestions?q=&at=: what may stand before `at`; of dead letters, or of `queue` in `state`."""
+    text = request.GET.get("q", "")[: MAX_CHARACTERS + 1]
+    at = request.GET.get("at", "")
+    cursor = int(at) if at.isascii() and at.isdigit() and len(at) < 6 else len(text)
+    place = _place(request)
+    masking = Masking()
+    masked = masking.everywhere() if place.queue_id is None else masking.of(request.GET["queue"])
+    offered = suggestions.suggest(
+        text, cursor, place, see_payloads=roles.may_here(request, "see_payloads"), masked=masked
+    )
+    context = {"suggestions": [*_saved(request, text, cursor, place), *offered]}
+    response = render(request, "filters/_options.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _place(request: HttpRequest) -> Place:
+    reach = roles.reach(request.user, "see_metadata")
+    name, state = request.GET.get("queue", ""), request.GET.get("state", "")
+    if not name or "\0" in name:
+        return Place(reach=reach)
+    if roles.is_scoped(request.user):  # of a queue beyond reach nothing is offered, as of one that is not there
+        thing = QUEUE.find(name=name)
+        if thing is None or not thing.is_within(reach):
+            return Place(reach=NOTHING)
+    queue_id = Queue.objects.filter(name=name).values_list("queue_id", flat=True).first()
+    return Place(TARGETS[State(state) if state in set(State) else State.READY], queue_id, reach)
+
+
+def _saved(request: HttpRequest, text: str, cursor: int, place: Place) -> list[Suggestion]:
+    """Offer saved filters, which replace the whole text, while the text is a single word."""
+    typed = text.strip().lower()
+    if len(typed.split()) > 1 or ":" in typed:
+        return []
+    try:
+        Scanner(typed)
+    except FilterError:  # no name of a filter has such characters
+        return []
+    page = SavedFilter.Page.DEAD_LETTERS if place.target is Target.DEAD_LETTER else SavedFilter.Page.MESSAGES
+    found = [one for one in kept_for(request, page) if typed in one.name.lower()][:MAX_SAVED]
+    return [Suggestion(one.text, f"saved as {one.name}", 0, len(text)) for one in found]

@@ -1,1 +1,0 @@
-"""Grants: a role for the queues of a tenant, or for those whose names begin so; several add up (docs/roles.md)."""

@@ -1,0 +1,16 @@
+"""Addresses of history charts."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from console.history import views as history
+from console.web.sidebar import Item, register
+
+urlpatterns = [
+    path("queues/<queue:name>/history", history.of_queue, name="queue_history"),
+    path("tenants/<row:tenant_id>/history", history.of_tenant_queues, name="tenant_history"),
+    path("history", history.of_all, name="history"),
+]
+
+register(Item(90, "History", "history", ("history",)))

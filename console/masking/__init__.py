@@ -1,0 +1,1 @@
+"""Masking rules, and masked values in what pages show."""

@@ -1,0 +1,1 @@
+"""Browsing messages, the story of one message, comparisons and exports."""

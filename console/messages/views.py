@@ -1,0 +1,257 @@
+"""Messages: browsing a queue in any state, one message's whole story, and sending one by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django import forms
+from django.contrib import messages as notices
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console.access import roles
+from console.access.roles import requires
+from console.access.subjects import QUEUE
+from console.filters.filter_bar import FilterBar, message_filter, saved, suggestions, typed
+from console.masking import masked
+from console.messages import narration, payloads
+from console.queues import head as queue_head
+from console.queues.head import QueueHead
+from console.web import pagination
+from console.web.forms import JsonTextField, ReasonForm, measured, refusals
+from console.web.htmx import render_form, render_page
+from console.web.wording import number
+from dlq.filters import FilterError
+from dlq.search import message_list
+from dlq.search.checked_filter import CheckedFilter, everything
+from dlq.search.message_list import TARGETS, MessageRow
+from dlq.search.pages import Page
+from dlq.search.saved_filters import SavedFilter
+from queues import audit, bodies, messages
+from queues.errors import BodyCorrupt, BodyMissing
+from queues.messages.lists import State
+from queues.messages.story import Story, queues_of, read_story
+from signalbox.bodies import read_body
+
+LABELS = {
+    State.READY: "Ready",
+    State.LEASED: "In flight",
+    State.SCHEDULED: "Scheduled",
+    State.WAITING: "Waiting for their group",
+    State.COMPLETED: "Completed",
+}
+
+
+class SendForm(forms.Form):
+    """A message to send by hand."""
+
+    payload = JsonTextField(initial="{}", max_length=262_144, help_text="Any JSON value.")
+    attributes = JsonTextField(required=False, max_length=16_384, help_text="A JSON object, or nothing.")
+    priority = forms.IntegerField(initial=0, min_value=0, max_value=9, help_text="0 to 9; 9 goes first.")
+    delay_seconds = measured(
+        forms.FloatField(
+            label="Delay", required=False, min_value=0, max_value=31_536_000, help_text="Empty: the queue's own delay."
+        ),
+        "seconds",
+    )
+    group_id = forms.CharField(label="Group id", required=False, empty_value=None, max_length=200)
+    deduplication_id = forms.CharField(
+        label="Deduplication id",
+        required=False,
+        empty_value=None,
+        max_length=200,
+        help_text="A second message with the same id is not sent.",
+    )
+
+    def clean_attributes(self) -> dict[str, Any] | None:
+        attributes = self.cleaned_data["attributes"]
+        if attributes is not None and not isinstance(attributes, dict):
+            raise forms.ValidationError('Attributes are a JSON object, such as {"region": "eu"}.')
+        return attributes
+
+
+@require_safe
+@requires("see_metadata", of=QUEUE)
+def browse(request: HttpRequest, name: str) -> HttpResponse:
+    """GET /queues/<name>/messages: the messages of one state that the filter selects, a page at a time."""
+    head = queue_head.find(name)
+    asked = request.GET.get("state", "")
+    state = State(asked) if asked in set(State) else State.READY
+    mistake = None
+    try:
+        page = _page(request, head, state, message_filter(request, typed(request), name, TARGETS[state]))
+    except FilterError as error:
+        mistake = error
+        page = _page(request, head, state, everything())
+    context = {
+        "title": f"Messages · {name}",
+        "head": head,
+        "tab": "messages",
+        "state": state.value,
+        "state_label": LABELS[state],
+        "states": _states(head, state),
+        "page": page,
+        "bar": _bar(request, head, state, mistake),
+        "saved": saved(request, SavedFilter.Page.MESSAGES, f"{request.path}?state={state}&q="),
+        "pager": pagination.pager(request, page, f"{number(len(page.rows))} shown"),
+        "export_url": f"{reverse('export_messages', args=[name])}?{urlencode({'state': state, 'q': typed(request)})}",
+    }
+    return render_page(request, "messages/browse.html", "messages/_list.html", context)
+
+
+def _page(request: HttpRequest, head: QueueHead, state: State, filter: CheckedFilter) -> Page[MessageRow]:
+    see = roles.may_here(request, "see_payloads")
+    page = message_list.messages(head.numbers.queue_id, state, filter, pagination.place(request), with_payloads=see)
+    return masked.message_page(head.name, page)
+
+
+def _states(head: QueueHead, current: State) -> list[dict[str, Any]]:
+    """The states to choose from, each with its live count; the completed are history and have none."""
+    return [
+        {
+            "label": label,
+            "count": getattr(head.numbers, state.value, None),
+            "url": f"{reverse('queue_messages', args=[head.name])}?state={state}",
+            "current": state is current,
+        }
+        for state, label in LABELS.items()
+    ]
+
+
+def _bar(request: HttpRequest, head: QueueHead, state: State, mistake: FilterError | None) -> FilterBar:
+    target = TARGETS[state]
+    return FilterBar(
+        text=typed(request),
+        label=f"Filter {target.phrase}",
+        action=reverse("queue_messages", args=[head.name]),
+        placeholder="id: group: age: payload.path: attr.path:",
+        keys=suggestions(target, "queue", "tenant", "state"),  # a queue and a state are chosen already
+        example='payload.order.status:"paid" age:>1h',
+        kept=[("state", state.value)],
+        mistake=mistake,
+        suggest_url=f"{reverse('filter_suggestions')}?{urlencode({'queue': head.name, 'state': state.value})}",
+    )
+
+
+@require_safe
+@requires("see_metadata", of=QUEUE)
+def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
+    """GET /queues/<name>/messages/<id>: where it stands, what happened, what it holds."""
+    head = queue_head.find(name)
+    told = "see_payloads" if roles.may_here(request, "see_payloads") else "see_metadata"
+    story = _known_story(request, head, message_id, told)
+    rules = masked.rules_of(story)
+    fields = masked.hidden_fields(rules, story.body)
+    masked.conceal(story, rules)
+    return _story_page(request, head, story, masked_fields=fields)
+
+
+@require_POST
+@requires("reveal", of=QUEUE)
+def reveal(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
+    """POST /queues/<name>/messages/<id>/reveal: the message without the mask, in this answer only."""
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        notices.error(request, "Nothing was revealed: say why.")
+        return redirect("message", name, message_id)
+    head = queue_head.find(name)
+    story = _known_story(request, head, message_id, "reveal")
+    fields = masked.hidden_fields(masked.rules_of(story), story.body)
+    with transaction.atomic():  # no view without its row
+        details = {"message_id": message_id, "fields": fields}
+        audit.record(request.user.get_username(), "message.reveal", head.queue, form.cleaned_data["reason"], details)
+    return _story_page(request, head, story, revealed=fields)
+
+
+def _known_story(request: HttpRequest, head: QueueHead, message_id: int, permission: str) -> Story:
+    story = read_story(head.numbers, message_id, roles.reach(request.user, permission))
+    if not story.known:
+        raise Http404(f"Message {message_id} is not known in {head.name}: it never was, or its retention is over.")
+    return story
+
+
+def _story_page(
+    request: HttpRequest,
+    head: QueueHead,
+    story: Story,
+    *,
+    masked_fields: Sequence[str] = (),
+    revealed: Sequence[str] | None = None,
+) -> HttpResponse:
+    """Show where the message stands, what happened to it and what it holds; `revealed` are fields without a mask."""
+    context = {
+        "title": f"Message {story.message_id}",
+        "head": head,
+        "story": story,
+        "body": story.body,
+        "payload_text": payloads.pretty(story.body.payload) if story.body else "",
+        "report": narration.report(story, datetime.now(UTC)),
+        "events": narration.timeline(story),
+        "masked_fields": masked_fields,
+        "revealed": revealed,
+    }
+    return render_page(request, "messages/show.html", "messages/_story.html", context)
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def find(request: HttpRequest, message_id: int) -> HttpResponse:
+    """GET /messages/<id>: the page of a message whose queue one does not know, as in a log line."""
+    for name in queues_of(message_id):
+        # Only a queue whose name is no news to the person.
+        if not roles.is_scoped(request.user) or roles.may(request.user, "see_metadata", QUEUE.find(name=name)):
+            return redirect("message", name, message_id)
+    raise Http404(f"Message {message_id} is not known: it never was, or its retention is over.")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("redrive", of=QUEUE)
+def send(request: HttpRequest, name: str) -> HttpResponse:
+    """GET, POST /queues/<name>/send: one message by hand."""
+    head = queue_head.find(name)
+    form = SendForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        with refusals(form):
+            message_id = _send(request, head, form.cleaned_data)
+            notices.success(request, f"Sent message {message_id} to {name}.")
+            return redirect("message", name, message_id)
+    context = {"title": f"Send · {name}", "head": head, "form": form}
+    return render_form(request, "messages/send.html", context)
+
+
+@transaction.atomic
+def _send(request: HttpRequest, head: QueueHead, values: dict[str, Any]) -> int:
+    """Send, and say so in the audit, or neither."""
+    message_id = messages.send(head.name, **values)
+    audit.record(request.user.get_username(), "message.send", head.queue, details={"message_id": message_id})
+    return message_id
+
+
+@require_safe
+@requires("see_payloads", of=QUEUE)
+def download_body(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
+    """GET /queues/<name>/messages/<id>/body: the whole payload as a file, if it is what its hash says."""
+    head = queue_head.find(name)
+    story = read_story(head.numbers, message_id, roles.reach(request.user, "see_payloads"))
+    body = story.body
+    if body is None or body.large is None:
+        raise Http404(f"Message {message_id} has no large body in {name}: it never had, or its retention is over.")
+    try:
+        content = read_body(body.large, bodies.store())
+    except (BodyMissing, BodyCorrupt) as error:
+        raise Http404(str(error)) from error
+    return HttpResponse(
+        masked.large_body(masked.rules_of(story), content),
+        content_type="application/json",
+        headers={
+            "Content-Disposition": f'attachment; filename="message-{message_id}.json"',
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "private, no-store",
+        },
+    )

@@ -1,0 +1,1 @@
+"""The first page, and the snapshot of every queue's numbers behind it."""

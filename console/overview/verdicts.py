@@ -1,0 +1,126 @@
+"""Verdicts on a queue's numbers: how bad they are, and one sentence that says which promise is broken.
+
+Why it does is said by `metrics.diagnosis`, and nowhere else. Every sentence follows from the numbers beside it on the
+page; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from console.web import wording
+from queues.counters.queue_numbers import QueueNumbers
+
+# Rates below this are noise of the last aggregation: they neither drain a backlog nor make it grow.
+MOVING_PER_SECOND = 0.05
+# Why a limit of the queue or its tenant refuses sends.
+REFUSALS = {
+    "age": "the oldest message has waited too long (max_oldest_age_seconds)",
+    "backlog": "too many messages are held (max_backlog_messages)",
+    "bytes": "too many bytes are held (max_backlog_bytes)",
+    "rate": "they came too fast (publish_rate_per_second)",
+    "lane": "a message group is full (group_max_waiting)",
+}
+# A backlog that drains within this needs no attention.
+SOON_SECONDS = 30.0
+
+
+class Health(StrEnum):
+    """The health of a queue; the value is what people read. Worst first."""
+
+    BREACHING = "breaching"
+    WATCH = "watch"
+    PAUSED = "paused"
+    HEALTHY = "healthy"
+
+    @property
+    def tone(self) -> str:
+        return {"breaching": "bad", "watch": "warn", "paused": "quiet", "healthy": "ok"}[self.value]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The state of a queue as a judgement. `order` sorts worst first.
+
+    `oldest_seconds` is None when nothing is visible.
+    """
+
+    health: Health
+    sentence: str
+    order: tuple[int, float, int, int, str]
+    age_breached: bool
+    dead_breached: bool
+    oldest_seconds: float | None
+
+    @property
+    def spark_tone(self) -> str:
+        """The colour of the queue's sparkline: quiet unless something hurts."""
+        return self.health.tone if self.health in (Health.BREACHING, Health.WATCH) else ""
+
+
+def judge(numbers: QueueNumbers) -> Verdict:
+    """The verdict on one queue, from its numbers and settings alone."""
+    age = numbers.oldest_ready_age_seconds or 0.0
+    age_breached = age > numbers.alert_oldest_age_seconds
+    # A dead-letter queue holds dead letters by design: it is their source that breaches.
+    dead_breached = numbers.dead > numbers.alert_dead_letters and not numbers.is_dead_letter_queue
+    health = _health(numbers, age_breached, dead_breached)
+    excess = age / numbers.alert_oldest_age_seconds if age_breached else 0.0
+    return Verdict(
+        health=health,
+        sentence=_sentence(numbers, age_breached, dead_breached),
+        order=(list(Health).index(health), -excess, -numbers.dead, -numbers.ready, numbers.name),
+        age_breached=age_breached,
+        dead_breached=dead_breached,
+        oldest_seconds=(age or None) if not numbers.ready else age,
+    )
+
+
+def _health(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> Health:
+    if numbers.paused and not dead_breached:
+        return Health.PAUSED
+    if age_breached or dead_breached:
+        return Health.BREACHING
+    if numbers.ready and (not numbers.consumers or _stuck(numbers)):
+        return Health.WATCH
+    # Messages wait for their groups, and nothing is in flight that could make room.
+    held_up = numbers.waiting and not numbers.ready and not numbers.leased
+    return Health.WATCH if held_up or numbers.refusing else Health.HEALTHY
+
+
+def _stuck(numbers: QueueNumbers) -> bool:
+    """Ready messages have waited noticeably, and the backlog does not drain soon."""
+    surplus = numbers.out_per_second - numbers.in_per_second
+    if (numbers.oldest_ready_age_seconds or 0.0) < SOON_SECONDS:
+        return False
+    return surplus < MOVING_PER_SECOND or numbers.ready / surplus > SOON_SECONDS
+
+
+def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> str:
+    if numbers.paused:
+        return _paused(numbers)
+    if numbers.refusing:
+        causes = " and ".join(REFUSALS[reason] for reason in numbers.refusing)
+        return f"Sends were refused in the last minute: {causes}."
+    if age_breached:
+        age, allowed = wording.span(numbers.oldest_ready_age_seconds), wording.span(numbers.alert_oldest_age_seconds)
+        return f"The oldest has waited {age}, {allowed} is allowed."
+    if dead_breached:
+        few = wording.number(numbers.alert_dead_letters) if numbers.alert_dead_letters else "none"
+        return f"{wording.plural(numbers.dead, 'dead letter')}, {few} allowed."
+    return "Closed: delivers its messages and accepts no new ones." if numbers.closed else ""
+
+
+def _paused(numbers: QueueNumbers) -> str:
+    queue = numbers.queue
+    if not queue.paused:
+        return "Held by maintenance."
+    words = "Paused"
+    if queue.paused_by:
+        words += f" by {queue.paused_by}"
+    if queue.paused_at:
+        words += f", {queue.paused_at:%d %b %H:%M} UTC"
+    if queue.paused_reason:
+        words += f": “{queue.paused_reason}”"
+    return f"{words}."

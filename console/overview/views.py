@@ -1,0 +1,167 @@
+"""The first page: what hurts, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from console.access.roles import is_scoped, requires
+from console.administration import old_snapshots
+from console.alerts import lines as alert_lines
+from console.filters.filter_bar import FilterBar, Suggestion, typed
+from console.filters.list_filter_grammar import Key, Term, parse
+from console.overview import diagnoses, standings
+from console.overview.standings import Standing, Standings
+from console.overview.verdicts import Health, Verdict, judge
+from console.redrives import approval_views
+from console.web import pagination
+from console.web.htmx import render_page
+from console.web.pagination import Pager
+from console.web.sidebar import Badge
+from console.web.wording import plural
+from dlq.filters import FilterError
+from metrics.diagnosis import Diagnosis
+from metrics.reading.xmin_holders import Holder, read_holders
+from queues.counters.queue_numbers import QueueNumbers
+from queues.history.last_hour import sparklines
+from queues.reach import SYSTEM_TENANT
+
+PAGE_QUEUES = 50
+KEYS = {
+    "queue": Key("Part of the queue's name."),
+    "tenant": Key("The tenant that owns the queue."),
+    "health": Key("How the queue stands.", tuple(Health)),
+    "is": Key(
+        "A trait; dlq shows dead-letter queues, system the console's own.", ("closed", "dlq", "empty", "idle", "system")
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One queue as the table shows it."""
+
+    numbers: QueueNumbers
+    verdict: Verdict
+    ready_history: Sequence[float]
+    diagnosis: Diagnosis
+
+
+def breaching(request: HttpRequest) -> Badge:
+    """Count the queues that breach a limit."""
+    count = standings.of_request(request).breaching
+    return Badge(count, f"{plural(count, 'queue')} breaching", "bad")
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def show(request: HttpRequest) -> HttpResponse:
+    """GET /: totals, and the queues that the filter selects, worst first, PAGE_QUEUES to a page."""
+    now = standings.of_request(request)
+    text, mistake = typed(request), None
+    selected: Sequence[Standing] = now.queues
+    try:
+        selected = _select(now, text)
+    except FilterError as error:
+        mistake = error
+    # The whole list is in memory, so a page is a slice.
+    start = pagination.whole(request.GET.get("from", "")) or 0
+    start = start if start < len(selected) else 0
+    holders = read_holders()
+    return render_page(
+        request,
+        "overview/show.html",
+        "overview/_queues.html",
+        {
+            "title": "Overview",
+            "standings": now,
+            "firing": alert_lines.loud(request),
+            "watchdog_missed_since": alert_lines.watchdog_missed_since(),
+            "awaiting": approval_views.job_counts(request)[1],
+            "old_snapshot": None if is_scoped(request.user) else old_snapshots.warning(holders),
+            "rows": _rows(selected[start : start + PAGE_QUEUES], holders),
+            "selected": len(selected),
+            "pager": _pager(request, start, len(selected)),
+            "bar": FilterBar(
+                text=text,
+                label="Filter queues",
+                action=reverse("overview"),
+                placeholder="Filter by name, or queue: tenant: health: is:",
+                keys=[Suggestion(f"{name}:", key.help) for name, key in KEYS.items()],
+                example="health:breaching tenant:acme",
+                mistake=mistake,
+            ),
+        },
+    )
+
+
+def _select(all_queues: Standings, text: str) -> Sequence[Standing]:
+    """The queues that `text` selects, worst first; raises FilterError at its first mistake.
+
+    Dead-letter queues take part only when the filter asks for them: their messages count at their source. So do the
+    console's own queues, unless they are in trouble.
+    """
+    terms = parse(text, KEYS, wordless="queue")
+    found = [standing for standing in all_queues.queues if _is_to_be_seen(standing, terms)]
+    if any(term.key == "is" and "dlq" in term.values and not term.negated for term in terms):
+        found += [Standing(numbers, judge(numbers)) for numbers in all_queues.dead_letter_queues]
+    return [standing for standing in found if all(_matches(term, standing) for term in terms)]
+
+
+def _is_to_be_seen(standing: Standing, terms: Sequence[Term]) -> bool:
+    if standing.numbers.tenant != SYSTEM_TENANT or standing.verdict.health != Health.HEALTHY:
+        return True
+    return any(term.key == "tenant" or (term.key == "is" and "system" in term.values) for term in terms)
+
+
+def _matches(term: Term, standing: Standing) -> bool:
+    return any(_TESTS[term.key](standing, value) for value in term.values) is not term.negated
+
+
+def _is(standing: Standing, word: str) -> bool:
+    numbers = standing.numbers
+    return {
+        "closed": numbers.closed,
+        "dlq": numbers.is_dead_letter_queue,
+        "empty": not (numbers.ready or numbers.leased or numbers.scheduled or numbers.waiting or numbers.dead),
+        "system": numbers.tenant == SYSTEM_TENANT,
+        "idle": not (numbers.in_per_second or numbers.out_per_second),
+    }[word]
+
+
+_TESTS: dict[str, Callable[[Standing, str], bool]] = {
+    "queue": lambda one, value: value.lower() in one.numbers.name.lower(),
+    "tenant": lambda one, value: value.lower() == one.numbers.tenant.lower(),
+    "health": lambda one, value: value == one.verdict.health,
+    "is": _is,
+}
+
+
+def _rows(standings: Sequence[Standing], holders: Sequence[Holder]) -> list[Row]:
+    """The rows of one page; their histories are one query, their diagnoses as many as for one queue."""
+    histories = sparklines([standing.numbers.queue_id for standing in standings])
+    explained = diagnoses.read_diagnoses([standing.numbers for standing in standings], holders)
+    return [
+        Row(one.numbers, one.verdict, [point.ready for point in histories[queue_id]], explained[queue_id])
+        for queue_id, one in ((one.numbers.queue_id, one) for one in standings)
+    ]
+
+
+def _pager(request: HttpRequest, start: int, count: int) -> Pager:
+    last = min(start + PAGE_QUEUES, count)
+    words = f"{start + 1} to {last} of {plural(count, 'queue')}" if count else "no queues"
+    return Pager(
+        words,
+        before_url=_url(request, max(start - PAGE_QUEUES, 0)) if start else "",
+        after_url=_url(request, last) if last < count else "",
+    )
+
+
+def _url(request: HttpRequest, start: int) -> str:
+    parameters = {"q": typed(request), "from": start or ""}
+    return f"{reverse('overview')}?{urlencode({name: value for name, value in parameters.items() if value})}"

@@ -1,0 +1,1 @@
+"""The pages of the archive, replays and failure analysis."""

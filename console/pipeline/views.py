@@ -1,0 +1,146 @@
+"""Pages of the data pipeline: how far the archive is, what each run took, where it lies, and its products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from console.access.roles import requires
+from console.web import pagination
+from console.web.forms import tell
+from console.web.htmx import render_page
+from console.web.wording import plural
+from pipeline.jobs import starting
+from pipeline.models import ArchiveFile, Run
+from pipeline.spark import servers
+from pipeline.spark.servers import Server
+from queues.control import archive_horizon
+
+OLD_SECONDS = 86_400
+"""From this age on the archive's horizon is called old; the alert means the same."""
+AROUND = timedelta(days=3)
+STARTED = {"archive": "an archive run", "rollup": "a rollup", "analyse": "a failure analysis"}
+
+
+@dataclass(frozen=True)
+class ServerShown:
+    """The Spark server that was heard of last, and how it is."""
+
+    at: Server
+    now: datetime
+
+    @property
+    def state(self) -> str:
+        if self.at.ended_at is not None:
+            return "stopped"
+        if self.at.is_lost(self.now):
+            return "lost"
+        return "working" if self.at.busy else "idle"
+
+    @property
+    def is_up(self) -> bool:
+        return self.state in ("working", "idle")
+
+    @property
+    def stops_at(self) -> datetime:
+        return self.at.used_at + timedelta(seconds=self.at.idle_seconds)
+
+
+@require_safe
+@requires("see_metadata")
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /pipeline: the horizon, and the runs, newest first."""
+    page = pagination.by_id(_runs(), "run_id", request)
+    at, server = archive_horizon.read(), servers.latest()
+    context = {
+        "title": "Pipeline",
+        "page": page,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'run')} shown"),
+        "horizon": at,
+        "horizon_is_old": at and at.holds and at.moved_at < datetime.now(UTC) - timedelta(seconds=OLD_SECONDS),
+        "server": ServerShown(server, datetime.now(UTC)) if server else None,
+        "archive_url": settings.ARCHIVE_URL,
+        "runs_now": [run for run in page.rows if run.state == Run.State.RUNNING],
+    }
+    return render_page(request, "pipeline/browse.html", "pipeline/_list.html", context)
+
+
+@require_safe
+@requires("see_metadata")
+def show(request: HttpRequest, run_id: int) -> HttpResponse:
+    """GET /pipeline/<id>: one run: its window, its files, and what was made of them."""
+    run = _find(run_id)
+    page = pagination.by_id(run.files.all(), "file_id", request)
+    context = {
+        "title": f"{run.get_kind_display()} {run_id}",
+        "run": run,
+        "page": page,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'file')} shown"),
+        "days": _days(run),
+    }
+    return render_page(request, "pipeline/show.html", "pipeline/_run.html", context)
+
+
+@require_POST
+@requires("configure")
+def start(request: HttpRequest, kind: str) -> HttpResponse:
+    """POST /pipeline/start/<kind>: a worker begins a run, unless one is under way."""
+    if kind not in STARTED:
+        raise Http404(f"There is no run called {kind[:40]!r}: it may be {', '.join(STARTED)}.")
+    asked = starting.start(kind, actor=request.user.get_username())
+    return say_asked(request, asked, f"Asked a worker for {STARTED[kind]}. It is listed here once it has begun.")
+
+
+def say_asked(request: HttpRequest, asked: bool, done: str) -> HttpResponse:
+    """Say whether a worker could be asked, and go to the list of runs."""
+    if asked:
+        messages.success(request, done)
+    else:
+        messages.error(request, "Nothing was started: Celery's broker cannot be reached, or takes no tasks.")
+    return redirect("pipeline")
+
+
+@require_POST
+@requires("configure")
+def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
+    """POST /pipeline/<id>/cancel: what is under way is interrupted, and nothing of it counts."""
+    _find(run_id)
+    stopping = starting.cancel(run_id, actor=request.user.get_username())
+    done = f"Run {run_id} is stopping; nothing of it counts."
+    tell(request, stopping, done, f"run {run_id} was over already, or is about to stop")
+    return redirect("pipeline_run", run_id)
+
+
+def _runs() -> QuerySet[Run]:
+    """Files are counted for the rows of a page, where a join would first count those of all runs."""
+    files = ArchiveFile.objects.filter(run=OuterRef("pk")).order_by().values("run").annotate(of_run=Count("*"))
+    return Run.objects.annotate(number_of_files=Coalesce(Subquery(files.values("of_run")), 0))
+
+
+def _find(run_id: int) -> Run:
+    run = _runs().select_related("taken_in_by").filter(pk=run_id).first()
+    if run is None:
+        raise Http404(f"There is no run {run_id}.")
+    return run
+
+
+def _days(run: Run) -> Sequence[tuple[date, str]]:
+    """The days whose buckets it is in: those that a rollup reckoned, or those of its own files.
+
+    Each with what history is asked for the week around it.
+    """
+    if run.kind in (Run.Kind.ROLLUP, Run.Kind.ANALYSE):
+        days = [date.fromisoformat(day) for day in run.outcome.get("days", [])]
+    else:
+        days = list(run.files.order_by("day").values_list("day", flat=True).distinct())
+    return [(day, urlencode({"from": f"{day - AROUND}T00:00", "to": f"{day + AROUND}T23:59"})) for day in days]

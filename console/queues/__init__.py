@@ -1,0 +1,1 @@
+"""The pages of one queue, and the commands that configure, rename and delete queues."""

@@ -1,0 +1,110 @@
+"""manage.py queues drain | delete | rename | restored: the rare verbs of a queue, from a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from console.queues.forms import DAY_SECONDS
+from console.queues.renaming_views import consequences
+from dlq.jobs.renaming import rename_queue
+from queues.commands import ACTOR
+from queues.control import deletion, queues, restoring
+from queues.control.clock import TOLERATED_SECONDS
+from queues.control.renaming import GRACE_SECONDS, free_name
+from queues.counters.queue_numbers import read_numbers
+from queues.errors import InvalidArgument
+
+LOOK_SECONDS = 1.0
+NOT_EMPTY = 1
+LEFT = ("ready", "leased", "scheduled", "waiting", "dead")
+
+
+def add_arguments(verbs: Any) -> None:
+    """Add the verbs to the parser of `manage.py queues`."""
+    add = verbs.add_parser
+    parser = add("drain", help="close a queue for sends, and print its remaining messages")
+    parser.add_argument("name")
+    parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="until it is empty, so long at most")
+    _end(parser, drain)
+    parser = add("delete", help="delete a queue that is empty and that nothing uses")
+    parser.add_argument("name")
+    _end(parser, delete)
+    parser = add("rename", help="give a queue another name; the old one works on for a while")
+    parser.add_argument("name")
+    parser.add_argument("new_name", nargs="?")
+    days = GRACE_SECONDS / DAY_SECONDS
+    parser.add_argument("--grace-days", type=float, default=days, help=f"how long the old name works ({days:g})")
+    parser.add_argument("--check", action="store_true", help="say what would change, and change nothing")
+    parser.add_argument("--free", action="store_true", help="NAME is an old name: let another queue have it")
+    _end(parser, rename)
+    parser = add("restored", help="make a database ready that was just restored, before anything works on it")
+    skipped = f"ids that may have been drawn since the backup, and are skipped ({restoring.SKIP_IDS:,})"
+    parser.add_argument("--skip-ids", type=int, default=restoring.SKIP_IDS, metavar="N", help=skipped)
+    _end(parser, restored)
+
+
+def _end(parser: Any, run: Any) -> None:
+    parser.add_argument("--reason", default="", help="kept in the audit")
+    parser.set_defaults(run=run)
+
+
+def drain(out: Any, options: dict[str, Any]) -> None:
+    """Close the queue and wait; ends with 1 when something is left. Raises `QueueNotFound`."""
+    name = options["name"]
+    queues.configure_queue(name, {"closed": True}, actor=ACTOR, reason=options["reason"])
+    queue_id = queues.get_queue(name).queue_id
+    ends_at = time.monotonic() + options["wait"]
+    said = None
+    while True:
+        numbers = read_numbers([queue_id])[0]
+        left = ", ".join(f"{getattr(numbers, state):,} {state}" for state in LEFT if getattr(numbers, state))
+        if left != said:
+            out.write(f"{name}: {left or 'empty'}")
+            out.flush()
+            said = left
+        if not left:
+            return
+        if time.monotonic() >= ends_at:
+            sys.exit(NOT_EMPTY)
+        time.sleep(LOOK_SECONDS)
+
+
+def delete(out: Any, options: dict[str, Any]) -> None:
+    """Delete it; raises `QueueInUse`, which says what is in the way, and `QueueNotFound`."""
+    deletion.delete_queue(options["name"], actor=ACTOR, reason=options["reason"])
+    out.write(f"{options['name']} is deleted.")
+
+
+def rename(out: Any, options: dict[str, Any]) -> None:
+    """Say what changes, and do it. Raises `QueueNotFound`, `QueueInUse`, and `InvalidArgument` with the field."""
+    name, new_name = options["name"], options["new_name"]
+    if options["free"]:
+        freed = free_name(name, actor=ACTOR, reason=options["reason"])
+        out.write(f"{name} is free." if freed else f"{name} is no old name of a queue.")
+        return
+    if not new_name:
+        raise InvalidArgument("new_name is missing", "new_name")
+    found = consequences(queues.get_queue(name), new_name)
+    for heading, lines in (("In the way", found.in_the_way), ("Follows", found.follows), ("Stays", found.stays)):
+        if lines:
+            out.write("\n  ".join([f"{heading}:", *lines]))
+    if not options["check"]:
+        seconds = options["grace_days"] * DAY_SECONDS
+        rename_queue(name, new_name, seconds, actor=ACTOR, reason=options["reason"])
+        out.write(f"{name} is called {new_name}.")
+
+
+def restored(out: Any, options: dict[str, Any]) -> None:
+    """Do it, and say what was done; raises `InvalidArgument`."""
+    done = restoring.restored(options["skip_ids"], actor=ACTOR, reason=options["reason"])
+    other = "The backup is of another PostgreSQL cluster: counters and the archive horizon were reset."
+    out.write(other if done.from_elsewhere else "The backup is of this PostgreSQL cluster: counters are kept.")
+    out.write(f"Message ids were at {done.last_id:,} and go on behind {done.next_id:,}.")
+    if done.clock_ahead_seconds > TOLERATED_SECONDS:
+        out.write(f"The engine's clock was {done.clock_ahead_seconds:,.0f} s ahead of the server's, and was reset.")
+    if done.leased and done.leased_until:
+        until = done.leased_until.isoformat(timespec="seconds")
+        out.write(f"{done.leased:,} messages are in consumers' hands, the last until {until}; then they come again.")
+    out.write("Start manage.py upkeep, then the rest.")

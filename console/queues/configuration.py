@@ -1,0 +1,115 @@
+"""manage.py queues export | apply: the configuration as a file, with a plan of what would change before it does."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from django.core.management.base import CommandError
+
+from console.web.wording import plural
+from queues.commands import ACTOR
+from queues.control.as_code import applying, document
+from queues.control.as_code.applying import Change, Changes
+from queues.errors import InvalidArgument, QueueNotFound
+
+DIFFERS = 1
+"""How `--check` ends when something would change."""
+NOT_AGREED = 2
+
+SIGNS = {"create": "+", "change": "~", "quota": "~", "delete": "-"}
+
+
+def add_arguments(verbs: Any) -> None:
+    """The two verbs for the parser of `manage.py queues`."""
+    export = verbs.add_parser("export", help="queues and quotas as YAML, what differs from the defaults")
+    export.add_argument("--queue", action="append", default=[], metavar="NAME", help="these alone, without quotas")
+    export.set_defaults(run=write)
+    apply = verbs.add_parser("apply", help="make them as a file says; shows the plan and asks")
+    apply.add_argument("file", help="what export wrote, or - for standard input")
+    apply.add_argument("--check", action="store_true", help="show the plan alone; ends with 1 if there is one")
+    apply.add_argument("--yes", action="store_true", help="do not ask")
+    apply.add_argument("--prune", action="store_true", help="also delete the queues that it does not name, if empty")
+    apply.add_argument("--reason", default="", help="kept in the audit")
+    apply.add_argument("--json", action="store_true", help="the plan for programs")
+    apply.set_defaults(run=change)
+
+
+def write(out: Any, options: dict[str, Any]) -> None:
+    """Write the document; raises `QueueNotFound` for a queue that there is not."""
+    found = document.read()
+    if chosen := options["queue"]:
+        if missing := [name for name in chosen if name not in found.queues]:
+            raise QueueNotFound(f"queue '{missing[0]}' does not exist")
+        found = replace(found, tenants={}, queues={name: found.queues[name] for name in sorted(set(chosen))})
+    out.write(document.write(found), ending="")
+
+
+def change(out: Any, options: dict[str, Any]) -> None:
+    """Plan, show, ask, do. Raises `SignalboxError` for what cannot be, when nothing was changed."""
+    wanted = document.parse(_text(options["file"]))
+    planned = applying.plan(wanted, prune=options["prune"])
+    out.write(_as_json(planned) if options["json"] else "\n".join(_lines(planned, options["prune"])))
+    if options["check"]:
+        sys.exit(DIFFERS if planned.changes else 0)
+    if not planned.changes:
+        return
+    if not (options["yes"] or _agreed(sys.stdin, out)):
+        out.write("Nothing was changed.")
+        sys.exit(NOT_AGREED)
+    applying.apply(wanted, planned, prune=options["prune"], actor=ACTOR, reason=options["reason"])
+    deleted = applying.delete(planned, actor=ACTOR, reason=options["reason"])
+    if kept := [f"{name}: {why}" for name, why in deleted if why]:
+        raise CommandError("The rest is done; not deleted: " + "; ".join(kept))
+    out.write("Done.")
+
+
+def _text(name: str) -> str:
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"the file {name} cannot be read: {error}", field="file") from None
+
+
+def _agreed(source: TextIO, out: Any) -> bool:
+    """Ask at a terminal; without a terminal there is no agreement."""
+    if not source.isatty():
+        out.write("There is no terminal to ask at: say --yes.")
+        return False
+    out.write("Apply? [y/N] ", ending="")
+    out.flush()
+    return source.readline().strip().lower() in ("y", "yes")
+
+
+def _lines(planned: Changes, prune: bool) -> Iterator[str]:
+    for change in planned.changes:
+        yield f"{SIGNS[change.kind]} {_subject(change)}"
+        for name, (before, after) in change.values.items():
+            was = "" if change.kind == "create" else f" (was {json.dumps(before)})"
+            yield f"    {name}: {json.dumps(after)}{was}"
+    if planned.undeclared and not prune:
+        shown = ", ".join(planned.undeclared[:5]) + (", …" if len(planned.undeclared) > 5 else "")
+        yield f"Not in the file and left alone, --prune deletes what is empty: {shown}"
+    kinds = [change.kind for change in planned.changes]
+    made, deleted = kinds.count("create"), kinds.count("delete")
+    totals = f"{made} to make, {len(kinds) - made - deleted} to change, {deleted} to delete"
+    yield f"{totals}; {plural(planned.unchanged, 'queue')} as declared."
+
+
+def _subject(change: Change) -> str:
+    if change.kind == "quota":
+        return f"tenant {change.name}"
+    return f"queue {change.name}" + (f" (tenant {change.queue.tenant})" if change.queue else "")
+
+
+def _as_json(planned: Changes) -> str:
+    changes = []
+    for change in planned.changes:
+        values = {name: {"before": before, "after": after} for name, (before, after) in change.values.items()}
+        changes.append({"kind": change.kind, "name": change.name, "values": values})
+    body = {"changes": changes, "unchanged": planned.unchanged, "undeclared": planned.undeclared}
+    return json.dumps(body, indent=2)

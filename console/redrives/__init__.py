@@ -1,0 +1,1 @@
+"""Redrive plans, redrives under way, and approvals."""

@@ -1,0 +1,87 @@
+"""Approvals: jobs above a threshold, what they would do, and the second person's decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from console.access import second_person
+from console.access.roles import denial, is_scoped, requires
+from console.access.subjects import AWAITING
+from console.redrives import jobs
+from console.web.forms import REASON_CHARACTERS, tell
+from console.web.htmx import render_page
+from console.web.sidebar import Badge, once_a_request
+from console.web.wording import plural
+from dlq.jobs import approvals
+from dlq.jobs.models import Job
+from dlq.search.reach import JobThing
+from queues.errors import InvalidArgument
+
+VERBS: dict[str, tuple[Callable[..., bool], str]] = {
+    "approve": (approvals.approve, "approved"),
+    "refuse": (approvals.refuse, "refused"),
+}
+
+
+@once_a_request
+def job_counts(request: HttpRequest) -> tuple[int, int]:
+    """(redrives under way, jobs that wait for a second person); nothing for who sees some queues only."""
+    return (0, 0) if is_scoped(request.user) else approvals.counts()
+
+
+def under_way(request: HttpRequest) -> Badge:
+    """Count the redrives under way."""
+    count = job_counts(request)[0]
+    return Badge(count, f"{plural(count, 'redrive')} under way", "plain")
+
+
+def awaiting(request: HttpRequest) -> Badge:
+    """Count the jobs that wait for a second person."""
+    count = job_counts(request)[1]
+    return Badge(count, f"{plural(count, 'job')} waiting for a second person", "bad")
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /approvals: every job that waits for a second person, and why this reader may not decide."""
+    me, givers = request.user.get_username(), second_person.read_givers()
+    waiting = [
+        (job, approvals.effects(job), denial(request.user, "approve", JobThing(job)) or _objection(job, me, givers))
+        for job in jobs.seen_of(request, approvals.waiting())
+    ]
+    context = {"title": "Approvals", "waiting": waiting}
+    return render_page(request, "redrives/approvals/browse.html", "redrives/approvals/_list.html", context)
+
+
+@require_POST
+@requires("approve", of=AWAITING)
+def decide(request: HttpRequest, noun: str, job_id: int, verb: str) -> HttpResponse:
+    """POST /approvals/<noun>/<id>/approve, refuse: it runs as it was asked for, or never; its author reads why."""
+    if noun not in approvals.MODELS:
+        raise Http404(f"There is no {noun[:40]} {job_id}.")
+    model = approvals.MODELS[noun]
+    job, me = jobs.find(model, job_id), request.user.get_username()
+    if job.created_by != me and (objection := _objection(job, me)):  # what is said to the author, the service says
+        messages.error(request, f"Nothing was changed. {objection}")
+        return redirect("approvals")
+    act, done = VERBS[verb]
+    try:
+        decided = act(model, job_id, actor=me, reason=request.POST.get("reason", "")[:REASON_CHARACTERS])
+    except InvalidArgument as error:
+        messages.error(request, f"Nothing was changed: {error}.")
+        return redirect("approvals")
+    tell(request, decided, f"{noun.capitalize()} {job_id} is {done}.", f"{noun} {job_id} no longer waits")
+    return redirect(noun, job_id) if decided else redirect("approvals")
+
+
+def _objection(job: Job, person: str, givers: second_person.Givers | None = None) -> str:
+    """Say why this person is not the second one."""
+    if job.created_by == person:
+        return "Another person has to decide: you asked."
+    return second_person.objection(person, job.created_by, job.created_at, givers)

@@ -1,0 +1,130 @@
+"""Pages of jobs of any kind: finding one, cancelling it, and how far it is in numbers and words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from console.access.roles import reach
+from console.charts.drawing import Mark
+from console.charts.markers import MAX_MARKS
+from console.web.forms import tell
+from console.web.htmx import render_page
+from console.web.wording import number
+from dlq.jobs.models import Job, Redrive
+from dlq.redrives.plan_models import Plan
+from dlq.search.pages import Page
+from dlq.search.reach import AnyJob, JobReach, seen_among
+from queues.reach import Reach
+
+# A worker takes a new job at once; one that still waits after this has no worker.
+WORKER_EXPECTED_WITHIN_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`share` is from 0 to 1, None when it is not known; `pace` is messages per second over the whole run."""
+
+    share: float | None
+    pace: float | None
+    seconds_left: float | None
+    hint: str
+
+    @property
+    def percent(self) -> int | None:
+        return None if self.share is None else int(self.share * 100)
+
+
+def find(model: type[AnyJob], job_id: int) -> AnyJob:
+    """The job of an address; raises Http404 that says so."""
+    job = model._default_manager.filter(pk=job_id).first()
+    if job is None:
+        raise Http404(f"There is no {model.NOUN} {job_id}.")
+    return job
+
+
+def announced(request: HttpRequest, job: Job) -> HttpResponse:
+    """Say that a job was made, and whether it waits for a second person; then go to its page."""
+    waits = "waits for a second person" if job.is_awaiting else "is pending"
+    messages.success(request, f"{job.NOUN.capitalize()} {job.pk} {waits}.")
+    return redirect(job.NOUN, job.pk)
+
+
+def show(request: HttpRequest, job: Job, folder: str, **more: object) -> HttpResponse:
+    """The page of a job, from the templates in the folder: how far it is."""
+    context = {"title": f"{job.NOUN.capitalize()} {job.pk}", "job": job, "progress": progress_of(job), **more}
+    return render_page(request, f"{folder}/show.html", f"{folder}/_job.html", context)
+
+
+def cancel(request: HttpRequest, model: type[Job], job_id: int, verb: Callable[..., bool], rest: str) -> HttpResponse:
+    """Cancel the job, say how the `rest` stands, and go back to its page."""
+    find(model, job_id)
+    done = f"{model.NOUN.capitalize()} {job_id} is cancelled. {rest}"
+    tell(request, verb(job_id, actor=request.user.get_username()), done, f"{model.NOUN} {job_id} was over already")
+    return redirect(model.NOUN, job_id)
+
+
+def is_seen(request: HttpRequest, job: Job | Plan) -> bool:
+    """Return whether all that the job touches is within what the person sees."""
+    return JobReach(reach(request.user, "see_metadata")).sees(job)
+
+
+def seen_of(request: HttpRequest, jobs: Iterable[AnyJob]) -> list[AnyJob]:
+    """Return the jobs that the person sees."""
+    return seen_among(reach(request.user, "see_metadata"), jobs)
+
+
+def seen(request: HttpRequest, page: Page[AnyJob]) -> Page[AnyJob]:
+    """A page of jobs, less those that the person does not see: it may be short, and yet have successors."""
+    return replace(page, rows=seen_of(request, page.rows))
+
+
+def progress_of(job: Job) -> Progress:
+    """The progress of a job; a redrive's rate bounds what it may still do."""
+    pace, rate_per_second = None, job.rate_per_second if isinstance(job, Redrive) else None
+    if job.started_at and job.last_batch_at and job.handled:
+        seconds = (job.last_batch_at - job.started_at).total_seconds()
+        pace = job.handled / seconds if seconds >= 1 else None
+    expected = rate_per_second if pace is None else min(pace, rate_per_second or pace)
+    left = None
+    if job.is_active and job.total_is_exact and expected:
+        left = max(job.total_estimate - job.handled, 0) / expected
+    return Progress(job.progress, pace, left, _hint(job))
+
+
+def _hint(job: Job) -> str:
+    """One sentence about a job that does not move, and what to do."""
+    if job.state == Job.State.PAUSED:
+        return "Paused: it goes on where it stopped."
+    if job.state == Job.State.AWAITING:
+        return "Waiting for a second person: nothing happens until a person other than its author approves it."
+    if job.state != Job.State.PENDING or job.started_at:
+        return ""
+    if (datetime.now(UTC) - job.created_at).total_seconds() < WORKER_EXPECTED_WITHIN_SECONDS:
+        return "Waiting for a worker."
+    return "No worker has taken it yet. Is one running? Start it with: celery -A console worker"
+
+
+def marks_of_redrives(names: Sequence[str] | None, start: datetime, end: datetime, reached: Reach) -> list[Mark]:
+    """The latest redrives from or to these queues (None: any), as marks in charts."""
+    found = Redrive.objects.filter(started_at__gte=start, started_at__lte=end)
+    if names is not None:
+        found = found.filter(Q(target_queue__in=names) | Q(source_queues__has_any_keys=list(names)))
+    return [
+        Mark(
+            at=job.started_at,
+            number=0,
+            words=f"Redrive {job.redrive_id} by {job.created_by} began; {number(job.moved)} sent so far",
+            tone="redrive",
+            url=reverse("redrive", args=[job.redrive_id]),
+        )
+        for job in seen_among(reached, found.order_by("-started_at")[:MAX_MARKS])
+        if job.started_at
+    ]

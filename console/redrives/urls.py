@@ -1,0 +1,34 @@
+"""Addresses of redrives, plans and approvals."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from console.charts import markers
+from console.redrives import approval_views, plan_views
+from console.redrives import views as redrives
+from console.redrives.jobs import marks_of_redrives
+from console.web.sidebar import Item, register
+
+urlpatterns = [
+    path("redrives", redrives.browse, name="redrives"),
+    path("redrives/new", plan_views.new, name="redrive_new"),
+    path("redrives/plans", plan_views.browse, name="redrive_plans"),
+    path("redrives/plans/<row:plan_id>", plan_views.show, name="redrive_plan"),
+    path("redrives/plans/<row:plan_id>/run", plan_views.run, name="redrive_plan_run"),
+    path("redrives/<row:redrive_id>", redrives.show, name="redrive"),
+    path("redrives/<row:redrive_id>/messages", redrives.messages_of, name="redrive_messages"),
+    path("redrives/<row:redrive_id>/pause", redrives.change, {"verb": "pause"}, name="redrive_pause"),
+    path("redrives/<row:redrive_id>/resume", redrives.change, {"verb": "resume"}, name="redrive_resume"),
+    path("redrives/<row:redrive_id>/cancel", redrives.change, {"verb": "cancel"}, name="redrive_cancel"),
+    path("redrives/<row:redrive_id>/rate", redrives.set_rate, name="redrive_rate"),
+    path("approvals", approval_views.browse, name="approvals"),
+    path("approvals/<slug:noun>/<row:job_id>/approve", approval_views.decide, {"verb": "approve"}, name="approve"),
+    path("approvals/<slug:noun>/<row:job_id>/refuse", approval_views.decide, {"verb": "refuse"}, name="refuse"),
+]
+
+register(
+    Item(40, "Redrives", "redrives", ("redrive",), approval_views.under_way),
+    Item(50, "Approvals", "approvals", ("approvals",), approval_views.awaiting),
+)
+markers.register(marks_of_redrives)

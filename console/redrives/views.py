@@ -1,0 +1,154 @@
+"""Pages of redrives: watching one, changing its rate, pausing, resuming and cancelling it."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from console.access.roles import requires
+from console.access.subjects import REDRIVE
+from console.masking import masked
+from console.redrives import jobs
+from console.redrives.forms import RateForm
+from console.web import pagination
+from console.web.forms import tell
+from console.web.htmx import render_page
+from console.web.wording import plural
+from dlq.filters import parse
+from dlq.jobs.models import Deletion, Purge, Redrive
+from dlq.redrives import moving, outcomes, redrives
+from dlq.redrives.plan_models import Plan
+from queues.models import Redriven
+
+LATEST_MOVED = 10
+LATEST_REMOVALS = 10
+LATEST_PLANS = 5
+# Word of the address: (code of the engine, field of the redrive, words, tone of the bar).
+OUTCOMES = {
+    "succeeded": ("a", "succeeded", "succeeded", "ok"),
+    "open": (None, "open_outcomes", "still waiting or in flight", ""),
+    "same": ("s", "failed_same", "failed again, same cause", "bad"),
+    "new": ("n", "failed_new", "failed again, new cause", "bad"),
+    "gone": ("g", "gone", "purged or expired", "quiet"),
+}
+# Word of the address: (verb, words when it is done, words when it is refused).
+CHANGES = {
+    "pause": (redrives.pause, "paused", "was not running"),
+    "resume": (redrives.resume, "resumed", "was not paused"),
+    "cancel": (redrives.cancel, "cancelled", "was over already"),
+}
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /redrives: all of them, newest first, and the latest deletions and purges."""
+    page = jobs.seen(request, pagination.by_id(Redrive.objects.all(), "redrive_id", request))
+    removals = [
+        *jobs.seen_of(request, Deletion.objects.order_by("-deletion_id")[:LATEST_REMOVALS]),
+        *jobs.seen_of(request, Purge.objects.order_by("-purge_id")[:LATEST_REMOVALS]),
+    ]
+    context = {
+        "title": "Redrives",
+        "page": page,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'redrive')} shown"),
+        "plans": jobs.seen_of(request, Plan.objects.prefetch_related("redrives").order_by("-plan_id")[:LATEST_PLANS]),
+        "removals": sorted(removals, key=lambda job: job.created_at, reverse=True)[:LATEST_REMOVALS],
+    }
+    return render_page(request, "redrives/browse.html", "redrives/_list.html", context)
+
+
+@require_safe
+@requires("see_metadata", of=REDRIVE)
+def show(request: HttpRequest, redrive_id: int) -> HttpResponse:
+    """GET /redrives/<id>: how far it is, and what it moved last."""
+    jobs.find(Redrive, redrive_id)
+    outcomes.refresh(redrive_id, windows=1)
+    job = jobs.find(Redrive, redrive_id)
+    return jobs.show(
+        request,
+        job,
+        "redrives",
+        outcomes=_outcomes(job),
+        again=_again(job),
+        moved=_latest(job),
+        options=job.choices,
+        patch_text=masked.patch_text(job.choices),
+        skipped=[(moving.REASONS.get(reason, reason), number) for reason, number in job.skipped_why.items()],
+        form=RateForm(initial={"rate_per_second": job.rate_per_second}),
+    )
+
+
+def _outcomes(job: Redrive) -> list[tuple[str, str, int, str]]:
+    """(word of the address, words, how many, tone) for each outcome that there is or may be."""
+    found = [(slug, words, getattr(job, field), tone) for slug, (_, field, words, tone) in OUTCOMES.items()]
+    return [outcome for outcome in found if outcome[2] or outcome[0] != "gone"]
+
+
+def _latest(job: Redrive) -> list[Redriven]:
+    """List what was sent last: the newest of each outcome, from an index that has them in that order."""
+    each = [_sent(job.pk, letter).order_by("-redriven_id")[:LATEST_MOVED] for letter, *_ in OUTCOMES.values()]
+    return sorted(chain(*each), key=lambda one: one.redriven_id, reverse=True)[:LATEST_MOVED]
+
+
+def _sent(redrive_id: int, letter: str | None) -> QuerySet[Redriven]:
+    return Redriven.objects.select_related("queue").filter(redrive_id=redrive_id, outcome=letter)
+
+
+@require_safe
+@requires("see_metadata", of=REDRIVE)
+def messages_of(request: HttpRequest, redrive_id: int) -> HttpResponse:
+    """GET /redrives/<id>/messages?outcome=: the messages of one outcome, newest first."""
+    job, slug = jobs.find(Redrive, redrive_id), request.GET.get("outcome", "open")
+    if slug not in OUTCOMES:
+        raise Http404(f"There is no outcome {slug[:40]!r}: it may be {', '.join(OUTCOMES)}.")
+    letter, _, words, _ = OUTCOMES[slug]
+    page = pagination.by_id(_sent(redrive_id, letter), "redriven_id", request)
+    context = {
+        "title": f"Redrive {redrive_id}: {words}",
+        "job": job,
+        "words": words,
+        "page": page,
+        "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'message')} shown"),
+    }
+    return render_page(request, "redrives/messages.html", "redrives/_messages.html", context)
+
+
+def _again(job: Redrive) -> str:
+    """The filter of those that died again: what the redrive selected, or where it sent to, redriven before."""
+    if job.staging_id is not None:
+        return str(parse("").with_term("queue", job.target_queue).with_term("redrives", ">0"))
+    return str(parse(job.filter_text).without("redrives").without("age").with_term("redrives", ">0"))
+
+
+@require_POST
+@requires("redrive", of=REDRIVE)
+def change(request: HttpRequest, redrive_id: int, verb: str) -> HttpResponse:
+    """POST /redrives/<id>/pause, resume, cancel: it stops after the batch under way, or goes on where it stopped."""
+    act, done, refused = CHANGES[verb]
+    jobs.find(Redrive, redrive_id)
+    changed = act(redrive_id, actor=request.user.get_username())
+    tell(request, changed, f"Redrive {redrive_id} is {done}.", f"redrive {redrive_id} {refused}")
+    return redirect("redrive", redrive_id)
+
+
+@require_POST
+@requires("redrive", of=REDRIVE)
+def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
+    """POST /redrives/<id>/rate: another rate from the next batch on."""
+    job = jobs.find(Redrive, redrive_id)
+    form = RateForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, f"Nothing was changed: {' '.join(form.errors['rate_per_second'])}")
+        return redirect("redrive", redrive_id)
+    rate = form.cleaned_data["rate_per_second"]
+    changed = redrives.set_rate(redrive_id, rate, actor=request.user.get_username())
+    pace = f"at most {plural(rate, 'message')} per second" if rate else "as fast as it can"
+    why = "waits for approval, as it was asked for" if job.is_awaiting else "was over already"
+    tell(request, changed, f"Redrive {redrive_id} now goes {pace}.", f"redrive {redrive_id} {why}")
+    return redirect("redrive", redrive_id)

@@ -1,0 +1,1 @@
+"""Streams, their consumer groups and subscriptions."""

@@ -1,0 +1,142 @@
+"""The forms of streams and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+from django import forms
+
+from console.web.forms import PlainFloatField, ReasonForm, measured
+from queues.stream_models import Stream
+
+MAX_PAYLOAD_BYTES = 262_144
+NAME = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
+
+
+def _name(label: str, help_text: str) -> forms.CharField:
+    return forms.CharField(label=label, max_length=90, help_text=help_text, widget=forms.TextInput(attrs=NAME))
+
+
+def _seconds(label: str, initial: float, low: float, high: float, help_text: str) -> forms.FloatField:
+    field = PlainFloatField(label=label, initial=initial, min_value=low, max_value=high, help_text=help_text)
+    return measured(field, "seconds")
+
+
+class RetentionForm(forms.Form):
+    """The retention of a stream, and how far behind a group may be."""
+
+    retention_seconds = _seconds(
+        "Retention", 604_800, 3_600, 315_360_000, "How long messages are kept, whether or not they were read."
+    )
+    alert_group_lag_seconds = _seconds(
+        "Alert: group lag",
+        300,
+        1,
+        31_536_000,
+        "A group that is behind for longer, and moves nothing, counts as stalled.",
+    )
+
+
+class StreamForm(RetentionForm):
+    """A new stream and its partitions."""
+
+    field_order = ("name", "tenant", "partitions")
+    name = _name("Name", "Letters, digits, dots, dashes and underscores.")
+    tenant = forms.CharField(max_length=100, required=False, empty_value=None, help_text="Made when it does not exist.")
+    partitions = forms.IntegerField(
+        initial=4,
+        min_value=1,
+        max_value=64,
+        help_text="How many members of a group can read at once. It cannot change later, because keys would move.",
+    )
+
+
+class StreamSettingsForm(RetentionForm, ReasonForm):
+    """The settings of a stream that can be changed, with a reason for the audit."""
+
+    field_order = ("retention_seconds", "alert_group_lag_seconds", "max_payload_bytes", "closed", "reason")
+    max_payload_bytes = measured(
+        forms.IntegerField(
+            label="Largest payload",
+            min_value=1,
+            max_value=MAX_PAYLOAD_BYTES,
+            help_text="As JSON text. A larger payload is refused.",
+        ),
+        "bytes",
+    )
+    closed = forms.BooleanField(required=False, help_text="A closed stream refuses appends; consumers go on reading.")
+
+    def __init__(self, *args: Any, stream: Stream, **kwargs: Any) -> None:
+        self.shown = {name: getattr(stream, name) for name in self.field_order if name != "reason"}
+        super().__init__(*args, initial=self.shown, **kwargs)
+
+    def changes(self) -> dict[str, Any]:
+        """The settings whose value differs from the stream's."""
+        return {name: self.cleaned_data[name] for name, value in self.shown.items() if self.cleaned_data[name] != value}
+
+
+def _point(label: str) -> forms.ChoiceField:
+    choices = [("beginning", "the beginning"), ("end", "the end"), ("time", "a time")]
+    return forms.ChoiceField(label=label, choices=choices)
+
+
+class PointForm(forms.Form):
+    """A point of a stream's history; a time is in UTC."""
+
+    at = forms.DateTimeField(
+        label="Time, UTC",
+        required=False,
+        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S"),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if given.get("point") == "time" and not given.get("at") and "at" not in self.errors:
+            self.add_error("at", "Which time?")
+        if given.get("point") != "time":
+            given["at"] = None
+        elif given.get("at"):
+            given["at"] = given["at"].replace(tzinfo=UTC)
+        return given
+
+
+class GroupForm(PointForm):
+    """A new group, or a subscription that feeds a queue."""
+
+    field_order = ("name", "point", "at", "queue")
+    name = _name("Name", "Letters, digits, dots, dashes and underscores.")
+    point = _point("Begin at")
+    queue = forms.ChoiceField(
+        required=False,
+        help_text="Send what it reads to this queue: there each message has a lease, retries and dead letters.",
+    )
+
+    def __init__(self, *args: Any, queues: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [("", "none: members read it"), *((name, name) for name in queues)]
+        self.fields["queue"].choices = choices  # type: ignore[attr-defined]
+
+
+class RewindForm(PointForm, ReasonForm):
+    """The point where a group goes on, and the reason."""
+
+    field_order = ("point", "at", "reason")
+    point = _point("Go on from")
+
+
+class DropGroupForm(ReasonForm):
+    """Forgetting a group: its name once more, and why."""
+
+    typed_name = forms.CharField(max_length=90)
+
+    def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.name = name
+
+    def clean_typed_name(self) -> str:
+        if self.cleaned_data["typed_name"] != self.name:
+            raise forms.ValidationError(f"Type {self.name} to forget the group.")
+        return self.name

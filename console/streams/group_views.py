@@ -1,0 +1,158 @@
+"""Groups of a stream: one group's course, making one, letting it go on from another point, forgetting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.contrib import messages as notices
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.access.roles import requires
+from console.access.subjects import STREAM
+from console.charts import ranges
+from console.charts.drawing import Chart, Series
+from console.charts.ranges import Range
+from console.charts.time_axis import TimeAxis
+from console.history.charts import Past, threshold_near
+from console.streams import subscriptions
+from console.streams.forms import DropGroupForm, GroupForm, RewindForm
+from console.streams.views import find as find_stream
+from console.web import wording
+from console.web.forms import refusals, tell
+from console.web.htmx import render_form, render_page
+from console.web.wording import plural
+from queues.control import streams
+from queues.errors import GroupNotFound
+from queues.history import stream_groups
+from queues.stream_models import ConsumerGroup
+from signalbox.calls.streams import Moved
+
+
+@require_safe
+@requires("see_metadata", of=STREAM)
+def show(request: HttpRequest, name: str, group: str) -> HttpResponse:
+    """GET /streams/<name>/groups/<group>: how far it is, partition by partition, and its lag over time."""
+    found = find(name, group)
+    (numbers,) = streams.read_groups([found])
+    shown = ranges.of_request(request, archived=False)
+    context = {
+        "title": f"{group} · {name}",
+        "stream": found.stream,
+        "group": found,
+        "fed": subscriptions.named(request, found.queue),
+        "denied": subscriptions.denial(request, found),
+        "numbers": numbers,
+        "partitions": streams.read_partitions(found),
+        "members": found.members.order_by("-lease_until", "member")[:100],
+        "shown": shown,
+        "charts": draw_charts(found, shown),
+    }
+    return render_page(request, "streams/groups/show.html", "streams/groups/_status.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", of=STREAM)
+def new(request: HttpRequest, name: str) -> HttpResponse:
+    """GET, POST /streams/<name>/new-group: make a group that reads from a point of history on."""
+    stream = find_stream(name)
+    form = GroupForm(request.POST if request.method == "POST" else None, queues=subscriptions.offered(request, stream))
+    if form.is_valid():
+        given = dict(form.cleaned_data)
+        given["queue"] = given["queue"] or None
+        with refusals(form):
+            subscriptions.check_name(request, given["queue"])
+            made = streams.create_group(name, given.pop("name"), actor=request.user.get_username(), **given)
+            notices.success(request, f"Made the group {made.name}.")
+            return redirect("group", name, made.name)
+    context = {"title": f"New group · {name}", "stream": stream, "form": form}
+    return render_form(request, "streams/groups/new.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", of=STREAM)
+def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
+    """GET /streams/<name>/groups/<group>/rewind?point=: what would be read again. POST: the rewind."""
+    found = find(name, group)
+    subscriptions.check(request, found)
+    form = RewindForm(request.POST if request.method == "POST" else request.GET or None)
+    preview: list[Moved] = []
+    if form.is_bound:
+        form.full_clean()
+        if request.method != "POST":
+            form.errors.pop("reason", None)  # asked for with the button that does it
+        if not form.errors:
+            point, at = form.cleaned_data["point"], form.cleaned_data["at"]
+            with refusals(form):
+                if request.method == "POST":
+                    actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+                    moved = streams.rewind(name, group, point, at=at, actor=actor, reason=reason)
+                    notices.success(request, f"{group} goes on from there: {_said(*_moves(moved))}.")
+                    return redirect("group", name, group)
+                preview = streams.preview_rewind(name, group, point, at=at)
+    again, passed = _moves(preview)
+    context = {
+        "title": f"Rewind {group}",
+        "stream": found.stream,
+        "group": found,
+        "form": form,
+        "preview": preview,
+        "again": again,
+        "passed": passed,
+    }
+    return render_form(request, "streams/groups/rewind.html", context)
+
+
+def _moves(moved: Sequence[Moved]) -> tuple[int, int]:
+    """(messages that will be read again, messages that are skipped)."""
+    return sum(max(one.messages, 0) for one in moved), -sum(min(one.messages, 0) for one in moved)
+
+
+def _said(again: int, passed: int) -> str:
+    words = [f"{plural(again, 'message')} will be read again"] if again or not passed else []
+    return ", ".join([*words, f"{plural(passed, 'message')} skipped"] if passed else words)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", of=STREAM)
+def drop(request: HttpRequest, name: str, group: str) -> HttpResponse:
+    """GET /streams/<name>/groups/<group>/drop: what is forgotten. POST: forget it."""
+    found = find(name, group)
+    subscriptions.check(request, found)
+    form = DropGroupForm(request.POST if request.method == "POST" else None, name=group)
+    if form.is_valid():
+        dropped = streams.drop_group(name, group, actor=request.user.get_username(), reason=form.cleaned_data["reason"])
+        tell(request, dropped, f"The group {group} is forgotten.", f"{group} was forgotten already")
+        return redirect("stream", name)
+    (numbers,) = streams.read_groups([found])
+    context = {"title": f"Forget {group}", "stream": found.stream, "group": found, "numbers": numbers, "form": form}
+    return render_form(request, "streams/groups/drop.html", context)
+
+
+def find(name: str, group: str) -> ConsumerGroup:
+    """The group of an address."""
+    try:
+        return streams.get_group(find_stream(name), group)
+    except GroupNotFound as error:
+        raise Http404(str(error)) from None
+
+
+def draw_charts(group: ConsumerGroup, shown: Range) -> list[Chart]:
+    """Lag in messages, lag in time with what is allowed, members."""
+    steps = stream_groups.read(group.group_id, shown.start, shown.end, shown.step_seconds)
+    while len(steps) > 1 and shown.name and steps[-1].lag_messages is None:
+        steps = steps[:-1]  # not recorded yet
+    axis = TimeAxis(steps[0].at, steps[-1].at, timedelta(seconds=shown.step_seconds))
+    past, each = Past(steps, axis, ()), wording.span(shown.step_seconds)
+    allowed, behind = group.stream.alert_group_lag_seconds, [step.lag_seconds for step in steps]
+    lag = [Series("behind", "ready", [step.lag_messages for step in steps], filled=True)]
+    age = [Series("oldest not committed", "leased", behind, filled=True)]
+    words = f"its age; {wording.span(allowed)} allowed"
+    members = [Series("reading", "scheduled", [step.members for step in steps])]
+    return [
+        past.draw("Lag in messages", lag, f"the highest of each {each}"),
+        past.draw("Lag in time", age, words, wording.span, threshold_near(behind, allowed)),
+        past.draw("Members", members, f"the most of each {each}"),
+    ]

@@ -1,0 +1,48 @@
+"""Subscriptions, by both sides: who steers a stream may yet not send to a queue that it feeds, nor know its name."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+
+from console.access import roles
+from console.access.subjects import QUEUE
+from queues.errors import QueueNotFound
+from queues.models import Queue
+from queues.stream_models import ConsumerGroup, Stream
+
+
+def offered(request: HttpRequest, stream: Stream) -> list[str]:
+    """The queues that the person may let the stream feed, by name."""
+    reached = Queue.objects.filter(roles.reach(request.user, "configure").among(), tenant_id=stream.tenant_id)
+    return list(reached.filter(is_dead_letter_queue=False).order_by("name").values_list("name", flat=True))
+
+
+def check_name(request: HttpRequest, name: str | None) -> None:
+    """Refuse to feed a queue that the person may not configure: in the words for one that is not there."""
+    if name and not roles.may(request.user, "configure", QUEUE.find(name=name)):
+        raise QueueNotFound(f"queue '{name}' does not exist")
+
+
+def check(request: HttpRequest, group: ConsumerGroup) -> None:
+    """Refuse to send a queue what it was sent before, or nothing more, where the person may not configure it."""
+    if objection := denial(request, group):
+        raise PermissionDenied(objection)
+
+
+def denial(request: HttpRequest, group: ConsumerGroup) -> str:
+    """Say why the person may not move the group or forget it; empty when they may."""
+    reason = roles.denial_here(request, "configure")
+    if reason or group.queue is None:
+        return reason
+    held = roles.reach(request.user, "configure")
+    if held.holds(group.queue.name, group.queue.tenant.name):
+        return ""
+    return "It feeds a queue that your roles are not for. A person who may configure that queue can."
+
+
+def named(request: HttpRequest, queue: Queue | None) -> str:
+    """The name of a queue that is fed, where it is no news to the person."""
+    if queue is None:
+        return ""
+    return queue.name if roles.reach(request.user, "see_metadata").holds(queue.name, queue.tenant.name) else ""

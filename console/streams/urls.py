@@ -1,0 +1,23 @@
+"""Addresses of streams and consumer groups."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from console.streams import group_views as groups
+from console.streams import views as streams
+from console.web.sidebar import Item, register
+
+urlpatterns = [
+    path("streams", streams.browse, name="streams"),
+    path("new-stream", streams.new, name="stream_new"),
+    path("streams/<queue:name>", streams.show, name="stream"),
+    path("streams/<queue:name>/messages", streams.messages, name="stream_messages"),
+    path("streams/<queue:name>/settings", streams.edit, name="stream_settings"),
+    path("streams/<queue:name>/new-group", groups.new, name="group_new"),
+    path("streams/<queue:name>/groups/<queue:group>", groups.show, name="group"),
+    path("streams/<queue:name>/groups/<queue:group>/rewind", groups.rewind, name="group_rewind"),
+    path("streams/<queue:name>/groups/<queue:group>/drop", groups.drop, name="group_drop"),
+]
+
+register(Item(80, "Streams", "streams", ("streams", "stream", "group")))

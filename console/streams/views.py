@@ -1,0 +1,166 @@
+"""Streams: the list, worst lag first, and one stream with its groups and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib import messages as notices
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.access import roles
+from console.access.roles import requires
+from console.access.subjects import STREAM
+from console.streams import subscriptions
+from console.streams.forms import StreamForm, StreamSettingsForm
+from console.web import pagination
+from console.web.forms import refusals
+from console.web.htmx import render_form, render_page
+from console.web.wording import plural
+from dlq.masking.rules import Masking
+from dlq.search.pages import Page, PagePosition, page_of
+from queues.control import streams
+from queues.control.streams import GroupNumbers
+from queues.errors import StreamNotFound
+from queues.stream_models import Stream
+
+PAGE_ROWS = 50
+
+
+@dataclass(frozen=True)
+class StreamRow:
+    """A stream in the list, with its groups, worst first."""
+
+    stream: Stream
+    appended: int
+    groups: Sequence[GroupNumbers]
+
+    @property
+    def lag_seconds(self) -> float:
+        return max((group.lag_seconds for group in self.groups), default=0.0)
+
+    @property
+    def lag_messages(self) -> int:
+        return max((group.lag_messages for group in self.groups), default=0)
+
+
+@dataclass(frozen=True)
+class StreamMessage:
+    """One message as a list may show it."""
+
+    position: int
+    key: str | None
+    payload_text: str
+    appended_at: datetime
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /streams: all of them, the one whose group is furthest behind first."""
+    known = streams.read_streams()
+    reach = roles.reach(request.user, "see_metadata")
+    rows = [
+        StreamRow(stream, appended, _of(stream, known.groups))
+        for stream, appended in known.appended
+        if reach.holds(stream.name, stream.tenant.name)
+    ]
+    rows.sort(key=lambda row: (-row.lag_seconds, -row.lag_messages, row.stream.name))
+    context = {"title": "Streams", "rows": rows}
+    return render_page(request, "streams/browse.html", "streams/_list.html", context)
+
+
+def _of(stream: Stream, groups: Sequence[GroupNumbers]) -> list[GroupNumbers]:
+    own = [numbers for numbers in groups if numbers.group.stream_id == stream.stream_id]
+    return sorted(own, key=lambda numbers: (-numbers.lag_seconds, -numbers.lag_messages, numbers.group.name))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", in_part=True)
+def new(request: HttpRequest) -> HttpResponse:
+    """GET, POST /new-stream: make one."""
+    form = StreamForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        given = dict(form.cleaned_data)
+        name, tenant = given.pop("name"), given.pop("tenant")
+        with refusals(form):
+            roles.check_new(request, name, tenant or "default")
+            made = streams.create_stream(name, given, tenant=tenant, actor=request.user.get_username())
+            notices.success(request, f"Made the stream {made.name}.")
+            return redirect("stream", made.name)
+    context = {"title": "New stream", "form": form}
+    return render_form(request, "streams/new.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("configure", of=STREAM)
+def edit(request: HttpRequest, name: str) -> HttpResponse:
+    """GET, POST /streams/<name>/settings: how long it keeps messages, and what it accepts."""
+    stream = find(name)
+    form = StreamSettingsForm(request.POST if request.method == "POST" else None, stream=stream)
+    if form.is_valid():
+        changed, actor = form.changes(), request.user.get_username()
+        with refusals(form):
+            streams.configure_stream(name, changed, actor=actor, reason=form.cleaned_data["reason"])
+            done = f"Changed {plural(len(changed), 'setting')} of {name}." if changed else "Nothing was changed."
+            notices.success(request, done)
+            return redirect("stream", name)
+    context = {"title": f"Settings · {name}", "stream": stream, "form": form}
+    return render_form(request, "streams/settings.html", context)
+
+
+@require_safe
+@requires("see_metadata", of=STREAM)
+def show(request: HttpRequest, name: str) -> HttpResponse:
+    """GET /streams/<name>: its groups and how far each is."""
+    stream = find(name)
+    groups = streams.read_groups(list(stream.groups.select_related("stream__tenant", "queue__tenant")))
+    fed = {subscriptions.named(request, one.group.queue) for one in groups}
+    context = {"title": name, "stream": stream, "tab": "groups", "groups": _of(stream, groups), "fed": fed}
+    return render_page(request, "streams/show.html", "streams/_groups.html", context)
+
+
+@require_safe
+@requires("see_payloads", of=STREAM)
+def messages(request: HttpRequest, name: str) -> HttpResponse:
+    """GET /streams/<name>/messages?partition=: what one partition keeps, the newest first, a page at a time."""
+    stream, asked = find(name), request.GET.get("partition", "")
+    chosen = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 4 else 0
+    partition = chosen if chosen < stream.partitions else 0  # an edited address leads to the first
+    page = _page(stream, partition, pagination.place(request))
+    context = {
+        "title": f"Messages · {name}",
+        "stream": stream,
+        "tab": "messages",
+        "partition": partition,
+        "partitions": range(stream.partitions),
+        "page": page,
+        "pager": pagination.pager(request, page, f"{len(page.rows)} shown"),
+    }
+    return render_page(request, "streams/show.html", "streams/_messages.html", context)
+
+
+def _page(stream: Stream, partition: int, at: PagePosition) -> Page[StreamMessage]:
+    """A page of one partition. One query, a probe of each segment however deep the page is."""
+    before, after = pagination.whole(at.before), pagination.whole(at.after)
+    rules = Masking().of(stream.name)
+    found = streams.browse(stream, partition, above=before, below=after, most=PAGE_ROWS + 1)
+    rows = [
+        StreamMessage(position, key, rules.mask_text(text) or "", appended_at)
+        for position, key, text, appended_at in found
+    ]
+    place = PagePosition(
+        at.before if before is not None else "", at.after if before is None and after is not None else ""
+    )
+    return page_of(rows, PAGE_ROWS, place, [str(row.position) for row in rows])
+
+
+def find(name: str) -> Stream:
+    """The stream of an address."""
+    try:
+        return streams.get_stream(name)
+    except StreamNotFound as error:
+        raise Http404(str(error)) from None

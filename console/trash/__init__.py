@@ -1,0 +1,1 @@
+"""Purges, deletions, and the trash that both fill."""

@@ -1,0 +1,231 @@
+"""The trash, what fills it and what empties it: deletions of dead letters, purges of queues, and undos of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console.access import roles
+from console.access.roles import requires
+from console.access.subjects import DELETION, PURGE, QUEUE, UNDO
+from console.dead_letters import causes
+from console.filters.filter_bar import MAX_FILTER_CHARACTERS, job_filter, selected_text
+from console.masking import masked
+from console.queues import head as queue_head
+from console.redrives import jobs
+from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
+from console.web.htmx import render_form, render_page
+from dlq.filters import FilterError
+from dlq.jobs.lifecycle import threshold
+from dlq.jobs.models import Deletion, Purge, Undo
+from dlq.redrives import plans
+from dlq.search.checked_filter import CheckedFilter, everything
+from dlq.search.reach import JobThing
+from dlq.trash import deletions, purges, restore, trash
+from dlq.trash.purges import Bounds
+from queues.errors import InvalidArgument, SignalboxError
+
+LATEST = 10
+STATES = {
+    "ready": "Ready",
+    "scheduled": "Scheduled",
+    "waiting": "Waiting for their group",
+    "leased": "In flight: their consumers' acks will be refused",
+    "dead": "Dead",
+}
+
+
+class DeletionForm(forms.Form):
+    """A deletion about to start: the selection as its review showed it, and a typed word when it is large."""
+
+    WORD = "delete"
+    filter_text = forms.CharField(required=False, max_length=MAX_FILTER_CHARACTERS, widget=forms.HiddenInput)
+    upper_bound = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
+    as_of = forms.DateTimeField(widget=forms.HiddenInput)
+    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
+    confirmation = forms.CharField(max_length=20, required=False)
+
+
+class PurgeForm(forms.Form):
+    """A purge about to start; when it is large the name of the queue is typed."""
+
+    states = forms.MultipleChoiceField(error_messages={"required": "Choose at least one state."})
+    through_message_id = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
+    through_dead_letter_id = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
+    typed_name = forms.CharField(label="Name of the queue", max_length=100, required=False)
+    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
+
+    def __init__(self, data: Any = None, *, states: list[str]) -> None:
+        super().__init__(data)
+        self.fields["states"].choices = [(state, state) for state in states]  # type: ignore[attr-defined]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("purge", in_part=True)
+def new_deletion(request: HttpRequest) -> HttpResponse:
+    """GET /deletions/new?q= or ?id=: the review, frozen now. POST: the deletion of what the review showed."""
+    form = DeletionForm(request.POST) if request.method == "POST" else None
+    if form is not None and form.is_valid():
+        options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
+        confirmed = form.cleaned_data["confirmation"] == form.WORD
+        try:
+            filter = _deletion_filter(request, options.pop("filter_text"))
+            job = deletions.create(filter, actor=request.user.get_username(), confirmed=confirmed, **options)
+        except (SignalboxError, FilterError) as error:
+            field = getattr(error, "field", None)
+            form.add_error("confirmation" if field == "confirmation" else None, str(error))
+        else:
+            return jobs.announced(request, job)
+    return _review(request, form)
+
+
+def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
+    mistake, preview, found = None, None, None
+    text = (form["filter_text"].value() or "") if form else selected_text(request)
+    try:
+        if filter := _deletion_filter(request, text):
+            see = roles.may_here(request, "see_payloads")
+            preview = masked.preview(plans.preview(filter, with_payloads=see))
+            text, found = str(filter), masked.found_causes(causes.read(filter))
+    except FilterError as error:
+        mistake = error
+    context = {
+        "title": "Review of a deletion",
+        "filter_text": text,
+        "mistake": mistake,
+        "preview": preview,
+        "causes": found,
+        "form": form or DeletionForm(),
+        **_promise("deletion"),
+    }
+    return render_form(request, "trash/deletions/review.html", context)
+
+
+def _deletion_filter(request: HttpRequest, text: str) -> CheckedFilter:
+    """Check the filter; an empty one stays empty, and is refused when the deletion is made."""
+    return job_filter(request, text, "purge") if text.strip() else everything()
+
+
+def _promise(noun: str) -> dict[str, Any]:
+    """Numbers that `trash/_promise.html` tells of."""
+    return {
+        "hours": trash.hours(),
+        "confirm_above": settings.TYPED_CONFIRMATION_ABOVE,
+        "approve_above": threshold(noun),
+    }
+
+
+@require_safe
+@requires("see_metadata", of=DELETION)
+def show_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
+    """GET /deletions/<id>: how far it is."""
+    job = jobs.find(Deletion, deletion_id)
+    return jobs.show(request, job, "trash/deletions", heap=trash.heap_of(job))
+
+
+@require_POST
+@requires("purge", of=DELETION)
+def cancel_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
+    """POST /deletions/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
+    return jobs.cancel(request, Deletion, deletion_id, deletions.cancel, "What it deleted is in the trash.")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("purge", of=QUEUE)
+def new_purge(request: HttpRequest, name: str) -> HttpResponse:
+    """GET /queues/<name>/purge: what a purge would remove, as of now. POST: the purge of just that."""
+    head = queue_head.find(name)
+    states = list(purges.states_of(head.queue))
+    form = PurgeForm(request.POST if request.method == "POST" else None, states=states)
+    if form.is_valid():
+        given = form.cleaned_data
+        bounds = Bounds(given["through_message_id"], given["through_dead_letter_id"])
+        actor, reason = request.user.get_username(), given["reason"]
+        with refusals(form):
+            job = purges.create(name, given["states"], bounds, given["typed_name"], actor=actor, reason=reason)
+            return jobs.announced(request, job)
+    chosen = form["states"].value() or ["dead" if "dead" in states else "ready"]
+    preview = purges.preview(name, states)
+    context = {
+        "title": f"Purge · {name}",
+        "head": head,
+        "form": form,
+        "bounds": preview.bounds,
+        "choices": [(state, STATES[state], preview.counts[state], state in chosen) for state in states],
+        **_promise("purge"),
+    }
+    return render_form(request, "trash/purges/new.html", context)
+
+
+@require_safe
+@requires("see_metadata", of=PURGE)
+def show_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
+    """GET /purges/<id>: how far it is."""
+    job = jobs.find(Purge, purge_id)
+    return jobs.show(request, job, "trash/purges", heap=trash.heap_of(job))
+
+
+@require_POST
+@requires("purge", of=PURGE)
+def cancel_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
+    """POST /purges/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
+    return jobs.cancel(request, Purge, purge_id, purges.cancel, "What it removed stays removed.")
+
+
+@require_safe
+@requires("see_metadata", in_part=True)
+def browse(request: HttpRequest) -> HttpResponse:
+    """GET /trash: what is in it, by job, the next to go first; and the latest undos."""
+    context = {
+        "title": "Trash",
+        "heaps": [heap for heap in trash.heaps() if jobs.is_seen(request, heap.job)],
+        "hours": trash.hours(),
+        "undos": jobs.seen_of(request, Undo.objects.order_by("-undo_id")[:LATEST]),
+    }
+    return render_page(request, "trash/browse.html", "trash/_list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires("purge", in_part=True)
+def new_undo(request: HttpRequest) -> HttpResponse:
+    """GET /undos/new?noun=&id=: what would come back. POST: the undo."""
+    given = request.POST if request.method == "POST" else request.GET
+    noun, number = given.get("noun", ""), given.get("id", "")
+    if noun not in trash.REMOVERS or not (number.isascii() and number.isdigit() and len(number) < 19):
+        raise Http404("Say which purge or deletion to undo.")
+    removed = trash.REMOVERS[noun]._default_manager.filter(pk=int(number)).first()
+    roles.enter(request, "purge", JobThing(removed) if removed else None, f"There is no {noun} {number}.")
+    form = ReasonForm(request.POST) if request.method == "POST" else None
+    try:
+        if form is not None and form.is_valid():
+            actor = request.user.get_username()
+            job = restore.create(noun, int(number), actor=actor, reason=form.cleaned_data["reason"])
+            waits = " It waits for a second person." if job.is_awaiting else " It is pending."
+            messages.success(request, f"Undo {job.undo_id} was made.{waits}")
+            return redirect("undo", job.undo_id)
+        preview = restore.preview(noun, int(number))
+    except InvalidArgument as error:
+        messages.error(request, f"Nothing was changed: {error}.")
+        return redirect("trash")
+    context = {"title": "Review of an undo", "preview": preview, "noun": noun, "form": form or ReasonForm()}
+    return render_form(request, "trash/review.html", context)
+
+
+@require_safe
+@requires("see_metadata", of=UNDO)
+def show_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
+    """GET /undos/<id>: how far it is."""
+    return jobs.show(request, jobs.find(Undo, undo_id), "trash")
+
+
+@require_POST
+@requires("purge", of=UNDO)
+def cancel_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
+    """POST /undos/<id>/cancel: it stops after the batch under way."""
+    return jobs.cancel(request, Undo, undo_id, restore.cancel, "What came back stays; the rest is in the trash.")

@@ -1,0 +1,89 @@
+"""The frame of every page: the sidebar with its counts, notices, the person and the person's preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from console.access import roles
+from console.web import preferences, sidebar
+from console.web.preferences import CHOICES
+from console.web.sidebar import Entry
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One sentence at the head of pages; `tone` is bad or warn."""
+
+    title: str
+    text: str
+    tone: str
+
+
+Source = Callable[[HttpRequest], Iterable[Notice]]
+
+_sources: list[Source] = []
+
+
+def register_notices(source: Source) -> None:
+    """Ask `source` for notices whenever a page is shown to a person who has logged in."""
+    _sources.append(source)
+
+
+def bare_frame(request: HttpRequest) -> dict[str, Any]:
+    """The part of a frame that an error page needs; it must not touch the database that may be the error."""
+    return {"preferences": preferences.read(request), "breaching": 0}
+
+
+class Frame:
+    """The frame of one page; everything is read when a template first asks for it."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+        self.environment = getattr(settings, "ENVIRONMENT", "")
+
+    @cached_property
+    def preferences(self) -> dict[str, str]:
+        return preferences.read(self.request)
+
+    @cached_property
+    def preference_switches(self) -> list[tuple[str, str, list[tuple[str, str, bool]]]]:
+        """(cookie, label, [(value, label, chosen)]) for each switch at the foot of the sidebar."""
+        labels = {"theme": "Theme", "zone": "Times", "density": "Rows"}
+        return [
+            (name, label, [(value, said, value == self.preferences[name]) for value, said in CHOICES[name].items()])
+            for name, label in labels.items()
+        ]
+
+    @cached_property
+    def denied(self) -> roles.Denials:
+        return roles.Denials(self.request)
+
+    @cached_property
+    def role(self) -> str:
+        return roles.role_of(self.request.user)
+
+    @cached_property
+    def sees_metadata(self) -> bool:
+        return self.request.user.is_authenticated and bool(roles.reach(self.request.user, "see_metadata"))
+
+    @cached_property
+    def notices(self) -> Sequence[Notice]:
+        """Facts that matter on every page, such as a read-only database; none before the login."""
+        is_shown = self.request.user.is_authenticated
+        return [notice for source in _sources if is_shown for notice in source(self.request)]
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The lines of the sidebar."""
+        return sidebar.entries(self.request) if self.sees_metadata else []
+
+    @cached_property
+    def breaching(self) -> int:
+        """Count the queues that turn the lamp red."""
+        return sum(entry.badge.count for entry in self.entries if entry.item.lights_lamp)

@@ -1,0 +1,137 @@
+"""Outages of the database, for people and programs: a title, what to do about it, when to come back.
+
+Read from the error that ended a request, without a query. Shows nothing that the error says: an address, a name of a
+role and whatever else it has is for the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import psycopg
+from django.db import InterfaceError, OperationalError
+
+from queues.database.embedded import EmbeddedPostgresError
+from signalbox.connections.unavailable import BY_SLUG, CONNECTION_LOST, cause_of
+from signalbox.logs import in_brief
+
+SOON, LATER = 2, 10  # seconds; for what heals by itself, and for what an operator has to see to
+
+
+@dataclass(frozen=True)
+class Outage:
+    """One kind of trouble: `title` is a sentence without its full stop, `advice` what an operator does about it."""
+
+    slug: str
+    title: str
+    advice: str
+    nothing_done: bool = True
+    retry_seconds: int = LATER
+    is_ours: bool = False
+    """It may be a fault of this code as well: the log keeps where it came from."""
+
+
+def _of_cause(slug: str, advice: str, retry_seconds: int = LATER) -> Outage:
+    words = BY_SLUG[slug].words
+    return Outage(slug, words[0].upper() + words[1:], advice, BY_SLUG[slug].nothing_done, retry_seconds)
+
+
+_ALL = (
+    _of_cause(
+        "no-connection",
+        "See whether PostgreSQL runs, and whether this host reaches it at the address in DATABASE_URL.",
+        SOON,
+    ),
+    _of_cause(
+        "too-many-connections",
+        "Look in pg_stat_activity for who holds them; max_connections is how many there are.",
+        SOON,
+    ),
+    _of_cause(
+        "starting",
+        "It takes connections when it is done: its log says how far it is. After a crash that may take minutes.",
+        SOON,
+    ),
+    Outage(
+        "login-refused",
+        "The database refuses the console's login",
+        "Role, password and database are those of DATABASE_URL; pg_hba.conf says who may come from where.",
+    ),
+    _of_cause(
+        "connection-lost", "A restart, a failover or a network that broke: the next request makes a new one.", SOON
+    ),
+    _of_cause(
+        "read-only",
+        "It is a standby, or default_transaction_read_only is on. Pages that only show something go on; nothing can be"
+        " sent, received or changed.",
+    ),
+    _of_cause(
+        "disk-full",
+        "Make room where its data, a tablespace or pg_wal is; df on its host says which. Never delete files of"
+        " PostgreSQL by hand.",
+    ),
+    _of_cause("out-of-resources", "The log of PostgreSQL says what it lacked."),
+    Outage(
+        "statement-timeout",
+        "The database took too long",
+        "The statement was cancelled. Ask for less, or look in pg_stat_activity for what keeps it busy.",
+    ),
+    Outage(
+        "lock-timeout",
+        "The database was busy with the same rows",
+        "Another transaction held a lock for too long. Look in pg_stat_activity for which, and try again.",
+        retry_seconds=SOON,
+    ),
+    Outage("conflict", "Two changes met in the database", "Try again.", retry_seconds=SOON),
+    Outage(
+        "migrations-missing",
+        "The database is not set up for this version",
+        "A table, a column or a function is missing: run manage.py migrate with the code that this console runs.",
+        is_ours=True,
+    ),
+    Outage(
+        "not-started",
+        "The embedded database does not start",
+        "Its log is postgres/server.log in SIGNALBOX_HOME. A full disk is the commonest reason.",
+    ),
+)
+OUTAGES = {outage.slug: outage for outage in _ALL}
+"""By slug."""
+
+_BY_SQLSTATE = {
+    "57014": "statement-timeout",
+    "55P03": "lock-timeout",
+    "40": "conflict",
+    "3F000": "migrations-missing",
+    "42P01": "migrations-missing",
+    "42883": "migrations-missing",
+    "42703": "migrations-missing",
+}
+
+
+def of(error: BaseException | None) -> Outage | None:
+    """The trouble with the database that this error tells of; None when it is about something else."""
+    cause = cause_of(error)
+    if cause is not None:
+        return OUTAGES[cause.slug]
+    if isinstance(error, EmbeddedPostgresError):
+        return OUTAGES["not-started"]
+    state = getattr(error, "sqlstate", None) or getattr(getattr(error, "__cause__", None), "sqlstate", None) or ""
+    slug = _BY_SQLSTATE.get(state) or _BY_SQLSTATE.get(state[:2])
+    if slug is None and isinstance(error, (psycopg.OperationalError, OperationalError, InterfaceError)):
+        slug = CONNECTION_LOST.slug
+    return OUTAGES[slug] if slug else None
+
+
+class InBrief(logging.Filter):
+    """Shortens the log of a request that found the database away to a line without a stack: there will be many."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        outage = of(error)
+        if error is not None and outage is not None and not outage.is_ours:
+            record.exc_info, record.exc_text = None, None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.msg, record.args = "%s (%s)", (record.getMessage(), in_brief(error.__cause__ or error))
+        return True

@@ -1,0 +1,58 @@
+"""Preferences of one person: theme, density, clock, shortcuts.
+
+They live in cookies, so that the server can write them into the first byte of the page: no flash of the wrong
+theme, and nothing inline for the content security policy to forgive.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+YEAR_SECONDS = 365 * 24 * 3600
+
+# Cookie -> the values it may have, and their words; the first is the default.
+CHOICES = {
+    "theme": {"auto": "Auto", "light": "Light", "dark": "Dark"},
+    "density": {"regular": "Regular", "compact": "Compact"},
+    "zone": {"utc": "UTC", "local": "Local"},
+    "shortcuts": {"on": "On", "off": "Off"},
+}
+
+
+def read(request: HttpRequest) -> dict[str, str]:
+    """The preferences in the request's cookies; an unknown value counts as the default."""
+    given = {name: request.COOKIES.get(name, "") for name in CHOICES}
+    return {name: given[name] if given[name] in values else next(iter(values)) for name, values in CHOICES.items()}
+
+
+def remember(response: HttpResponse, name: str, value: str) -> None:
+    """Keep one preference for a year; a value that is not a choice is ignored."""
+    if value in CHOICES.get(name, {}):
+        set_cookie(response, name, value, YEAR_SECONDS)
+
+
+def set_cookie(response: HttpResponse, name: str, value: str, seconds: int) -> None:
+    """Set a cookie that no script reads and no other site sends."""
+    secure = settings.SESSION_COOKIE_SECURE
+    response.set_cookie(name, value, max_age=seconds, secure=secure, samesite="Lax", httponly=True)
+
+
+@login_not_required
+@require_POST
+def change(request: HttpRequest) -> HttpResponse:
+    """Set the preferences that the form names, then return to the page it came from."""
+    response = HttpResponse(status=204) if request.htmx else HttpResponseRedirect(next_address(request))
+    for name in CHOICES:
+        if name in request.POST:
+            remember(response, name, request.POST[name])
+    return response
+
+
+def next_address(request: HttpRequest) -> str:
+    """Return where a form leads afterwards, if that is a page of the console."""
+    wanted = request.POST.get("next", "")
+    return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()) else "/"

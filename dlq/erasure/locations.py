@@ -1,0 +1,104 @@
+"""Every location that an erasure walks through, in order, and how rows are erased that are no messages of queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection
+
+from dlq.erasure.target import SHORTEST_QUOTED, Target
+from queues import bulk_verbs
+from queues.database.names import queue_id_by_name
+from queues.erasure import finds
+from queues.erasure.locations import DEAD, KEPT, LOG, REWRITTEN, STREAMS, TRASH, Location, Page, Row, Scope
+
+
+@dataclass(frozen=True)
+class Causes:
+    """The sample of an error that each failure group keeps; first those that are not added to their group yet."""
+
+    name: str = "causes"
+    words: str = "samples of errors that causes keep"
+
+    def page(self, scope: Scope, after: Sequence[Any], limit: int) -> Page:
+        if len(scope.text) < SHORTEST_QUOTED:
+            return Page((), 0, None)
+        queue_ids = None if scope.queue_ids is None else list(scope.queue_ids)
+        pending = [] if after else finds.unfolded_samples(queue_ids)
+        kept = finds.samples(after[0] if after else "", queue_ids, limit)
+        rows = [Row(None, 0, text, None, (one,), plain=True) for one, text in [*pending, *kept] if text]
+        return Page(rows, len(kept), [kept[-1][0]] if len(kept) == limit else None)
+
+    def estimate(self) -> int:
+        return finds.number_of_groups()
+
+
+Walk = Location | Causes
+"""A location that is walked through."""
+STAGED = Location(
+    "staged",
+    "staged replays: chosen from the archive, and not sent yet",
+    "signalbox.staged_message",
+    keys=2,
+    rows=f"""
+select array[t.staging_id, t.message_id], {queue_id_by_name("t.queue")}, t.message_id, t.payload, t.attributes,
+  t.body_sha256, t.sent_at
+from signalbox.staged_message t
+where (t.staging_id, t.message_id) > (%(after0)s::bigint, %(after1)s::bigint)
+order by t.staging_id, t.message_id
+""",  # noqa: S608
+)
+CAUSES = Causes()
+SENDING: tuple[Walk, ...] = (STAGED, STREAMS, TRASH, DEAD)
+"""What lies there is sent as new messages: by a redrive of what was staged, to queues of subscriptions, to consumers of
+a dead-letter queue. The bound of messages is fixed behind them. What comes back from the trash is dead then.
+"""
+TRASH_AGAIN = replace(TRASH, name="trash_again", words="the trash once more: what was deleted during the walk")
+WALKS: tuple[Walk, ...] = (*SENDING, REWRITTEN, LOG, KEPT, TRASH_AGAIN, CAUSES)
+"""In this order nothing gets past: what is redriven has a kept body."""
+CAUSES_AGAIN = Causes("causes_again", "samples of errors once more: of what was in work during the walk")
+STAGED_AGAIN = replace(
+    STAGED, name="staged_again", words="staged replays once more: what was chosen before the archive was done"
+)
+LATE: tuple[Walk, ...] = (CAUSES_AGAIN, STAGED_AGAIN)
+"""Once more, when messages are done and when the archive is: what failed, and what was staged from it before that."""
+
+
+def _erase_staged(erasure_id: int, target: Target, rows: Sequence[Row]) -> int:
+    """Wait for one that is being sent: it is gone then, and its message is in its queue."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "update signalbox.staged_message t"
+            " set payload = %s, attributes = null, body_sha256 = null, body_bytes = null"
+            " from unnest(%s::bigint[], %s::bigint[]) g(staging_id, message_id)"
+            " where t.staging_id = g.staging_id and t.message_id = g.message_id",
+            [f'{{"erased": "{erasure_id}"}}', [row.key[0] for row in rows], [row.key[1] for row in rows]],
+        )
+        erased: int = cursor.rowcount
+        return erased
+
+
+def _erase_stream_messages(erasure_id: int, target: Target, rows: Sequence[Row]) -> int:
+    erased = 0
+    for stream_id in sorted({row.key[0] for row in rows}):
+        keys = [row.key for row in rows if row.key[0] == stream_id]
+        partitions, positions = [key[1] for key in keys], [key[2] for key in keys]
+        erased += bulk_verbs.erase_stream_messages(erasure_id, stream_id, partitions, positions)
+    return erased
+
+
+def _erase_causes(erasure_id: int, target: Target, rows: Sequence[Row]) -> int:
+    fingerprints = sorted({str(row.key[0]) for row in rows})
+    return bulk_verbs.erase_causes(erasure_id, fingerprints, [target.text, *target.needles])
+
+
+ERASE: Mapping[str, Callable[[int, Target, Sequence[Row]], int]] = {
+    STAGED.name: _erase_staged,
+    STAGED_AGAIN.name: _erase_staged,
+    STREAMS.name: _erase_stream_messages,
+    CAUSES.name: _erase_causes,
+    CAUSES_AGAIN.name: _erase_causes,
+}
+"""Rows that are no messages of queues, each by its own key; all others are erased as messages."""

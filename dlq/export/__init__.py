@@ -1,0 +1,1 @@
+"""Exports: rows read in batches, and written as NDJSON or CSV."""

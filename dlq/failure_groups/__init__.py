@@ -1,0 +1,1 @@
+"""Dead letters by their cause: numbers from the counters of upkeep, notes from people."""

@@ -1,0 +1,209 @@
+"""Reading failure groups: three queries for their numbers and one for the notes of people, however many they are.
+
+Numbers are exact: counts that upkeep has added, and deltas still to be added, in the same statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from dlq.failure_groups.models import GroupNote
+from queues.database.names import reached_ids
+from queues.failure_groups import numbers
+from queues.reach import EVERYTHING, Reach
+
+SPARK_POINTS = 60
+BUCKET = timedelta(minutes=10)
+HOUR_BUCKETS = timedelta(hours=1) // BUCKET
+KEPT = timedelta(days=14)
+MAX_SOURCES = 20  # named; all are counted
+
+
+class State(StrEnum):
+    """The words of a failure group's state, as people read them."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+    REGRESSED = "regressed"  # never set by a person: follows from a death
+
+
+STATES = tuple(State)
+
+
+def state_of(care: GroupNote | None, last_seen: datetime, again_at: datetime | None) -> State:
+    """Return regressed, until a person sets another state, after a death since it was resolved or redriven."""
+    changed_at = care.state_changed_at if care else None
+    if care and care.state == State.RESOLVED and changed_at and last_seen > changed_at:
+        return State.REGRESSED
+    if again_at and (changed_at is None or again_at > changed_at):
+        return State.REGRESSED
+    return State(care.state) if care else State.OPEN
+
+
+@dataclass(frozen=True)
+class Source:
+    """A queue in which messages died of a failure group: how many are dead, how many ever died. No name: it is gone."""
+
+    queue: str
+    tenant: str
+    dead: int
+    deaths: int
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Dead letters of one cause. If read for some queues only, `dead`, `deaths` and `course` are theirs."""
+
+    fingerprint: str
+    members: Sequence[str]
+    """Fingerprints merged into it, itself left out."""
+    reason: str | None
+    error_class: str | None
+    error: str | None
+    """Of one of its messages: may quote the payload."""
+    frame: str | None
+    first_seen: datetime
+    last_seen: datetime
+    dead: int
+    deaths: int
+    again_at: datetime | None
+    again_redrive_id: int | None
+    """The redrive after which a message died of this again."""
+    sources: Sequence[Source]
+    """Those with the most dead first."""
+    source_count: int
+    course: Sequence[tuple[datetime, int]]
+    """Deaths of the last day, ten minutes each, the oldest first."""
+    care: GroupNote | None
+    is_shared: bool = False
+    """Messages of this cause died in queues, too, that the reader may not see."""
+
+    @property
+    def state(self) -> State:
+        return state_of(self.care, self.last_seen, self.again_at)
+
+    @property
+    def regressed_after(self) -> int | None:
+        """The redrive that this regression followed."""
+        return self.again_redrive_id if self.state is State.REGRESSED else None
+
+    @property
+    def died_last_hour(self) -> int:
+        return sum(deaths for _, deaths in self.course[-HOUR_BUCKETS:])
+
+    @property
+    def died_last_day(self) -> int:
+        return sum(deaths for _, deaths in self.course)
+
+    @property
+    def spark(self) -> list[float]:
+        return [float(deaths) for _, deaths in self.course[-SPARK_POINTS:]]
+
+    @property
+    def tenants(self) -> list[str]:
+        return sorted({source.tenant for source in self.sources})
+
+    @property
+    def words(self) -> str:
+        """The class, or what stands for it where there is none."""
+        unnamed = {"lock_expired": "Timed out", "rejected": "Rejected"}
+        return self.error_class or unnamed.get(self.reason or "", "Failed without a class")
+
+
+def read_group(fingerprint: str, reach: Reach = EVERYTHING) -> FailureGroup | None:
+    """The failure group of this fingerprint, if anything is known of it: of what is reached, and nothing of others'."""
+    reached = reached_ids(reach)
+    found = next(iter(read_groups([fingerprint], reached, reached)), None)
+    return found if found is None or reached is None or found.sources else None
+
+
+def read_groups(
+    fingerprints: Sequence[str], queue_ids: Sequence[int] | None = None, reached: Sequence[int] | None = None
+) -> list[FailureGroup]:
+    """Return these failure groups in this order; those that nothing is known of are left out. Four queries.
+
+    Sources are named among those that are `reached`; what else may tell of others is left out.
+    """
+    heads = list(fingerprints)
+    facts = {row[0]: row[1:] for row in numbers.facts(heads)}
+    sources = _sources(heads, queue_ids, reached)
+    courses = read_courses(heads, queue_ids, BUCKET, timedelta(days=1))
+    cares = GroupNote.objects.in_bulk(heads)
+    found = [_group(one, facts[one], sources, courses[one], cares.get(one)) for one in heads if one in facts]
+    return [_without_others(one) if one.is_shared else one for one in found]
+
+
+def _without_others(group: FailureGroup) -> FailureGroup:
+    """Less what may have come from a queue that is not reached: an example, a redrive, what people wrote."""
+    care = copy(group.care)
+    if care is not None:
+        care.note = care.runbook_url = ""
+    return replace(group, error=None, again_redrive_id=None, care=care)
+
+
+def read_courses(
+    fingerprints: Sequence[str], queue_ids: Sequence[int] | None, step: timedelta, reach: timedelta
+) -> dict[str, list[tuple[datetime, int]]]:
+    """Return how many died of each in every step up to now, the oldest first. One query."""
+    moments = _moments(step, reach)
+    scope = list(queue_ids) if queue_ids is not None else None
+    counted = numbers.deaths_by_step(list(fingerprints), scope, moments[0], step)
+    return {one: [(moment, counted.get((one, moment), 0)) for moment in moments] for one in fingerprints}
+
+
+def _moments(step: timedelta, reach: timedelta) -> list[datetime]:
+    """The beginnings of all steps that reach back so far; buckets begin at multiples since the millennium."""
+    epoch = datetime(2000, 1, 1, tzinfo=UTC)
+    last = epoch + (datetime.now(UTC) - epoch) // step * step
+    return [last - step * back for back in reversed(range(reach // step))]
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """The named sources of one failure group, how many it has, and the numbers of those that are asked for."""
+
+    named: Sequence[Source] = ()
+    count: int = 0
+    dead: int = 0
+    deaths: int = 0
+    others: int = 0
+
+
+def _sources(heads: list[str], queue_ids: Sequence[int] | None, reached: Sequence[int] | None) -> dict[str, _Sources]:
+    """Return for each failure group its sources among those that are reached."""
+    scope = list(queue_ids) if queue_ids is not None else None
+    told = list(reached) if reached is not None else None
+    found: dict[str, _Sources] = {}
+    for head, queue, tenant, dead, deaths, count, others, all_dead, all_deaths, is_told in numbers.sources(
+        heads, scope, told, MAX_SOURCES
+    ):
+        known = found.get(head, _Sources())
+        named = [*known.named, Source(queue, tenant, int(dead), int(deaths))] if is_told else known.named
+        found[head] = _Sources(named, count, int(all_dead or 0), int(all_deaths or 0), others)
+    return found
+
+
+# As `numbers.facts` gives them, behind the fingerprint.
+_FACTS = (
+    *("members", "reason", "error_class", "error", "frame", "first_seen", "last_seen"),
+    *("again_at", "again_redrive_id"),
+)
+
+
+def _group(
+    fingerprint: str,
+    facts: tuple[Any, ...],
+    sources: dict[str, _Sources],
+    course: list[tuple[datetime, int]],
+    care: GroupNote | None,
+) -> FailureGroup:
+    of = sources.get(fingerprint, _Sources())
+    counted = {"dead": of.dead, "deaths": of.deaths, "sources": of.named, "source_count": of.count}
+    described: dict[str, Any] = dict(zip(_FACTS, facts, strict=True)) | counted
+    return FailureGroup(fingerprint, **described, course=course, care=care, is_shared=of.others > 0)

@@ -1,0 +1,1 @@
+"""Jobs: work over many messages that outlives a click. Models, lifecycle, runner and approvals."""

@@ -1,0 +1,134 @@
+"""Approvals: above a threshold a job waits until a second person approves or refuses it, or the time is up.
+
+No person decides about a job of their own: refused here, and by a constraint of the table (`dlq.jobs.models`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from dlq.jobs import lifecycle
+from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
+from dlq.jobs.wakeup import wake_up
+from dlq.redrives.plan_options import Options
+from queues.database.query import Query
+from queues.errors import InvalidArgument
+
+COUNTS = """
+select (select count(*) from signalbox.redrive where state in ('pending', 'running', 'paused')),
+  (select count(*) from signalbox.redrive where state = 'awaiting')
+  + (select count(*) from signalbox.deletion where state = 'awaiting')
+  + (select count(*) from signalbox.purge where state = 'awaiting')
+  + (select count(*) from signalbox.undo where state = 'awaiting')
+"""
+
+PATCH_CHARACTERS = 500
+
+MODELS: dict[str, type[Job]] = {model.NOUN: model for model in (Redrive, Deletion, Purge, Undo)}
+
+
+def waiting() -> list[Job]:
+    """Every job that waits for a second person, the one that expires next first."""
+    found = [job for model in MODELS.values() for job in model._default_manager.filter(state=Job.State.AWAITING)]
+    return sorted(found, key=lambda job: (job.approval_expires_at is None, job.approval_expires_at, job.pk))
+
+
+def counts() -> tuple[int, int]:
+    """Return (redrives under way, jobs that wait for approval) for the sidebar. One query, by small indexes."""
+    [(under_way, awaiting)] = Query(COUNTS, []).rows()
+    return int(under_way), int(awaiting)
+
+
+def approve(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
+    """Let the job run as it was asked for. False when it no longer waits. Raises `InvalidArgument` for its author."""
+    return _decide(model, job_id, "approve", actor, reason, state=Job.State.PENDING, approved_by=actor)
+
+
+def refuse(model: type[Job], job_id: int, *, actor: str, reason: str) -> bool:
+    """End it before it began. False when it no longer waits. Its author cancels it instead."""
+    if not reason.strip():
+        raise InvalidArgument("reason is empty: say why, for the person who asked", "reason")
+    return _decide(
+        model, job_id, "refuse", actor, reason, state=Job.State.REFUSED, finished_at=lifecycle.DatabaseClock()
+    )
+
+
+def expire(model: type[Job]) -> int:
+    """End the jobs whose approval expired; return how many."""
+    return sum(_expire(model, job_id) for job_id in list(_late(model).values_list("pk", flat=True)))
+
+
+def _late(model: type[Job]) -> QuerySet[Job]:
+    return model._default_manager.filter(state=Job.State.AWAITING, approval_expires_at__lte=lifecycle.DatabaseClock())
+
+
+def _expire(model: type[Job], job_id: int) -> bool:
+    with transaction.atomic():
+        ended = _late(model).filter(pk=job_id).update(state=Job.State.EXPIRED, finished_at=lifecycle.DatabaseClock())
+        if ended:
+            lifecycle.record(model._default_manager.get(pk=job_id), "expire", lifecycle.ENGINE)
+        return bool(ended)
+
+
+def _decide(model: type[Job], job_id: int, verb: str, actor: str, reason: str, **values: object) -> bool:
+    with transaction.atomic():
+        job = model._default_manager.select_for_update().filter(pk=job_id, state=Job.State.AWAITING).first()
+        if job is None:
+            return False
+        if job.created_by == actor:
+            raise InvalidArgument(f"{job} was asked for by {actor}: another person has to decide", "actor")
+        decided = model._default_manager.filter(pk=job_id, approval_expires_at__gt=lifecycle.DatabaseClock()).update(
+            decided_at=lifecycle.DatabaseClock(), decision_reason=reason[:500], **values
+        )
+        if not decided:
+            _expire(model, job_id)  # before the sweep did
+            return False
+        job.refresh_from_db()
+        lifecycle.record(job, verb, actor, reason, asked_by=job.created_by)
+        if job.state == Job.State.PENDING:
+            wake_up(model.NOUN, job_id)
+        return True
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One line of what an approved job will do: '-' leaves, '+' comes, '=' is how."""
+
+    sign: str
+    words: str
+
+
+def effects(job: Job) -> list[Effect]:
+    """Return what the job will do, as it was frozen when it was asked for."""
+    many = f"{job.total_estimate:,}" if job.total_is_exact else f"more than {job.total_estimate:,}"
+    # What the audit keeps of a job that has not begun is how it will run; what it counts is still nought.
+    frozen = [(name, value) for name, value in job.summary().items() if value and name != f"{job.NOUN}_id"]
+    return [*_moves(job, many), *(Effect("=", f"{name.replace('_', ' ')}: {_words(value)}") for name, value in frozen)]
+
+
+def _moves(job: Job, many: str) -> list[Effect]:
+    if isinstance(job, Redrive):
+        target = job.target_queue or "the queues they died in"
+        found = [Effect("-", f"{many} dead letters"), Effect("+", f"as many messages in {target}")]
+        return found + ([Effect("+", _rewriting(job.choices))] if job.choices.patch_kind else [])
+    if isinstance(job, Undo):
+        where = f"the trash of {job.undoes_noun} {job.undoes_id}"
+        return [Effect("-", f"{many} messages in {where}"), Effect("+", "as many messages where they were")]
+    if isinstance(job, Purge | Deletion):
+        what = f"messages in {job.queue_name}" if isinstance(job, Purge) else "dead letters"
+        kept = [Effect("+", f"as many in the trash, for {job.trash_hours} hours")] if job.trash_hours else []
+        return [Effect("-", f"{many} {what}"), *kept]
+    return [Effect("=", f"{many} messages")]
+
+
+def _rewriting(options: Options) -> str:
+    text = options.patch_text
+    shown = text if len(text) <= PATCH_CHARACTERS else f"{text[:PATCH_CHARACTERS]}… (the plan has all of it)"
+    return f"other payloads, by a {'merge patch' if options.patch_kind == 'merge' else 'JSON patch'}: {shown}"
+
+
+def _words(value: object) -> str:
+    return ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)

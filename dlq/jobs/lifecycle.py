@@ -1,0 +1,171 @@
+"""The life of a job: pending -> running -> done, paused or cancelled by people, failed by what retrying cannot heal.
+
+Every step is one conditional UPDATE, so of two that happen at once one wins and the other returns False. A runner
+holds the row's lock during each batch and reads the state again, so a pause takes effect with the next batch.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import F, Func, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from dlq.jobs.models import Job
+from dlq.jobs.wakeup import wake_up
+from queues import audit
+from queues.models import Queue
+
+# A runner renews its lease with every batch, and no batch or wait takes nearly as long.
+LEASE_SECONDS = 10.0
+ENGINE = "signalbox"  # the actor of what no person asked for
+# Settings above which a job needs a second person, checked once, when the job is made.
+THRESHOLDS = {
+    "redrive": "APPROVAL_REDRIVE_MESSAGES",
+    "deletion": "APPROVAL_DELETE_MESSAGES",
+    "purge": "APPROVAL_DELETE_MESSAGES",
+    "undo": "APPROVAL_UNDO_MESSAGES",
+}
+
+J = TypeVar("J", bound=Job)
+
+
+class DatabaseClock(Func):
+    """The database's time at this moment; now() is when the transaction began."""
+
+    function = "clock_timestamp"
+    output_field = models.DateTimeField()
+
+
+def start(job: J, *, wake: bool = True) -> J:
+    """Save a new job with its audit row, and wake up a worker as it is committed, unless a second person is to decide.
+
+    Without `wake`: the caller runs it.
+    """
+    job.reason = job.reason[:500]
+    with transaction.atomic():
+        hold_back(job)
+        job.save(force_insert=True)
+        job.refresh_from_db()
+        record(job, "ask" if job.is_awaiting else "create", job.created_by, job.reason)
+        if wake and not job.is_awaiting:
+            wake_up(job.NOUN, job.pk)
+    return job
+
+
+def threshold(noun: str) -> int | None:
+    """Return how many messages such a job may touch without a second person; None when any number."""
+    return int(getattr(settings, THRESHOLDS[noun])) or None if noun in THRESHOLDS else None
+
+
+def hold_back(job: Job) -> None:
+    """Let a new job wait for a second person if it is too large, or could not be counted."""
+    most = threshold(job.NOUN)
+    if most is None or (job.total_is_exact and job.total_estimate <= most):
+        return
+    job.state = Job.State.AWAITING
+    job.needs_approval = True
+    job.approval_expires_at = timezone.now() + timedelta(hours=settings.APPROVAL_HOURS)
+
+
+def pause(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
+    """Stop after the batch under way, to go on later. False when there was nothing to pause."""
+    return _change(model, job_id, "pause", actor, reason, Job.RUNNABLE_STATES, state=Job.State.PAUSED)
+
+
+def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **anew: Any) -> bool:
+    """Go on, with these fields set. False when the job was not paused."""
+    values = {"state": Job.State.PENDING, **anew}
+    resumed = _change(model, job_id, "resume", actor, reason, [Job.State.PAUSED], **values)
+    if resumed:
+        wake_up(model.NOUN, job_id)
+    return resumed
+
+
+def cancel(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
+    """Stop for good after the batch under way; the rest stays where it is. False when the job was over."""
+    ended = {"state": Job.State.CANCELLED, "finished_at": DatabaseClock(), **model.FORGOTTEN}
+    return _change(model, job_id, "cancel", actor, reason, Job.UNDECIDED_STATES, **ended)
+
+
+def fail(model: type[Job], job_id: int, error: str) -> bool:
+    """Note what stopped the job, for good. False when it was over already."""
+    ended = {"state": Job.State.FAILED, "finished_at": DatabaseClock(), "error": error, **model.FORGOTTEN}
+    return _change(model, job_id, "fail", ENGINE, error, Job.ACTIVE_STATES, **ended)
+
+
+def finish(job: Job) -> None:
+    """Note within the last batch, whose transaction holds the row, that nothing is left."""
+    job.state = Job.State.DONE
+    job.finished_at = job.last_batch_at
+    for name, value in job.FORGOTTEN.items():
+        setattr(job, name, value)
+    record(job, "finish", ENGINE)
+
+
+def record(job: Job, verb: str, actor: str, reason: str = "", **details: Any) -> None:
+    """Add to the audit, in the transaction of what is recorded."""
+    queue = Queue.objects.filter(name=job.about_queue).first() if job.about_queue else None
+    audit.record(actor, f"{job.NOUN}.{verb}", queue, reason, job.summary() | details)
+
+
+def claim(model: type[Job], job_id: int, runner: uuid.UUID) -> bool:
+    """Become the one that runs the job. False when another does, or when it is not to be run."""
+    return bool(
+        claimable(model)
+        .filter(pk=job_id)
+        .update(
+            state=Job.State.RUNNING,
+            runner=runner,
+            lease_expires_at=_lease_end(),
+            started_at=Coalesce(F("started_at"), DatabaseClock()),
+        )
+    )
+
+
+def claimable(model: type[J]) -> QuerySet[J]:
+    """Jobs that want a runner and have none that lives."""
+    free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=DatabaseClock())
+    return model._default_manager.filter(free, state__in=Job.RUNNABLE_STATES)
+
+
+def hold(model: type[J], job_id: int, runner: uuid.UUID) -> tuple[J, datetime] | None:
+    """Lock the job for one batch, with the database's time; None when this runner is to stop.
+
+    The lock is what makes each message move once: it lasts until the batch, the cursor and the counts commit.
+    """
+    job = (
+        model._default_manager.select_for_update()
+        .annotate(now=DatabaseClock())
+        .filter(pk=job_id, runner=runner, state=Job.State.RUNNING)
+        .first()
+    )
+    if job is None:
+        return None
+    now: datetime = job.now  # type: ignore[attr-defined]
+    job.last_batch_at = now
+    job.lease_expires_at = now + timedelta(seconds=LEASE_SECONDS)
+    return job, now
+
+
+def release(model: type[Job], job_id: int, runner: uuid.UUID) -> None:
+    """Let another process run the job at once."""
+    model._default_manager.filter(pk=job_id, runner=runner).update(runner=None, lease_expires_at=None)
+
+
+def _lease_end() -> models.Expression:
+    seconds = models.Value(timedelta(seconds=LEASE_SECONDS), output_field=models.DurationField())
+    return models.ExpressionWrapper(DatabaseClock() + seconds, output_field=models.DateTimeField())
+
+
+def _change(model: type[Job], job_id: int, verb: str, actor: str, reason: str, states: Any, **values: Any) -> bool:
+    with transaction.atomic():
+        if not model._default_manager.filter(pk=job_id, state__in=states).update(**values):
+            return False
+        record(model._default_manager.get(pk=job_id), verb, actor, reason)
+        return True

@@ -1,0 +1,95 @@
+"""Jobs that name a queue, and so forbid deleting or renaming it, and renaming with what goes along.
+
+Masks are copied to the new name, and saved filters stay as they are. Masks are kept for the old name too: dead letters
+say in which queue they died, by the name that it had.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
+
+from dlq.filters import FilterError, parse
+from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
+from dlq.masking.rules import MaskingRule
+from dlq.redrives.plan_models import Plan
+from dlq.search.saved_filters import SavedFilter
+from queues.control import renaming
+from queues.errors import QueueInUse
+from queues.models import Queue, TrashBatch
+
+MAX_LISTED = 20
+MAX_READ = 2_000  # filters that are looked through
+
+
+def undecided_jobs(queue: str) -> list[str]:
+    """Return the jobs that are not over and name this queue; by indexes of jobs, never of messages."""
+    naming = {
+        Redrive: Q(target_queue=queue) | Q(source_queues__contains=[queue]),
+        Deletion: Q(source_queues__contains=[queue]),
+        Purge: Q(queue_name=queue),
+        Undo: Q(queue_name=queue),
+    }
+    found: list[str] = []
+    for model, about in naming.items():
+        jobs = model.objects.filter(about, state__in=Job.UNDECIDED_STATES)  # type: ignore[attr-defined]
+        found += [str(job) for job in jobs.order_by("pk")[:MAX_LISTED]]
+    return found
+
+
+def uses_of(queue: str) -> list[str]:
+    """Return what of bulk actions is in the way of deleting a queue, as sentences."""
+    left = TrashBatch.objects.filter(
+        trash_batch_id=OuterRef("trash_batch_id"), trashed__gt=F("restored") + F("emptied")
+    )
+    undoable = Purge.objects.filter(Exists(left), queue_name=queue).order_by("-pk")[:MAX_LISTED]
+    found = [f"{job} is not over" for job in undecided_jobs(queue)]
+    return found + [f"{job} can be undone until its messages leave the trash" for job in undoable]
+
+
+def rename_queue(
+    name: str, new_name: str, grace_seconds: float = renaming.GRACE_SECONDS, *, actor: str, reason: str = ""
+) -> Queue:
+    """Rename it, and mask what was masked. Raises `QueueInUse` while a job names it, and what the engine refuses."""
+    with transaction.atomic():
+        if jobs := undecided_jobs(name):
+            raise QueueInUse(f"queue '{name}' is named by {', '.join(jobs)}: wait for the end, or cancel")
+        rules = MaskingRule.objects.filter(queue_name=name)
+        details = {"masks": rules.count()}
+        queue = renaming.rename_queue(name, new_name, grace_seconds, actor=actor, reason=reason, details=details)
+        MaskingRule.objects.bulk_create(
+            [
+                MaskingRule(part=rule.part, path=rule.path, queue_name=new_name, created_by=rule.created_by)
+                for rule in rules
+            ],
+            ignore_conflicts=True,
+        )
+        return queue
+
+
+def masks_of(name: str) -> int:
+    """Return how many masks are of this queue alone."""
+    return MaskingRule.objects.filter(queue_name=name).count()
+
+
+def filters_naming(name: str, person: str | None = None) -> list[str]:
+    """Return saved filters and unused plans that ask for this name: after a rename they select nothing by it.
+
+    What others keep for themselves is counted for `person`, and named for a person at a terminal (None).
+    """
+    kept = SavedFilter.objects.filter(text__contains=name).order_by("pk")[:MAX_READ]
+    naming = [one for one in kept if _names(one.text, name)]
+    seen = [one for one in naming if person is None or one.shared or one.owner == person]
+    plans = Plan.objects.filter(filter_text__contains=name, redrives=None).order_by("-pk")[:MAX_READ]
+    found = [f"the filter '{one.name}' of {one.owner}" for one in seen]
+    found += [f"filters that others keep for themselves ({len(naming) - len(seen)})"] if len(naming) > len(seen) else []
+    found += [f"plan {one.pk}" for one in plans if _names(one.filter_text, name)]
+    return found[:MAX_LISTED]
+
+
+def _names(text: str, name: str) -> bool:
+    try:
+        terms = parse(text).terms
+    except FilterError:
+        return False
+    return any(term.key == "queue" and name in term.literals for term in terms)

@@ -1,0 +1,199 @@
+"""manage.py redrive plan | run | pause | resume | cancel | show: dead letters sent again, from a terminal.
+
+Ends with 0 when what was asked is done, with 1 when it was refused (standard error says why), and with 3 when a job
+that was waited for did not come to its end: it stopped by itself, was paused or cancelled, failed, or needs approval.
+"""
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from dlq.filters import FilterError
+from dlq.jobs.commands import NOT_AT_ITS_END, JobCommand
+from dlq.jobs.models import Job, Redrive
+from dlq.redrives import outcomes, plans, redrives
+from dlq.redrives.plan_models import Plan
+from dlq.redrives.plan_options import Options
+from dlq.search.checked_filter import check_filter
+from queues.commands import ACTOR
+
+TELL_SECONDS = 1.0
+# Verb -> what it does, how, and why it may change nothing.
+CHANGES: dict[str, tuple[str, Callable[..., bool], str]] = {
+    "pause": ("stop after the batch under way, to go on later", redrives.pause, "was not running"),
+    "resume": ("go on where it stopped", redrives.resume, "was not paused"),
+    "cancel": ("stop; the other messages stay dead letters", redrives.cancel, "was over already"),
+}
+# Argument, type, its value in help, the option of the plan, help.
+OPTIONS = (
+    ("--rate", int, "N", "rate_per_second", "messages per second; without it as fast as it goes"),
+    ("--canary", int, "N", "canary_messages", "messages that go first; the rest waits for their outcomes"),
+    ("--target", str, "QUEUE", "target_queue", "destination (default: the source queue of each)"),
+    ("--max-redrives", int, "N", "max_redrives", "leave out who was redriven more often (3)"),
+    ("--stop-percent", int, "N", "stop_failed_percent", "stop when more of a step fails again (20)"),
+    ("--stop-in-row", int, "N", "stop_failed_in_row", "stop when N in a row fail again (5)"),
+)
+OPTIONS_OF_A_PLAN = (
+    ("--slow-depth", int, "N", "slow_depth", "halve the rate when more messages than this wait"),
+    ("--slow-age", int, "SECONDS", "slow_age_seconds", "half the rate when the oldest waits longer"),
+    ("--slow-percent", int, "N", "slow_failed_percent", "half the rate when more fail again"),
+    ("--merge-patch", str, "JSON", "merge_patch", "change payloads on the way (RFC 7396)"),
+    ("--json-patch", str, "JSON", "json_patch", "change payloads on the way (RFC 6902)"),
+)
+
+
+class Command(JobCommand):
+    help = "Plan a redrive of dead letters, run it, and watch it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        plan = _verb(verbs, "plan", "make a plan of the dead letters that a filter selects; moves nothing")
+        plan.add_argument("filter", help="which dead letters; an empty one selects all (docs/operate/filters.md)")
+        _add_options(plan, OPTIONS)
+        plan.add_argument("--canary-per-group", action="store_true", default=None, help="send one of each cause first")
+        _add_options(plan, OPTIONS_OF_A_PLAN)
+        run = _verb(verbs, "run", "send again what a plan selects")
+        run.add_argument("plan_id", type=int)
+        _add_options(run, OPTIONS)
+        run.add_argument("--wait", action="store_true", help="run it here, without a worker, to its end")
+        for name, (words, _, _) in CHANGES.items():
+            change = _verb(verbs, name, words)
+            change.add_argument("job_id", type=int)
+            change.set_defaults(run=self._change)
+        _verb(verbs, "show", "show the progress, and the outcomes of sent messages").add_argument("job_id", type=int)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            super().handle(*args, **options)
+        except FilterError as error:
+            mark = " " * error.position + "^" * max(1, error.length)
+            raise CommandError(f"filter: {error}\n  {options['filter']}\n  {mark}") from error
+
+    def _plan(self, options: dict[str, Any]) -> None:
+        chosen = Options(**_given(options), **_patch(options))
+        filter, reason = check_filter(options["filter"]), options["reason"]
+        plan = plans.make(filter, actor=ACTOR, reason=reason, options=chosen, may_reveal=True)
+        document = plan_document(plan)
+        self.tell(options["json"], document, _plan_lines(plan, document["warnings"]))
+
+    def _run(self, options: dict[str, Any]) -> None:
+        waits, given = options["wait"], _given(options)
+        job = redrives.run(
+            options["plan_id"], actor=ACTOR, reason=options["reason"], wake=not waits, may_reveal=True, **given
+        )
+        if waits:
+            tell = self._tell_progress if sys.stderr.isatty() else None
+            job = redrives.run_in_foreground(job.pk, TELL_SECONDS, tell)
+        self._tell_job(job, options)
+        if waits and job.state != Job.State.DONE:
+            sys.exit(NOT_AT_ITS_END)
+
+    def _tell_progress(self, job: Redrive) -> None:
+        of = f" of {job.total_estimate:,}{'' if job.total_is_exact else '+'}"
+        self.stderr.write(f"redrive {job.pk}: {job.moved:,}{of} sent again. {job.note}".rstrip())
+
+    def _change(self, _: Any, options: dict[str, Any]) -> None:
+        job, (_, change, refused) = _find(options["job_id"]), CHANGES[options["verb"]]
+        if not change(job.pk, actor=ACTOR, reason=options["reason"]):
+            raise CommandError(f"job_id: nothing was changed, redrive {job.pk} {refused}")
+        self._tell_job(job, options)
+
+    def _show(self, options: dict[str, Any]) -> None:
+        job = _find(options["job_id"])
+        outcomes.refresh(job.pk)
+        self._tell_job(job, options)
+
+    def _tell_job(self, job: Redrive, options: dict[str, Any]) -> None:
+        job.refresh_from_db()
+        self.tell(options["json"], job_document(job), _job_lines(job))
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """A plan for programs."""
+    return {
+        "id": plan.pk,
+        **{name: getattr(plan, name) for name in ("count", "count_is_exact", "upper_bound", "options", "sample_ids")},
+        "filter": plan.filter_text,
+        "as_of": plan.as_of.isoformat(),
+        "impact": plan.impact.as_json(),
+        "warnings": [warning for one in plans.destinations(plan) for warning in one.warnings],
+        "seconds_at_rate": plans.seconds_at(plan, plan.choices.rate_per_second),
+    }
+
+
+def job_document(job: Redrive) -> dict[str, Any]:
+    """A job for programs."""
+    told = ("plan_id", "state", "needs_approval", "approved_by", "moved", "skipped", "skipped_why", "total_is_exact")
+    outcome = ("succeeded", "failed_same", "failed_new", "gone")
+    return {
+        "id": job.pk,
+        **{name: getattr(job, name) for name in (*told, "rate_per_second", "note", "stopped_because", "error")},
+        "outcomes": {name: getattr(job, name) for name in outcome} | {"open": job.open_outcomes},
+        "total": job.total_estimate,
+    }
+
+
+def _plan_lines(plan: Plan, warnings: list[str]) -> list[str]:
+    impact = plan.impact
+    more = "" if plan.count_is_exact else " at least"
+    lines = [f"plan {plan.pk}:{more} {plan.count:,} dead letters", f"filter: {plan.filter_text or 'all dead letters'}"]
+    for name, counted in (("queues", impact.sources), ("tenants", impact.tenants), ("ages", impact.ages)):
+        lines.append(f"{name}: " + (", ".join(f"{one} {number:,}" for one, number in counted) or "none"))
+    causes = ", ".join(f"{words} {number:,}" for _, words, number in impact.fingerprints)
+    lines.append(f"causes: {causes or 'none'}")
+    if impact.left_out:
+        lines.append(f"left out: {impact.left_out:,} that were redriven too often")
+    if tried := impact.patch:
+        lines.append(f"patch: does not apply to {tried.not_applied:,} of {tried.looked_at:,}")
+    lines += [f"! {warning}" for warning in warnings]
+    return [*lines, f"run it: manage.py redrive run {plan.pk}"]
+
+
+def _job_lines(job: Redrive) -> list[str]:
+    lines = [f"redrive {job.pk}: {job.state}, {job.moved:,} sent again, {job.skipped:,} skipped"]
+    lines.append(
+        f"outcomes: {job.succeeded:,} succeeded, {job.failed_same:,} failed again of the same cause,"
+        f" {job.failed_new:,} of another, {job.gone:,} purged or expired, {job.open_outcomes:,} open"
+    )
+    if job.is_awaiting and job.approval_expires_at:
+        until = job.approval_expires_at.isoformat(timespec="minutes")
+        lines.append(f"it is large: nothing is sent until another person approves it in the console, by {until}")
+    return lines + [text for text in (job.stopped_because, job.note, job.error) if text]
+
+
+def _find(job_id: int) -> Redrive:
+    job = Redrive.objects.filter(pk=job_id).first()
+    if job is None:
+        raise CommandError(f"job_id: there is no redrive {job_id}")
+    return job
+
+
+def _verb(verbs: Any, name: str, words: str) -> ArgumentParser:
+    parser: ArgumentParser = verbs.add_parser(name, help=words)
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--reason", default="", help="kept in the audit")
+    return parser
+
+
+def _add_options(parser: ArgumentParser, options: Sequence[tuple[str, type, str, str, str]]) -> None:
+    for flag, kind, metavar, name, words in options:
+        parser.add_argument(flag, type=kind, metavar=metavar, dest=name, help=words)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {one.name: options[one.name] for one in fields(Options) if options.get(one.name) is not None}
+
+
+def _patch(options: dict[str, Any]) -> dict[str, Any]:
+    for kind in ("merge", "json"):
+        if (text := options[f"{kind}_patch"]) is not None:
+            try:
+                return {"patch_kind": kind, "patch": json.loads(text)}
+            except ValueError as error:
+                raise CommandError(f"--{kind}-patch: this is not JSON: {error}") from error
+    return {}

@@ -1,0 +1,1 @@
+"""Masking: the rules, and documents with masked values."""

@@ -1,0 +1,1 @@
+"""Redrives: plans, impact, options, canary, rate and outcomes."""

@@ -1,0 +1,189 @@
+"""Redrives: dead letters that a filter selects, sent again at a limited rate, each exactly once.
+
+A batch moves its messages, the cursor and the counts in one transaction under the lock of the redrive's row. A
+process that dies in the middle undoes all of it or none, and the next one goes on at the cursor.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from dlq.jobs import approvals, lifecycle, runner
+from dlq.jobs.models import Job, Redrive
+from dlq.redrives import adaptive_rate, canary, moving, outcomes, plans
+from dlq.redrives.plan_models import Plan
+from dlq.redrives.plan_options import MAX_RATE_PER_SECOND, Options
+from dlq.redrives.staged import moving as staged_moving
+from dlq.redrives.staged import sets
+from dlq.redrives.token_bucket import TokenBucket
+from dlq.search import selecting
+from dlq.search.counting import BoundedCount
+from queues.errors import InvalidArgument, SignalboxError
+
+# A commit takes as long for many as for few; what a batch locks is locked for some tens of milliseconds.
+BATCH_MESSAGES = 2_000
+# After a destination has refused more: its limits say for how long, and a batch never waits for as long as its lease.
+QUOTA_SECONDS = 1.0
+# Fields of a plan that a redrive keeps.
+COPIED = ("filter_text", "as_of", "lower_bound", "upper_bound", "staging", "source_queues")
+
+
+class PlanNotFound(SignalboxError):  # noqa: N818 - as in queues.errors
+    """The plan does not exist, or is no plan of a redrive."""
+
+
+def run(
+    plan_id: int, *, actor: str, reason: str = "", wake: bool = True, may_reveal: bool = False, **otherwise: Any
+) -> Redrive:
+    """Start the redrive that a plan describes, with some of its options `otherwise`.
+
+    A target that shows what is masked now is refused, unless the actor `may_reveal` it: rules may have changed since
+    the plan. Raises `PlanNotFound`, `InvalidArgument`, `QueueNotFound`, `QueueClosed`. A plan is run by one redrive at
+    a time; run again, it takes what is left.
+    """
+    with transaction.atomic():
+        plan = Plan.objects.select_for_update().filter(pk=plan_id, kind=Plan.Kind.REDRIVE).first()
+        if plan is None:
+            raise PlanNotFound(f"there is no plan {plan_id} of a redrive")
+        approvals.expire(Redrive)  # an expired approval blocks no other redrive
+        if (other := plan.redrives.filter(state__in=Job.UNDECIDED_STATES).first()) is not None:
+            verb = "waits for approval as" if other.is_awaiting else "is being run by"
+            raise InvalidArgument(f"plan {plan_id} {verb} redrive {other.pk}", "plan_id")
+        if plan.staging_id is not None:
+            sets.hold(plan.staging_id)
+        options = replace(plan.choices, **otherwise).checked()
+        if options.target_queue is not None:
+            plans.check_target(options.target_queue)
+        if not may_reveal:
+            plans.check_masks_of(plan, options.target_queue)
+        return lifecycle.start(_job_of(plan, options, actor, reason), wake=wake)
+
+
+def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:
+    # Where size decides who may run it, the size at this moment.
+    counted = BoundedCount(plan.count, plan.count_is_exact)
+    count = counted if lifecycle.threshold(Redrive.NOUN) is None else plans.count_now(plan)
+    return Redrive(
+        plan=plan,
+        **{name: getattr(plan, name) for name in COPIED},
+        cursor=plan.lower_bound,
+        total_estimate=count.number,
+        total_is_exact=count.exact,
+        target_queue=options.target_queue,
+        rate_per_second=options.rate_per_second,
+        options=options.as_json(),
+        created_by=actor,
+        reason=reason or plan.reason,
+        **canary.first_step(options, plan.impact.canaries),
+    )
+
+
+def resume(redrive_id: int, *, actor: str, reason: str = "") -> bool:
+    """Go on where it stopped, and no faster for having rested. False when it was not paused."""
+    with transaction.atomic():
+        job = Redrive.objects.select_for_update().filter(pk=redrive_id).first()
+        anew = canary.same_step_again(job) if job else {}
+        rested = {"tokens": 0.0, "burst_tokens": 0.0, "refilled_at": None, "note": "", "stopped_because": ""}
+        return lifecycle.resume(Redrive, redrive_id, actor=actor, reason=reason, **rested, **anew)
+
+
+def set_rate(redrive_id: int, rate_per_second: int | None, *, actor: str, reason: str = "") -> bool:
+    """Change the rate from the next batch on. False when the redrive was over already."""
+    Options(rate_per_second=rate_per_second).checked()
+    with transaction.atomic():
+        active = Redrive.objects.select_for_update().filter(pk=redrive_id, state__in=Job.ACTIVE_STATES).first()
+        if active is None:
+            return False
+        change = {"before": active.rate_per_second, "after": rate_per_second}
+        active.rate_per_second = rate_per_second
+        active.save(update_fields=["rate_per_second"])
+        lifecycle.record(active, "set_rate", actor, reason, rate_per_second=change)
+        return True
+
+
+def _batch(job: Redrive, now: datetime) -> float | None:
+    options = job.choices
+    wants_news = job.looked_at is None or abs(now - job.looked_at) >= timedelta(seconds=canary.POLL_SECONDS)
+    if (options.has_canary or options.slow_failed_percent) and wants_news:
+        outcomes.look(job, now)
+    if job.step_limit is not None:
+        if because := canary.judge(job):
+            return _stop(job, because)
+        if not canary.room(job):
+            return canary.wait(job)
+    adaptive_rate.consider(job, options, now)
+    return _send(job, options, now)
+
+
+def _send(job: Redrive, options: Options, now: datetime) -> float | None:
+    bucket = _token_bucket(job, now)
+    whole = BATCH_MESSAGES if job.staging_id is None else min(BATCH_MESSAGES, staged_moving.BATCH_MESSAGES)
+    most = moving.BATCH_PATCHED if options.patch_kind else whole
+    allowed = min(most, bucket.allowed) if bucket else most
+    if job.step_limit is not None:
+        allowed = min(allowed, canary.room(job))
+    moved, waits = 0, False
+    if allowed:
+        done = _take(job, allowed, options)
+        moved, waits = done.number, bool(done.waits_for)
+        _note(job, done)
+    if bucket:
+        bucket = bucket.without(moved)
+        job.tokens, job.burst_tokens, job.refilled_at = bucket.tokens, bucket.burst_tokens, bucket.refilled_at
+    if job.cursor >= job.upper_bound and not job.canaries:
+        return None
+    rest = QUOTA_SECONDS if waits else 0.0
+    return max(rest, bucket.seconds_to_next) if bucket else rest
+
+
+def _take(job: Redrive, limit: int, options: Options) -> moving.Moved:
+    """Send the next dead letters or staged messages, those first that are to go first; each leaves its source in the
+    same transaction. The job's cursor is then behind all that were sent.
+    """
+    dead, staged = (selecting.next_ids, moving.move), (staged_moving.next_ids, staged_moving.move)
+    walk, move = dead if job.staging_id is None else staged
+    first = job.canaries[:limit]
+    following = selecting.NextIds(first, job.cursor) if first else walk(job, limit)
+    done = move(job, following.ids, options) if following.ids else moving.Moved(0, Counter())
+    if first:
+        job.canaries = [*done.unsent, *job.canaries[limit:]]
+    else:
+        job.cursor = done.unsent[0] - 1 if done.unsent else following.cursor
+    return done
+
+
+def _note(job: Redrive, done: moving.Moved) -> None:
+    job.moved += done.number
+    job.skipped += done.left.total()
+    job.skipped_why = dict(Counter(job.skipped_why) + done.left)
+    job.watching = job.watching or done.number > 0
+    if job.slowed_rate is None:
+        job.note = ""
+    if done.waits_for:
+        job.note = f"Waits for room: {done.waits_for}."[:500]
+
+
+def _stop(job: Redrive, because: str) -> float:
+    """Pause for people to look; the next batch does not come."""
+    job.stopped_because, job.note, job.state = f"Stopped by itself: {because}", "", Job.State.PAUSED
+    lifecycle.record(job, "stop", lifecycle.ENGINE, job.stopped_because)
+    return 0.0
+
+
+def _token_bucket(job: Redrive, now: datetime) -> TokenBucket | None:
+    """Return how fast the job may go now; None without a rate. A job that starts, or rested, starts from nothing."""
+    rate = job.rate_per_second
+    if job.slowed_rate is not None:
+        rate = max(1, min(int(job.slowed_rate), rate or MAX_RATE_PER_SECOND))
+    if rate is None:
+        return None
+    return TokenBucket(rate, job.tokens, job.burst_tokens, job.refilled_at or now).refilled(now)
+
+
+WORK = runner.Work(Redrive, _batch)
+pause, cancel, run_slice, run_in_foreground = WORK.pause, WORK.cancel, WORK.run_slice, WORK.run_in_foreground

@@ -1,0 +1,1 @@
+"""Redrives of archived messages, which a replay has staged."""

@@ -1,0 +1,111 @@
+"""A page of a list without end: where it begins and ends, never how many pages there are.
+
+Cursors are opaque text for an address. A page begins right after, or ends right before, the row a cursor names,
+so the deepest page costs what the first does.
+
+Rows are read in time: all at once or, when that takes too long, the nearest first. In the second case a slice of the
+nearest rows is looked at, then twice as many, and so on while time lasts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar
+
+from queues.database.time_limits import LIST_MILLISECONDS, OutOfTime, fewer, slice_limit, time_limit
+from queues.messages.lists import Mark
+
+Row = TypeVar("Row")
+
+PAGE_ROWS = 50
+
+
+@dataclass(frozen=True)
+class PagePosition:
+    """Position of a page: before or after the row of a cursor, or at the start when both are empty."""
+
+    before: str = ""
+    after: str = ""
+
+    @property
+    def backwards(self) -> bool:
+        return bool(self.before)
+
+
+@dataclass(frozen=True)
+class Page(Generic[Row]):
+    """Rows in the order shown. `before` and `after` are cursors, empty where there is nothing more.
+
+    `searched_to` is set when time ran out: nothing beyond that moment was looked at, and the cursor in the
+    direction of reading leads on from there.
+    """
+
+    rows: Sequence[Row] = ()
+    before: str = ""
+    after: str = ""
+    searched_to: datetime | None = None
+
+    def cut_short(self, cursor: str, ended: Mark, place: PagePosition) -> Page[Row]:
+        """Return this page, when the search for its rows ended at a cursor for want of time."""
+        moment = ended.moment if isinstance(ended.moment, datetime) else None
+        if place.backwards:
+            return replace(self, before=cursor, searched_to=moment)
+        return replace(self, after=cursor, searched_to=moment)
+
+
+def page_of(found: Sequence[Row], size: int, place: PagePosition, cursors: Sequence[str]) -> Page[Row]:
+    """A page from up to `size` + 1 rows in the direction of reading, with the cursor of each."""
+    rows, marks = list(found[:size]), list(cursors[:size])
+    more = len(found) > size
+    if place.backwards:
+        rows.reverse()
+        marks.reverse()
+    more_before, more_after = (more, True) if place.backwards else (bool(place.after), more)
+    return Page(rows, before=marks[0] if marks and more_before else "", after=marks[-1] if marks and more_after else "")
+
+
+class Sliceable(Protocol):
+    """A list that is read between two marks."""
+
+    @property
+    def first(self) -> Mark: ...
+
+    @property
+    def last(self) -> Mark: ...
+
+    def rows(self, start: Mark, end: Mark, limit: int) -> list[tuple[Any, ...]]:
+        """Read at most `limit` rows behind `start`, up to `end`."""
+
+    def nth(self, start: Mark, number: int) -> Mark | None:
+        """Return the mark of a row at a position behind `start`, whether it matches or not."""
+
+
+def read_in_time(
+    source: Sliceable, start: Mark, limit: int, slice_rows: int
+) -> tuple[list[tuple[Any, ...]], Mark | None]:
+    """Return rows, and where the search for them ended for want of time. Raises `OutOfTime` when one row takes long."""
+    try:
+        with time_limit(LIST_MILLISECONDS):
+            return source.rows(start, source.last, limit), None
+    except OutOfTime:
+        pass
+    rows: list[tuple[Any, ...]] = []
+    ends_at = time.monotonic() + LIST_MILLISECONDS / 1000
+    while True:
+        end = source.nth(start, slice_rows)
+        try:
+            with slice_limit():
+                rows += source.rows(start, end or source.last, limit)
+        except OutOfTime:
+            if slice_rows == 1:
+                raise
+            slice_rows = fewer(slice_rows)
+            continue
+        if end is None:
+            return rows, None
+        if len(rows) >= limit or time.monotonic() >= ends_at:
+            return rows, end
+        start, slice_rows = end, slice_rows * 2

@@ -1,0 +1,158 @@
+"""Filters that people keep under a name, for themselves or for everybody.
+
+A saved filter is text that is read at each use, so that one whose key is gone shows its mistake like any other
+filter. Only the owner changes a filter, or an administrator.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import IntegrityError, models, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from dlq.filters import KEYS, MAX_CHARACTERS, Filter, FilterError, Target, parse
+from dlq.filters.scanner import Scanner
+from queues import audit
+from queues.errors import InvalidArgument
+
+NAME_CHARACTERS = 80
+MAX_OF_ONE_OWNER = 50  # on one page
+MAX_SHARED = 200  # shown on one page
+
+
+class SavedFilter(models.Model):
+    """A filter with a name. The name is its owner's own: two people may use the same."""
+
+    class Page(models.TextChoices):
+        DEAD_LETTERS = "dead-letters"
+        MESSAGES = "messages"
+
+    saved_filter_id = models.BigAutoField(primary_key=True)
+    page = models.CharField(max_length=20, choices=Page.choices)
+    name = models.CharField(max_length=NAME_CHARACTERS)
+    text = models.CharField(max_length=MAX_CHARACTERS)
+    owner = models.CharField(max_length=150)
+    shared = models.BooleanField(db_default=False)
+    created_at = models.DateTimeField(db_default=Now())
+    updated_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "saved_filter"
+        constraints = [models.UniqueConstraint(fields=["owner", "page", "name"], name="saved_filter_name")]
+        indexes = [models.Index(fields=["page", "name"], name="saved_filter_page")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def mistake(self) -> FilterError | None:
+        """Return what is wrong with it by now, if anything is."""
+        try:
+            parse(self.text)
+        except FilterError as error:
+            return error
+        return None
+
+    @property
+    def keys(self) -> set[str]:
+        """Return what it asks for; every key when it cannot be read any more."""
+        return set(KEYS) if self.mistake else {term.key for term in parse(self.text).terms}
+
+
+def seen_by(person: str, page: str | None = None) -> list[SavedFilter]:
+    """Return what is theirs, then what others share; of all pages when none is given. One query."""
+    found = SavedFilter.objects.filter(Q(owner=person) | Q(shared=True))
+    if page is not None:
+        found = found.filter(page=page)
+    mine_first = models.Case(models.When(owner=person, then=0), default=1)
+    return list(found.order_by(mine_first, "page", "name", "owner")[: MAX_OF_ONE_OWNER * 2 + MAX_SHARED])
+
+
+def save(page: str, name: str, text: str, *, owner: str, shared: bool = False) -> SavedFilter:
+    """Keep a filter. Raises `FilterError`, and `InvalidArgument`, which names the field at fault."""
+    if page not in SavedFilter.Page.values:
+        raise InvalidArgument(f"there is no page '{page[:40]}' with a filter to keep", "page")
+    kept = SavedFilter(page=page, name=_name(name), text=_text(text, page), owner=owner, shared=shared)
+    if SavedFilter.objects.filter(owner=owner, page=page).count() >= MAX_OF_ONE_OWNER:
+        raise InvalidArgument(f"You keep {MAX_OF_ONE_OWNER} filters here already: delete one first.", "name")
+    with transaction.atomic():
+        _write(kept, force_insert=True)
+        audit.record(owner, "filter.save", details=_facts(kept))
+    kept.refresh_from_db()
+    return kept
+
+
+def change(saved_filter_id: int, *, name: str, shared: bool, actor: str, administers: bool = False) -> SavedFilter:
+    """Change the name or the readers. Raises `InvalidArgument`, and `DoesNotExist` for what is not theirs."""
+    with transaction.atomic():
+        kept = _theirs(saved_filter_id, actor, administers)
+        before = {"name": kept.name, "shared": kept.shared}
+        kept.name, kept.shared = _name(name), shared
+        after = {"name": kept.name, "shared": kept.shared}
+        changes = {
+            field: {"before": before[field], "after": after[field]} for field in after if before[field] != after[field]
+        }
+        if changes:
+            kept.updated_at = Now()
+            _write(kept, update_fields=["name", "shared", "updated_at"])
+            audit.record(actor, "filter.change", details={**_facts(kept), "changes": changes})
+    return kept
+
+
+def delete(saved_filter_id: int, *, actor: str, administers: bool = False) -> SavedFilter:
+    """Forget a filter. Raises `SavedFilter.DoesNotExist` for what is not theirs."""
+    with transaction.atomic():
+        kept = _theirs(saved_filter_id, actor, administers)
+        audit.record(actor, "filter.delete", details=_facts(kept))
+        SavedFilter.objects.filter(pk=kept.pk).delete()
+    return kept
+
+
+def _theirs(saved_filter_id: int, actor: str, administers: bool) -> SavedFilter:
+    changeable = SavedFilter.objects.select_for_update()
+    # Who administers may tidy up what everybody sees, and has no business with the rest.
+    mine = Q(owner=actor) | Q(shared=True) if administers else Q(owner=actor)
+    return changeable.get(mine, pk=saved_filter_id)
+
+
+def _write(kept: SavedFilter, **how: Any) -> None:
+    try:
+        with transaction.atomic():
+            kept.save(**how)
+    except IntegrityError:
+        raise InvalidArgument(f"You keep a filter called '{kept.name}' here already.", "name") from None
+
+
+def _name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise InvalidArgument("A filter needs a name.", "name")
+    if len(name) > NAME_CHARACTERS:
+        raise InvalidArgument(f"The name has {len(name)} characters: at most {NAME_CHARACTERS}.", "name")
+    try:
+        Scanner(name)
+    except FilterError as error:
+        raise InvalidArgument("The name holds a character that PostgreSQL cannot store.", "name") from error
+    return name
+
+
+def _text(text: str, page: str) -> str:
+    filter = parse(text)
+    if not filter:
+        raise InvalidArgument("An empty filter selects everything: there is nothing to keep.", "text")
+    _check_keys(filter, page)
+    return str(filter)
+
+
+def _check_keys(filter: Filter, page: str) -> None:
+    """Refuse keys that no list of the page answers."""
+    places = {Target.DEAD_LETTER} if page == SavedFilter.Page.DEAD_LETTERS else set(Target) - {Target.DEAD_LETTER}
+    for term in filter.terms:
+        if not places & set(KEYS[term.key].targets):
+            raise term.error(f"{term.key}: cannot be asked on this page.", "a key that its list answers")
+
+
+def _facts(kept: SavedFilter) -> dict[str, Any]:
+    return {"name": kept.name, "page": kept.page, "filter": kept.text, "shared": kept.shared, "owner": kept.owner}

@@ -1,0 +1,1 @@
+"""Purges, deletions, the trash that both fill, and restoring from it."""

@@ -1,0 +1,51 @@
+"""Deletions: dead letters that a filter selects, removed. The same walk as a redrive's, with another end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dlq.jobs import lifecycle, runner
+from dlq.jobs.models import Deletion
+from dlq.search import selecting
+from dlq.search.checked_filter import CheckedFilter
+from dlq.trash import trash
+from queues import bulk_verbs
+from queues.errors import InvalidArgument
+
+BATCH_DEAD_LETTERS = 1_000
+
+
+def create(
+    filter: CheckedFilter,
+    upper_bound: int,
+    *,
+    actor: str,
+    reason: str,
+    as_of: datetime | None = None,
+    confirmed: bool = True,
+) -> Deletion:
+    """Start deleting what the filter selects up to a dead-letter id; look first with `plans.preview`.
+
+    A large one has to be `confirmed`, by a word that was typed. An empty filter is refused: to delete everything
+    of a queue, name the queue. Raises `InvalidArgument`.
+    """
+    job = Deletion(created_by=actor, reason=reason, trash_hours=trash.hours())
+    selecting.freeze(job, filter, upper_bound, as_of)
+    if not job.filter_text:
+        raise InvalidArgument("filter is empty: say which dead letters to delete", "filter_text")
+    if not confirmed and trash.must_confirm(job.total_estimate if job.total_is_exact else None):
+        raise InvalidArgument("Type the word delete.", "confirmation")
+    return lifecycle.start(job)
+
+
+def _batch(job: Deletion, now: datetime) -> float | None:
+    chosen = selecting.next_ids(job, BATCH_DEAD_LETTERS)
+    deleted = bulk_verbs.delete_dead_letters(chosen.ids, trash.trash_batch_of(job)) if chosen.ids else 0
+    job.cursor = chosen.cursor
+    job.deleted += deleted
+    job.skipped += len(chosen.ids) - deleted
+    return None if job.cursor >= job.upper_bound else 0.0
+
+
+WORK = runner.Work(Deletion, _batch)
+cancel, run_slice, run_in_foreground = WORK.cancel, WORK.run_slice, WORK.run_in_foreground

@@ -1,0 +1,107 @@
+"""Undo: what a purge or a deletion removed, put back out of the trash, in small transactions.
+
+Like a redrive, a batch puts its messages back, moves the cursor and counts in one transaction under the lock of the
+job's row: whatever dies, each message comes back once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from dlq.jobs import lifecycle, runner
+from dlq.jobs.models import Job, Undo
+from dlq.trash import trash
+from dlq.trash.trash import MAX_EXAMINED, REMOVERS
+from queues import bulk_verbs
+from queues.errors import InvalidArgument
+from queues.models import TrashBatch
+from queues.trash import Part
+
+BATCH_MESSAGES = 1_000
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Preview of an undo. `parts` are those that were looked at, None when there was no time."""
+
+    job: Job
+    trash_batch: TrashBatch
+    parts: Sequence[Part] | None
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return what to think about first; sentences."""
+        parts = self.parts or []
+        gone = sum(part.messages for part in parts if part.queue is None)
+        taken = sum(part.id_taken for part in parts)
+        found = [
+            f"{part.queue} is paused: messages will wait there until it is resumed." for part in parts if part.paused
+        ]
+        found += [f"{part.queue} is closed: what comes back still goes in." for part in parts if part.closed]
+        if gone:
+            found.append(f"{gone:,} have lost their queue, and stay in the trash.")
+        if taken:
+            found.append(f"{taken:,} have a deduplication id that another message holds now, and stay in the trash.")
+        if self.parts is None:
+            found.append("There was no time to look where they go.")
+        elif self.trash_batch.left > MAX_EXAMINED:
+            found.append(f"Only the first {MAX_EXAMINED:,} were looked at.")
+        return list(dict.fromkeys(found))
+
+
+def preview(noun: str, job_id: int) -> Preview:
+    """Look at what a purge or deletion left in the trash. Raises `InvalidArgument` when it cannot be undone."""
+    job = _removing_job(noun, job_id)
+    if job.is_active:
+        raise InvalidArgument(f"{job} is still under way: cancel it first", noun)
+    heap = trash.heap_of(job)
+    if heap is None:
+        raise InvalidArgument(f"nothing of {job} is in the trash", noun)
+    return Preview(job, heap.trash_batch, trash.survey(heap.trash_batch.trash_batch_id))
+
+
+def create(noun: str, job_id: int, *, actor: str, reason: str) -> Undo:
+    """Start putting back what a purge or deletion removed; look first with `preview`. Raises `InvalidArgument`."""
+    seen = preview(noun, job_id)
+    trash_batch_id = seen.trash_batch.trash_batch_id
+    if not bulk_verbs.hold_trash_batch(trash_batch_id, (settings.APPROVAL_HOURS + 1) * 3600.0):
+        raise InvalidArgument(f"nothing of {seen.job} is in the trash", noun)
+    undo = Undo(
+        trash_batch_id=trash_batch_id,
+        undoes_noun=noun,
+        undoes_id=job_id,
+        queue_name=seen.job.about_queue or "",
+        total_estimate=seen.trash_batch.left,
+        total_is_exact=True,
+        created_by=actor,
+        reason=reason,
+    )
+    return lifecycle.start(undo)
+
+
+def _removing_job(noun: str, job_id: int) -> trash.Remover:
+    model = REMOVERS.get(noun)
+    job = model._default_manager.filter(pk=job_id).first() if model else None
+    if job is None:
+        raise InvalidArgument(f"there is no {noun[:40]} {job_id} to undo", "noun")
+    return job
+
+
+def _batch(job: Undo, now: datetime) -> float | None:
+    restored, skipped, cursor = bulk_verbs.restore(
+        job.trash_batch_id, job.cursor_position, job.cursor_message_id, BATCH_MESSAGES
+    )
+    job.restored += restored
+    job.skipped += skipped
+    if cursor is None:
+        return None
+    job.cursor_position, job.cursor_message_id = cursor
+    return 0.0
+
+
+WORK = runner.Work(Undo, _batch)
+cancel, run_slice, run_in_foreground = WORK.cancel, WORK.run_slice, WORK.run_in_foreground

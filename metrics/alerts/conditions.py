@@ -1,0 +1,195 @@
+"""The conditions of alerts that take a single reading: what Signalbox finds without Prometheus.
+
+Each has the name of the rule whose condition it is. Prometheus alone evaluates rules that compare two readings: rates
+and shares. A condition describes what is wrong, with values, or returns None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.conf import settings
+
+from metrics.alerts.rules import all_rules
+from metrics.reading.fleet import Engine, QueueReading
+from metrics.reading.xmin_holders import CATALOG_SLOT, Holder
+from metrics.wording import NO_BREAK, number, plural, span
+from queues.control.clock import TOLERATED_SECONDS
+from queues.counters.queue_numbers import QueueNumbers
+
+
+@dataclass(frozen=True)
+class InstallationReading:
+    """Readings that concern no single queue."""
+
+    engine: Engine
+    holders: Sequence[Holder] = ()
+    overdue_seconds: float = 0.0
+    """How long maintenance has gone on beyond its announced end."""
+    clock_ahead_seconds: float = 0.0
+    watchdog_missing: bool = False
+
+
+Reading = TypeVar("Reading", QueueReading, InstallationReading)
+Condition = Callable[[Reading], str | None]
+
+QUEUE_CONDITIONS: dict[str, Condition[QueueReading]] = {}
+INSTALLATION_CONDITIONS: dict[str, Condition[InstallationReading]] = {}
+
+
+def _kept_in(conditions: dict[str, Condition[Reading]]) -> Callable[[Condition[Reading]], Condition[Reading]]:
+    """Keep conditions by the names of their rules: `near_expiry` is that of SignalboxNearExpiry."""
+
+    def keep(condition: Condition[Reading]) -> Condition[Reading]:
+        conditions[f"Signalbox{condition.__name__.title().replace('_', '')}"] = condition
+        return condition
+
+    return keep
+
+
+_of_queues, _of_installation = _kept_in(QUEUE_CONDITIONS), _kept_in(INSTALLATION_CONDITIONS)
+
+
+@_of_queues
+def near_expiry(reading: QueueReading) -> str | None:
+    """Paused queues too, where messages expire as in others."""
+    ratio = all_rules()["SignalboxNearExpiry"].bound
+    age, retention = reading.numbers.oldest_ready_age_seconds or 0.0, reading.numbers.queue.retention_seconds
+    if age <= ratio * retention:
+        return None
+    return (
+        f"The oldest visible message has waited {_long(age)}, more than {ratio:.0%} of retention_seconds"
+        f" ({_long(retention)}). At the end of it messages are deleted."
+    )
+
+
+@_of_queues
+def oldest_age_high(reading: QueueReading) -> str | None:
+    return None if reading.numbers.paused else _waits_too_long(reading.numbers)
+
+
+@_of_queues
+def no_consumers(reading: QueueReading) -> str | None:
+    numbers = reading.numbers
+    if numbers.is_dead_letter_queue or numbers.paused or not numbers.ready:
+        return None
+    if numbers.consumers or numbers.leased:
+        return None  # a consumer without a name is seen by its leases
+    age = numbers.oldest_ready_age_seconds or 0.0
+    if age <= numbers.queue.alert_no_consumers_seconds:
+        return None
+    return f"{plural(numbers.ready, 'message')} ready, the oldest for {_long(age)}, and no consumer seen for a minute."
+
+
+@_of_queues
+def dead_letters(reading: QueueReading) -> str | None:
+    dead, allowed = reading.numbers.dead, reading.numbers.alert_dead_letters
+    if not reading.numbers.is_dead_letter_queue or dead <= allowed:
+        return None
+    return f"It holds {plural(dead, 'message')} that failed for good; alert_dead_letters allows {number(allowed)}."
+
+
+@_of_queues
+def publish_rejected(reading: QueueReading) -> str | None:
+    refusing = reading.numbers.refusing
+    return f"Sends are refused by these limits: {', '.join(refusing)}." if refusing else None
+
+
+@_of_queues
+def queue_paused(reading: QueueReading) -> str | None:
+    """A queue that only maintenance holds does not count: SignalboxMaintenanceOverdue covers it."""
+    waits = _waits_too_long(reading.numbers) if reading.numbers.queue.paused else None
+    return f"It is paused. {waits}" if waits else None
+
+
+@_of_queues
+def dead_letters_not_empty(reading: QueueReading) -> str | None:
+    """SignalboxDeadLetters fires instead above alert_dead_letters."""
+    if not reading.numbers.is_dead_letter_queue or not 0 < reading.numbers.dead <= reading.numbers.alert_dead_letters:
+        return None
+    return f"It holds {plural(reading.numbers.dead, 'message')}, no more than alert_dead_letters allows."
+
+
+@_of_queues
+def leases_not_reclaimed(reading: QueueReading) -> str | None:
+    expired = reading.leases.expired
+    return f"{plural(expired, 'lease')} ended and the messages were not returned." if expired else None
+
+
+@_of_queues
+def lease_held_too_long(reading: QueueReading) -> str | None:
+    age, allowed = reading.leases.held_seconds or 0.0, reading.numbers.queue.alert_lease_age_seconds
+    if reading.numbers.is_dead_letter_queue or age <= allowed:
+        return None
+    return f"A consumer has held a message for {_long(age)}; alert_lease_age_seconds allows {_long(allowed)}."
+
+
+@_of_installation
+def old_snapshot(reading: InstallationReading) -> str | None:
+    ages = [(holder.age_seconds or 0.0, holder.kind) for holder in reading.holders if holder.kind != CATALOG_SLOT]
+    age, kind = max(ages, default=(0.0, ""))
+    if age <= settings.OLD_SNAPSHOT_SECONDS:
+        return None
+    kind = kind.replace("_", " ")
+    return f"A {kind} has held back the cleanup of the whole database for {_long(age)}: see Old snapshots."
+
+
+@_of_installation
+def archive_stale(reading: InstallationReading) -> str | None:
+    age = reading.engine.archive_age_seconds or 0.0
+    if age <= all_rules()["SignalboxArchiveStale"].bound:
+        return None
+    return (
+        f"The archive's horizon has not moved for {_long(age)}. Until it does, history is kept and the database grows."
+    )
+
+
+@_of_installation
+def tables_unidentified(reading: InstallationReading) -> str | None:
+    tables = reading.engine.unidentified_tables
+    if not tables:
+        return None
+    return f"{plural(tables, 'table')} without replica identity: once published, receives fail."
+
+
+@_of_installation
+def tables_published(reading: InstallationReading) -> str | None:
+    tables = reading.engine.published_tables
+    return f"A publication covers {plural(tables, 'table')}: subscribers receive every step." if tables else None
+
+
+@_of_installation
+def maintenance_overdue(reading: InstallationReading) -> str | None:
+    if not reading.overdue_seconds:
+        return None
+    late = _long(reading.overdue_seconds)
+    return f"It was to have ended {late} ago. Until maintenance ends, no alert about waiting messages fires."
+
+
+@_of_installation
+def clock_ahead(reading: InstallationReading) -> str | None:
+    if reading.clock_ahead_seconds <= TOLERATED_SECONDS:
+        return None
+    return (
+        f"It is {_long(reading.clock_ahead_seconds)} ahead of the database server's. Until it is reached, or reset by"
+        " manage.py clock reset, no lease, retry or delay ends."
+    )
+
+
+@_of_installation
+def watchdog_missing(reading: InstallationReading) -> str | None:
+    return "No watchdog for five minutes." if reading.watchdog_missing else None
+
+
+def _waits_too_long(numbers: QueueNumbers) -> str | None:
+    age, allowed = numbers.oldest_ready_age_seconds or 0.0, numbers.alert_oldest_age_seconds
+    if age <= allowed:
+        return None
+    return f"The oldest visible message has waited {_long(age)}; alert_oldest_age_seconds allows {_long(allowed)}."
+
+
+def _long(seconds: float) -> str:
+    """A duration for mails, whose readers may not know the space that does not break."""
+    return span(seconds).replace(NO_BREAK, " ")

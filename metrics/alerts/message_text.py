@@ -1,0 +1,76 @@
+"""The text of a notification: the same facts as a document for programs and as text for a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from metrics.alerts.models import Alert
+
+VERSION = 1
+MAX_ALERTS = 200
+"""The limit of alerts in one notification, which says how many more there are."""
+
+News = dict[str, Any]
+
+
+def write(alerts: Sequence[Alert], now: datetime) -> News:
+    """Build the document of these alerts, those that fire first."""
+    ordered = sorted(alerts, key=lambda alert: (alert.state == Alert.State.RESOLVED, alert.severity, alert.queue_name))
+    return {
+        "version": VERSION,
+        "at": now.isoformat(timespec="seconds"),
+        "alerts": [_alert(alert) for alert in ordered[:MAX_ALERTS]],
+        "more": max(0, len(ordered) - MAX_ALERTS),
+        "url": f"{settings.CONSOLE_URL}/alerts",
+    }
+
+
+def subject(news: News) -> str:
+    """Write one line: the first alert in words, and how many others there are."""
+    first, count = news["alerts"][0], len(news["alerts"]) + news["more"]
+    of_queue = f" of {first['queue']}" if first["queue"] else ""
+    others = f" and {count - 1} more" if count > 1 else ""
+    place = f"{settings.ENVIRONMENT}: " if settings.ENVIRONMENT else ""
+    return f"[{place}{first['status']}] {first['alert']}{of_queue}{others}"
+
+
+def text(news: News) -> str:
+    """Write the body of a mail."""
+    parts = [_paragraph(alert) for alert in news["alerts"]]
+    if news["more"]:
+        parts.append(f"And {news['more']} more.")
+    return "\n\n".join([*parts, f"All alerts: {news['url']}"]) + "\n"
+
+
+def _alert(alert: Alert) -> dict[str, str]:
+    path = f"/queues/{alert.queue_name}" if alert.queue_name else "/alerts"
+    return {
+        "status": alert.state,
+        "alert": alert.name,
+        "severity": alert.severity,
+        "tenant": alert.tenant_name,
+        "queue": alert.queue_name,
+        "summary": alert.summary,
+        "description": alert.description,
+        "since": alert.starts_at.isoformat(timespec="seconds"),
+        "resolved_at": alert.resolved_at.isoformat(timespec="seconds") if alert.resolved_at else "",
+        "url": f"{settings.CONSOLE_URL}{path}",
+        "runbook_url": f"{settings.CONSOLE_URL}/runbooks/{alert.runbook_url.rpartition('/')[2].removesuffix('.md')}",
+    }
+
+
+def _paragraph(alert: dict[str, str]) -> str:
+    end = f", over since {alert['resolved_at']}" if alert["resolved_at"] else ""
+    lines = [
+        f"{alert['status'].upper()} {alert['alert']} ({alert['severity']})",
+        f"{alert['summary']}." if alert["summary"] else "",
+        alert["description"],
+        f"Since {alert['since']}{end}.",
+        alert["url"],
+        f"What to do: {alert['runbook_url']}",
+    ]
+    return "\n".join(line for line in lines if line)

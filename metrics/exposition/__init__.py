@@ -1,0 +1,1 @@
+"""The metrics as the text that Prometheus reads."""

@@ -1,0 +1,1 @@
+"""Readings of the database that metrics are made of."""

@@ -1,0 +1,50 @@
+"""Times of requests to the API in this process, by route.
+
+A route is the address as it is declared, with its parameters unfilled, so there are as many series as there are routes.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+
+from queues.counters.durations import Spread
+
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0)
+"""Upper bounds in seconds; the longest wait for messages is 20."""
+
+MAX_ROUTES = 1_000
+"""A limit far above the number of routes, so that no request of a stranger makes the page grow."""
+
+Key = tuple[str, str]
+
+
+class ApiRequests:
+    """Histograms by route and status class. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[Key, list[int]] = {}
+        self._seconds: dict[Key, float] = {}
+
+    def observe(self, route: str, status: str, seconds: float) -> None:
+        """Count one request; `status` is 2xx, 4xx, 5xx, or gone when its sender did not wait for the answer."""
+        key = (route, status)
+        with self._lock:
+            counts = self._counts.get(key)
+            if counts is None:
+                if len(self._counts) >= MAX_ROUTES:
+                    return
+                counts = self._counts[key] = [0] * (len(BOUNDS) + 1)
+                self._seconds[key] = 0.0
+            counts[bisect_left(BOUNDS, seconds)] += 1
+            self._seconds[key] += seconds
+
+    def read(self) -> dict[Key, float | Spread | None]:
+        """Read the histogram of each (route, status)."""
+        with self._lock:
+            read = sorted(self._counts.items())
+            return {key: Spread(tuple(counts), self._seconds[key]) for key, counts in read}
+
+
+API_REQUESTS = ApiRequests()

@@ -1,0 +1,176 @@
+"""One reading of the whole installation: every queue's numbers, the signs of life of upkeep and consumers, and
+who keeps PostgreSQL from removing dead rows.
+
+Twelve SQL queries, however many queues there are; metrics and health both derive from it, so they always agree.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from metrics.reading.xmin_holders import Holder, read_holders
+from queues.control.conditions import Conditions, read_conditions
+from queues.control.streams import Streams, read_streams
+from queues.counters.durations import Durations, read_durations
+from queues.counters.leases import Leases, read_leases
+from queues.counters.queue_numbers import QueueNumbers, read_numbers, read_tenant_refusals
+from queues.database.query import named_row, query_text
+
+UPKEEP_STALE_SECONDS = 30.0  # it aggregates every second and moves the clock ten times as often; restarts are shorter
+
+TABLES = ("ready", "scheduled", "waiting", "lease", "dead_letter", "queue_stat")
+"""The busiest tables: rows of the others are seldom updated or deleted, and partitions are emptied as a whole."""
+
+_SIGNS, _HEALTH = query_text("health/upkeep_signs"), query_text("health/engine_health")
+
+
+@dataclass(frozen=True)
+class Signs:
+    """The last signs of life of upkeep and consumers, in seconds ago; None: never."""
+
+    clock_age_seconds: float | None
+    """Since `manage.py upkeep` last moved the engine's clock; None where upkeep only ever runs from SQL."""
+    last_fold_age_seconds: float
+    """Since counters were last aggregated, which happens only when there are any."""
+    unfolded: bool
+    """Counters are waiting although upkeep has been silent for UPKEEP_STALE_SECONDS."""
+    newest_consumer_age_seconds: float | None
+
+    @property
+    def clock_ahead_seconds(self) -> float:
+        """The lead of the engine's clock over the server's; 0 while it has none."""
+        return max(-(self.clock_age_seconds or 0.0), 0.0)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The health of PostgreSQL as far as queues feel it, and what the trash holds: never from rows of messages."""
+
+    notify_queue_usage: float = 0.0
+    """How full the queue of notifications is, 0 to 1."""
+    database_bytes: int = 0
+    replication_lag_seconds: float | None = None
+    """Of the standby furthest behind, 0 without one; None where this role may not see them."""
+    epoch: int | None = None
+    """The server's timeline: one more with each promotion of a standby; None on a standby."""
+    dead_tuple_ratios: Mapping[str, float] = field(default_factory=dict)
+    trash_messages: int = 0
+    trash_seconds_left: float | None = None
+    """The seconds until the first message in the trash is deleted for good; None when the trash is empty."""
+    archive_age_seconds: float | None = None
+    """How long the archive's horizon stands where it is; None where history waits for none."""
+    published_tables: int = 0
+    """How many of our tables a publication of logical replication covers."""
+    unidentified_tables: int = 0
+    """How many of our tables have no replica identity; PostgreSQL refuses deletes from them once published."""
+
+
+@dataclass(frozen=True)
+class QueueReading:
+    """One queue: its numbers, the leases of its consumers, and how long its messages wait and are worked on."""
+
+    numbers: QueueNumbers
+    leases: Leases = field(default_factory=Leases)
+    durations: Durations = field(default_factory=Durations)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The installation at one moment. `read_at` is Unix time, `read_seconds` what the reading took."""
+
+    queues: list[QueueNumbers]
+    signs: Signs
+    read_at: float
+    read_seconds: float
+    holders: Sequence[Holder] = ()
+    tenant_refusals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By tenant and reason, what its quotas refused that is no send."""
+    durations: Mapping[int, Durations] = field(default_factory=dict)
+    leases: Mapping[int, Leases] = field(default_factory=dict)
+    engine: Engine = field(default_factory=Engine)
+    streams: Streams = field(default_factory=Streams)
+    conditions: Conditions = field(default_factory=Conditions)
+
+    def durations_of(self, numbers: QueueNumbers) -> Durations:
+        return self.durations.get(numbers.queue_id) or Durations()
+
+    def reading_of(self, numbers: QueueNumbers) -> QueueReading:
+        leases = self.leases.get(numbers.queue_id) or Leases()
+        return QueueReading(numbers, leases, self.durations_of(numbers))
+
+    def totals(self) -> tuple[Totals, dict[str, Totals]]:
+        """Add up the totals of the installation, and of each tenant by name."""
+        whole, tenants = Totals(), dict[str, Totals]()
+        for numbers in self.queues:
+            for totals in (whole, tenants.setdefault(numbers.tenant, Totals())):
+                totals.add(numbers, self.durations_of(numbers))
+        return whole, tenants
+
+
+@dataclass
+class Totals:
+    """Sums over queues, those beyond the cap included; a dead letter counts where it is held, as in queues' series."""
+
+    queues: int = 0
+    messages: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("ready", "scheduled", "waiting", "leased", "dead"), 0)
+    )
+    oldest_visible_age_seconds: float = 0.0
+    consumers: int = 0
+    messages_added: int = 0
+    messages_removed: int = 0
+    dead_lettered: int = 0
+    met: int = 0
+    missed: int = 0
+
+    def add(self, numbers: QueueNumbers, durations: Durations) -> None:
+        self.queues += 1
+        for state in ("ready", "scheduled", "waiting", "leased"):
+            self.messages[state] += getattr(numbers, state)
+        self.messages["dead"] += numbers.dead if numbers.is_dead_letter_queue else 0
+        self.oldest_visible_age_seconds = max(self.oldest_visible_age_seconds, numbers.oldest_ready_age_seconds or 0.0)
+        self.consumers += numbers.consumers
+        self.messages_added += numbers.added_total
+        self.messages_removed += numbers.removed_total
+        self.dead_lettered += numbers.totals["dead_lettered"]
+        self.met += durations.met
+        self.missed += durations.missed
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """The state of the exporter: its last reading, whether that is fresh, and what it left out."""
+
+    fleet: Fleet | None
+    up: bool
+    queues_omitted: int = 0
+    groups_omitted: int = 0
+
+
+def read_fleet() -> Fleet:
+    """Read everything; raises django.db.Error when the database cannot be asked."""
+    started = time.monotonic()
+    signs = Signs(**named_row(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS}))
+    return Fleet(
+        queues=read_numbers(),
+        signs=signs,
+        holders=read_holders(),
+        tenant_refusals=read_tenant_refusals(),
+        durations=read_durations(),
+        leases=read_leases(),
+        engine=read_engine(),
+        streams=read_streams(),
+        conditions=read_conditions(),
+        read_at=time.time(),
+        read_seconds=time.monotonic() - started,
+    )
+
+
+def read_engine() -> Engine:
+    """Read PostgreSQL and the trash with one query, however much the tables hold."""
+    row = named_row(_HEALTH, {"tables": list(TABLES)})
+    ratios = row.pop("dead_tuple_ratios")
+    return Engine(dead_tuple_ratios=json.loads(ratios) if isinstance(ratios, str) else ratios, **row)

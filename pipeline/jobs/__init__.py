@@ -1,0 +1,1 @@
+"""Requests and schedules of the pipeline, and the start of one run at a time."""

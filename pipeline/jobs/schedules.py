@@ -1,0 +1,48 @@
+"""Schedules of the pipeline: a setting for each verb, seconds or five fields of a crontab, for celery beat.
+
+Beat may be doubled: of two that start the same work one finds the other working, and ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from celery.schedules import ParseException, crontab
+
+EXPIRES_SECONDS = 600
+"""After this time a request expires that no worker took: runs of a night without a worker help no one in the morning,
+and a second press of the button must not start two runs hours later.
+"""
+ACTOR = "schedule"
+MAX_SECONDS = 31_536_000
+SHORTEST_SECONDS = 10
+
+Schedule: TypeAlias = float | crontab | None
+"""A number of seconds, times of a crontab, or never."""
+
+
+def parsed(text: str) -> Schedule:
+    """Parse a setting; None for an empty one. Raises ValueError, whose message says what is allowed."""
+    if not text:
+        return None
+    fields = text.split()
+    if len(fields) == 1 and text.isascii() and text.isdigit() and SHORTEST_SECONDS <= int(text) <= MAX_SECONDS:
+        return float(text)
+    if len(fields) == 5:
+        minute, hour, day_of_month, month_of_year, day_of_week = fields
+        try:
+            return crontab(minute, hour, day_of_week, day_of_month, month_of_year)
+        except (ParseException, ValueError):
+            pass
+    raise ValueError(f"seconds from {SHORTEST_SECONDS} to {MAX_SECONDS}, or five fields of a crontab")
+
+
+def beat(schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Any]]:
+    """Celery's setting, from verbs and when they are due."""
+    options = {"expires": EXPIRES_SECONDS}
+    return {
+        f"pipeline {verb}": {"task": f"pipeline.{verb}", "schedule": schedule, "options": options}
+        for verb, schedule in schedules.items()
+        if schedule is not None
+    }

@@ -1,0 +1,1 @@
+"""The control plane: queues, quotas, streams, renaming, maintenance and configuration as code."""

@@ -1,0 +1,70 @@
+"""The horizon of the archive: up to which transaction history is archived, and how much lies after it.
+
+The horizon is a transaction, not a time or a message: ids and clocks are drawn before a transaction commits, so an
+archive that went on from the highest of them would miss slower transactions. Below the oldest transaction under way
+nothing can appear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from queues.database.query import fetch, query_text
+
+COUNTS = query_text("archive/counts")
+COUNT_MILLISECONDS = 600_000
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """The archive has had everything from transactions below `below` since `moved_at`."""
+
+    below: int
+    moved_at: datetime
+    holds: bool
+    """History waits for the archive."""
+
+
+def read() -> Horizon | None:
+    """Read the horizon; None before the first run."""
+    rows = fetch("select h.below, h.moved_at, h.holds from signalbox.archive_horizon h")
+    return Horizon(*rows[0]) if rows else None
+
+
+def due() -> tuple[int, int]:
+    """Return the window from the horizon to the oldest transaction under way, for which history waits from now on."""
+    [(low, high)] = fetch("select low, high from signalbox.hold_for_archive()")
+    return low, high
+
+
+def move(low: int, high: int) -> bool:
+    """Move the horizon in the caller's transaction. False when it is not at `low` any more."""
+    [(moved,)] = fetch("select signalbox.move_archive_horizon(%s, %s)", [low, high])
+    return bool(moved)
+
+
+def release() -> bool:
+    """Let history be dropped whether it is in the archive or not. False when it did not wait."""
+    [(released,)] = fetch("select signalbox.release_archive()")
+    return bool(released)
+
+
+def counts(low: int, high: int) -> dict[str, list[tuple[int, int]]]:
+    """Count the rows of each kind in the window, by transaction."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    with transaction.atomic():
+        settings = {"pipeline.low": low, "pipeline.high": high, "statement_timeout": COUNT_MILLISECONDS}
+        for name, value in settings.items():
+            fetch("select set_config(%s, %s, true)", [name, str(value)])
+        for kind, txid, rows in fetch(COUNTS):
+            found.setdefault(kind, []).append((txid, rows))
+    return found
+
+
+def log_position() -> str:
+    """Read the end of the server's log. A standby that replayed it up to here has all that is committed now."""
+    [(position,)] = fetch("select pg_current_wal_insert_lsn()::text")
+    return str(position)

@@ -1,0 +1,45 @@
+"""Conditions of the whole installation: whether it can be written, may lose messages, or is under maintenance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from queues.database.durability import MUST_BE_ON, READ_ONLY, Unsafe, judge
+from queues.database.query import named_row
+from queues.models import Maintenance
+
+_QUERY = """
+select
+  s.settings,
+  m.started_by,
+  m.started_at,
+  m.reason,
+  m.until,
+  m.holds_claims,
+  m.refuses_sends,
+  signalbox.clock_ahead_seconds() as clock_ahead_seconds
+from (select json_object_agg(p.name, p.setting) as settings from pg_settings p where p.name = any(%(names)s)) s
+left join signalbox.maintenance m on true
+"""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions of the installation at one moment."""
+
+    read_only: bool = False
+    """Nothing can be written: the database is a standby, or a setting makes it read-only."""
+    unsafe: Sequence[Unsafe] = ()
+    maintenance: Maintenance | None = None
+    clock_ahead_seconds: float = 0.0
+
+
+def read_conditions() -> Conditions:
+    """Read the conditions with one query."""
+    row = named_row(_QUERY, {"names": [*MUST_BE_ON, READ_ONLY]})
+    settings, ahead = row.pop("settings"), row.pop("clock_ahead_seconds")
+    settings = json.loads(settings) if isinstance(settings, str) else settings
+    maintenance = Maintenance(**row) if row["started_by"] else None
+    return Conditions(settings.get(READ_ONLY) == "on", judge(settings), maintenance, ahead)

@@ -1,0 +1,120 @@
+"""The quotas of a tenant: what its queues may do together, and what they use.
+
+The limits are columns of the tenant; a trigger marks the queues that they concern, so that the verbs of all others
+read nothing more. In `queues/sql/`, `_admit`, `_free_in_flight`, `_set_admission_flags` and `begin_long_poll` enforce
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Q
+
+from queues import audit
+from queues.counters.queue_numbers import TenantNumbers, read_tenants
+from queues.database.query import fetch
+from queues.errors import InvalidArgument, TenantNotFound
+from queues.models import Tenant
+from queues.settings import QUOTAS
+
+
+@dataclass(frozen=True)
+class TenantUse:
+    """A tenant, and what its queues use at this moment."""
+
+    tenant: Tenant
+    queues: int
+    messages: int
+    """Ready, delayed, waiting for their groups, and in flight."""
+    bytes_held: int | None
+    """Estimated; None where nothing limits them."""
+    in_flight: int
+    in_per_second: float
+    oldest_seconds: float | None
+    long_polls: int
+    refusing: int
+    """Queues that have refused a send within the last minute."""
+
+
+def get_tenant(name: str) -> Tenant:
+    """The tenant of this name; raises TenantNotFound."""
+    try:
+        return Tenant.objects.get(name=name)
+    except Tenant.DoesNotExist:
+        raise TenantNotFound(f"tenant '{name}' does not exist") from None
+
+
+def set_quota(tenant: str, quotas: Mapping[str, Any], *, actor: str, reason: str = "") -> Tenant:
+    """Change the quotas that are named, leave the others, and record the value of each before and after.
+
+    Raises `TenantNotFound`, and `InvalidArgument`, which names the quota at fault; then nothing is changed. What the
+    tenant has above a new quota is left alone: nothing is deleted or shortened.
+    """
+    values = {name: _checked(name, value) for name, value in quotas.items()}
+    with transaction.atomic():
+        found = Tenant.objects.select_for_update(no_key=True).filter(name=tenant).first()
+        if found is None:
+            raise TenantNotFound(f"tenant '{tenant}' does not exist")
+        changes = {
+            name: {"before": getattr(found, name), "after": value}
+            for name, value in values.items()
+            if getattr(found, name) != value
+        }
+        for name, change in changes.items():
+            setattr(found, name, change["after"])
+        if changes:
+            found.save(update_fields=list(changes))
+            audit.record(actor, "tenant.quota", reason=reason, details={"tenant": tenant, "changes": changes})
+        return found
+
+
+def _checked(name: str, value: object) -> float | int:
+    quota = QUOTAS.get(name)
+    if quota is None:
+        raise InvalidArgument(f"{name} is not a quota; quotas are {', '.join(QUOTAS)}", field=name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidArgument(f"{name} is {value!r}: it must be a number", field=name)
+    if quota.kind == "integer" and value != int(value):
+        raise InvalidArgument(f"{name} is {value}: it must be a whole number", field=name)
+    if not (quota.minimum or 0) <= value <= (quota.maximum or 0):
+        raise InvalidArgument(f"{name} is {value}: it must be from 0 to {quota.maximum:.0f}", field=name)
+    return int(value) if quota.kind == "integer" else float(value)
+
+
+def read_use() -> list[TenantUse]:
+    """Every tenant with what it uses, by name. A few queries, however many tenants and queues there are."""
+    counters = {tenant_id: (held, polls) for tenant_id, held, polls in fetch(_ADMISSION_COUNTERS)}
+    numbers = {one.tenant: one for one in read_tenants()}
+    tenants = Tenant.objects.annotate(made=Count("queues", filter=Q(queues__is_dead_letter_queue=False)))
+    return [
+        _use(tenant, numbers.get(tenant.name) or TenantNumbers(tenant.name), *counters.get(tenant.pk, (None, None)))
+        for tenant in tenants.order_by("name")
+    ]
+
+
+def _use(tenant: Any, numbers: TenantNumbers, bytes_held: int | None, long_polls: int | None) -> TenantUse:
+    return TenantUse(
+        tenant=tenant,
+        queues=tenant.made,
+        messages=numbers.depth + numbers.leased,
+        bytes_held=bytes_held,
+        in_flight=numbers.leased,
+        in_per_second=numbers.in_per_second,
+        oldest_seconds=numbers.oldest_ready_age_seconds,
+        long_polls=long_polls or 0,
+        refusing=numbers.refusing,
+    )
+
+
+# By tenant: the bytes held where they are limited, and long polls where those are.
+_ADMISSION_COUNTERS = """
+select t.tenant_id, case when t.max_backlog_bytes > 0 then signalbox._read_counter(g.bytes_held) end,
+  case when t.max_long_polls > 0 then signalbox.long_polls(t.tenant_id) end
+from signalbox.tenant t
+left join signalbox.admission_counter g on g.tenant_id = t.tenant_id
+where t.max_backlog_bytes > 0 or t.max_long_polls > 0
+"""

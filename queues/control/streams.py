@@ -1,0 +1,171 @@
+"""Streams from Django: the control plane with its audit rows in one transaction, and how far each group is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models.expressions import RawSQL
+
+from queues import audit
+from queues.database.query import fetch
+from queues.errors import GroupNotFound, StreamNotFound
+from queues.messages import client
+from queues.stream_models import ConsumerGroup, Stream
+from signalbox.calls.streams import Moved, Point
+
+
+@dataclass(frozen=True)
+class GroupNumbers:
+    """The progress of one group. `lost` are messages that retention dropped before the group read them."""
+
+    group: ConsumerGroup
+    members: int
+    committed: int
+    lag_messages: int
+    lag_seconds: float
+    lost: int
+    committed_at: datetime | None
+
+    @property
+    def stalled(self) -> bool:
+        """True when it is behind by more than the stream allows."""
+        return self.lag_seconds > self.group.stream.alert_group_lag_seconds
+
+
+@dataclass(frozen=True)
+class PartitionNumbers:
+    """One partition of a group. `alive`: its member's lease has not ended."""
+
+    partition: int
+    member: str | None
+    alive: bool
+    epoch: int
+    committed: int
+    committed_at: datetime | None
+    first_position: int
+    last_position: int
+    lag: int
+    lost: int
+    oldest_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Streams:
+    """All streams at one moment: the positions given in each, and how far each group is, the first made first."""
+
+    appended: Sequence[tuple[Stream, int]] = ()
+    groups: Sequence[GroupNumbers] = ()
+
+
+def read_streams() -> Streams:
+    """Read streams from sequences and positions, never from messages; three queries however many there are."""
+    drawn = RawSQL("(select sum(coalesce(pg_sequence_last_value(p), 0))::bigint from unnest(stream.positions) p)", [])
+    streams = Stream.objects.select_related("tenant").annotate(appended=drawn).order_by("stream_id")
+    known = {one.stream_id: one for one in streams}
+    groups = [group for group in ConsumerGroup.objects.order_by("group_id") if group.stream_id in known]
+    for group in groups:
+        group.stream = known[group.stream_id]
+    return Streams([(one, one.appended) for one in known.values()], read_groups(groups))
+
+
+def get_stream(name: str) -> Stream:
+    """The stream of this name; raises StreamNotFound."""
+    found = Stream.objects.select_related("tenant").filter(name=name).first()
+    if found is None:
+        raise StreamNotFound(f"stream '{name}' does not exist")
+    return found
+
+
+def get_group(stream: Stream, name: str) -> ConsumerGroup:
+    """The group of this name; raises GroupNotFound."""
+    groups = ConsumerGroup.objects.select_related("stream__tenant", "queue__tenant")
+    found = groups.filter(stream=stream, name=name).first()
+    if found is None:
+        raise GroupNotFound(f"group '{name}' does not exist")
+    return found
+
+
+def read_groups(groups: Sequence[ConsumerGroup]) -> list[GroupNumbers]:
+    """The numbers of these groups, from positions and never from messages; one query."""
+    known = {group.group_id: group for group in groups}
+    rows = fetch(
+        "select group_id, members, committed, lag_messages, lag_seconds, lost, committed_at"
+        " from signalbox.group_numbers(%s)",
+        [list(known)],
+    )
+    numbers = {row[0]: row[1:] for row in rows}
+    return [GroupNumbers(group, *numbers[group_id]) for group_id, group in known.items() if group_id in numbers]
+
+
+def read_partitions(group: ConsumerGroup) -> list[PartitionNumbers]:
+    """Each partition of a group; one query."""
+    rows = fetch(
+        "select partition, member, alive, epoch, committed, committed_at, first_position, last_position, lag, lost,"
+        " oldest_at from signalbox.group_partitions(%s) order by partition",
+        [[group.group_id]],
+    )
+    return [PartitionNumbers(*row) for row in rows]
+
+
+def create_stream(
+    name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str = "system"
+) -> Stream:
+    """Make a stream, or find the one that exists with equal settings."""
+    with transaction.atomic(), audit.acting(actor):
+        client().create_stream(name, settings, tenant=tenant)
+        return get_stream(name)
+
+
+def configure_stream(name: str, settings: Mapping[str, Any], *, actor: str, reason: str = "") -> Stream:
+    """Change the settings that are named, and record the value of each before and after."""
+    with transaction.atomic(), audit.acting(actor, reason):
+        client().configure_stream(name, settings)
+        return get_stream(name)
+
+
+def create_group(
+    stream: str,
+    name: str,
+    *,
+    actor: str,
+    point: Point = "end",
+    at: datetime | None = None,
+    queue: str | None = None,
+    queue_window: int = 1000,
+) -> ConsumerGroup:
+    """Make a group that reads from a point of history on, or one that feeds a queue."""
+    with transaction.atomic(), audit.acting(actor):
+        found = get_stream(stream)
+        client().create_group(stream, name, point=point, at=at, queue=queue, queue_window=queue_window)
+        return get_group(found, name)
+
+
+def drop_group(stream: str, name: str, *, actor: str, reason: str) -> bool:
+    """Forget a group; False when it is forgotten already."""
+    with transaction.atomic(), audit.acting(actor, reason):
+        return client().drop_group(stream, name)
+
+
+def preview_rewind(stream: str, group: str, point: Point, **where: Any) -> list[Moved]:
+    """Compute the moves of a rewind without moving anything."""
+    return client().rewind(stream, group, point, dry_run=True, **where)
+
+
+def rewind(stream: str, group: str, point: Point, *, actor: str, reason: str, **where: Any) -> list[Moved]:
+    """Let a group go on from another point, and record from where to where."""
+    with transaction.atomic(), audit.acting(actor, reason):
+        return client().rewind(stream, group, point, **where)
+
+
+def browse(
+    stream: Stream, partition: int, *, above: int | None = None, below: int | None = None, most: int = 50
+) -> list[tuple[int, str | None, str, datetime]]:
+    """(position, key, payload as text, appended at) of one partition: the newest first, or those right above one."""
+    return fetch(
+        "select position, key, payload_text, appended_at from signalbox.browse_stream(%s, %s, %s, %s, %s)",
+        [stream.name, partition, above, below, most],
+    )

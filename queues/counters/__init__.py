@@ -1,0 +1,1 @@
+"""Numbers of queues: depth, age, durations, leases and message groups."""

@@ -1,0 +1,97 @@
+"""Counters beside a recount: whether they are what the rows say, and putting them right.
+
+Counters are exact by construction, and tests hold them to it. This is for doubt: after a crash of the disk, or a change
+made by hand. It scans; the comparison is of one snapshot, so it is exact while everything goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import psycopg
+from django.db import OperationalError, connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from queues import audit
+from queues.control.queues import get_queue
+from queues.database.query import fetch
+from queues.models import Queue
+
+MAX_AUDITED = 100
+# A repair commits only when no other action was audited since its snapshot; the last try makes others wait.
+REPAIR_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Count:
+    """One number of a queue, or of one of its lanes: by the counters and row by row."""
+
+    queue: str
+    lane: str | None
+    state: str
+    counted: int
+    recounted: int
+
+    @property
+    def name(self) -> str:
+        """The state, of the queue or of a lane."""
+        return self.state if self.lane is None else f"{self.state} of group {self.lane}"
+
+    @property
+    def drift(self) -> int:
+        """The difference by which the counter is too high."""
+        return self.counted - self.recounted
+
+
+def recount(name: str | None = None) -> list[Count]:
+    """Every state of this queue, of all when None, and the lanes that drifted. Raises `QueueNotFound`."""
+    queues = [get_queue(name)] if name else list(Queue.objects.order_by("name"))
+    found: list[Count] = []
+    for queue in queues:
+        with _one_snapshot():
+            found += _counts(queue)
+    return found
+
+
+def repair(name: str, *, actor: str, reason: str = "") -> Sequence[Count]:
+    """Put the counters of a queue right; returns what had drifted. Audited when anything had."""
+    queue = get_queue(name)
+    for _ in range(REPAIR_TRIES - 1):
+        with suppress(_Overtaken):
+            return _repair(queue, actor, reason)
+    return _repair(queue, actor, reason, alone=True)
+
+
+class _Overtaken(Exception):  # noqa: N818 - losing a race is no error
+    """An audited action of another transaction came between this transaction's snapshot and its commit."""
+
+
+def _repair(queue: Queue, actor: str, reason: str, *, alone: bool = False) -> Sequence[Count]:
+    try:
+        with _one_snapshot() as cursor:
+            if alone:
+                cursor.execute("lock table signalbox.audit_head in exclusive mode")  # before there is a snapshot
+            drifted = [count for count in _counts(queue) if count.drift]
+            if drifted:
+                cursor.execute("select signalbox.correct_counters(%s)", [queue.queue_id])
+                both = {one.name: {"before": one.counted, "after": one.recounted} for one in drifted[:MAX_AUDITED]}
+                audit.record(actor, "queue.correct_counters", queue, reason, {"changes": both})
+        return drifted
+    except OperationalError as error:
+        if isinstance(error.__cause__, psycopg.errors.SerializationFailure):
+            raise _Overtaken from error
+        raise
+
+
+@contextmanager
+def _one_snapshot() -> Iterator[CursorWrapper]:
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        cursor.execute("set transaction isolation level repeatable read")
+        yield cursor
+
+
+def _counts(queue: Queue) -> list[Count]:
+    rows = fetch("select lane, state, counted, recounted from signalbox.counter_drift(%s)", [queue.queue_id])
+    return [Count(queue.name, *row) for row in rows]

@@ -1,0 +1,1 @@
+"""Connections to PostgreSQL, installing the SQL verbs, roles, failover and the embedded server."""

@@ -1,0 +1,85 @@
+"""Connections to Django's database that Django does not own: for workers, upkeep and code that commits for itself.
+
+Behind a pooler in transaction mode there are two ways to the database: through it, and, where DATABASE_DIRECT_URL names
+one, past it, for what needs a session.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+from psycopg.conninfo import make_conninfo
+
+from queues.errors import SignalboxError
+from signalbox.connections import pooling, primary_selection
+
+UPKEEP = "signalbox upkeep"
+"""How the names of upkeep's sessions begin."""
+_OF_DJANGO_ONLY = ("cursor_factory", "context", "client_encoding", "prepare_threshold")
+
+
+class NoSession(SignalboxError):  # noqa: N818 - as in signalbox.errors
+    """A session of its own is needed, which a pooler in transaction mode does not give: set DATABASE_DIRECT_URL."""
+
+
+def dsn(using: str = DEFAULT_DB_ALIAS) -> str:
+    """The libpq connection string of Django's database; starts the embedded server when that is where it lives."""
+    wrapper = connections[using]
+    if wrapper.connection is None and "EMBEDDED_HOME" in wrapper.settings_dict:
+        wrapper.ensure_connection()  # starts the server
+        wrapper.close()  # and leaves no connection behind in a thread or process that has no other use for it
+    return _conninfo(wrapper)
+
+
+def session_dsn(using: str = DEFAULT_DB_ALIAS) -> str:
+    """Return the DSN of a connection that has a session of its own. Raises NoSession where there is none."""
+    if (found := listening_dsn(using)) is None:
+        raise NoSession
+    return found
+
+
+def listening_dsn(using: str = DEFAULT_DB_ALIAS) -> str | None:
+    """Return the DSN for listening; None behind a pooler with no way past it."""
+    return address(using) if pooling.is_pooled() else dsn(using)
+
+
+def address(using: str = DEFAULT_DB_ALIAS) -> str | None:
+    """Return what `listening_dsn` does, without starting a server or asking one."""
+    wrapper = connections[using]
+    if pooling.is_pooled():
+        if not settings.DIRECT_DATABASE:
+            return None
+        # A wrapper of Django's that leads past the pooler; it is asked for parameters only.
+        wrapper = type(wrapper)({**wrapper.settings_dict, **settings.DIRECT_DATABASE}, using)
+    return _conninfo(wrapper)
+
+
+def connect(application_name: str, using: str = DEFAULT_DB_ALIAS) -> psycopg.Connection[Any]:
+    """A new autocommit connection, seen in pg_stat_activity under this name; past the pooler, if there is a way."""
+    where = listening_dsn(using)
+    options: dict[str, Any] = {"autocommit": True, "application_name": application_name}
+    if where is None:
+        return primary_selection.connect(dsn(using), **pooling.prepared(options))
+    return primary_selection.connect(where, **options)
+
+
+def lead_past_the_pooler(using: str = DEFAULT_DB_ALIAS) -> None:
+    """Let Django's own connection have a session, for the rest of this process. Raises NoSession."""
+    if not pooling.is_pooled():
+        return
+    if not settings.DIRECT_DATABASE:
+        raise NoSession
+    connections[using].close()
+    connections[using].settings_dict.update(settings.DIRECT_DATABASE)
+
+
+def _conninfo(wrapper: Any) -> str:
+    parameters = {
+        name: value
+        for name, value in wrapper.get_connection_params().items()
+        if name not in _OF_DJANGO_ONLY and value is not None
+    }
+    return make_conninfo(**parameters)

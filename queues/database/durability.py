@@ -1,0 +1,40 @@
+"""Settings of PostgreSQL on which the engine's promise rests: without them an acknowledged message may be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db import connection
+
+# Name -> what it loses when it is off.
+MUST_BE_ON = {
+    "fsync": "what was committed may be gone, and tables broken, after a crash of the machine",
+    "full_page_writes": "a page half written when the machine crashes cannot be repaired",
+    "synchronous_commit": "the last commits are gone after a crash of PostgreSQL, though their senders believe in them",
+}
+READ_ONLY = "transaction_read_only"  # on as well while the server is a standby
+_QUERY = "select name, setting from pg_settings where name = any(%s)"
+
+
+@dataclass(frozen=True)
+class Unsafe:
+    """One setting that breaks the promise, as this role has it in this database."""
+
+    name: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.value}: {MUST_BE_ON[self.name]}"
+
+
+def read_unsafe() -> list[Unsafe]:
+    """Return the settings that break the promise for sessions like this one. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_QUERY, [list(MUST_BE_ON)])
+        return judge(dict(cursor.fetchall()))
+
+
+def judge(settings: Mapping[str, str]) -> list[Unsafe]:
+    """List the settings that are off; `local` and others like it are the operator's choice about standbys."""
+    return [Unsafe(name, settings[name]) for name in MUST_BE_ON if settings.get(name) == "off"]

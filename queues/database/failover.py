@@ -1,0 +1,200 @@
+"""Several hosts, of which one is the primary: looking at each, and keeping those from writing that were replaced.
+
+A primary that comes back after its standby was promoted does not know of the promotion and goes on serving. Its
+epoch says which one it is (signalbox/connections/primary_selection.py). To fence it is to make its database
+read-only and to end every session there: connections to several hosts then pass it over. The fence holds until the
+server is made a standby of the new primary. The audit of the new primary records who set it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from queues.database.connections import address
+from queues.stopping import Stopping
+from signalbox.connections import primary_selection
+from signalbox.logs import in_brief
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 5.0
+CONNECT_SECONDS = 3
+LOCK_TIMEOUT = "3s"
+_READ_ONLY = "select current_setting('transaction_read_only')::boolean"
+# A session that begins holds a lock of its database from before it reads the database's settings until it is listed.
+_BEGINNING = """
+select l.pid from pg_locks l
+join pg_database d on d.oid = l.objid
+where l.locktype = 'object' and l.classid = 'pg_database'::regclass and d.datname = current_database()
+  and l.pid <> pg_backend_pid()
+"""
+_OTHERS = """
+select a.pid from pg_stat_activity a
+where a.datname = current_database() and a.pid <> pg_backend_pid() and a.backend_type = 'client backend'
+"""
+_NOTE = "select signalbox._record_audit(%s::text, %s::text, null, '', %s::text, %s::jsonb)"
+
+
+@dataclass(frozen=True)
+class Who:
+    """The actor and the reason that the audit names."""
+
+    actor: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class HostState:
+    """The state of a host. `trouble` says why it is unknown."""
+
+    host: primary_selection.Host
+    cluster: int | None = None
+    epoch: int | None = None
+    """None: a standby, or unknown."""
+    read_only: bool = False
+    trouble: str = ""
+
+    @property
+    def name(self) -> str:
+        port = self.host.get("port")
+        return f"{self.host.get('host') or self.host.get('hostaddr')}{f':{port}' if port else ''}"
+
+    @property
+    def role(self) -> str:
+        if self.trouble:
+            return "unreachable"
+        if self.epoch is None:
+            return "standby"
+        return "fenced" if self.read_only else "primary"
+
+    def as_json(self) -> dict[str, Any]:
+        known = {"host": self.name, "is": self.role, "epoch": self.epoch, "cluster": str(self.cluster or "")}
+        return {**known, **({"trouble": self.trouble} if self.trouble else {})}
+
+
+def read_hosts(dsn: str) -> list[HostState]:
+    """Read the state of every host of an address with several; none for an address of one."""
+    return [_read_host(dsn, host) for host in primary_selection.hosts_of(dsn, {})]
+
+
+def replaced(states: Sequence[HostState]) -> list[HostState]:
+    """Find the hosts that still take writes although another of their cluster has a higher epoch."""
+    return [one for one in states if one.role == "primary" and successor(states, one)]
+
+
+def successor(states: Sequence[HostState], one: HostState) -> HostState | None:
+    """The highest epoch of its cluster, where that is higher than its own."""
+    later = [other for other in states if other.cluster == one.cluster and (other.epoch or 0) > (one.epoch or 0)]
+    return max(later, key=lambda other: other.epoch or 0, default=None)
+
+
+def fence(dsn: str, state: HostState, who: Who, replaced_by: HostState | None = None) -> int:
+    """Make a host refuse writes; return how many sessions were ended. Needs the database's owner.
+
+    The audit of `replaced_by` records it, or, without one, that of the host: together with the fence, unless a session
+    that cannot commit there holds the audit up.
+    """
+    with _connect(dsn, state.host) as connection:
+        noted = None if replaced_by else who
+        try:
+            _let_write(connection, state, noted, may=False)
+        except psycopg.errors.LockNotAvailable:
+            log.error("the audit of %s is held up: it is fenced all the same", state.name)
+            _let_write(connection, state, None, may=False)
+        pids = [row[0] for asked in (_BEGINNING, _OTHERS) for row in connection.execute(asked)]  # in this order
+        ended = sum(_terminate(connection, pid) for pid in dict.fromkeys(pids))
+    if replaced_by:
+        try:
+            with _connect(dsn, replaced_by.host) as connection:
+                _note(connection, who, "server.fence", state)
+        except psycopg.Error as error:
+            log.error("%s was fenced, and no audit says so: %s", state.name, in_brief(error))
+    return ended
+
+
+def unfence(dsn: str, state: HostState, who: Who) -> None:
+    """Let it be written to again, by sessions that begin now; its audit says so."""
+    with _connect(dsn, state.host) as connection:
+        _let_write(connection, state, who, may=True)
+
+
+class Sentinel:
+    """A thread that looks at the hosts now and then, and fences those that were replaced: a host may not answer."""
+
+    def __init__(self, stopping: Stopping) -> None:
+        self._stopping = stopping
+        self._thread = threading.Thread(target=self._watch, name="upkeep sentinel", daemon=True)
+        self.start, self.join = self._thread.start, self._thread.join
+
+    def _watch(self) -> None:
+        dsn = address()
+        if dsn is None or not primary_selection.hosts_of(dsn, {}):
+            return  # one host: nothing to compare
+        while not self._stopping.wait(LOOK_SECONDS):
+            try:
+                fence_replaced(dsn)
+            except Exception as error:
+                log.warning("the hosts could not be looked at: %s", in_brief(error))
+
+
+def fence_replaced(dsn: str) -> list[HostState]:
+    """One look; which hosts were fenced."""
+    fenced = []
+    states = read_hosts(dsn)
+    for state in replaced(states):
+        try:
+            ended = fence(dsn, state, Who("upkeep"), successor(states, state))
+        except psycopg.Error as error:
+            log.error("%s was replaced and still takes writes, and cannot be fenced: %s", state.name, in_brief(error))
+        else:
+            log.error("%s was replaced and still took writes: fenced, %d sessions ended", state.name, ended)
+            fenced.append(state)
+    return fenced
+
+
+def _read_host(dsn: str, host: primary_selection.Host) -> HostState:
+    try:
+        with _connect(dsn, host) as connection:
+            epoch = primary_selection.read(connection)
+            row = connection.execute(_READ_ONLY).fetchone()
+    except psycopg.Error as error:
+        return HostState(host, trouble=in_brief(error))
+    return HostState(host, epoch.cluster, epoch.timeline, bool(row and row[0]))
+
+
+def _connect(dsn: str, host: primary_selection.Host) -> psycopg.Connection[Any]:
+    """Connect to this host, whatever its state."""
+    whatever = {**host, "target_session_attrs": "any", "connect_timeout": CONNECT_SECONDS}
+    return psycopg.connect(dsn, autocommit=True, **{**whatever, "application_name": "signalbox sentinel"})
+
+
+def _let_write(connection: psycopg.Connection[Any], state: HostState, noted: Who | None, *, may: bool) -> None:
+    connection.execute("set default_transaction_read_only = off")
+    connection.execute("set synchronous_commit = local")  # the standby it would wait for may be another's by now
+    connection.execute(sql.SQL("set lock_timeout = {}").format(LOCK_TIMEOUT))
+    how = "reset default_transaction_read_only" if may else "set default_transaction_read_only = on"
+    with connection.transaction():
+        connection.execute(sql.SQL("alter database {} {}").format(sql.Identifier(connection.info.dbname), sql.SQL(how)))
+        if noted:
+            _note(connection, noted, "server.unfence" if may else "server.fence", state)
+
+
+def _note(connection: psycopg.Connection[Any], who: Who, action: str, state: HostState) -> None:
+    connection.execute(_NOTE, [who.actor, action, who.reason[:500], Jsonb(state.as_json())])
+
+
+def _terminate(connection: psycopg.Connection[Any], pid: int) -> bool:
+    try:
+        row = connection.execute("select pg_terminate_backend(%s)", [pid]).fetchone()
+    except psycopg.errors.InsufficientPrivilege as error:
+        log.warning("session %d could not be ended: %s", pid, in_brief(error))
+        return False
+    return bool(row and row[0])

@@ -1,0 +1,16 @@
+"""Connect to the host that takes writes, never to a replaced one (`signalbox.connections.primary_selection`)."""
+
+from typing import Any
+
+from django.db.backends.postgresql import base
+
+from signalbox.connections import primary_selection
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        places = primary_selection.hosts_of("", conn_params)
+        if not places:
+            return super().get_new_connection(conn_params)
+        connect = super().get_new_connection
+        return primary_selection.choose(places, lambda place: connect({**conn_params, **place}))

@@ -1,0 +1,1 @@
+"""Locations of payloads in the engine, and the finds of erasures."""

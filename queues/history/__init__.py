@@ -1,0 +1,1 @@
+"""The past of queues and groups, in steps."""

@@ -1,0 +1,72 @@
+"""The verbs from Django: the client over Django's own connection, so that a send joins the caller's transaction.
+
+with transaction.atomic():
+    order.save()
+    messages.send("orders", {"order_id": order.pk})  # sent if the order is, and only then
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Unpack
+
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from queues import bodies
+from signalbox import Client, Message
+from signalbox.calls.sending import BatchOptions, SendOptions
+from signalbox.calls.settling import NackOptions
+from signalbox.messages import AckedAndReceived, NackOutcome
+
+
+def client(using: str = DEFAULT_DB_ALIAS) -> Client:
+    """A client over this thread's Django connection: calls join its transaction and never commit it.
+
+    Large bodies go to the storage that the settings name.
+    """
+    wrapper = connections[using]
+    wrapper.ensure_connection()
+    return Client(wrapper.connection, bodies=bodies.store())
+
+
+def send(queue: str, payload: object, **options: Unpack[SendOptions]) -> int:
+    """Send one message in the current transaction; returns its id."""
+    return client().send(queue, payload, **options)
+
+
+def send_batch(queue: str, payloads: Sequence[object], **options: Unpack[BatchOptions]) -> list[int]:
+    """Send many in the current transaction, all or none; returns their ids in the order of the payloads."""
+    return client().send_batch(queue, payloads, **options)
+
+
+def receive(queue: str, max_messages: int = 1, **options: Any) -> list[Message]:
+    """Lease up to `max_messages`; refused inside a transaction, which would un-count the delivery if rolled back."""
+    return client().receive(queue, max_messages, **options)
+
+
+def ack(receipts: Iterable[Message | str], *, results: Sequence[object] | None = None) -> dict[str, bool]:
+    """The work is done, in the current transaction; for each receipt handle whether it was still held."""
+    return client().ack_batch(receipts, results=results)
+
+
+def ack_and_receive(
+    receipts: Iterable[Message | str], queue: str, max_messages: int = 1, **options: Any
+) -> AckedAndReceived:
+    """Ack these and receive what comes next, in one call; refused inside a transaction, as receive is."""
+    return client().ack_and_receive(receipts, queue, max_messages, **options)
+
+
+def nack(receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
+    """The delivery failed: "retry", "dead", or None when the lease was no longer held."""
+    return client().nack(receipt, **options)
+
+
+def change_visibility(receipt: Message | str, seconds: float) -> datetime | None:
+    """Keep the message for so long from now; its new deadline, or None when it was no longer held."""
+    return client().change_visibility(receipt, seconds)
+
+
+def purge(queue: str, **options: Any) -> int:
+    """One step of a purge; returns how many messages it took. Call until it returns 0."""
+    return client().purge(queue, **options)

@@ -1,0 +1,190 @@
+"""Queries for the messages of one queue, by where they stand.
+
+Ready, leased and completed ones come newest first; scheduled ones by what is due next; those that wait for their group
+by who has waited longest. Each list follows the index that the engine itself uses for that state; ready tickets have
+one order for each priority, and these lists are merged.
+"""
+# ruff: noqa: S608 - statements are put together from literals of this file and a condition, whose values are bound
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, LiteralString
+
+from queues.database.query import Predicate, Query, fetch
+from queues.database.sql_names import rendered
+from queues.dead_letters.ids import HIGHEST_ID, LOWEST_ID
+from queues.dead_letters.rows import payload_text
+
+
+class State(StrEnum):
+    """State of a message that is not dead."""
+
+    READY = "ready"
+    SCHEDULED = "scheduled"
+    WAITING = "waiting"
+    LEASED = "leased"
+    COMPLETED = "completed"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row's place in a list: its moment and its id."""
+
+    moment: datetime | LiteralString
+    number: int
+
+
+FIRST = {True: Mark("-infinity", LOWEST_ID), False: Mark("infinity", HIGHEST_ID)}
+"""Where a list begins: ascending, or descending."""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The table of a state, in the words of SQL; `moment` orders it."""
+
+    table: LiteralString
+    moment: LiteralString
+    at: LiteralString
+    ascending: bool = False
+    priority: LiteralString = "t.priority"
+    deadline: LiteralString = "null::timestamptz"
+    consumer: LiteralString = "null::text"
+    by_priority: bool = False
+
+
+_TABLES = {
+    State.READY: _Table("signalbox.ready", "t.ready_at", "t.ready_at", by_priority=True),
+    State.SCHEDULED: _Table("signalbox.scheduled", "t.due_at", "t.due_at", ascending=True),
+    State.WAITING: _Table("signalbox.waiting", "t.waiting_since", "t.waiting_since", ascending=True),
+    State.LEASED: _Table("signalbox.lease", "t.deadline", "t.leased_at", deadline="t.deadline", consumer="t.consumer"),
+    State.COMPLETED: _Table(
+        rendered(
+            "(select s.queue_id, s.settled_at, s.consumer, one.message_id, one.receive_count"
+            " from signalbox.settled s, unnest(s.message_ids, s.receive_counts) as one(message_id, receive_count)"
+            " where s.outcome = {outcome.acked})"
+        ),
+        "t.settled_at",
+        "t.settled_at",
+        priority="m.priority",
+        consumer="t.consumer",
+    ),
+}
+
+# The log first, then the bodies that outlived their part of the log.
+_BODY: LiteralString = (
+    " left join lateral ("
+    "select m.* from signalbox.message m where m.queue_id = t.queue_id and m.message_id = t.message_id"
+    " union all"
+    " select k.message_id, k.queue_id, k.payload, k.attributes, k.group_id, k.deduplication_id, k.trace_id,"
+    " k.priority, k.sent_at, k.txid, k.body_sha256, k.body_bytes"
+    " from signalbox.message_kept k where k.queue_id = t.queue_id and k.message_id = t.message_id"
+    " limit 1) m on true"
+)
+
+
+@dataclass(frozen=True)
+class MessageList:
+    """One list, read in its own direction or `backwards`; `matching` is a condition on `t` and `m`."""
+
+    queue_id: int
+    state: State
+    matching: Predicate
+    backwards: bool
+    with_payloads: bool
+
+    @property
+    def ascending(self) -> bool:
+        """Tell whether what is read comes in the order of its moments."""
+        return _TABLES[self.state].ascending is not self.backwards
+
+    @property
+    def first(self) -> Mark:
+        """Return where reading begins."""
+        return FIRST[self.ascending]
+
+    @property
+    def last(self) -> Mark:
+        """Return where reading ends."""
+        return FIRST[not self.ascending]
+
+    def rows(self, start: Mark, end: Mark, limit: int) -> list[tuple[Any, ...]]:
+        """Read at most `limit` messages behind `start`, up to `end`."""
+        table = _TABLES[self.state]
+        payload: LiteralString = payload_text("m") if self.with_payloads else "null::text"
+        columns = (
+            f", {table.priority} as priority, t.receive_count, {table.at} as at, {table.deadline} as deadline,"
+            f" {table.consumer} as consumer, m.group_id, m.trace_id, m.sent_at, {payload} as payload_text"
+        )
+        return self._ordered(columns, _BODY, self.matching, start, end, limit).rows()
+
+    def nth(self, start: Mark, number: int) -> Mark | None:
+        """Return the mark of a message at a position behind `start`; None when there are fewer."""
+        rows = self._ordered("", "", Predicate("true", []), start, self.last, number)
+        found = Query(f"select * from ({rows.sql}) nearest offset {number - 1}", rows.params).rows()
+        return Mark(found[0][1], found[0][0]) if found else None
+
+    def _ordered(
+        self, columns: str, body: LiteralString, matching: Predicate, start: Mark, end: Mark, limit: int
+    ) -> Query:
+        """Compare `moment` alone as well as with the id: an index understands only the first."""
+        table, direction = _TABLES[self.state], "asc" if self.ascending else "desc"
+        behind, ahead = (">", "<") if self.ascending else ("<", ">")
+        of_priority: LiteralString = " and t.priority = band.kind" if table.by_priority else ""
+        sql = (
+            f"select t.message_id, {table.moment} as moment{columns} from {table.table} t{body}"
+            f" where t.queue_id = %s{of_priority}"
+            f" and {table.moment} {behind}= %s::timestamptz and {table.moment} {ahead}= %s::timestamptz"
+            f" and ({table.moment}, t.message_id) {behind} (%s::timestamptz, %s)"
+            f" and ({table.moment}, t.message_id) {ahead}= (%s::timestamptz, %s)"
+            f" and {matching.sql} order by {table.moment} {direction}, t.message_id {direction} limit %s"
+        )
+        marks = [start.moment, end.moment, start.moment, start.number, end.moment, end.number]
+        params = [self.queue_id, *marks, *matching.params, limit]
+        if not table.by_priority:
+            return Query(sql, params)
+        return Query(
+            f"select one.* from ({_PRIORITIES}) band"
+            f" cross join lateral ({sql}) one"
+            f" order by one.moment {direction}, one.message_id {direction} limit %s",
+            [self.queue_id, *params, limit],
+        )
+
+
+_PRIORITIES = rendered(
+    "select distinct kind from signalbox.claim_floor where queue_id = %s and kind <= {priority.highest}"
+)
+
+
+def bodies(queue_id: int, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
+    """Read whole bodies by message id, from the log or from what outlived it: BODY_COLUMNS of each."""
+    columns = (
+        "message_id, case when body_sha256 is null then payload::text end, attributes::text, deduplication_id,"
+        " encode(body_sha256, 'hex'), body_bytes"
+    )
+    found = Query(
+        f"select {columns} from signalbox.message where queue_id = %s and message_id = any(%s)"
+        f" union all select {columns} from signalbox.message_kept where queue_id = %s and message_id = any(%s)",
+        [queue_id, list(ids), queue_id, list(ids)],
+    ).rows()
+    return {row[0]: row[1:] for row in reversed(found)}
+
+
+BODY_COLUMNS = ("payload", "attributes", "deduplication_id", "body_sha256", "body_bytes")
+
+
+def newest_documents(queue_id: int, limit: int) -> Query:
+    """Select (payload, attributes, hash of a large body) of the newest messages of a queue."""
+    return Query(
+        "select payload, attributes, body_sha256 from signalbox.message"
+        " where queue_id = %s order by message_id desc limit %s",
+        [queue_id, limit],
+    )
+
+
+def newest_message_id() -> int:
+    """Return the bound that leaves out whatever is sent from now on; 0 when nothing was ever sent."""
+    return int(fetch("select coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0)")[0][0])

@@ -1,0 +1,375 @@
+"""The story of one message: where it stands now, and every mark that it has left, read here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from django.db.models.fields.json import KT
+
+from queues.codes import AdmissionFlag
+from queues.counters.groups import Holder, holders_of
+from queues.counters.queue_numbers import QueueNumbers
+from queues.database.query import fetch
+from queues.database.time_limits import OutOfTime, time_limit
+from queues.models import (
+    DeadLetter,
+    Failure,
+    Lease,
+    Queue,
+    ReadyTicket,
+    Redriven,
+    Rewritten,
+    ScheduledTicket,
+    Trashed,
+    WaitingTicket,
+)
+from queues.reach import EVERYTHING, Reach
+from signalbox.messages import Body as LargeBody
+from signalbox.unreadable import Unreadable, decode
+
+MAX_FAILURES = 100
+MAX_AHEAD = 100
+"""Messages ahead are counted so far; a long queue costs what a short one does."""
+SEARCH_MILLISECONDS = 300
+
+
+class Standing(StrEnum):
+    """State of a message; the first of several that apply."""
+
+    ELSEWHERE = "elsewhere"
+    DEAD = "dead"
+    LEASED = "leased"
+    SCHEDULED = "scheduled"
+    WAITING = "waiting"
+    READY = "ready"
+    TRASHED = "trashed"
+    SETTLED = "settled"
+    UNSEARCHED = "unsearched"
+    GONE = "gone"
+
+
+@dataclass(frozen=True)
+class Body:
+    """The message as it was sent."""
+
+    payload: Any
+    attributes: dict[str, Any] | None
+    group_id: str | None
+    deduplication_id: str | None
+    trace_id: str | None
+    priority: int
+    sent_at: datetime
+    large: LargeBody | None = None
+    """Where the payload is when it is not here."""
+    state: Any = None
+    """What the last failed delivery left for the next one."""
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """End of the message in the queue `queue_id`: 'a' acked, 'p' purged, 'e' expired."""
+
+    outcome: str
+    at: datetime
+    consumer: str | None
+    attempts: int | None
+    work_ms: int | None
+    queue_id: int
+    result: Any = None
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """Ready messages of a `higher` priority and `earlier` ones of its own, counted up to MAX_AHEAD + 1.
+
+    `room` is what may still be in flight, by the queue's limit and its tenant's, and `in_flight` how many of the queue
+    are; both are None where nothing limits them.
+    """
+
+    higher: int
+    earlier: int
+    room: int | None
+    in_flight: int | None
+
+
+@dataclass
+class Story:
+    """Facts about one message. `body` is None when no table keeps it any longer."""
+
+    queue: QueueNumbers
+    message_id: int
+    body: Body | None = None
+    dead_letter: DeadLetter | None = None
+    lease: Lease | None = None
+    scheduled: ScheduledTicket | None = None
+    waiting: WaitingTicket | None = None
+    ready: ReadyTicket | None = None
+    trashed: Trashed | None = None
+    """Where it stood when it was purged or deleted, while it can be put back."""
+    failures: Sequence[Failure] = ()
+    redriven: Sequence[Redriven] = ()
+    rewritten: Sequence[Rewritten] = ()
+    """What its payload was before redrives patched it."""
+    settlements: Sequence[Settlement] = ()
+    holders: Sequence[Holder] = ()
+    """The messages in flight that it waits for, in its message group."""
+    ahead: Ahead | None = None
+    """What stands between it and the next receive, when it is ready."""
+    unsearched: bool = field(default=False)
+    """Some places could not be searched within the time a page has."""
+
+    @property
+    def known(self) -> bool:
+        return bool(self.body or self.failures or self.redriven or self.settlements or self.trashed)
+
+    @property
+    def standing(self) -> Standing:
+        """Return the present state of the message."""
+        ladder = {
+            Standing.ELSEWHERE: self.elsewhere,
+            Standing.DEAD: self.dead_letter,
+            Standing.LEASED: self.lease,
+            Standing.SCHEDULED: self.scheduled,
+            Standing.WAITING: self.waiting,
+            Standing.READY: self.ready,
+            Standing.TRASHED: self.trashed,
+            Standing.SETTLED: self.settlements,
+            Standing.UNSEARCHED: self.unsearched,
+        }
+        return next((standing for standing, mark in ladder.items() if mark), Standing.GONE)
+
+    @property
+    def place(self) -> DeadLetter | Lease | ScheduledTicket | WaitingTicket | ReadyTicket | None:
+        """Return the one row that holds the message while it is in a queue."""
+        return self.dead_letter or self.lease or self.scheduled or self.waiting or self.ready
+
+    @property
+    def elsewhere(self) -> str | None:
+        """Return the other queue of the last redrive, as long as the message has not left that queue."""
+        last = self.redriven[-1] if self.redriven else None
+        if last is None or last.queue_id == self.queue.queue_id:
+            return None
+        settled = self.settlements and self.settlements[-1].at > last.redriven_at
+        return None if settled else last.queue.name
+
+    def name_of(self, queue_id: int) -> str:
+        """Return the name of a queue that the message has been in."""
+        names = {redriven.queue_id: redriven.queue.name for redriven in self.redriven}
+        return names.get(queue_id, self.queue.name)
+
+    @property
+    def state(self) -> Any:
+        """Return the state that a failed delivery left, for the next delivery or for the dead letter's page."""
+        if self.dead_letter:
+            return self.dead_letter.state
+        return self.body.state if self.body else None
+
+    @property
+    def result(self) -> Any:
+        """Return the result that the ack left."""
+        return self.settlements[-1].result if self.settlements else None
+
+    @property
+    def attempts(self) -> int:
+        """Deliveries since it was sent or last redriven."""
+        if self.place:
+            return self.place.receive_count
+        return self.settlements[-1].attempts or 0 if self.settlements else 0
+
+
+def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -> Story:
+    """Gather the story; fifteen indexed queries at most, whatever the size of the queue.
+
+    A message that was never in this queue has none here. What it was in other queues is included as far as these are
+    `held`.
+    """
+    of_message: dict[str, Any] = {"message_id": message_id}
+    redriven = Redriven.objects.select_related("queue").filter(**of_message).order_by("redriven_at")
+    story = Story(
+        queue,
+        message_id,
+        dead_letter=DeadLetter.objects.select_related("queue").filter(**of_message).first(),
+        lease=Lease.objects.filter(**of_message).first(),
+        scheduled=ScheduledTicket.objects.filter(**of_message).first(),
+        waiting=WaitingTicket.objects.filter(**of_message).first(),
+        failures=list(Failure.objects.filter(**of_message).order_by("-failed_at")[:MAX_FAILURES])[::-1],
+        redriven=list(redriven[:MAX_FAILURES]),
+        rewritten=list(Rewritten.objects.filter(**of_message).order_by("rewritten_at")[:MAX_FAILURES]),
+    )
+    if not story.place:
+        story.trashed = Trashed.objects.filter(**of_message).first()
+    story.body = body_of(queue.queue_id, message_id, _cut(story, held))
+    if story.waiting:
+        story.holders = holders_of(story.waiting.queue_id, story.waiting.lane)
+    try:
+        with time_limit(SEARCH_MILLISECONDS):
+            _search(story)
+    except OutOfTime:
+        story.unsearched = story.ready is None
+    return story
+
+
+def _search(story: Story) -> None:
+    """Look in the places that may take long: history, and what is ready."""
+    queue_ids = [story.queue.queue_id, *(redriven.queue_id for redriven in story.redriven)]
+    sent_at = story.body.sent_at if story.body else None
+    rows = fetch(_SETTLEMENTS, {"queue_ids": queue_ids, "message_id": story.message_id, "sent_at": sent_at})
+    story.settlements = [Settlement(*[*values, decode(result or "null", "result")]) for *values, result in rows]
+    if story.place or story.elsewhere:
+        return
+    ready = ReadyTicket.objects.filter(queue_id=story.queue.queue_id, message_id=story.message_id)
+    story.ready = ready.first()
+    if story.ready:
+        story.ahead = _read_ahead(story.queue.queue, story.ready)
+
+
+_PLACES = ("dead_letter", "lease", "scheduled", "waiting", "trashed")
+
+
+def _cut(story: Story, held: Reach) -> list[int] | None:
+    """Leave out what the message was in queues that are not held, or in all where it was not in this one.
+
+    Returns the ids of the queues that may be named, None for all.
+    """
+    places = {name: mark for name in _PLACES if (mark := getattr(story, name))}
+    marks: list[Any] = [*places.values(), *story.failures, *story.redriven]
+    known = {_queue_id(mark) for mark in marks}
+    here = story.queue.queue_id in known | {mark.queue_id for mark in marks}
+    if here and held.is_everything:
+        return None
+    seen = set(Queue.objects.filter(held.among(), pk__in=known).values_list("pk", flat=True)) if here else set()
+    for name, mark in places.items():
+        if _queue_id(mark) not in seen:
+            setattr(story, name, None)
+    story.failures = [failure for failure in story.failures if failure.queue_id in seen]
+    story.redriven = [redriven for redriven in story.redriven if redriven.queue_id in seen]
+    if not known <= seen:
+        story.rewritten = []
+    return sorted(seen)
+
+
+def _queue_id(mark: Any) -> int:
+    """The queue that the message was in; for a dead letter the one that it died in."""
+    letter = getattr(mark, "letter", None)
+    if isinstance(letter, Unreadable):
+        source = KT("letter__source_queue_id")
+        return int(Trashed.objects.values_list(source, flat=True).get(pk=mark.pk))
+    return int(letter["source_queue_id"] if letter else getattr(mark, "source_id", mark.queue_id))
+
+
+_BODY = """
+select m.payload::text, m.attributes::text, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at,
+  encode(m.body_sha256, 'hex'), m.body_bytes,
+  (select s.state::text from signalbox.message_state s where s.message_id = %(message_id)s)
+from signalbox.message m where m.queue_id = %(queue_id)s and m.message_id = %(message_id)s
+union all
+select k.payload::text, k.attributes::text, k.group_id, k.deduplication_id, k.trace_id, k.priority, k.sent_at,
+  encode(k.body_sha256, 'hex'), k.body_bytes,
+  (select s.state::text from signalbox.message_state s where s.message_id = %(message_id)s)
+from signalbox.message_kept k where k.queue_id = %(queue_id)s and k.message_id = %(message_id)s
+union all
+select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
+  encode(d.body_sha256, 'hex'), d.body_bytes, null
+from signalbox.dead_letter d where d.message_id = %(message_id)s
+  and (%(seen)s::integer[] is null or d.source_queue_id = any(%(seen)s))
+union all
+select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
+  encode(d.body_sha256, 'hex'), d.body_bytes, d.state::text
+from signalbox.trash t, jsonb_populate_record(null::signalbox.dead_letter, t.letter) d
+where t.message_id = %(message_id)s and t.letter is not null
+  and (%(seen)s::integer[] is null or d.source_queue_id = any(%(seen)s))
+limit 1
+"""
+
+
+def body_of(queue_id: int, message_id: int, seen: Sequence[int] | None = None) -> Body | None:
+    """The message in the log, the copy that outlived its segment, or the one in its dead letter.
+
+    A dead letter counts if it died in one of the queues `seen`; None is any.
+    """
+    rows = fetch(_BODY, {"queue_id": queue_id, "message_id": message_id, "seen": seen})
+    if not rows:
+        return None
+    payload, attributes, *plain, sha256, size, state = rows[0]
+    found = Body(decode(payload), decode(attributes or "null", "attributes"), *plain)
+    large = LargeBody(sha256, size) if sha256 else None
+    return replace(found, large=large, state=decode(state or "null", "state"))
+
+
+_SETTLEMENTS = """
+select s.outcome::text, s.settled_at, s.consumer,
+  s.receive_counts[array_position(s.message_ids, %(message_id)s)],
+  s.work_ms[array_position(s.message_ids, %(message_id)s)],
+  s.queue_id,
+  s.results[array_position(s.message_ids, %(message_id)s)]::text
+from signalbox.settled s
+where s.queue_id = any(%(queue_ids)s)
+  and s.settled_at >= coalesce(%(sent_at)s::timestamptz, '-infinity')
+  and s.message_ids[1] <= %(message_id)s
+  and s.message_ids[cardinality(s.message_ids)] >= %(message_id)s
+  and %(message_id)s = any(s.message_ids)
+order by s.settled_at
+limit 10
+"""
+
+
+_AHEAD = """
+select
+  (select count(*) from (
+    select from signalbox.ready r where r.queue_id = %(queue_id)s and r.priority > %(priority)s limit %(most)s
+  ) higher),
+  (select count(*) from (
+    select from signalbox.ready r
+    where r.queue_id = %(queue_id)s and r.priority = %(priority)s
+      and r.ready_at <= %(ready_at)s and (r.ready_at, r.message_id) < (%(ready_at)s, %(message_id)s)
+    limit %(most)s
+  ) earlier),
+  case when %(limited)s then signalbox._free_in_flight(%(queue_id)s) end,
+  case when %(limit)s > 0 then (select count(*) from (
+    select from signalbox.lease l where l.queue_id = %(queue_id)s and l.deadline > now() limit %(limit)s
+  ) held) end
+"""
+
+
+def _read_ahead(queue: Queue, ticket: ReadyTicket) -> Ahead:
+    parameters = {
+        "queue_id": queue.queue_id,
+        "message_id": ticket.message_id,
+        "priority": ticket.priority,
+        "ready_at": ticket.ready_at,
+        "most": MAX_AHEAD + 1,
+        "limited": bool(queue.admission_flags & AdmissionFlag.LIMITS_IN_FLIGHT),
+        "limit": queue.max_in_flight,
+    }
+    return Ahead(*fetch(_AHEAD, parameters)[0])
+
+
+_QUEUES = """
+select q.name from signalbox.queue q
+join (
+  select 1 as position, queue_id from signalbox.lease where message_id = %(id)s
+  union all select 2, queue_id from signalbox.scheduled where message_id = %(id)s
+  union all select 3, source_queue_id from signalbox.dead_letter where message_id = %(id)s
+  union all select 4, queue_id from signalbox.failure where message_id = %(id)s
+  union all select 5, queue_id from signalbox.redriven where message_id = %(id)s
+  union all select 6, queue_id from signalbox.trash where message_id = %(id)s
+) mark using (queue_id)
+group by q.name order by min(mark.position)
+"""
+_LOGS = """
+select q.name from signalbox.queue q join lateral (
+  select from signalbox.message m where m.queue_id = q.queue_id and m.message_id = %(id)s
+  union all
+  select from signalbox.message_kept k where k.queue_id = q.queue_id and k.message_id = %(id)s
+) found on true limit 1
+"""
+
+
+def queues_of(message_id: int) -> Iterator[str]:
+    """The names of the queues that know the message, the likeliest first; the logs are searched last."""
+    for statement in (_QUEUES, _LOGS):
+        yield from (name for (name,) in fetch(statement, {"id": message_id}))

@@ -1,0 +1,24 @@
+-- (first, last, rows in it): the stretch of the log with the messages that a window settled. Reading a stretch in order
+-- is worth it while at most two of three messages in it belong to other windows; else the stretch without the outermost
+-- twentieths is tried; else there is none. The answer follows from rows that do not change any more: it is the same at
+-- every attempt.
+with settled as materialized (
+  select u.message_id
+  from signalbox.settled s
+  cross join lateral unnest(s.message_ids) u(message_id)
+  where s.txid >= (select current_setting('pipeline.low')::bigint)
+    and s.txid < (select current_setting('pipeline.high')::bigint)
+), ends as (
+  select min(s.message_id) as lowest, max(s.message_id) as highest, count(*) as rows,
+    percentile_disc(array[0.05, 0.95]) within group (order by s.message_id) as middle
+  from settled s
+), stretch as (
+  select
+    case when e.highest - e.lowest < 3 * e.rows then e.lowest when e.middle[2] - e.middle[1] < 3 * e.rows
+      then e.middle[1] else 1 end as first,
+    case when e.highest - e.lowest < 3 * e.rows then e.highest when e.middle[2] - e.middle[1] < 3 * e.rows
+      then e.middle[2] else 0 end as last
+  from ends e
+)
+select t.first, t.last, (select count(*) from settled s where s.message_id between t.first and t.last) as rows
+from stretch t

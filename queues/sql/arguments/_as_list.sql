@@ -1,0 +1,12 @@
+-- An array argument counted from 1: an array with another first index is read from its first element, and one of
+-- several dimensions is refused by its name. The hot verbs check inline whether they need it.
+create or replace function signalbox._as_list(p_field text, p_array anyarray) returns anyarray
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if array_ndims(p_array) > 1 then
+    perform signalbox._refuse(p_field, format('has %s dimensions: it must be a list, with one', array_ndims(p_array)));
+  end if;
+  return case when array_lower(p_array, 1) <> 1 then p_array[:] else p_array end;
+end $$;

@@ -1,0 +1,28 @@
+-- Check a payload of send, or the payloads of send_batch; each refusal names the argument. No locks, no tables.
+create or replace function signalbox._check_payload(p_payload jsonb, p_limit integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform signalbox._check_payload(p_payload, p_limit, p_payload::text);
+end $$;
+
+-- The same for callers that have the payload's text: PostgreSQL takes longer to write it than to look at it.
+create or replace function signalbox._check_payload(p_payload jsonb, p_limit integer, p_text text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_problem text;
+begin
+  if p_payload is null then
+    perform signalbox._refuse('payload', 'is null: a message needs a JSON value');
+  end if;
+  if octet_length(p_text) > p_limit then
+    perform signalbox._refuse_too_large(octet_length(p_text), p_limit);
+  end if;
+  v_problem := signalbox._unreadable(p_payload, p_text);
+  if v_problem is not null then
+    perform signalbox._refuse('payload', v_problem);
+  end if;
+end $$;

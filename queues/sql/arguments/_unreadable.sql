@@ -1,0 +1,52 @@
+-- Why clients cannot read this JSON, though PostgreSQL stores it; null when they can. It has more than 128 levels of
+-- arrays and objects, or a number of more than 1,000 characters when written out, as 1e5000 is. signalbox/payloads.py
+-- has the same limits. JSON text of up to 256 bytes can have neither, so callers need only ask about longer ones.
+-- Linear. The text is the value's.
+create or replace function signalbox._unreadable(p_value jsonb, p_text text) returns text
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bytes bytea;
+  v_place integer;
+  v_run integer := 0;
+  v_longest integer;
+begin
+  if p_text is null or octet_length(p_text) <= 256 then
+    return null;
+  end if;
+  if jsonb_path_exists(p_value, 'strict $.**{128} ? (@.type() == "array" || @.type() == "object")') then
+    return 'is nested too deeply: at most 128 levels';
+  end if;
+  if octet_length(p_text) <= 1000 then
+    return null;
+  end if;
+  -- A number of 1,001 characters covers one of the places that are 1,000 bytes apart, and ten in a row of those that
+  -- are 100 apart. All its characters are from '-' to '9'. To look there costs less than any look at the whole text.
+  v_bytes := convert_to(p_text, 'UTF8');
+  v_place := 1000;
+  while v_place < octet_length(v_bytes) loop
+    if get_byte(v_bytes, v_place) between 45 and 57 then
+      v_run := 1;
+      exit;
+    end if;
+    v_place := v_place + 1000;
+  end loop;
+  if v_run = 0 then
+    return null;
+  end if;
+  v_run := 0;
+  v_place := v_place - 1000;
+  while v_place < octet_length(v_bytes) and v_run < 10 loop
+    v_run := case when get_byte(v_bytes, v_place) between 45 and 57 then v_run + 1 else 0 end;
+    v_place := v_place + 100;
+  end loop;
+  if v_run = 10 then
+    select max(octet_length(n::text)) into v_longest
+    from jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n;
+    if v_longest > 1000 then
+      return format('has a number of %s characters, written out: at most 1000', v_longest);
+    end if;
+  end if;
+  return null;
+end $$;

@@ -1,0 +1,17 @@
+-- Fill in a new row of the audit: no position, since a row with a position of its own would break the chain, and the
+-- role that logged in and its application_name, whatever the row said.
+create or replace function signalbox._enter_audit() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  new.position := null;
+  new.previous_hash := null;
+  new.hash := null;
+  new.database_role := session_user;
+  new.application_name := coalesce(current_setting('application_name', true), '');
+  return new;
+end $$;
+
+create or replace trigger audit_enter before insert on signalbox.audit_event
+  for each row execute function signalbox._enter_audit();

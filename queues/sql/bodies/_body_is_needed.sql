@@ -1,0 +1,15 @@
+-- Whether a message of the log, a kept body, a dead letter or a message in the trash points to a large body. One
+-- statement, hence one moment: a body that moves between the four is seen in one of them. Pointers of the log are
+-- dropped with its segment (drop_segment).
+create or replace function signalbox._body_is_needed(p_sha256 bytea) returns boolean
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return exists (select from signalbox.body_pointer p where p.sha256 = p_sha256)
+    or exists (select from signalbox.message_kept k where k.body_sha256 = p_sha256)
+    or exists (select from signalbox.dead_letter d where d.body_sha256 = p_sha256)
+    or exists (select from signalbox.trash t where t.body_sha256 = p_sha256);
+end $$;

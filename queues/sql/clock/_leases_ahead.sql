@@ -1,0 +1,12 @@
+-- Leases that a clock ahead has prolonged, or that were handed out while the server's clock was ahead, and until when
+-- they now last: for their queue's visibility timeout, since the timeout that was asked for is not known.
+create or replace function signalbox._leases_ahead(p_now timestamptz, p_until timestamptz)
+returns table (tid tid, deadline timestamptz)
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  select l.ctid, least(l.deadline, p_now + q.visibility_timeout_seconds * interval '1 second')
+  from signalbox.lease l
+  join signalbox.queue q on q.queue_id = l.queue_id
+  where l.deadline > p_now and (l.leased_at > p_now or l.deadline <= p_until)
+$$;

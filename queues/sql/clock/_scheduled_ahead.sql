@@ -1,0 +1,34 @@
+-- Scheduled messages whose due time results from a clock that was ahead, and when they should be due: a retry by the
+-- row of its failure; a message that was sent while the server's clock was ahead by the difference. Null: the time
+-- cannot be known, since a message that is due exactly at the clock was sent with any delay up to it. Messages that
+-- were scheduled before the clock was ahead are not among them. A second reset cannot tell what the first has moved,
+-- and leaves it.
+create or replace function signalbox._scheduled_ahead(p_now timestamptz, p_until timestamptz, p_again boolean)
+returns table (tid tid, due_at timestamptz)
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  select a.tid, a.due_at
+  from (
+    select s.ctid as tid, s.due_at as put_off_to,
+      case
+        when f.failed_at > p_now and not p_again then p_now + (f.retry_at - f.failed_at)
+        when f.failed_at <= p_now then f.retry_at
+        when m.sent_at > p_now and not p_again then p_now + greatest(s.due_at - m.sent_at, interval '0')
+        when s.due_at <> p_until then s.due_at
+      end as due_at
+    from signalbox.scheduled s
+    left join lateral (
+      select f.failed_at, f.retry_at
+      from signalbox.failure f
+      where f.message_id = s.message_id and f.queue_id = s.queue_id and f.receive_count = s.receive_count
+      order by f.failed_at desc
+      limit 1
+    ) f on s.receive_count > 0
+    left join lateral (
+      select m.sent_at from signalbox.message m where m.queue_id = s.queue_id and m.message_id = s.message_id
+    ) m on f.failed_at is null
+    where s.due_at > p_now
+  ) a
+  where a.due_at is distinct from a.put_off_to
+$$;

@@ -1,0 +1,25 @@
+-- The messages of a partition behind one position, up to another. Its segments are merged, since a message may be in an
+-- earlier segment than its neighbour that was appended at the same moment; there are about ten. It returns nothing
+-- where the first position is another than the reader knows: then a segment has been dropped, or is being dropped, and
+-- the same snapshot may not see it.
+create or replace function signalbox._read_partition(
+  p_stream_id integer, p_partition integer, p_behind bigint, p_through bigint, p_limit integer, p_first bigint
+) returns table ("position" bigint, key text, payload jsonb, attributes jsonb, trace_id text, appended_at timestamptz)
+language plpgsql
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query execute format(
+    'select m.position, m.key, m.payload, m.attributes, m.trace_id, m.appended_at from signalbox.%I m'
+    ' where m.partition = $1::smallint and m.position > $2 and m.position <= $3'
+    ' and (select f.first_position from signalbox.stream_partition f'
+    ' where f.stream_id = $5 and f.partition = $1::smallint) = $6'
+    ' order by m.position limit $4',
+    'stream_message_' || p_stream_id
+  )
+  using p_partition, p_behind, p_through, p_limit, p_stream_id, p_first;
+end $$;

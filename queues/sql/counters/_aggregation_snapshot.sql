@@ -1,0 +1,12 @@
+-- This statement's snapshot, with the aggregating transaction among those that it does not cover: that one sees its own
+-- deltas and may write more, so they are left to a later aggregation.
+create or replace function signalbox._aggregation_snapshot() returns pg_snapshot
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select format('%s:%s:%s', pg_snapshot_xmin(s), pg_snapshot_xmax(s), (
+    select string_agg(open.xid::text, ',' order by open.xid)
+    from (select pg_snapshot_xip(s) union select own where own < pg_snapshot_xmax(s)) open(xid)
+  ))::pg_snapshot
+  from pg_current_snapshot() s, pg_current_xact_id_if_assigned() own
+$$;

@@ -1,0 +1,8 @@
+-- The other side of _keep_queue: false while another transaction holds the queue, or another queue with the same lock.
+-- Never waits.
+create or replace function signalbox._claim_queue(p_queue_id integer) returns boolean
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  select pg_try_advisory_xact_lock(hashtext('signalbox.keep_queue'), signalbox._keep_place(p_queue_id))
+$$;

@@ -1,0 +1,14 @@
+-- How many messages of a queue are in each state, from its totals. Inlined by the planner: to add up by name the rows
+-- of counter_event, for each queue and state, was most of what history cost.
+create or replace function signalbox._depths_of(totals bigint[])
+returns table (ready bigint, scheduled bigint, waiting bigint, leased bigint, dead bigint, held bigint)
+language sql immutable
+begin atomic
+  select
+    {depth.ready:totals},
+    {depth.scheduled:totals},
+    {depth.waiting:totals},
+    {depth.leased:totals},
+    {depth.dead:totals},
+    {depth.held:totals};
+end;

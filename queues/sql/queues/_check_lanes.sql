@@ -1,0 +1,29 @@
+-- Check the settings of message groups against the others: an order that began otherwise cannot be kept, and FIFO knows
+-- no delay.
+create or replace function signalbox._check_lanes(p_queue signalbox.queue, p_settings jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_new signalbox.queue := jsonb_populate_record(p_queue, p_settings);
+begin
+  if (v_new.mode = 'fifo' or v_new.group_max_in_flight > 0)
+    and (
+      p_queue.is_dead_letter_queue
+        or exists (select from signalbox.queue q where q.dead_letter_queue_id = p_queue.queue_id)
+    )
+  then
+    if v_new.mode = 'fifo' then
+      perform signalbox._refuse('mode', 'of a dead-letter queue is standard');
+    end if;
+    perform signalbox._refuse('group_max_in_flight', 'of a dead-letter queue is 0');
+  end if;
+  if v_new.fifo_block_on_dead_letter and v_new.mode <> 'fifo' then
+    perform signalbox._refuse(
+      'fifo_block_on_dead_letter', 'needs a FIFO queue: elsewhere no message waits for one before it'
+    );
+  end if;
+  if v_new.mode = 'fifo' and v_new.delay_seconds > 0 then
+    perform signalbox._refuse_fifo_delay();
+  end if;
+end $$;

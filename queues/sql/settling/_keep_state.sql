@@ -1,0 +1,14 @@
+-- Store a state in place of an earlier one; JSON's null deletes it.
+create or replace function signalbox._keep_state(p_queue_id integer, p_message_id bigint, p_state jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_state = 'null' then
+    perform signalbox._forget_states(array[p_message_id]);
+    return;
+  end if;
+  insert into signalbox.message_state (message_id, queue_id, state)
+  values (p_message_id, p_queue_id, p_state)
+  on conflict (message_id) do update set queue_id = excluded.queue_id, state = excluded.state;
+end $$;

@@ -1,0 +1,25 @@
+-- feed_queues(): send unread messages of subscriptions to their queues, in one transaction with their offsets: each
+-- message comes to each subscription's queue once, and has its lease, retries and dead letters there. A queue is kept
+-- at most queue_window messages ahead of its consumers, so a queue without consumers costs only its lag. Key,
+-- attributes and trace are kept; the key is the message's group. A queue without room for all messages gets the first
+-- ones; a queue that refuses a single message is tried again later. Subscriptions of one queue share its room. A
+-- subscription that cannot continue holds no other back: it waits for no FIFO group and for no lock. Returns how many
+-- messages.
+create or replace function signalbox.feed_queues() returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_turn record;
+  v_fed bigint := 0;
+begin
+  for v_turn in select t.group_id, t.sharers from signalbox.subscriptions_to_feed() t loop
+    begin
+      v_fed := v_fed + signalbox.feed_queue(v_turn.group_id, v_turn.sharers);
+    exception
+      when others then
+        raise warning 'subscription % was not fed: % (%)', v_turn.group_id, sqlerrm, sqlstate;
+    end;
+  end loop;
+  return v_fed;
+end $$;

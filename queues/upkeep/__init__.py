@@ -1,0 +1,1 @@
+"""Upkeep: the housekeeping of the engine."""

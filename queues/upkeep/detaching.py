@@ -1,0 +1,47 @@
+"""Detaching a partition without a lock that anybody else waits behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from signalbox.connections import pooling
+
+DETACH_PATIENCE = "2s"  # the next try comes with the next round
+BRIEF_PATIENCE = "100ms"  # where others wait behind us
+
+
+def detach(connection: psycopg.Connection[Any], parent: sql.Identifier, name: str) -> None:
+    """Detach a partition without making others wait behind a reader of the parent.
+
+    CONCURRENTLY waits for such readers, and only for a moment, since the other chores wait too. A detach that was begun
+    stays pending, also when this process dies, and a later call finishes it. Behind a pooler with no way past it a lock
+    timeout would be set in a session that others use, since CONCURRENTLY takes no transaction: then it is the plain
+    way, with hardly any patience.
+    """
+    row = connection.execute(
+        "select inhdetachpending from pg_inherits where inhrelid = to_regclass(%s)", [f"signalbox.{name}"]
+    ).fetchone()
+    if row is None:
+        return  # detached already
+    begun = bool(row[0])
+    if not pooling.has_sessions():
+        with connection.transaction():
+            connection.execute(sql.SQL("set local lock_timeout = {}").format(BRIEF_PATIENCE))
+            connection.execute(_detach(parent, name, "finalize" if begun else ""))
+        return
+    usual = connection.execute("select current_setting('lock_timeout')").fetchone()
+    connection.execute(sql.SQL("set lock_timeout = {}").format(DETACH_PATIENCE))
+    try:
+        connection.execute(_detach(parent, name, "finalize" if begun else "concurrently"))
+    finally:
+        if not connection.broken:
+            connection.execute("select set_config('lock_timeout', %s, false)", usual)
+
+
+def _detach(parent: sql.Identifier, name: str, how: str) -> sql.Composed:
+    return sql.SQL("alter table {} detach partition {} {}").format(
+        parent, sql.Identifier("signalbox", name), sql.SQL(how)
+    )

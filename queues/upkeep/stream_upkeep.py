@@ -1,0 +1,72 @@
+"""Upkeep of streams: segments made ahead and dropped behind, queues that are fed. A probe where there are none."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from queues.upkeep.detaching import detach
+from signalbox.logs import in_brief
+
+log = logging.getLogger(__name__)
+
+
+class StreamChores:
+    """The chores of upkeep for streams, over one connection."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.connection = connection
+        self._feeding = False
+        self._refused: dict[int, str] = {}
+        """By group id: why the subscription could not be fed in the last round."""
+
+    def ensure(self) -> None:
+        """Make segments, and notice whether any subscription feeds a queue."""
+        self.connection.execute("select signalbox.ensure_stream_segments()")
+        row = self.connection.execute(
+            "select exists (select from signalbox.consumer_group g where g.queue_id is not null)"
+        ).fetchone()
+        self._feeding = bool(row and row[0])
+
+    def feed(self) -> None:
+        """Feed the queues of subscriptions, each in a transaction of its own, so that none delays another."""
+        if not self._feeding:
+            return
+        turns = self.connection.execute("select group_id, sharers from signalbox.subscriptions_to_feed()").fetchall()
+        for group_id, sharers in turns:
+            try:
+                self.connection.execute("select signalbox.feed_queue(%s, %s)", [group_id, sharers])
+            except psycopg.Error as error:
+                if self.connection.closed:
+                    raise
+                self._report(group_id, error)
+            else:
+                self._refused.pop(group_id, None)
+
+    def _report(self, group_id: int, error: psycopg.Error) -> None:
+        """Log why a subscription is not fed, once for each cause and not in every round."""
+        cause = in_brief(error)
+        if self._refused.get(group_id) != cause:
+            self._refused[group_id] = cause
+            log.error("Subscription %d was not fed: %s", group_id, cause)
+
+    def drop(self) -> None:
+        """Drop the segments that no retention needs: readers are warned first, and none waits."""
+        expired = self.connection.execute(
+            "select stream_id, starts_at, table_name from signalbox.expired_stream_segments()"
+        ).fetchall()
+        held: set[int] = set()
+        for stream_id, starts_at, name in expired:
+            self.connection.execute("select signalbox.leave_stream_segment(%s, %s)", [stream_id, starts_at])
+            if stream_id in held:
+                continue  # a table has one partition at a time that is being detached
+            try:
+                detach(self.connection, sql.Identifier("signalbox", f"stream_message_{stream_id}"), name)
+            except psycopg.errors.LockNotAvailable:
+                held.add(stream_id)  # a transaction is open on this stream: tried again in the next round
+                continue
+            self.connection.execute("select signalbox.drop_stream_segment(%s, %s)", [stream_id, starts_at])
+            log.info("dropped segment %s of a stream", name)

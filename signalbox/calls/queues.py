@@ -1,0 +1,229 @@
+"""Queues and their consumers: creating, configuring, listing, describing, purging, announcing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, LiteralString
+from urllib.parse import urlencode
+
+from signalbox import arguments
+from signalbox.calls import wire_names
+from signalbox.calls.call import Call, Row, only_value
+from signalbox.calls.request import Answer, Request, Requests, address, document, given, number_in
+from signalbox.errors import QueueNotFound
+from signalbox.payloads import encode
+
+#: Seconds for which messages that a client purges can be restored, unless the call names others.
+TRASH_SECONDS = 86_400.0
+#: Queues in one answer of a server.
+QUEUES_TOGETHER = 500
+
+QueueState = Literal["active", "paused", "closed"]
+
+#: The states of messages in a queue: ready, waiting for their message group, scheduled, in flight, dead.
+STATES = ("ready", "waiting", "scheduled", "leased", "dead")
+
+
+@dataclass(frozen=True, slots=True)
+class QueueInfo:
+    """A queue with its settings. `messages`, by state, and `oldest_visible_seconds` are there where it is described.
+
+    They are exact at the moment of reading, whatever the number of messages.
+    """
+
+    id: int
+    name: str
+    tenant: str
+    state: QueueState
+    is_dead_letter_queue: bool
+    settings: Mapping[str, Any]
+    messages: Mapping[str, int] | None = None
+    oldest_visible_seconds: float | None = None
+
+
+def create_queue(name: str, settings: Mapping[str, object], tenant: str | None = None) -> Call[int]:
+    return Call(
+        """
+        select signalbox.create_queue(
+          name => %(name)s::text, settings => %(settings)s::jsonb, tenant => %(tenant)s::text
+        )
+        """,
+        {**arguments.checked(name=name, tenant=tenant), "settings": encode(dict(settings), "settings")},
+        only_value,
+        _request_create,
+    )
+
+
+def _request_create(queue: Mapping[str, Any]) -> Requests[int]:
+    members = {"name": given(queue["name"]), "tenant": given(queue["tenant"])} | _wire_settings(queue["settings"])
+    answer = yield Request("POST", address("queues"), document(members), wire_names.SETTINGS)
+    return number_in(answer.document["queueId"])
+
+
+def configure_queue(name: str, settings: Mapping[str, object]) -> Call[int]:
+    return Call(
+        "select signalbox.configure_queue(name => %(name)s::text, settings => %(settings)s::jsonb)",
+        {**arguments.checked(name=name), "settings": encode(dict(settings), "settings")},
+        only_value,
+        _request_configure,
+    )
+
+
+def _request_configure(queue: Mapping[str, Any]) -> Requests[int]:
+    settings = document(_wire_settings(queue["settings"]))
+    answer = yield Request("PATCH", address("queues", queue["name"]), settings, wire_names.SETTINGS)
+    return number_in(answer.document["queueId"])
+
+
+_SETTINGS: LiteralString = """select
+  q.queue_id,
+  q.name,
+  t.name,
+  q.paused,
+  q.closed,
+  q.is_dead_letter_queue,
+  (select jsonb_object_agg(d.name, to_jsonb(q) -> d.name) from signalbox.setting_definition d)::text
+"""
+
+
+def list_queues(prefix: str) -> Call[list[QueueInfo]]:
+    return Call(
+        _SETTINGS
+        + """
+        from signalbox.queue q
+        join signalbox.tenant t using (tenant_id)
+        where starts_with(q.name, %(prefix)s::text)
+        order by q.name
+        """,
+        arguments.checked(prefix=prefix),
+        lambda rows: [_queue(row) for row in rows],
+        _request_list,
+    )
+
+
+def _request_list(asked: Mapping[str, Any]) -> Requests[list[QueueInfo]]:
+    found: list[QueueInfo] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        members = {"prefix": asked["prefix"], "limit": QUEUES_TOGETHER, "cursor": cursor}
+        query = urlencode({name: value for name, value in members.items() if value != ""})
+        answer: Answer = yield Request("GET", f"{address('queues')}?{query}")
+        found += [_queue_in(wire) for wire in answer.document["queues"]]
+        cursor = answer.document["nextCursor"]
+    return found
+
+
+def describe_queue(name: str) -> Call[QueueInfo]:
+    def read(rows: list[Row]) -> QueueInfo:
+        if not rows:
+            raise QueueNotFound(f"queue {name[:120]!r} does not exist")
+        return _queue(rows[0])
+
+    return Call(
+        _SETTINGS
+        + """,
+          n.oldest_visible_seconds,
+          signalbox.depth(n.totals, 'ready'),
+          signalbox.depth(n.totals, 'waiting'),
+          signalbox.depth(n.totals, 'scheduled'),
+          signalbox.depth(n.totals, 'leased'),
+          signalbox.depth(n.totals, case when q.is_dead_letter_queue then 'held' else 'dead' end)
+        from signalbox.queue q
+        join signalbox.tenant t using (tenant_id)
+        cross join lateral signalbox.queue_numbers(array[q.queue_id]) n
+        where q.name = %(name)s::text
+        """,
+        {"name": arguments.text("queue", name)},
+        read,
+        _request_describe,
+    )
+
+
+def _request_describe(asked: Mapping[str, Any]) -> Requests[QueueInfo]:
+    answer = yield Request("GET", address("queues", asked["name"]))
+    return _queue_in(answer.document)
+
+
+def purge(
+    queue: str, through_message_id: int | None, states: Sequence[str], max_messages: int, keep_seconds: float
+) -> Call[int]:
+    return Call(
+        """
+        select signalbox.purge_to_trash(
+          queue => %(queue)s::text,
+          through_message_id => %(through_message_id)s::bigint,
+          states => %(states)s::text[],
+          max_messages => %(max_messages)s::int,
+          keep_seconds => %(keep_seconds)s::double precision
+        )
+        """,
+        {
+            **arguments.checked(queue=queue, max_messages=max_messages),
+            "through_message_id": through_message_id,
+            "states": arguments.column("states", states, len(states), arguments.text),
+            "keep_seconds": float(keep_seconds),
+        },
+        only_value,
+    )
+
+
+def announce_consumer(queue: str, consumer: str, details: Mapping[str, object]) -> Call[None]:
+    return Call(
+        """
+        select signalbox.announce_consumer(
+          queue => %(queue)s::text, consumer => %(consumer)s::text, details => %(details)s::jsonb
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "consumer": arguments.text("consumer", consumer),
+            "details": encode(dict(details), "details"),
+        },
+        lambda _: None,
+        _request_announce,
+    )
+
+
+def _request_announce(consumer: Mapping[str, Any]) -> Requests[None]:
+    members = {"consumer": given(consumer["consumer"]), "details": consumer["details"]}
+    yield Request("POST", address("queues", consumer["queue"], "consumers"), document(members))
+
+
+def _queue(row: Row) -> QueueInfo:
+    queue_id, name, tenant, paused, closed, is_dead_letter_queue, settings, *numbers = row
+    oldest, *counts = numbers or (None,)
+    return QueueInfo(
+        id=queue_id,
+        name=name,
+        tenant=tenant,
+        state="paused" if paused else "closed" if closed else "active",
+        is_dead_letter_queue=is_dead_letter_queue,
+        settings=json.loads(settings),
+        messages=dict(zip(STATES, counts, strict=True)) if counts else None,
+        oldest_visible_seconds=oldest,
+    )
+
+
+_NOT_SETTINGS = frozenset(
+    {"queueId", "name", "tenant", "state", "isDeadLetterQueue", "createdAt", "messages", "oldestVisibleAgeSeconds"}
+)
+
+
+def _queue_in(wire: Mapping[str, Any]) -> QueueInfo:
+    return QueueInfo(
+        id=number_in(wire["queueId"]),
+        name=wire["name"],
+        tenant=wire["tenant"],
+        state=wire["state"],
+        is_dead_letter_queue=wire["isDeadLetterQueue"],
+        settings=wire_names.settings_back({name: wire[name] for name in wire.keys() - _NOT_SETTINGS}),
+        messages=wire.get("messages"),
+        oldest_visible_seconds=wire.get("oldestVisibleAgeSeconds"),
+    )
+
+
+def _wire_settings(text: str) -> dict[str, str | None]:
+    """Settings as the wire has them; one that is None is written as null, and not left out."""
+    return {name: json.dumps(value) for name, value in wire_names.settings(json.loads(text)).items()}

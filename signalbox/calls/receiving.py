@@ -1,0 +1,219 @@
+"""Receiving messages: receive, also with acknowledgements, and the places of long polls."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from signalbox import arguments
+from signalbox.calls import wire_names
+from signalbox.calls.call import Call, Row, Wait, handles_of, only_value
+from signalbox.calls.request import (
+    Answer,
+    Request,
+    Requests,
+    address,
+    document,
+    given,
+    queue_and_handle,
+    with_queue,
+)
+from signalbox.calls.settling import is_acked
+from signalbox.connections.connections import check_claim
+from signalbox.durations import RECEIVE
+from signalbox.errors import InvalidArgument
+from signalbox.messages import AckedAndReceived, Body, Message
+from signalbox.unreadable import Unreadable, decode_contents
+
+#: The longest that a server waits for messages in one request.
+MAX_WAIT_SECONDS = 20.0
+
+
+def receive(
+    queue: str,
+    max_messages: int,
+    visibility_timeout: float | None,
+    consumer: str | None,
+    *,
+    durable: bool = True,
+    allow_open_transaction: bool = False,
+    wait_seconds: float = 0.0,
+) -> Call[list[Message]]:
+    """Lease up to `max_messages` messages to the caller; of an empty queue, those that come within the wait.
+
+    A request whose answer was lost is made again: what the first has leased comes back when its lease ends.
+    """
+    wait = Wait(arguments.seconds("wait_seconds", wait_seconds), queue=queue)
+
+    def requests(wanted: Mapping[str, Any]) -> Requests[list[Message]]:
+        for seconds in _waits(wait.seconds):
+            members = _wanted(wanted) | {"waitSeconds": given(seconds)}
+            answer = yield _request(
+                queue, ":receive", members, wait_seconds=seconds, durations=None if seconds else RECEIVE
+            )
+            if messages := _messages_in(queue, answer):
+                return messages
+        return []
+
+    check = partial(check_claim, durable=durable, allow_open_transaction=allow_open_transaction)
+    wanted = arguments.checked(
+        queue=queue, max_messages=max_messages, visibility_timeout=visibility_timeout, consumer=consumer
+    )
+    wanted |= {"durable": durable, "acknowledge": None}
+    return Call(_RECEIVE, wanted, _messages, requests, RECEIVE, check, wait)
+
+
+def ack_and_receive(
+    receipts: Iterable[Message | str],
+    queue: str,
+    max_messages: int,
+    visibility_timeout: float | None,
+    consumer: str | None,
+    *,
+    allow_open_transaction: bool = False,
+) -> Call[AckedAndReceived]:
+    """Ack these deliveries and lease up to `max_messages` further messages.
+
+    A request whose answer was lost is not made again: what it has received would be lost until the leases end.
+    """
+    handles = handles_of(receipts)
+
+    def read(rows: list[Row]) -> AckedAndReceived:
+        refused = {row[1] for row in rows if row[0] is None}
+        return AckedAndReceived({handle: handle not in refused for handle in handles}, _messages(rows))
+
+    check = partial(check_claim, durable=True, allow_open_transaction=allow_open_transaction)
+    wanted = arguments.checked(
+        queue=queue, max_messages=max_messages, visibility_timeout=visibility_timeout, consumer=consumer
+    )
+    wanted |= {"durable": True, "acknowledge": handles}
+    return Call(_RECEIVE, wanted, read, _request_ack_and_receive, RECEIVE, check)
+
+
+def _request_ack_and_receive(wanted: Mapping[str, Any]) -> Requests[AckedAndReceived]:
+    queue, handles = wanted["queue"], wanted["acknowledge"]
+    named = [queue_and_handle(handle) for handle in handles]
+    if others := {name for name, _ in named} - {queue}:
+        raise InvalidArgument(
+            f"receipts has handles of {', '.join(sorted(others))}: over HTTP one call is about one queue",
+            field="receipts",
+        )
+    if not handles:
+        answer = yield _request(queue, ":receive", _wanted(wanted))
+        return AckedAndReceived({}, _messages_in(queue, answer))
+    members = {"receiptHandles": given([handle for _, handle in named])} | _wanted(wanted)
+    answer = yield _request(queue, ":ack-and-receive", members, repeatable=False)
+    acked = dict(zip(handles, map(is_acked, answer.document["results"]), strict=True))
+    return AckedAndReceived(acked, _messages_in(queue, answer))
+
+
+def begin_long_poll(queue: str) -> Call[int | None]:
+    """Take a place among the long polls of the queue's tenant; None where the tenant has no limit."""
+    return Call("select signalbox.begin_long_poll(queue => %(queue)s::text)", {"queue": queue}, only_value)
+
+
+def end_long_poll(queue: str, place: int) -> Call[bool]:
+    """Give back the place of a long poll; False when this connection did not have it."""
+    return Call(
+        "select signalbox.end_long_poll(queue => %(queue)s::text, place => %(place)s::int)",
+        {"queue": queue, "place": place},
+        only_value,
+    )
+
+
+_RECEIVE = """
+select
+  message_id,
+  receipt_handle,
+  receive_count,
+  payload::text,
+  attributes::text,
+  group_id,
+  priority,
+  sent_at,
+  deadline,
+  state::text,
+  body::text,
+  extract(epoch from deadline - clock_timestamp())::double precision
+from signalbox.receive(
+  queue => %(queue)s::text,
+  max_messages => %(max_messages)s::int,
+  visibility_timeout => %(visibility_timeout)s::double precision,
+  consumer => %(consumer)s::text,
+  durable => %(durable)s::boolean,
+  acknowledge => %(acknowledge)s::text[]
+)
+"""
+
+
+def _messages(rows: list[Row]) -> list[Message]:
+    """The deliveries; a row without a message names a handle that was no longer held."""
+    return [_message(row) for row in rows if row[0] is not None]
+
+
+def _message(row: Row) -> Message:
+    message_id, receipt_handle, receive_count, payload, attributes, *others = row
+    group_id, priority, sent_at, deadline, state, body, lease_seconds = others
+    contents = decode_contents(payload, attributes, state)
+    return Message(
+        id=message_id,
+        receipt_handle=receipt_handle,
+        receive_count=receive_count,
+        payload=contents.payload,
+        attributes=contents.attributes,
+        group_id=group_id,
+        priority=priority,
+        sent_at=sent_at.astimezone(UTC),
+        deadline=deadline.astimezone(UTC),
+        lease_seconds=lease_seconds,
+        state=contents.state,
+        body=Body(**json.loads(body)) if body else None,
+        unreadable=contents.unreadable,
+    )
+
+
+def _request(queue: str, verb: str, members: Mapping[str, str | None], **options: Any) -> Request:
+    path = address("queues", queue, "messages", verb)
+    return Request("POST", path, document(members), wire_names.RECEIVE, **{"durations": RECEIVE} | options)
+
+
+def _wanted(parameters: Mapping[str, Any]) -> dict[str, str | None]:
+    names = {"max_messages": "maxMessages", "visibility_timeout": "visibilityTimeoutSeconds", "consumer": "consumer"}
+    return {wire: given(parameters[name]) for name, wire in names.items()}
+
+
+def _waits(wait_seconds: float) -> Iterator[float]:
+    """The seconds that each request in turn may wait, until the time is over; at least one request is made."""
+    left = wait_seconds
+    ends_at = time.monotonic() + left
+    while True:
+        yield min(left, MAX_WAIT_SECONDS)
+        left = ends_at - time.monotonic()
+        if left <= 0:
+            return
+
+
+def _messages_in(queue: str, answer: Answer) -> list[Message]:
+    return [_message_in(queue, wire) for wire in answer.document["messages"]]
+
+
+def _message_in(queue: str, wire: Mapping[str, Any]) -> Message:
+    unreadable = Unreadable(**wire["unreadable"]) if wire.get("unreadable") else None
+    return Message(
+        id=int(wire["sequence"]),
+        receipt_handle=with_queue(queue, wire["receiptHandle"]),
+        receive_count=wire["receiveCount"],
+        payload=unreadable if unreadable and unreadable.field == "payload" else wire["body"],
+        attributes=wire["attributes"] or {},
+        group_id=wire["messageGroupId"],
+        priority=wire["priority"],
+        sent_at=datetime.fromisoformat(wire["sentAt"]).astimezone(UTC),
+        deadline=datetime.fromisoformat(wire["deadline"]).astimezone(UTC),
+        lease_seconds=float(wire["leaseSeconds"]),
+        state=wire["state"],
+        unreadable=unreadable,
+    )

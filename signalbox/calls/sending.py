@@ -1,0 +1,304 @@
+"""Sending messages: send, send_batch, send_each, and the claim of a large body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, LiteralString, ParamSpec, TypedDict, cast
+
+from signalbox import arguments
+from signalbox.calls import wire_names
+from signalbox.calls.call import Call, Row, T, each_or_none, only_value, only_values
+from signalbox.calls.problems import error_of, raise_first_refusal
+from signalbox.calls.request import Request, Requests, address, array, document, given
+from signalbox.durations import PUBLISH
+from signalbox.errors import InvalidArgument, SignalboxError, refusal_of
+from signalbox.payloads import encode, encode_attributes
+from signalbox.tracing.attributes import MAX_CHARACTERS, is_printable, trace_id_of
+from signalbox.tracing.context import carried
+
+P = ParamSpec("P")
+
+#: The error for a message that was not sent, as `send` would have raised it.
+Refused = SignalboxError
+
+
+class SendOptions(TypedDict, total=False):
+    """The options of one message, besides its payload."""
+
+    attributes: Mapping[str, object] | None  # small facts about the payload, as a JSON object
+    priority: int  # 0 (the default) to 9, higher first
+    delay_seconds: float | None  # None: the queue's own delay
+    group_id: str | None
+    deduplication_id: str | None  # sent again within the queue's window, it returns the first message's id
+    trace_id: str | None  # None: that of the span under way, where there is one
+    correlation_id: str | None  # kept among the attributes; None: that of the message being handled, if any
+
+
+class BatchOptions(TypedDict, total=False):
+    """The options of a batch of messages: one entry for each payload, in the same order."""
+
+    attributes: Sequence[Mapping[str, object] | None] | None
+    priorities: Sequence[int] | None
+    delay_seconds: Sequence[float | None] | None
+    group_ids: Sequence[str | None] | None
+    deduplication_ids: Sequence[str | None] | None
+    trace_ids: Sequence[str | None] | None
+    correlation_ids: Sequence[str | None] | None
+
+
+#: The SQL parameter of a batch for each SQL parameter of one message.
+_COLUMNS = {
+    "payload": "payloads",
+    "attributes": "attributes",
+    "priority": "priorities",
+    "delay_seconds": "delay_seconds",
+    "group_id": "group_ids",
+    "deduplication_id": "deduplication_ids",
+    "trace_id": "trace_ids",
+}
+
+
+def send(queue: str, payload: object, options: SendOptions) -> Call[int]:
+    attributes = carried(options.get("attributes"), _correlation_id("correlation_id", options.get("correlation_id")))
+    return Call(
+        """
+        select signalbox.send(
+          queue => %(queue)s::text,
+          payload => %(payload)s::jsonb,
+          attributes => %(attributes)s::jsonb,
+          priority => %(priority)s::int,
+          delay_seconds => %(delay_seconds)s::double precision,
+          group_id => %(group_id)s::text,
+          deduplication_id => %(deduplication_id)s::text,
+          trace_id => %(trace_id)s::text,
+          body_sha256 => %(body_sha256)s::bytea
+        )
+        """,
+        {
+            "queue": arguments.text("queue", queue),
+            "payload": encode(payload),
+            "attributes": encode_attributes(attributes),
+            "priority": arguments.priority("priority", options.get("priority", 0)),
+            "delay_seconds": arguments.optional_seconds("delay_seconds", options.get("delay_seconds")),
+            "group_id": arguments.optional_text("group_id", options.get("group_id")),
+            "deduplication_id": arguments.optional_text("deduplication_id", options.get("deduplication_id")),
+            "trace_id": arguments.optional_text("trace_id", options.get("trace_id")) or trace_id_of(attributes),
+            "body_sha256": None,
+        },
+        only_value,
+        _request_send,
+        PUBLISH,
+    )
+
+
+def _request_send(message: Mapping[str, Any]) -> Requests[int]:
+    answer = yield _request(message["queue"], "", _message(message), wire_names.SEND)
+    return int(answer.document["sequence"])
+
+
+_BATCH: LiteralString = """(
+  queue => %(queue)s::text,
+  payloads => %(payloads)s::jsonb[],
+  attributes => %(attributes)s::jsonb[],
+  priorities => %(priorities)s::int[],
+  delay_seconds => %(delay_seconds)s::double precision[],
+  group_ids => %(group_ids)s::text[],
+  deduplication_ids => %(deduplication_ids)s::text[],
+  trace_ids => %(trace_ids)s::text[],
+  body_sha256s => %(body_sha256s)s::bytea[]
+)
+"""
+_SEND_BATCH: LiteralString = "select signalbox.send_batch" + _BATCH
+_REFUSALS: LiteralString = "select message_id, refusal, message, detail, field "
+_SEND_EACH: LiteralString = _REFUSALS + "from signalbox.send_each" + _BATCH
+
+
+def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) -> Call[list[int]]:
+    def column(name: str, *check: Callable[[str, Any], Any]) -> list[Any] | None:
+        values = cast("Mapping[str, Sequence[object] | None]", options).get(name)
+        return None if values is None else arguments.column(name, values, len(payloads), *check)
+
+    attributes, trace_ids = _carried_columns(
+        column("attributes"),
+        column("trace_ids", arguments.optional_text),
+        column("correlation_ids", _correlation_id),
+        len(payloads),
+    )
+    return Call(
+        _SEND_BATCH,
+        {
+            "queue": arguments.text("queue", queue),
+            "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
+            "attributes": attributes,
+            "priorities": column("priorities", arguments.priority),
+            "delay_seconds": column("delay_seconds", arguments.optional_seconds),
+            "group_ids": column("group_ids", arguments.optional_text),
+            "deduplication_ids": column("deduplication_ids", arguments.optional_text),
+            "trace_ids": trace_ids,
+            "body_sha256s": None,
+        },
+        only_values,
+        _request_send_batch,
+        PUBLISH,
+    )
+
+
+def _request_send_batch(batch: Mapping[str, Any]) -> Requests[list[int]]:
+    if not batch["payloads"]:
+        return []
+    columns = {name: batch[column] for name, column in _COLUMNS.items() if batch[column] is not None}
+    messages = [
+        document(
+            {
+                "clientMessageId": given(str(index)),
+                **_message({name: column[index] for name, column in columns.items()}, f"attributes[{index}]"),
+            }
+        )
+        for index in range(len(batch["payloads"]))
+    ]
+    members = {"atomic": "true", "messages": array(messages)}
+    answer = yield _request(batch["queue"], ":batch", members, wire_names.BATCH)
+    raise_first_refusal(answer.document["results"], wire_names.BATCH)
+    return [int(result["sequence"]) for result in answer.document["results"]]
+
+
+def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Call[list[int | Refused]]:
+    tried = [_unless_wrong(send, queue, *one) for one in messages]
+    sends = [one for one in tried if isinstance(one, Call)]
+
+    def requests(_: Mapping[str, Any]) -> Requests[list[int | Refused]]:
+        if not messages:
+            return []
+        drafts = [_unless_wrong(_message, one.parameters) if isinstance(one, Call) else one for one in tried]
+        sent = array(document(one) for one in drafts if isinstance(one, dict))
+        answer = yield _request(queue, ":batch", {"messages": sent}, wire_names.SEND)
+        return _merged(drafts, map(_id_or_refusal, answer.document["results"]))
+
+    return Call(
+        _SEND_EACH,
+        {**_columns(sends), "queue": arguments.text("queue", queue)},
+        lambda rows: _merged(tried, map(_id_or_refusal_in, rows)),
+        requests,
+        PUBLISH,
+    )
+
+
+def send_together(sends: Sequence[Call[int]]) -> Call[list[int]]:
+    """Send several messages to one queue as one batch, all or none; the answer is their ids in the order given."""
+    return Call(_SEND_BATCH, {**_columns(sends), "queue": sends[0].parameters["queue"]}, only_values, None, PUBLISH)
+
+
+def payloads_of(call: Call[T]) -> list[str]:
+    """The payloads of a send or a batch, as JSON text."""
+    parameters = call.parameters
+    return cast("list[str]", parameters["payloads"]) if "payloads" in parameters else [parameters["payload"]]
+
+
+def with_pointers(call: Call[T], hashes: Mapping[int, str]) -> Call[T]:
+    """Replace the payloads at these indexes by pointers to their large bodies."""
+    texts = ["null" if index in hashes else text for index, text in enumerate(payloads_of(call))]
+    pointers = [bytes.fromhex(hashes[index]) if index in hashes else None for index in range(len(texts))]
+    changed = (
+        {"payloads": texts, "body_sha256s": pointers}
+        if "payloads" in call.parameters
+        else {"payload": texts[0], "body_sha256": pointers[0]}
+    )
+    return replace(call, parameters={**call.parameters, **changed})
+
+
+def claim_body(sha256: str, size: int) -> Call[bool]:
+    """Hold a large body until the transaction ends; True when no message has pointed to it before."""
+    return Call(
+        "select signalbox.claim_body(sha256 => %(sha256)s::bytea, bytes => %(bytes)s::bigint)",
+        {"sha256": bytes.fromhex(sha256), "bytes": size},
+        only_value,
+    )
+
+
+def _columns(sends: Sequence[Call[int]]) -> dict[str, Any]:
+    """The parameters of several sends as the columns of a batch."""
+    columns = {column: each_or_none(send.parameters[name] for send in sends) for name, column in _COLUMNS.items()}
+    if not any(columns["priorities"] or ()):
+        columns["priorities"] = None
+    return columns | {"payloads": columns["payloads"] or [], "body_sha256s": None}
+
+
+def _carried_columns(
+    attributes: list[Any] | None, trace_ids: list[Any] | None, correlation_ids: list[Any] | None, count: int
+) -> tuple[list[Any] | None, list[Any] | None]:
+    """Attributes with the marks of trace and correlation, and trace ids; None for a column without any."""
+    none = [None] * count
+    marked = [carried(*one) for one in zip(attributes or none, correlation_ids or none, strict=True)]
+    traces = [one or trace_id_of(own) for one, own in zip(trace_ids or none, marked, strict=True)]
+    encoded = [encode_attributes(one, f"attributes[{index}]") for index, one in enumerate(marked)]
+    return (
+        encoded if attributes is not None or any(one is not None for one in encoded) else None,
+        traces if trace_ids is not None or any(traces) else None,
+    )
+
+
+def _correlation_id(field: str, value: object) -> str | None:
+    text = arguments.optional_text(field, value)
+    if text is not None and not 1 <= len(text) <= MAX_CHARACTERS:
+        raise InvalidArgument(f"{field} has {len(text)} characters; allowed: 1 to {MAX_CHARACTERS}", field=field)
+    if text is not None and not is_printable(text):
+        raise InvalidArgument(f"{field} has a control character: use printable characters", field=field)
+    return text
+
+
+def _unless_wrong(make: Callable[P, T], *given: P.args, **options: P.kwargs) -> T | Refused:
+    """The value that `make` returns, or the error for a wrong argument."""
+    try:
+        return make(*given, **options)
+    except InvalidArgument as error:
+        return error
+
+
+def _merged(tried: Iterable[object], answers: Iterator[int | Refused]) -> list[int | Refused]:
+    """The answers in the order of what was tried, with the errors for what was not sent in their places."""
+    return [one if isinstance(one, SignalboxError) else next(answers) for one in tried]
+
+
+def _id_or_refusal_in(row: Row) -> int | Refused:
+    message_id, sqlstate, message, detail, field = row
+    return message_id if sqlstate is None else refusal_of(sqlstate, message, detail, field or None)
+
+
+def _id_or_refusal(result: Mapping[str, Any]) -> int | Refused:
+    if result["status"] == "accepted":
+        return int(result["sequence"])
+    error = error_of(result["error"], wire_names.SEND)
+    if not isinstance(error, SignalboxError):
+        raise error
+    return error
+
+
+def _request(queue: str, verb: str, members: Mapping[str, str | None], names: Mapping[str, str]) -> Request:
+    path = address("queues", queue, "messages", verb) if verb else address("queues", queue, "messages")
+    return Request("POST", path, document(members), names, keyed=True, durations=PUBLISH)
+
+
+def _message(parameters: Mapping[str, Any], attributes: str = "attributes") -> dict[str, str | None]:
+    """A message as the wire has it; its payload and attributes are JSON text already."""
+    return {
+        "body": parameters["payload"],
+        "messageGroupId": given(parameters.get("group_id")),
+        "deduplicationKey": given(parameters.get("deduplication_id")),
+        "delaySeconds": given(parameters.get("delay_seconds")),
+        "traceId": given(parameters.get("trace_id")),
+        "attributes": _wire_attributes(parameters.get("attributes"), parameters.get("priority") or 0, attributes),
+    }
+
+
+def _wire_attributes(text: str | None, priority: int, field: str) -> str | None:
+    """The attributes with the message's priority among them, which is where the wire has it."""
+    if not priority and '"priority"' not in (text or ""):
+        return text
+    attributes = json.loads(text or "{}")
+    if "priority" in attributes:
+        raise InvalidArgument(
+            f"{field} has the key priority, which over HTTP is the message's own: use priority=", field=field
+        )
+    return json.dumps(attributes | {"priority": priority} if priority else attributes, ensure_ascii=False)

@@ -1,0 +1,298 @@
+"""Settling deliveries: ack, nack, change_visibility; and the outcome of a message.
+
+Over HTTP one delivery is settled as a batch of one: its answer says of every lease whether it was still held.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, LiteralString, TypedDict
+
+from signalbox import arguments
+from signalbox.calls import wire_names
+from signalbox.calls.call import Call, Row, T, each_or_none, handles_of, only_value, only_values
+from signalbox.calls.request import (
+    Request,
+    Requests,
+    address,
+    array,
+    by_queue,
+    document,
+    given,
+    number_in,
+    queue_and_handle,
+)
+from signalbox.connections.connections import check_wait
+from signalbox.connections.reconnect import Backoff
+from signalbox.errors import MessageNotFound, NotSettled
+from signalbox.messages import FAILURE_REASONS, FailureReason, Message, NackOutcome, Outcome, handle_of
+from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode_within
+from signalbox.server_errors import OutcomeUnknown
+from signalbox.unreadable import decode
+
+#: The characters that are kept of an error's class; the database cuts off what is more, the wire refuses it.
+MAX_CLASS_CHARACTERS = 200
+
+#: The first pause and the longest one of `wait_settled` between two calls, in seconds.
+FIRST_PAUSE_SECONDS = 0.01
+MAX_PAUSE_SECONDS = 1.0
+
+
+class NackOptions(TypedDict, total=False):
+    """The facts that may be recorded of a failed delivery."""
+
+    delay_seconds: float | None  # until the retry; None: the queue's backoff
+    error_class: str | None
+    error: str | None
+    details: str | None  # the stack, usually
+    reason: FailureReason  # "runtime_error" unless said otherwise
+    state: object  # JSON for the next delivery; None: what there was stays
+
+
+def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = None) -> Call[dict[str, bool]]:
+    handles = handles_of(receipts)
+    kept = [] if results is None else arguments.column("results", results, len(handles), _encode_json)
+    return Call(
+        """
+        select receipt_handle, acked
+        from signalbox.ack(receipt_handles => %(handles)s::text[], results => %(results)s::jsonb[])
+        """,
+        {"handles": handles, "results": each_or_none(kept)},
+        dict,
+        _request_ack,
+    )
+
+
+def _request_ack(done: Mapping[str, Any]) -> Requests[dict[str, bool]]:
+    def members(part: Mapping[int, str]) -> dict[str, str | None]:
+        kept = done["results"] and array(done["results"][index] or "null" for index in part)
+        return {"receiptHandles": given(list(part.values())), "results": kept}
+
+    return _requests(done["handles"], ":ack", members, is_acked)
+
+
+def is_acked(result: Mapping[str, Any]) -> bool:
+    """Return whether the lease was still held, by the result of one ack."""
+    return bool(result["status"] == "acked")
+
+
+def nack(receipt: Message | str, options: NackOptions) -> Call[NackOutcome | None]:
+    return Call(
+        """
+        select signalbox.nack(
+          receipt_handle => %(receipt_handle)s::text,
+          delay_seconds => %(delay_seconds)s::double precision,
+          error_class => %(error_class)s::text,
+          error => %(error)s::text,
+          details => %(details)s::text,
+          reason => %(reason)s::text,
+          state => %(state)s::jsonb
+        )
+        """,
+        {
+            **arguments.checked(receipt_handle=handle_of(receipt), delay_seconds=options.get("delay_seconds")),
+            "error_class": arguments.storable_text(options.get("error_class")),
+            "error": arguments.storable_text(options.get("error")),
+            "details": arguments.storable_text(options.get("details")),
+            "reason": arguments.one_of("reason", options.get("reason", "runtime_error"), FAILURE_REASONS),
+            "state": _encode_json("state", options.get("state"), STATE_BYTES),
+        },
+        only_value,
+        _request_nack,
+    )
+
+
+def _request_nack(failure: Mapping[str, Any]) -> Requests[NackOutcome | None]:
+    return (yield from _request_nacks([failure]))[0]
+
+
+def nack_batch(nacks: Iterable[tuple[Message | str, NackOptions]]) -> Call[list[NackOutcome | None]]:
+    failures = [nack(receipt, options).parameters for receipt, options in nacks]
+    columns = {column: each_or_none(failure[name] for failure in failures) for name, column in _FAILURE_COLUMNS.items()}
+    return Call(
+        """
+        select outcome
+        from signalbox.nack_batch(
+          receipt_handles => %(receipt_handles)s::text[],
+          delay_seconds => %(delay_seconds)s::double precision[],
+          error_classes => %(error_classes)s::text[],
+          errors => %(errors)s::text[],
+          details => %(details)s::text[],
+          reasons => %(reasons)s::text[],
+          states => %(states)s::jsonb[]
+        )
+        """,
+        columns | {"receipt_handles": columns["receipt_handles"] or []},
+        only_values,
+        lambda _: _request_nacks(failures),
+    )
+
+
+def _request_nacks(failures: Sequence[Mapping[str, Any]]) -> Requests[list[NackOutcome | None]]:
+    def members(part: Mapping[int, str]) -> dict[str, str | None]:
+        return {"messages": array(_failure(failures[index]) for index in part)}
+
+    handles = [failure["receipt_handle"] for failure in failures]
+    outcomes = yield from _requests(handles, ":nack", members, lambda result: _NACK_OUTCOMES[result["status"]])
+    return [outcomes[handle] for handle in handles]
+
+
+_FAILURE_COLUMNS = {
+    "receipt_handle": "receipt_handles",
+    "delay_seconds": "delay_seconds",
+    "error_class": "error_classes",
+    "error": "errors",
+    "details": "details",
+    "reason": "reasons",
+    "state": "states",
+}
+_NACK_OUTCOMES: Mapping[str, NackOutcome | None] = {"retry": "retry", "dead": "dead", "lost": None}
+
+
+def change_visibility(receipts: Iterable[Message | str], seconds: float) -> Call[dict[str, datetime | None]]:
+    return Call(
+        """
+        select receipt_handle, deadline
+        from signalbox.change_visibility_batch(
+          receipt_handles => %(handles)s::text[], seconds => %(seconds)s::double precision
+        )
+        """,
+        {"handles": handles_of(receipts), "seconds": arguments.seconds("seconds", seconds)},
+        dict,
+        _request_change_visibility,
+    )
+
+
+def _request_change_visibility(change: Mapping[str, Any]) -> Requests[dict[str, datetime | None]]:
+    def members(part: Mapping[int, str]) -> dict[str, str | None]:
+        return {"receiptHandles": given(list(part.values())), "visibilityTimeoutSeconds": given(change["seconds"])}
+
+    return _requests(
+        change["handles"],
+        ":change-visibility",
+        members,
+        lambda result: _moment(result.get("deadline")),
+        wire_names.VISIBILITY,
+        ends_leases=not change["seconds"],
+    )
+
+
+_OUTCOME: LiteralString = """
+select queue, status, outcome, receive_count, settled_at, result::text
+from signalbox.message_outcome(message_id => %(message_id)s::bigint)
+"""
+
+
+def message_outcome(message_id: int) -> Call[Outcome | None]:
+    return Call(
+        _OUTCOME,
+        {"message_id": arguments.count("message_id", message_id)},
+        lambda rows: _outcome(message_id, rows[0]) if rows else None,
+        _request_message_outcome,
+    )
+
+
+def _request_message_outcome(asked: Mapping[str, Any]) -> Requests[Outcome | None]:
+    path = address("messages", f"msg_{asked['message_id']}")
+    answer = yield Request("GET", path, instead={"message-not-found": None})
+    return None if answer.document is None else _outcome_in(answer.document)
+
+
+class SettledWait:
+    """The wait for the end of a message: asking again and again, with growing pauses and jitter.
+
+    Nothing is notified when a message is settled, since that would serialise the commits of all consumers.
+    """
+
+    def __init__(self, message_id: int, timeout: float | None) -> None:
+        #: Asks where the message stands, unless a transaction would stay open for the wait.
+        self.call = replace(message_outcome(message_id), check=check_wait)
+        self._message_id = message_id
+        self._timeout = arguments.optional_seconds("timeout", timeout)
+        self._ends_at = math.inf if self._timeout is None else time.monotonic() + self._timeout
+        self._backoff = Backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
+
+    def pause(self, outcome: Outcome | None) -> float:
+        """Seconds until the next call. Raises MessageNotFound, or NotSettled when the time is over."""
+        if outcome is None:
+            raise MessageNotFound(
+                f"Message {self._message_id} is unknown: it was never sent, or its retention is over."
+            )
+        left = self._ends_at - time.monotonic()
+        if left <= 0:
+            raise NotSettled(
+                f"Message {self._message_id} was not settled within {self._timeout:g} seconds: it is {outcome.status}.",
+                outcome,
+            )
+        return min(self._backoff.pause(), left)
+
+
+def _outcome(message_id: int, row: Row) -> Outcome:
+    queue, status, outcome, receive_count, settled_at, result = row
+    at = settled_at and settled_at.astimezone(UTC)
+    value = decode(result, "result") if result else None
+    return Outcome(message_id, queue, status, outcome, receive_count, at, value)
+
+
+def _outcome_in(wire: Mapping[str, Any]) -> Outcome:
+    return Outcome(
+        message_id=number_in(wire["messageId"]),
+        queue=wire["queue"],
+        status=wire["state"],
+        outcome=wire["outcome"],
+        receive_count=wire["receiveCount"],
+        settled_at=_moment(wire["settledAt"]),
+        result=wire["result"],
+    )
+
+
+def _requests(
+    handles: Sequence[str],
+    verb: str,
+    members: Callable[[Mapping[int, str]], Mapping[str, str | None]],
+    read: Callable[[Mapping[str, Any]], T],
+    names: Mapping[str, str] = wire_names.NONE,
+    *,
+    ends_leases: bool = True,
+) -> Requests[dict[str, T]]:
+    """Settle the handles of each queue by a request; returns for each handle what its result says.
+
+    A false result of an answer in doubt is uncertain where a settlement ends leases: the first attempt may have ended
+    the lease.
+    """
+    answers: dict[str, T] = {}
+    for queue, part in by_queue(handles):
+        path = address("queues", queue, "messages", verb)
+        answer = yield Request("POST", path, document(members(part)), names)
+        results = map(read, answer.document["results"])
+        found = dict(zip([handles[index] for index in part], results, strict=True))
+        if answer.doubtful and ends_leases and not all(found.values()):
+            raise OutcomeUnknown(answers=found)
+        answers |= found
+    return answers
+
+
+def _failure(checked: Mapping[str, Any]) -> str:
+    return document(
+        {
+            "receiptHandle": given(queue_and_handle(checked["receipt_handle"])[1]),
+            "delaySeconds": given(checked["delay_seconds"]),
+            "reason": given(checked["reason"]),
+            "errorClass": given((checked["error_class"] or "")[:MAX_CLASS_CHARACTERS] or None),
+            "error": given(checked["error"]),
+            "details": given(checked["details"]),
+            "state": checked["state"],
+        }
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _encode_json(field: str, value: object, max_bytes: int = RESULT_BYTES) -> str | None:
+    return None if value is None else encode_within(max_bytes, value, field)

@@ -1,0 +1,150 @@
+"""Kombu's messages as payloads of the engine and back, so that a person can read, search and mend them.
+
+A JSON body is stored as JSON, not as base64 of JSON text, wherever PostgreSQL returns it unchanged. Any other payload,
+sent by SQL or by hand, becomes the body of a message: {"task": ..., "args": [...]} runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from signalbox.errors import InvalidArgument, MessageUnreadable
+from signalbox.messages import Message
+from signalbox.payloads import encode
+
+#: The ways to keep a body, as its property body_encoding says.
+AS_JSON = "json"
+AS_TEXT = None
+AS_BASE64 = "base64"
+
+#: The longest delay of the engine: a year. The worker holds a task that is due later for the rest.
+MAX_DELAY_SECONDS = 31_536_000.0
+
+
+def packed(body: str | bytes, content_type: str | None, *, readable: bool) -> tuple[Any, str | None]:
+    """Pack a body for the database; returns it with its encoding."""
+    if isinstance(body, bytes):
+        return base64.b64encode(body).decode(), AS_BASE64
+    if not readable or content_type != "application/json":
+        return _storable(body)
+    try:
+        value = json.loads(body, parse_float=_float, parse_constant=_refuse)
+        if not isinstance(value, dict | list) or not value:
+            return _storable(body)
+        encode(value)
+    except (ValueError, RecursionError, InvalidArgument):
+        return _storable(body)
+    return value, AS_JSON
+
+
+def unpacked(body: Any, encoding: str | None) -> str | bytes:
+    """Unpack a body as it was published.
+
+    Text is never stored as JSON: where the encoding says so, a repeated publish has stored plain text under that name.
+    """
+    if encoding == AS_JSON and not isinstance(body, str):
+        return json.dumps(body)
+    if encoding == AS_BASE64:
+        return base64.b64decode(body)
+    return body if isinstance(body, str | bytes) else json.dumps(body)
+
+
+def _storable(body: str) -> tuple[str, str | None]:
+    try:
+        encode(body)
+    except InvalidArgument:
+        return base64.b64encode(body.encode(errors="surrogatepass")).decode(), AS_BASE64
+    return body, AS_TEXT
+
+
+def _float(text: str) -> float:
+    """Read a number that PostgreSQL returns with its fraction; 1e+22 would come back as a whole number."""
+    if ("e" in text or "E" in text) and "e-" not in text.lower():
+        raise ValueError(text)
+    if (value := float(text)) == 0 and text.startswith("-"):
+        raise ValueError(text)
+    return value
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(text)
+
+
+def attributes_of(headers: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Attributes by which a task can be found; None for a message that is no task."""
+    if not headers.get("task"):
+        return None
+    facts = {
+        "task": headers["task"],
+        "task_id": headers.get("id"),
+        "retries": headers.get("retries") or None,
+        "correlation_id": headers.get("root_id") or headers.get("id"),
+        "traceparent": headers.get("traceparent"),
+        "tracestate": headers.get("tracestate"),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def delay_of(headers: Mapping[str, Any]) -> float | None:
+    """Seconds until the task is due; None for a task that is due now."""
+    eta = headers.get("eta")
+    if not eta:
+        return None
+    try:
+        due = datetime.fromisoformat(eta) if isinstance(eta, str) else eta
+        if due.tzinfo is None:
+            due = due.replace(tzinfo=UTC)
+        seconds = (due - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, AttributeError):
+        return None  # the worker says what is wrong with it
+    return min(seconds, MAX_DELAY_SECONDS) if seconds > 0 else None
+
+
+def opened(message: Message) -> dict[str, Any]:
+    """Write a delivery as kombu's channels expect it; its tag is the receipt handle, which is unique.
+
+    Raises MessageUnreadable.
+    """
+    if message.unreadable is not None:
+        raise MessageUnreadable(str(message.unreadable))
+    payload: Any = message.payload
+    if not is_envelope(payload):
+        payload = _enclosed(payload, message.id)
+    properties = payload["properties"]
+    delivery = properties.get("delivery_info")
+    properties["delivery_info"] = {
+        **(delivery if isinstance(delivery, dict) else {}),
+        "redelivered": message.receive_count > 1,
+        "message_id": message.id,
+        "receive_count": message.receive_count,
+    }
+    properties["priority"] = message.priority
+    properties["delivery_tag"] = message.receipt_handle
+    return dict(payload)
+
+
+def is_envelope(payload: object) -> bool:
+    """Return whether the payload was published through kombu."""
+    return (
+        isinstance(payload, dict)
+        and "body" in payload
+        and isinstance(payload.get("properties"), dict)
+        and isinstance(payload.get("headers") or {}, dict)
+    )
+
+
+def _enclosed(payload: Any, message_id: int) -> dict[str, Any]:
+    """Enclose a payload of another sender. A task without an id gets one that all its deliveries share."""
+    if isinstance(payload, dict) and isinstance(payload.get("task"), str):
+        payload = {"id": f"signalbox-{message_id}", "args": [], "kwargs": {}, **payload}
+    return {
+        "body": json.dumps(payload),
+        "content-type": "application/json",
+        "content-encoding": "utf-8",
+        "headers": {},
+        "properties": {"body_encoding": AS_TEXT, "correlation_id": f"signalbox-{message_id}"},
+    }

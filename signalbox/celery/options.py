@@ -1,0 +1,140 @@
+"""The options in `broker_transport_options`, checked when a connection is made; an error names the option."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from signalbox import arguments
+from signalbox.connections import pooling
+from signalbox.connections.connections import lasting_dsn
+from signalbox.errors import InvalidArgument
+
+#: Seconds between two looks into a mailbox where no connection can listen: `inspect` waits for one second.
+MAIL_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Options:
+    """The transport options. Options of queues apply to new queues, never to existing ones."""
+
+    dsn: str = ""
+    """A DSN for libpq in place of the broker URL."""
+    visibility_timeout: float = 60.0
+    """Seconds of a lease in new queues; a living worker extends it three times as often."""
+    max_receives: int = 5
+    """Deliveries in new queues after which a task that fails again is a dead letter."""
+    queue_settings: Mapping[str, Any] = field(default_factory=dict)
+    """Other settings of new queues, by name."""
+    tenant: str | None = None
+    """The tenant of new queues."""
+    polling_interval: float = 1.0
+    """Seconds between looks into an empty queue, when no announcement comes before."""
+    pgbouncer: bool = field(default_factory=pooling.is_pooled)
+    """Behind PgBouncer in transaction mode: no LISTEN and no prepared statements. DATABASE_POOLER says so as well."""
+    ack_delay: float = 0.005
+    """Seconds for which an acknowledgement may wait for others to go with it while more than one task is held."""
+    max_batch: int = 100
+    """Tasks received in one call at most."""
+    consumer: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}")
+    """The worker's name in the console."""
+    readable: bool = True
+    """Store JSON bodies as JSON, and not as text that holds JSON. Text keeps the order of keys."""
+
+    def __post_init__(self) -> None:
+        for name in ("visibility_timeout", "polling_interval", "ack_delay"):
+            arguments.seconds(name, getattr(self, name))
+        for name in ("max_receives", "max_batch"):
+            arguments.count(name, getattr(self, name))
+        if not isinstance(self.queue_settings, Mapping):
+            raise InvalidArgument("queue_settings must be a mapping", field="queue_settings")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Read the given options; those of other transports keep their meaning, and unknown ones are refused."""
+        names = {one.name for one in fields(cls)}
+        if unknown := set(given) - names - IGNORED:
+            raise InvalidArgument(
+                f"{sorted(unknown)[0]} is no transport option; allowed: {', '.join(sorted(names))}",
+                "transport_options",
+            )
+        return cls(**{name: value for name, value in given.items() if name in names})
+
+    @property
+    def made_with(self) -> dict[str, Any]:
+        """The settings of new queues."""
+        return {
+            "visibility_timeout_seconds": float(self.visibility_timeout),
+            "max_receives": self.max_receives,
+            "backoff_base_seconds": 1.0,
+            **self.queue_settings,
+        }
+
+    @property
+    def listens(self) -> bool:
+        """Return whether a connection can listen for news."""
+        return pooling.has_sessions() if pooling.is_pooled() else not self.pgbouncer
+
+    @property
+    def connect_options(self) -> dict[str, Any]:
+        """Further arguments of `psycopg.connect`."""
+        return {"prepare_threshold": None} if self.pgbouncer else {}
+
+
+#: Options of Celery's and kombu's own that come along with every connection.
+IGNORED = {
+    "client_properties",
+    "confirm_publish",
+    "connect_retries_timeout",
+    "errback",
+    "callback",
+    "interval_start",
+    "interval_step",
+    "interval_max",
+    "max_retries",
+    "timeout",
+}
+
+
+def dsn_of(client: Any, options: Options) -> str:
+    """The DSN for libpq of a connection of kombu's."""
+    dsn = options.dsn or _from_url(client)
+    try:
+        named: dict[str, Any] = dict(conninfo_to_dict(dsn))
+    except ProgrammingError:
+        raise InvalidArgument("the broker URL is none that libpq can read", field="broker_url") from None
+    patience = max(2, math.ceil(client.connect_timeout or 10))
+    return lasting_dsn(make_conninfo(**{"connect_timeout": patience, **named}), "signalbox celery")
+
+
+def shown(url: str, mask: str = "**") -> str:
+    """A broker URL without its password and parameters, one of which may be a password too.
+
+    It is read as libpq reads it: credentials end at the @ before the first slash. Kombu refuses a URL with two ports.
+    """
+    scheme, separator, rest = url.partition("://")
+    who, at, _ = rest.partition("/")[0].rpartition("@")
+    user, colon, _ = who.partition(":")
+    where = rest[len(who + at) :].partition("?")[0]
+    return f"{scheme}{separator}{user}{colon}{mask if colon else ''}{at}{where}"
+
+
+def _from_url(client: Any) -> str:
+    place = client.hostname or ""
+    if "://" in place:
+        return "postgresql" + place[place.index("://") :]
+    given = {
+        "host": place,
+        "port": client.port,
+        "user": client.userid,
+        "password": client.password,
+        "dbname": (client.virtual_host or "").strip("/"),
+    }
+    return make_conninfo(**{name: value for name, value in given.items() if value})

@@ -1,0 +1,1 @@
+"""Connections of a client: making, pooling, listening, reconnecting and finding the primary."""

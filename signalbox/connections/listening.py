@@ -1,0 +1,190 @@
+"""Waking receivers: one LISTEN connection for a process, whatever the number of queues and waiters.
+
+The database announces queues that have something to receive on the channel `signalbox_ready`, and streams that
+have something to read on `signalbox_appended`, after the commit that put it there. A wake-up is a hint: it may be
+late, spurious or, while the connection is down, missing. So a waiter always waits with a timeout, and then looks;
+where LISTEN is impossible (PgBouncer in transaction mode, with no other way to the database) that polling is all
+there is, and enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+
+from signalbox.connections import pooling, primary_selection
+from signalbox.connections.connections import lasting_dsn
+from signalbox.connections.reconnect import Backoff
+from signalbox.logs import in_brief
+
+#: Seconds between two looks of the listening thread for remaining waiters.
+DESERTED_CHECK_SECONDS = 0.5
+
+#: The channel that announces streams; signalbox_ready announces queues.
+APPENDED = "signalbox_appended"
+
+logger = logging.getLogger(__name__)
+
+
+def stream_key(stream: str) -> str:
+    """The key under which readers of a stream wait; no queue can have such a name."""
+    return f"stream {stream}"
+
+
+def in_loop(callback: Callable[[], object]) -> Callable[[], None]:
+    """Make a callback that any thread may call: it runs in the event loop of this task, unless that has ended."""
+    loop = asyncio.get_running_loop()
+
+    def call() -> None:
+        with suppress(RuntimeError):  # the loop has ended, and with it all that waited
+            loop.call_soon_threadsafe(callback)
+
+    return call
+
+
+class Waiter:
+    """A wait of a thread for its queue: clear it, look into the queue, and wait if there was nothing."""
+
+    def __init__(self) -> None:
+        self._woken = threading.Event()
+        self.wake = self._woken.set
+        self.clear = self._woken.clear
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until the queue is announced, at most `timeout` seconds; True when it was."""
+        return self._woken.wait(timeout)
+
+
+class AsyncWaiter:
+    """A wait of a task for its queue; used like `Waiter`."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+        self.wake = in_loop(self._woken.set)
+        self.clear = self._woken.clear
+
+    async def wait(self, timeout: float) -> bool:
+        """Wait until the queue is announced, at most `timeout` seconds; True when it was."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), timeout)
+        return self._woken.is_set()
+
+
+class Listener:
+    """The listener of a process: it calls back when the database announces a queue that something waits for.
+
+    Its thread and connection start with the first waiter and end with the last. `shared_listener` gives
+    the one of this process. Without a DSN there are no calls.
+    """
+
+    def __init__(self, dsn: str | None) -> None:
+        self._dsn = None if dsn is None else lasting_dsn(dsn, "signalbox listener")
+        self._lock = threading.Lock()
+        self._callbacks: dict[str, list[Callable[[], None]]] = {}
+        self._thread: threading.Thread | None = None
+        self._deserted = threading.Event()
+        #: Set while the connection listens.
+        self.connected = threading.Event()
+
+    @contextmanager
+    def on_ready(self, queue: str, callback: Callable[[], None]) -> Iterator[None]:
+        """Call `callback`, in the listening thread, each time the queue is announced while the block runs."""
+        with self._lock:
+            self._callbacks.setdefault(queue, []).append(callback)
+            self._start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._callbacks[queue].remove(callback)
+                if not self._callbacks[queue]:
+                    del self._callbacks[queue]
+                if not self._callbacks:
+                    self._deserted.set()
+
+    @contextmanager
+    def waiter(self, queue: str) -> Iterator[Waiter]:
+        """A waiter of a thread for the queue."""
+        waiter = Waiter()
+        with self.on_ready(queue, waiter.wake):
+            yield waiter
+
+    def _start(self) -> None:
+        """Start the thread unless one runs; the lock is held."""
+        self._deserted.clear()
+        if self._thread is None and self._dsn is not None:
+            self._thread = threading.Thread(target=self._listen, name="signalbox-listener", daemon=True)
+            self._thread.start()
+
+    def _listen(self) -> None:
+        backoff = Backoff(first=0.5, longest=30.0)
+        while not self._ends():
+            try:
+                with primary_selection.connect(self._dsn or "", autocommit=True) as connection:
+                    connection.execute("listen signalbox_ready")
+                    connection.execute(f"listen {APPENDED}")
+                    backoff.reset()
+                    self.connected.set()
+                    self._wake(self._queues())  # announcements may have been missed
+                    self._follow(connection)
+            except psycopg.Error as error:
+                logger.warning("Not listening for wake-ups, receivers poll instead: %s", in_brief(error))
+                self._deserted.wait(backoff.pause())
+            finally:
+                self.connected.clear()
+
+    def _ends(self) -> bool:
+        """Return whether the last waiter has gone. Decided under the lock: a later waiter starts a new thread."""
+        with self._lock:
+            if not self._callbacks:
+                self._thread = None
+            return self._thread is None
+
+    def _follow(self, connection: psycopg.Connection[Any]) -> None:
+        while not self._deserted.is_set():
+            for notification in connection.notifies(timeout=DESERTED_CHECK_SECONDS):
+                names = notification.payload.split(",")
+                self._wake([stream_key(name) for name in names] if notification.channel == APPENDED else names)
+
+    def _queues(self) -> list[str]:
+        with self._lock:
+            return list(self._callbacks)
+
+    def _wake(self, queues: Sequence[str]) -> None:
+        with self._lock:
+            callbacks = [callback for queue in queues for callback in self._callbacks.get(queue, ())]
+        for callback in callbacks:
+            try:
+                callback()
+            except Exception:
+                logger.exception("A callback of a waiter for %s failed", ", ".join(queues))
+
+
+_shared: dict[tuple[int, str], Listener] = {}
+_shared_lock = threading.Lock()
+
+
+def shared_listener(dsn: str) -> Listener:
+    """The listener of this process for the database; a forked child gets its own.
+
+    Behind a pooler it listens past it, where there is a way, and else not at all.
+    """
+    with _shared_lock:
+        return _shared.setdefault((os.getpid(), dsn), Listener(pooling.session_dsn(dsn)))
+
+
+def _unlock_in_child() -> None:
+    """Replace the lock in a forked child, where no thread could release it."""
+    global _shared_lock
+    _shared_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_in_child)

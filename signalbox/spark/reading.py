@@ -1,0 +1,138 @@
+"""Reading connections: `Question` for small answers by psycopg, `Extraction` for rows as Arrow columns by ADBC.
+
+psycopg is what the writers need anyway, while the driver for Arrow takes half a second to import: a process of Spark's
+that plans a read asks once and ends. Arrow columns come without Python objects in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from signalbox.spark.options import Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STATEMENT_MILLISECONDS = 3_600_000
+"""A statement takes seconds. One that hangs must not hold back for longer what vacuum may clear away."""
+BY_KEY = dict.fromkeys(["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"], "off")
+"""Bodies are fetched by the key of what is there now: the cost is that of what is read, not of what else the log has,
+whatever the statistics say of tables that were empty a moment ago."""
+
+BATCH_BYTES = 8 * 1024 * 1024
+
+SET = "select set_config(%s, %s, false)"
+
+
+class Question:
+    """One read-only connection. Values of a statement travel as settings, since COPY takes no parameters."""
+
+    errors: type[Exception] = psycopg.Error
+
+    def __init__(self, target: Target) -> None:
+        self._connection = psycopg.connect(reading_dsn(target), autocommit=True)
+
+    def __enter__(self) -> Question:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection of the questions."""
+        self._connection.close()
+
+    def rows(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
+        """The rows of a small statement."""
+        for name, setting in settings(values):
+            self._connection.execute(SET, [name, setting])
+        return self._connection.execute(statement.encode()).fetchall()
+
+
+class _Kept:
+    """The result that a connection closes at its end."""
+
+    def close(self) -> None:
+        """Keep the connection, which others use."""
+
+
+@lru_cache(maxsize=8)
+def _database(dsn: str) -> Any:
+    """The maker of connections, which holds none. Making it reads the types and columns of every table."""
+    import adbc_driver_postgresql
+
+    return adbc_driver_postgresql.connect(dsn)
+
+
+class Extraction:
+    """One connection of one task, which reads only."""
+
+    def __init__(self, target: Target) -> None:
+        from adbc_driver_manager import AdbcConnection, dbapi
+
+        made = AdbcConnection(_database(reading_dsn(target)))
+        self._connection = dbapi.Connection(_Kept(), made, autocommit=True)  # type: ignore[arg-type]
+
+    def __enter__(self) -> Extraction:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def rows(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
+        """The rows of a small statement."""
+        with self._connection.cursor() as cursor:
+            self._set(cursor, values)
+            cursor.execute(statement)
+            return [tuple(row.values()) for row in cursor.fetch_arrow_table().to_pylist()]
+
+    def batches(self, statement: str, values: Mapping[str, object], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows as batches of this schema."""
+        import adbc_driver_postgresql
+        import pyarrow as pa
+
+        hint = {adbc_driver_postgresql.StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(BATCH_BYTES)}
+        with self._connection.cursor(adbc_stmt_kwargs=hint) as cursor:
+            self._set(cursor, values)
+            cursor.execute(statement)
+            for batch in cursor.fetch_record_batch():
+                yield pa.RecordBatch.from_arrays(
+                    [batch.column(field.name).cast(field.type) for field in schema], schema=schema
+                )
+
+    @staticmethod
+    def _set(cursor: Any, values: Mapping[str, object]) -> None:
+        for named in settings(values):
+            cursor.execute("select set_config($1, $2, false)", named)
+            cursor.fetchall()
+
+
+def reading_dsn(target: Target) -> str:
+    """The connection string of the reader."""
+    return target.dsn(
+        "signalbox spark",
+        default_transaction_read_only="on",
+        statement_timeout=STATEMENT_MILLISECONDS,
+        timezone="UTC",
+        **BY_KEY,
+    )
+
+
+def settings(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The values of a statement, as settings of the session."""
+    return [(f"signalbox.{name}", "" if value is None else str(value)) for name, value in values.items()]
+
+
+def value(name: str, type_: str = "bigint") -> str:
+    """A value of a statement, as SQL; null where it is not set."""
+    return f"nullif(current_setting('signalbox.{name}'), '')::{type_}"
+
+
+def selected(columns: Sequence[str]) -> str:
+    """Select these columns, with JSON as text."""
+    texts = ("payload", "attributes")
+    return ", ".join(f"m.{name}::text as {name}" if name in texts else f"m.{name}" for name in columns)

@@ -1,0 +1,56 @@
+"""The attributes of a message that carry its trace and its correlation id, and how they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+TRACEPARENT = "traceparent"
+TRACESTATE = "tracestate"
+CORRELATION_ID = "correlation_id"
+
+#: The longest correlation id.
+MAX_CHARACTERS = 200
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
+
+
+class Marked:
+    """A message of a queue or of a stream, whose attributes carry a trace and a correlation id."""
+
+    __slots__ = ()
+    attributes: Mapping[str, Any]
+
+    @property
+    def trace_id(self) -> str | None:
+        """The id of the trace in which the message was sent or appended; None without one."""
+        return trace_id_of(self.attributes)
+
+    @property
+    def correlation_id(self) -> str | None:
+        """The id that connects the message with others of the same story; None without one."""
+        return correlation_id_of(self.attributes)
+
+
+def trace_id_of(attributes: object) -> str | None:
+    """The trace id of the trace context among these attributes; None where there is none, or it is malformed."""
+    found = _TRACEPARENT.fullmatch(_text_of(attributes, TRACEPARENT) or "")
+    return found[1] if found and int(found[1], 16) and int(found[2], 16) else None
+
+
+def correlation_id_of(attributes: object) -> str | None:
+    """The correlation id among these attributes; None where there is none, or it is malformed."""
+    found = _text_of(attributes, CORRELATION_ID)
+    return found if found and len(found) <= MAX_CHARACTERS and is_printable(found) else None
+
+
+def is_printable(text: str) -> bool:
+    """Return whether the text has no control characters, which could end a line of a log or steer a terminal."""
+    return not _CONTROL.search(text)
+
+
+def _text_of(attributes: object, name: str) -> str | None:
+    value = attributes.get(name) if isinstance(attributes, Mapping) else None
+    return value if isinstance(value, str) else None

@@ -1,0 +1,1 @@
+"""Handlers: their names, their registry, and what they may decide."""

@@ -1,0 +1,1 @@
+"""Child processes of a worker, in which handlers run."""

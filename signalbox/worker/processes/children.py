@@ -1,0 +1,189 @@
+"""The worker's side of a child process: starting it, giving it runs, and ending it for certain."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from signalbox.errors import SignalboxError
+from signalbox.logs.formatters import log_format
+from signalbox.messages import Message
+from signalbox.worker.handlers.outcomes import Outcome
+from signalbox.worker.options import Options
+from signalbox.worker.processes.frames import Frames, pack
+
+#: A child inherits the import path and nothing else; the last argument is a label for the process list.
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from signalbox.worker.processes.child import main; main(int(sys.argv[1]))"
+)
+
+#: How long a child may take to load the handler, and an idle one to leave, in seconds.
+START_SECONDS = 60.0
+LEAVE_SECONDS = 3.0
+
+
+class HandlerNotLoaded(SignalboxError):  # noqa: N818 - as the errors of the client
+    """A child process could not load the handler."""
+
+
+def _future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
+
+
+@dataclass(eq=False, slots=True)
+class Run:
+    """One message in a child; `stack` comes only after a stop was asked for."""
+
+    number: int
+    outcome: asyncio.Future[Outcome] = field(default_factory=_future)
+    stack: asyncio.Future[str] = field(default_factory=_future)
+    #: Resolved when there is an outcome, or earlier when the run must end.
+    attention: asyncio.Future[None] = field(default_factory=_future)
+
+    def end(self, outcome: Outcome) -> None:
+        """End the run; a later outcome does not count."""
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+        self.call_attention()
+
+    def call_attention(self, _: object = None) -> None:
+        """Wake the task that waits for the run."""
+        if not self.attention.done():
+            self.attention.set_result(None)
+
+
+class Child:
+    """One process that runs the handler, in a process group of its own that is killed as a whole."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.is_async = False
+        self.gone = False
+        self.runs: dict[int, Run] = {}
+        self._process = process
+        self._transport: asyncio.WriteTransport
+        self._numbers = itertools.count(1)
+        self._greeting: asyncio.Future[dict[str, Any] | None] = _future()
+        self._ended: asyncio.Future[asyncio.Task[None]] = _future()
+
+    @classmethod
+    async def start(cls, options: Options) -> Self:
+        """Start a child that has loaded the handler. Raises HandlerNotLoaded with the reason."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", _BOOT, str(theirs.fileno()), json.dumps(sys.path), options.queue),
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                process_group=0,
+            )
+        child = cls(process)
+        await child._connect(ours)
+        try:
+            await child._greet(options)
+        except BaseException:
+            await child.kill()
+            raise
+        return child
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also that of the child's process group."""
+        return self._process.pid
+
+    def begin(self, message: Message) -> Run:
+        """Give the child a message; the run's outcome comes in any case, if only when the process dies."""
+        run = Run(next(self._numbers))
+        self.runs[run.number] = run
+        self._send({"run": run.number, "message": message.to_json()})
+        return run
+
+    def stop(self, run: Run) -> None:
+        """Ask the run for its stack and to end; only a task of an event loop can end on request."""
+        self._send({"stop": run.number})
+
+    async def leave(self) -> None:
+        """End an idle child, politely first, so that its exit handlers run."""
+        self._send({"leave": True})
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), LEAVE_SECONDS)
+        await self.kill()
+
+    async def kill(self) -> None:
+        """End the process group at once and wait for the end."""
+        self._kill()
+        await self._process.wait()
+        self._transport.close()
+        await (await self._ended)
+
+    def _kill(self) -> None:
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+    def _send(self, frame: Mapping[str, Any]) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(pack(frame))
+
+    async def _connect(self, link: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        self._transport, _ = await loop.create_unix_connection(lambda: Frames(self._hear, self._lose), sock=link)
+
+    async def _greet(self, options: Options) -> None:
+        self._send(
+            {
+                "handler": options.handler_name,
+                "environment": options.environment,
+                "queue": options.queue,
+                "threads": options.tasks_per_process or 1,
+                "keep_results": options.keep_results,
+                "bodies": options.bodies,
+                "log_format": log_format(),
+                "log_level": logging.getLogger().getEffectiveLevel(),
+            }
+        )
+        try:
+            greeting = await asyncio.wait_for(self._greeting, START_SECONDS)
+        except TimeoutError:
+            greeting = {"unable": f"not within {START_SECONDS:g} seconds"}
+        if greeting is None or "ready" not in greeting:
+            reason = greeting["unable"] if greeting else "the process ended before it was ready"
+            raise HandlerNotLoaded(f"{options.handler_name} cannot be loaded: {reason}")
+        self.is_async = greeting["is_async"]
+
+    def _hear(self, frame: dict[str, Any]) -> None:
+        """Pass a frame of the child on to its run."""
+        if "run" not in frame:
+            if not self._greeting.done():
+                self._greeting.set_result(frame)
+        elif (run := self.runs.get(frame["run"])) is not None:
+            if "stack" in frame and not run.stack.done():
+                run.stack.set_result(frame["stack"])
+            if "outcome" in frame:
+                run.end(Outcome(**frame["outcome"]))
+
+    def _lose(self) -> None:
+        self.gone = True
+        if not self._greeting.done():
+            self._greeting.set_result(None)
+        self._ended.set_result(asyncio.create_task(self._end_runs()))
+
+    async def _end_runs(self) -> None:
+        """End all runs of a child that is gone, by a signal (out of memory, a crash) or by leaving: they failed."""
+        self._kill()
+        status = await self._process.wait()
+        how = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
+        outcome = Outcome("failed", error_class="ProcessDied", error=f"The process running the handler {how}.")
+        for run in self.runs.values():
+            run.end(outcome)

@@ -1,0 +1,168 @@
+"""Roles: every address names the permission it needs, and each role gets exactly what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from console.access.roles import PERMISSIONS, ROLES, requires
+from tests.console.browsers import Browser
+from tests.engine import Engine
+
+# Addresses that need no permission, and why.
+OPEN = {"login", "logout", "preferences", "live", "healthz", "metrics", "metrics_queues", "alerts_webhook"}
+OPEN |= {"reference", "problem"}  # how the API works is no secret
+OPEN |= {"login_code", "sign_on", "sign_on_callback"}  # part of the login
+# One's own, whatever one may do.
+OWN = {"account", "account_password", "second_factor", "second_factor_confirm", "second_factor_remove"}
+OWN |= {"recovery_codes", "sign_on_again"}
+
+# (method, path, permission); a queue called Q is made for the test.
+MATRIX = [
+    ("get", "/", "see_metadata"),
+    ("get", "/queues/Q", "see_metadata"),
+    ("get", "/queues/Q/messages", "see_metadata"),
+    ("get", "/queues/Q/consumers", "see_metadata"),
+    ("get", "/queues/Q/settings", "see_metadata"),
+    ("get", "/queues/Q/audit", "see_metadata"),
+    ("get", "/dead-letters", "see_metadata"),
+    ("get", "/dead-letters/failure-groups", "see_metadata"),
+    ("get", "/dead-letters/compare", "see_metadata"),
+    ("post", "/dead-letters/failure-groups/v2:x/care", "redrive"),
+    ("post", "/dead-letters/failure-groups/v2:x/state", "redrive"),
+    ("post", "/dead-letters/failure-groups/v2:x/merge", "redrive"),
+    ("post", "/dead-letters/failure-groups/v2:x/split", "redrive"),
+    ("get", "/redrives", "see_metadata"),
+    ("get", "/consumers", "see_metadata"),
+    ("get", "/old-snapshots", "see_metadata"),
+    ("get", "/pipeline", "see_metadata"),
+    ("get", "/pipeline/1", "see_metadata"),
+    ("get", "/pipeline/failures", "see_metadata"),
+    ("get", "/pipeline/replay", "redrive"),
+    ("post", "/pipeline/start/nothing", "configure"),
+    ("post", "/pipeline/1/cancel", "configure"),
+    ("get", "/alerts", "see_metadata"),
+    ("get", "/alerts/silences", "see_metadata"),
+    ("get", "/alerts/notifications", "see_metadata"),
+    ("post", "/alerts/silences", "silence"),
+    ("post", "/alerts/silences/1/end", "silence"),
+    ("get", "/runbooks/SignalboxDeadLetters", "see_metadata"),
+    ("get", "/tenants", "see_metadata"),
+    ("get", "/tenants/1", "see_metadata"),
+    ("get", "/audit", "see_metadata"),
+    ("get", "/exports/dead-letters", "see_metadata"),
+    ("get", "/exports/messages/Q", "see_metadata"),
+    ("get", "/exports/audit", "see_metadata"),
+    ("get", "/saved-filters", "see_metadata"),
+    ("get", "/filter-suggestions", "see_metadata"),
+    ("post", "/saved-filters/new", "see_metadata"),
+    ("post", "/saved-filters/1", "see_metadata"),
+    ("post", "/saved-filters/1/delete", "see_metadata"),
+    ("get", "/queues/Q/messages/1/body", "see_payloads"),
+    ("get", "/queues/Q/send", "redrive"),
+    ("post", "/queues/Q/send", "redrive"),
+    ("get", "/redrives/new", "redrive"),
+    ("post", "/redrives/new", "redrive"),
+    ("get", "/redrives/plans", "see_metadata"),
+    ("post", "/redrives/plans/1/run", "redrive"),
+    ("post", "/redrives/1/pause", "redrive"),
+    ("post", "/redrives/1/resume", "redrive"),
+    ("post", "/redrives/1/cancel", "redrive"),
+    ("post", "/redrives/1/rate", "redrive"),
+    ("get", "/queues/Q/purge", "purge"),
+    ("post", "/queues/Q/purge", "purge"),
+    ("post", "/purges/1/cancel", "purge"),
+    ("get", "/deletions/new", "purge"),
+    ("post", "/deletions/new", "purge"),
+    ("post", "/deletions/1/cancel", "purge"),
+    ("get", "/trash", "see_metadata"),
+    ("get", "/undos/1", "see_metadata"),
+    ("get", "/undos/new", "purge"),
+    ("post", "/undos/new", "purge"),
+    ("post", "/undos/1/cancel", "purge"),
+    ("get", "/approvals", "see_metadata"),
+    ("post", "/approvals/purge/1/approve", "approve"),
+    ("post", "/approvals/purge/1/refuse", "approve"),
+    ("post", "/queues/Q/pause", "configure"),
+    ("post", "/queues/Q/resume", "configure"),
+    ("post", "/queues/Q/settings", "configure"),
+    ("post", "/tenants/1", "configure"),
+    ("get", "/new-queue", "configure"),
+    ("post", "/new-queue", "configure"),
+    ("post", "/queues/Q/messages/1/reveal", "reveal"),
+    ("get", "/maintenance", "administer"),
+    ("get", "/maintenance/plan", "administer"),
+    ("post", "/maintenance/begin", "administer"),
+    ("post", "/maintenance/end", "administer"),
+    ("get", "/masking", "administer"),
+    ("post", "/masking", "administer"),
+    ("post", "/masking/1/remove", "administer"),
+    ("get", "/erasures", "administer"),
+    ("get", "/erasures/new", "administer"),
+    ("post", "/erasures/new", "administer"),
+    ("get", "/erasures/1", "administer"),
+    ("get", "/erasures/1/report", "administer"),
+    ("post", "/erasures/1/cancel", "administer"),
+    ("get", "/people", "administer"),
+    ("post", "/people", "administer"),
+    ("post", "/people/1", "administer"),
+    ("get", "/people/1/grants", "administer"),
+    ("post", "/people/1/grants", "administer"),
+    ("post", "/grants/1/take", "administer"),
+    ("get", "/api-keys", "administer"),
+    ("post", "/api-keys", "administer"),
+    ("get", "/api-keys/1/revoke", "administer"),
+    ("post", "/api-keys/1/revoke", "administer"),
+]
+
+
+def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from patterns(entry)
+        else:
+            yield entry
+
+
+def test_every_address_names_its_permission() -> None:
+    unnamed = {one.name for one in patterns(get_resolver()) if not hasattr(one.callback, "permission")}
+
+    assert unnamed <= OPEN | OWN
+
+
+@pytest.mark.parametrize("role", ["no role", *ROLES, "superuser"])
+def test_a_role_may_what_it_was_given_and_nothing_else(
+    sign_in: Callable[[str], Browser], engine: Engine, role: str
+) -> None:
+    given = set(PERMISSIONS) if role == "superuser" else set(ROLES.get(role, ()))
+    browser = sign_in(role)
+
+    for method, path, permission in MATRIX:
+        status = getattr(browser, method)(path.replace("Q", engine.queue)).status_code
+        assert (status == 403) == (permission not in given), f"{method} {path} answered {status}"
+
+
+def test_strangers_are_asked_to_log_in(engine: Engine, commits: None) -> None:
+    for method, path, _ in MATRIX:
+        answer = getattr(Browser(), method)(path.replace("Q", engine.queue))
+        assert (answer.status_code, answer["Location"].split("?")[0]) == (302, "/login")
+
+
+def test_a_refusal_says_which_role_may(viewer: Browser) -> None:
+    page = viewer.see("/new-queue", status=403)
+
+    assert "Your role, viewer, may not create, configure, pause and resume queues. The role admin may." in page.text
+
+
+def test_a_user_without_a_role_gets_an_explanation(sign_in: Callable[[str], Browser]) -> None:
+    page = sign_in("no role").see("/", status=403)
+
+    assert "Your role, no role, may not see queues" in page.text
+    assert "An administrator gives roles" in page.text
+
+
+def test_a_permission_that_does_not_exist_is_a_mistake_of_ours() -> None:
+    with pytest.raises(ValueError, match="unknown permission 'fly'"):
+        requires("fly")

@@ -1,0 +1,54 @@
+"""Runbooks are pages of the console: every one can be read there, and what it links to is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from console.alerts.runbooks import to_html
+from tests.console.browsers import Browser, Page
+
+RUNBOOKS = sorted((Path(__file__).parents[3] / "docs" / "runbooks").glob("*.md"))
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("a `b <c>` **d** *e* & f", "<p>a <code>b &lt;c&gt;</code> <b>d</b> <i>e</i> &amp; f</p>"),
+        ("# Name\nFirst\nline.\n\nSecond.", "<p>First line.</p>\n<p>Second.</p>"),
+        ("## What", "<h2>What</h2>"),
+        ("1. one\n   and more\n2. two", "<ol><li>one and more</li><li>two</li></ol>"),
+        ("1. one\n   - a\n   - b", "<ol><li>one<br>- a<br>- b</li></ol>"),
+        ("- a\n- b", "<ul><li>a</li><li>b</li></ul>"),
+        ("```\na < b\n\nc\n```", "<pre tabindex=0>a &lt; b\n\nc\n</pre>"),
+        ("[other](Other.md) [page](/alerts) [doc](../x.md) [out](https://x.example)", None),
+        ("[x](//evil.example) <script>", "<p>x &lt;script&gt;</p>"),
+        ("`a *b* [c](D.md)`", "<p><code>a *b* [c](D.md)</code></p>"),
+        ("rows `2 * 3 * 4` and 2 * 3 * 4", "<p>rows <code>2 * 3 * 4</code> and 2 * 3 * 4</p>"),
+    ],
+)
+def test_the_little_markdown_of_runbooks(text: str, html: str | None) -> None:
+    links = '<p><a href="/runbooks/Other">other</a> <a href="/alerts">page</a> doc out</p>'
+    assert to_html(text) == (html or links)
+
+
+def test_a_table() -> None:
+    page = Page(to_html("| a | b |\n|---|---|\n| 1 | `2` |"))
+
+    assert [cell.text for cell in page.all("th")] == ["a", "b"]
+    assert [cell.text for cell in page.all("td")] == ["1", "2"]
+
+
+@pytest.mark.parametrize("path", RUNBOOKS, ids=lambda path: path.stem)
+def test_every_runbook_can_be_read_and_leads_on(viewer: Browser, path: Path) -> None:
+    page = viewer.see(f"/runbooks/{path.stem}")
+
+    (section,) = page.all("section", id="results")
+    assert "**" not in section.text
+    assert "](" not in section.text
+    headings = re.findall(r"^## (.*)$", path.read_text(), re.MULTILINE)
+    assert [one.text for one in page.all("h2") if one.text in headings] == headings
+    for link in re.findall(r'href="(/[^"]*)"', page.html[page.html.index('id="results"') :]):
+        assert viewer.get(link).status_code == 200, link

@@ -1,0 +1,141 @@
+"""Dead letters: from a number that alarms to the cause behind it in two clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.console.browsers import Browser, Page
+from tests.dlq.dead_letter_scenes import DeadLetterScene
+
+
+def look(browser: Browser, scene: DeadLetterScene, more: str = "", **parameters: str) -> Page:
+    return browser.see("/dead-letters", q=f"{scene.filter} {more}".strip(), **parameters)
+
+
+def test_clusters_come_first_the_worst_at_the_top(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(2, error_class=f"KeyError-{scene.queue}", error="'customer'")
+    scene.add_dead(5, error_class=f"TimeoutError-{scene.queue}", error="POST timed out")
+
+    page = look(operator, scene)
+
+    clusters = [one.text for one in page.all("article")]
+    assert clusters[0].startswith(f"TimeoutError-{scene.queue} POST timed out open")
+    assert " 5 dead now Messages Redrive…" in clusters[0]
+    assert clusters[1].startswith(f"KeyError-{scene.queue} 'customer'")
+
+
+def test_a_cluster_leads_to_its_own_messages(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(2, error_class="KeyError")
+    scene.add_dead(1, error_class="TimeoutError")
+
+    page = operator.see(look(operator, scene).link("Messages"))
+
+    assert len(page.rows()) == 2
+    assert page.one("input", id="q").attributes["value"] == f"{scene.filter} fp:fp-KeyError"
+
+
+def test_a_filter_on_messages_says_that_clusters_are_of_more(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(3, payload={"a": 1})
+
+    page = look(operator, scene, "payload.a:2")
+
+    assert "Failure groups ignore payload.a:2" in page.text
+    assert page.all("article")[0].text.count(" 3 dead now")
+    assert "Failure groups ignore" not in look(operator, scene).text
+
+
+def test_many_are_counted_up_to_ten_thousand(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(10_050)
+
+    assert "50 shown of 10,000+" in look(operator, scene).text
+
+
+def test_pages_lead_on_and_back(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(60)
+
+    first = look(operator, scene)
+    second = operator.see(first.link("Next page"))
+
+    assert (len(first.rows()), len(second.rows())) == (50, 10)
+    assert second.all("article") == []
+    back = operator.see(second.link("Previous page"))
+    assert [row.split()[0] for row in back.rows()] == [row.split()[0] for row in first.rows()]  # their ages move on
+
+
+def test_hostile_errors_and_payloads_are_text(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(
+        1,
+        error_class='<script>alert("class")</script>',
+        error="<img src=x onerror=alert(1)>",
+        payload={"</td>": "<svg onload=alert(2)>"},
+    )
+
+    page = look(operator, scene)
+
+    assert '<script>alert("class")</script>' in page.text
+    assert "<script>alert" not in page.html
+    assert "<img" not in page.html
+    assert "<svg onload" not in page.html
+    assert len(operator.see(page.link("Messages")).rows()) == 1
+
+
+def test_a_viewer_sees_classes_but_no_texts(viewer: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(1, error="card 411122223333 declined", payload={"card": "411122223333"})
+
+    page = look(viewer, scene)
+
+    assert "TimeoutError" in page.text
+    assert "411122223333" not in page.html
+    denied = [one for one in page.all("span", aria_disabled="true") if one.text.startswith("Redrive matching")]
+    assert "Your role, viewer, may not redrive dead letters" in denied[0].attributes["title"]
+
+
+def test_a_viewer_cannot_guess_at_what_is_masked(viewer: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(1, error="card 411122223333 declined", payload={"card": "411122223333"})
+
+    for question in ("payload.card:411122223333", "error:411122223333", "411122223333", "attr.a:1"):
+        page = look(viewer, scene, question)
+        assert "is masked. Your role, viewer, may not see payloads" in page.text
+        assert len(page.rows()) >= 1  # not filtered
+
+
+def test_a_mistake_is_underlined_and_nothing_is_filtered(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(1)
+
+    page = look(operator, scene, "age:old")
+
+    assert page.one("mark").text == "old"
+    assert "Showing unfiltered results." in page.text
+    assert page.rows()
+
+
+def test_the_bar_asks_for_what_the_filter_selects(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(1)
+
+    page = look(operator, scene, "  class:TimeoutError")
+
+    bar = [one for one in page.all("form") if one.attributes.get("action") == "/redrives/new"]
+    assert "Redrive all matching…" in bar[0].text
+    assert page.one("input", type="hidden", name="q").attributes["value"] == (f"{scene.filter} class:TimeoutError")
+
+
+def test_nothing_dead_says_what_would_be_here(operator: Browser, scene: DeadLetterScene) -> None:
+    assert "No dead letter matches this filter" in look(operator, scene).text
+
+
+def test_the_number_of_queries_does_not_grow(
+    operator: Browser, make_dead_letter_scene: Callable[..., DeadLetterScene]
+) -> None:
+    scene = make_dead_letter_scene()
+    scene.add_dead(1)
+    look(operator, scene)
+    with CaptureQueriesContext(connection) as few:
+        look(operator, scene)
+    scene.add_dead(80, error_class="KeyError")
+    with CaptureQueriesContext(connection) as many:
+        look(operator, scene)
+
+    assert len(many) <= len(few) + 8  # a count in portions

@@ -1,0 +1,194 @@
+"""An operator looks at streams, makes groups, and lets one read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from queues.models import AuditEvent
+from tests.console.browsers import Browser
+from tests.engine import Engine
+from tests.streams import Log, make_log
+
+
+@pytest.fixture
+def log(engine: Engine) -> Log:
+    """A stream with a group that is four messages behind."""
+    made = make_log(engine.connection, partitions=2, alert_group_lag_seconds=31_536_000)
+    made.group("slow")
+    for n in range(5):
+        made.append({"n": n, "secret": "<script>alert(1)</script>"}, key="k")
+    made.commit(made.read("worker-1", group="slow")[0], "worker-1", "slow")
+    return made
+
+
+def events(log: Log, action: str) -> list[AuditEvent]:
+    return [one for one in AuditEvent.objects.filter(action=action) if one.details.get("stream") == log.name]
+
+
+def test_the_list_says_who_is_furthest_behind(viewer: Browser, log: Log) -> None:
+    (row,) = [row for row in viewer.see("/streams").rows() if log.name in row]
+
+    assert "slow" in row
+    assert " 4 " in row
+
+
+def test_a_streams_page_has_its_groups(viewer: Browser, log: Log) -> None:
+    page = viewer.see(f"/streams/{log.name}")
+
+    assert page.link("slow") == f"/streams/{log.name}/groups/slow"
+    assert "2 partitions" in page.text
+
+
+def test_a_groups_page_has_its_partitions_and_members(viewer: Browser, log: Log) -> None:
+    page = viewer.see(f"/streams/{log.name}/groups/slow")
+
+    assert "worker-1" in page.text
+    assert "Lag in messages" in page.text
+    assert "lag 4" in page.text
+
+
+def test_a_group_is_drawn_as_far_back_as_it_is_kept(viewer: Browser, log: Log) -> None:
+    page = viewer.see(f"/streams/{log.name}/groups/slow?range=90d")
+
+    assert "This is kept for two weeks" in page.text
+    assert [one.text for one in page.all("a", aria_current="true")] == ["14d"]
+    assert "90d" not in page.text
+
+
+def test_what_was_lost_is_said(viewer: Browser, log: Log) -> None:
+    log.connection.execute(
+        "update signalbox.stream_partition p set first_position = 4"
+        " where p.stream_id = %s and p.partition = signalbox._partition_of('k', 2)",
+        [log.stream_id],
+    )
+
+    assert "2 messages expired unread: retention dropped them" in viewer.see(f"/streams/{log.name}/groups/slow").text
+
+
+def test_messages_are_for_those_who_see_payloads(viewer: Browser, operator: Browser, log: Log) -> None:
+    assert viewer.get(f"/streams/{log.name}/messages").status_code == 403
+    partition = log.append("last", key="k")[0]
+
+    page = operator.see(f"/streams/{log.name}/messages?partition={partition}")
+
+    assert page.rows()[0].startswith('6 k "last"')
+    assert "<script>alert(1)</script>" in page.text
+    assert not [one for one in page.all("script") if "alert" in one.text]
+
+
+def test_a_preview_moves_nothing_and_the_rewind_is_audited(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/groups/slow/rewind"
+    page = admin.see(f"{address}?point=beginning")
+
+    assert "1 message will be read again" in page.text
+    assert log.numbers("slow")[1] == 4
+
+    admin.post(address, {"point": "beginning", "reason": "wrong totals"})
+
+    assert log.numbers("slow")[1] == 5
+    (event,) = events(log, "group.rewind")
+    assert (event.reason, event.details["group"]) == ("wrong totals", "slow")
+
+
+def test_a_rewind_needs_a_reason(admin: Browser, log: Log) -> None:
+    answer = admin.post(f"/streams/{log.name}/groups/slow/rewind", {"point": "beginning", "reason": " "})
+
+    assert answer.status_code == 422
+    assert log.numbers("slow")[1] == 4
+
+
+def test_a_time_is_asked_for_where_it_is_needed(admin: Browser, log: Log) -> None:
+    answer = admin.get(f"/streams/{log.name}/groups/slow/rewind?point=time")
+
+    assert answer.status_code == 422
+    assert "Which time?" in answer.content.decode()
+
+
+def test_a_stream_and_groups_are_made(admin: Browser, log: Log, engine: Engine) -> None:
+    name = f"{log.name}-new"
+    admin.post("/new-stream", {"name": name, "partitions": 3, "retention_seconds": 7200, "alert_group_lag_seconds": 60})
+    admin.post(f"/streams/{name}/new-group", {"name": "billing", "point": "beginning"})
+    admin.post(f"/streams/{name}/new-group", {"name": "mail", "point": "end", "queue": engine.queue})
+
+    page = admin.see(f"/streams/{name}")
+    assert "billing" in page.text
+    assert f"subscription to {engine.queue}" in page.text
+    (event,) = [one for one in AuditEvent.objects.filter(action="stream.create") if one.details["stream"] == name]
+    assert event.details["settings"]["partitions"] == 3
+
+
+SETTINGS = {"retention_seconds": 7200, "alert_group_lag_seconds": 60, "max_payload_bytes": 1000, "reason": "too much"}
+
+
+def test_settings_of_a_stream_are_changed_and_audited(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/settings"
+    assert admin.see(f"/streams/{log.name}").link("Settings…") == address
+    assert admin.see(address).one("input", name="retention_seconds").attributes["value"] == "604800"
+
+    admin.post(address, {**SETTINGS, "closed": "on"})
+
+    columns = "retention_seconds, alert_group_lag_seconds, max_payload_bytes, closed"
+    assert log.rows(f"select {columns} from signalbox.stream where stream_id = %s", log.stream_id) == [
+        (7200, 60, 1000, True)
+    ]
+    (event,) = events(log, "stream.configure")
+    assert event.reason == "too much"
+    assert event.details["changes"]["retention_seconds"] == {"before": 604_800, "after": 7200}
+    assert set(event.details["changes"]) == {
+        "retention_seconds",
+        "alert_group_lag_seconds",
+        "max_payload_bytes",
+        "closed",
+    }
+
+
+@pytest.mark.parametrize("wrong", [{"retention_seconds": 1}, {"max_payload_bytes": 300_000}, {"reason": " "}])
+def test_settings_out_of_range_change_nothing(admin: Browser, log: Log, wrong: dict[str, object]) -> None:
+    assert admin.post(f"/streams/{log.name}/settings", {**SETTINGS, **wrong}).status_code == 422
+
+    assert log.value("select retention_seconds from signalbox.stream where stream_id = %s", log.stream_id) == 604_800
+    assert events(log, "stream.configure") == []
+
+
+def test_a_bad_name_is_refused_beside_its_field(admin: Browser, log: Log) -> None:
+    answer = admin.post(f"/streams/{log.name}/new-group", {"name": "no spaces", "point": "end"})
+
+    assert answer.status_code == 422
+    assert "starts with a letter or digit" in answer.content.decode()
+
+
+def test_a_group_is_forgotten_by_its_typed_name(admin: Browser, log: Log) -> None:
+    address = f"/streams/{log.name}/groups/slow/drop"
+    assert admin.post(address, {"typed_name": "fast", "reason": "unused"}).status_code == 422
+
+    admin.post(address, {"typed_name": "slow", "reason": "unused"})
+
+    assert admin.get(f"/streams/{log.name}/groups/slow").status_code == 404
+    assert [one.reason for one in events(log, "group.drop")] == ["unused"]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/new-stream",
+        "/streams/S/settings",
+        "/streams/S/new-group",
+        "/streams/S/groups/slow/rewind",
+        "/streams/S/groups/slow/drop",
+    ],
+)
+def test_a_user_without_the_right_to_configure_sees_the_reason(
+    sign_in: Callable[[str], Browser], log: Log, place: str
+) -> None:
+    operator = sign_in("operator")
+
+    assert operator.get(place.replace("/S", f"/{log.name}")).status_code == 403
+    page = operator.see(f"/streams/{log.name}/groups/slow")
+    assert [one.text for one in page.all("span") if "may not" in one.text and one.text.startswith("Rewind")]
+
+
+@pytest.mark.parametrize("place", ["/streams/none", "/streams/S/groups/none", "/streams/none/groups/none"])
+def test_what_is_not_there_is_not_found(admin: Browser, log: Log, place: str) -> None:
+    assert admin.get(place.replace("/S", f"/{log.name}")).status_code == 404

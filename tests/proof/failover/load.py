@@ -1,0 +1,93 @@
+"""Clients of every kind that a failover must not harm; they have the addresses of both hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chaos.company.company import Company
+from tests.chaos.company.queues import QUEUES
+from tests.chaos.company.roles import Part
+from tests.chaos.judging import history
+from tests.chaos.judging.evidence import Truth
+from tests.chaos.judging.history import OK, Journal, Operation
+from tests.chaos.judging.truth import read_truth
+from tests.chaos.run import drain, prepare
+from tests.proof.failover.pair import Pair
+
+PARTS = (
+    Part("sender", "plain"),
+    Part("sender", "work"),
+    Part("batch sender", "bulk", options={"batch": 20, "pause": 0.1}),
+    Part("order sender", "orders"),
+    Part("keyed sender", "keyed"),
+    Part("group sender", "fifo"),
+    Part("consumer", "plain"),
+    Part("bulk consumer", "bulk", options={"batch": 100, "durable": 0.3}),
+    Part("order consumer", "orders"),
+    Part("consumer", "keyed"),
+    Part("consumer", "fifo"),
+)
+#: Minimum number of each kind of operation before a fault, and again before the end.
+ENOUGH = {"send": 40, "send in a transaction": 5, "receive of work": 5, "ack": 40}
+
+
+@dataclass
+class Load:
+    pair: Pair
+    folder: Path
+    company: Company
+
+    def wait_for_work(self, since: float = 0.0) -> None:
+        """Wait until clients of every kind have had an answer since that moment."""
+        self.pair.wait_until(lambda: self._is_enough(since), "every client is answered")
+
+    def programs(self) -> dict[str, int | None]:
+        """Processes of worker and upkeep, which must not die either."""
+        return {place.name: place.pid for place in self.company.places if place.part is None}
+
+    def drain(self) -> Truth:
+        """Stop the senders, let everything be received and acked, and return the final state."""
+        self.pair.wait_until(self._is_noticed, "upkeep notices the promotion")
+        drain(self.pair, self.company, self.folder, _say_nothing)  # type: ignore[arg-type]
+        with self.pair.connect_patiently() as connection:
+            return read_truth(connection, QUEUES)
+
+    def operations(self) -> list[Operation]:
+        return list(history.read(self.folder))
+
+    def journal(self) -> Journal:
+        """Actions on the servers during the load."""
+        return Journal(self.folder / "nemesis.jsonl")
+
+    def _is_noticed(self) -> bool:
+        with self.pair.connect_to_standby() as connection:
+            return connection.execute("select count(*) from signalbox.promotion").fetchone() == (2,)
+
+    def _is_enough(self, since: float) -> bool:
+        found = dict.fromkeys(ENOUGH, 0)
+        for one in self.operations():
+            kind = "receive of work" if one.arguments.get("queue") == "work" and one.kind == "receive" else one.kind
+            if kind in found and one.outcome == OK and one.invoked > since:
+                found[kind] += 1
+        return all(found[kind] >= enough for kind, enough in ENOUGH.items())
+
+
+@contextmanager
+def load(pair: Pair) -> Iterator[Load]:
+    """Let the clients work while the block runs."""
+    folder = pair.home / "history"
+    folder.mkdir()
+    prepare(pair.primary)
+    company = Company(pair, folder, 1, 0)  # type: ignore[arg-type]
+    try:
+        company.gather(PARTS, upkeeps=1, workers=1, celery=False)
+        yield Load(pair, folder, company)
+    finally:
+        company.disband()
+
+
+def _say_nothing(_: str) -> None:
+    """Hosts without a server."""
