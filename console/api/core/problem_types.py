@@ -1,4 +1,4 @@
-"""Every type of problem, once: its status, its title, and what to do about it. Pages and documents read this list."""
+"""All types of problems: status, title, and advice. Pages, documents and answers read this list."""
 
 from __future__ import annotations
 

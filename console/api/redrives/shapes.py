@@ -1,4 +1,4 @@
-"""Redrives on the wire."""
+"""Shapes of redrives in requests and answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QueueName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class NewRedrive(Shape):
-    """Dead letters to send again: which, where to, how fast, and how carefully."""
+    """The dead letters to redrive, their destination, rate limit and stop conditions."""
 
     target_queue: QueueName | None = Field(None, description="Without one, each goes to the queue that it died in.")
     max_messages_per_second: Rate | None = Field(None, description="Without one, as fast as it goes.")
