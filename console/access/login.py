@@ -1,4 +1,4 @@
-"""Logging in and out: after a password, or a login elsewhere, a person with an app also gives a code."""
+"""Login and logout. After a password, or a login at a provider, a person with an app also gives a code."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from console.web.htmx import render_form
 from console.web.preferences import next_address
 
 PASSWORDS = "django.contrib.auth.backends.ModelBackend"
-WAITING = "waiting_for_code"  # in the session: who gave a password, and when
+WAITING = "waiting_for_code"  # in the session: the person who gave a password, and the time
 WAITS_SECONDS = 300
 MAX_FORGOTTEN = 1_000
 """Sessions at one login: more than come between two, and a moment's work."""
 
 
 class CodeForm(forms.Form):
-    """Six digits from the person's app."""
+    """The six digits of the person's app."""
 
     code = forms.CharField(
         max_length=20,
@@ -50,7 +50,7 @@ class CodeForm(forms.Form):
 
 
 class LoginForm(AuthenticationForm):
-    """A login form that raises `TooManyAttempts` where another form would say that the password is wrong."""
+    """Django's login form. It raises `TooManyAttempts` where Django would say that the password is wrong."""
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
@@ -66,9 +66,9 @@ class LoginForm(AuthenticationForm):
 @sensitive_post_parameters("password")
 @never_cache
 def login(request: HttpRequest) -> HttpResponse:
-    """Ask for a name and a password; then go where the person wanted to go."""
+    """Show the login form; after a login, go to the page that the person wanted."""
     if request.htmx:
-        return HttpResponseClientRefresh()  # a session ended under an open page: the whole page has to change
+        return HttpResponseClientRefresh()  # the session of an open page ended: reload the whole page
     form = LoginForm(request, request.POST or None)
     try:
         if request.method == "POST" and form.is_valid():
@@ -83,7 +83,7 @@ def login(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def code(request: HttpRequest) -> HttpResponse:
-    """GET, POST /login/code: the second factor of a person who gave the right password a moment ago."""
+    """GET, POST /login/code: check the second factor of a person who just gave the right password."""
     person = _waiting(request)
     if person is None:
         return redirect("login")
@@ -103,7 +103,7 @@ def code(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    """End the session and show the login."""
+    """End the session and show the login form."""
     end_session(request)
     return redirect("login")
 
@@ -123,14 +123,14 @@ def _locked(request: HttpRequest, until: datetime) -> HttpResponse:
 def enter(
     request: HttpRequest, person: AbstractBaseUser, destination: str, *, elsewhere: float | None = None
 ) -> HttpResponse:
-    """Log the person in, or lead to the page that asks for a code.
+    """Log the person in, or redirect to the page that asks for a code.
 
-    `elsewhere` is when the person logged in at a provider, 0 when that did not say; None for who came with a password.
+    `elsewhere` is the time of the login at a provider, 0 if the provider did not say; None after a password.
     """
     if second_factor.has_one(person):
         request.session.flush()
         said = {"person": person.pk, "hash": person.get_session_auth_hash(), "elsewhere": elsewhere}  # type: ignore[attr-defined]
-        request.session[WAITING] = said | {"at": timezone.now().timestamp()}  # this alone is no login
+        request.session[WAITING] = said | {"at": timezone.now().timestamp()}  # this entry alone is not a login
         return redirect(f"{reverse('login_code')}?{urlencode({'next': destination})}")
     return begin(request, person, destination, elsewhere=elsewhere)
 
@@ -143,7 +143,7 @@ def _waiting(request: HttpRequest) -> AbstractBaseUser | None:
         return None
     person = get_user_model().objects.filter(pk=told["person"], is_active=True).first()
     if person is None or not constant_time_compare(told.get("hash", ""), person.get_session_auth_hash()):
-        return None  # shut out since, or with another password
+        return None  # deactivated, or the password changed
     return person
 
 
@@ -155,7 +155,7 @@ def begin(
     elsewhere: float | None = None,
     by_code: bool = False,
 ) -> HttpResponse:
-    """Begin a session that ends at a fixed time, however active it is. Sessions that ended are removed."""
+    """Begin a session with a fixed end, however active it is, and delete expired sessions."""
     _forget_sessions()
     begin_session(request, person, backend=PASSWORDS)
     if by_code:
@@ -164,7 +164,7 @@ def begin(
     request.session.set_expiry(timezone.now() + timedelta(hours=hours))
     if elsewhere is not None:
         request.session[reauthentication.SIGNED_ON_AT] = timezone.now().timestamp()
-        if not by_code:  # a provider lets in who logged in there days ago: that is no fresh proof
+        if not by_code:  # a provider accepts a login of days ago, which is no fresh proof
             request.session[reauthentication.CHECKED_AT] = min(elsewhere, timezone.now().timestamp())
     response = HttpResponseRedirect(destination)
     lockout.remember_browser(response, person)
@@ -172,7 +172,7 @@ def begin(
 
 
 def _forget_sessions() -> None:
-    """Remove sessions that are over, since nothing else does; rows that are being removed elsewhere are left out."""
+    """Delete expired sessions, and skip rows that another process is deleting."""
     over = Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date")
     with transaction.atomic():
         keys = list(over.select_for_update(skip_locked=True).values_list("pk", flat=True)[:MAX_FORGOTTEN])
