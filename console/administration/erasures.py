@@ -1,4 +1,4 @@
-"""Erasing one person's data: what is to be found, a look at it, the start, how far it is, and the report."""
+"""Pages of erasures, which remove one person's data: the form, its preview, progress and report."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LIVE = [
 
 
 class ErasureForm(forms.Form):
-    """An erasure that is previewed first: it erases what the preview counted."""
+    """The search values and options of an erasure. The erasure is limited to what its preview counted."""
 
     part = forms.ChoiceField(choices=[(part, part) for part in PARTS])
     path = forms.CharField(
@@ -71,7 +71,7 @@ class ErasureForm(forms.Form):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
 
     def wanted(self) -> Wanted:
-        """Return what a valid form asks for."""
+        """Return the erasure that a valid form describes."""
         given = {name: value for name, value in self.cleaned_data.items() if name not in NOT_WANTED}
         names = [name.strip() for name in given.pop("queues").split(",") if name.strip()]
         return Wanted(queues=names, **given)
@@ -80,7 +80,7 @@ class ErasureForm(forms.Form):
 @require_safe
 @requires("administer")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /erasures: the latest."""
+    """GET /erasures: list erasures, newest first."""
     context = {"title": "Erasures", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
     return render_page(request, "administration/erasures/browse.html", "administration/erasures/_list.html", context)
 
@@ -88,9 +88,9 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("administer")
 def new(request: HttpRequest) -> HttpResponse:
-    """GET /erasures/new: the form. POST: a look, an exact count, or the erasure of what was looked at.
+    """GET /erasures/new: the form. POST: a preview, an exact count, or the start of the previewed erasure.
 
-    Always by POST, for what is searched for belongs into no address and no log.
+    Always by POST, because search values must not appear in addresses and logs.
     """
     form = ErasureForm(request.POST if request.method == "POST" else None)
     seen = None
@@ -123,7 +123,7 @@ def _start(request: HttpRequest, form: ErasureForm, *, only_counts: bool) -> Htt
 
 
 def _was_seen(form: ErasureForm) -> bool:
-    """Return whether just this was looked at: who changes the value looks again."""
+    """Return whether the person previewed exactly this erasure. A changed value needs a new preview."""
     return constant_time_compare(form.cleaned_data["previewed"], _token(form))
 
 
@@ -135,7 +135,7 @@ def _token(form: ErasureForm) -> str:
 @require_safe
 @requires("administer")
 def show(request: HttpRequest, erasure_id: int) -> HttpResponse:
-    """GET /erasures/<id>: how far it is, and its results."""
+    """GET /erasures/<id>: the progress and the results of an erasure."""
     job = jobs.find(Erasure, erasure_id)
     context = {
         "title": f"{'Count' if job.only_counts else 'Erasure'} {erasure_id}",
@@ -149,7 +149,7 @@ def show(request: HttpRequest, erasure_id: int) -> HttpResponse:
 @require_safe
 @requires("administer")
 def download(request: HttpRequest, erasure_id: int) -> HttpResponse:
-    """GET /erasures/<id>/report: the same as a file."""
+    """GET /erasures/<id>/report: the report as a file."""
     text = json.dumps(report.report(jobs.find(Erasure, erasure_id)), indent=2, ensure_ascii=False)
     answer = HttpResponse(text, content_type="application/json; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="erasure-{erasure_id}.json"'
@@ -159,7 +159,7 @@ def download(request: HttpRequest, erasure_id: int) -> HttpResponse:
 @require_POST
 @requires("administer")
 def change(request: HttpRequest, erasure_id: int, verb: str) -> HttpResponse:
-    """POST /erasures/<id>/pause, resume, cancel."""
+    """POST /erasures/<id>/pause, resume or cancel: change the state of an erasure."""
     if verb not in VERBS:
         raise Http404(f"An erasure is not to {verb[:20]}.")
     jobs.find(Erasure, erasure_id)

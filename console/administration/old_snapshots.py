@@ -1,4 +1,4 @@
-"""Old snapshots: who keeps PostgreSQL from removing dead rows, in words, and what to do about it."""
+"""The page of old snapshots: the sessions that keep PostgreSQL from removing dead rows, with advice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ TITLES = {
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /old-snapshots: the holders, oldest first. Statements may quote payloads, so masking rules hide them."""
+    """GET /old-snapshots: list the holders, oldest first. Masking rules hide statements, because they may quote
+    payloads.
+    """
     holders = read_holders()
     sees_queries = may(request.user, "see_payloads")
     masks = bool(Masking())
@@ -62,13 +64,13 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 def _query(holder: Holder, *, masks: bool) -> str | None:
-    """The holder's statement, masked as a whole if any rule exists: the queue of a statement is not known."""
+    """Return the holder's statement, masked as a whole if any rule exists, because its queue is unknown."""
     return MASK if masks and holder.query else holder.query
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice, and the statement that follows it, where there is one, ready to be copied into psql."""
+    """Advice, with an SQL statement to copy into psql if one applies."""
 
     words: str
     statement: str = ""
@@ -76,7 +78,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Row:
-    """One holder as the page shows it."""
+    """One holder of an old snapshot on the page."""
 
     holder: Holder
     query: str | None
@@ -88,16 +90,16 @@ class Row:
 
     @property
     def held_for(self) -> str:
-        """Say how long it has held, and when it may be longer."""
+        """Say how long the snapshot is held, and whether it may be longer."""
         age = wording.span(self.holder.age_seconds)
         return age if self.holder.age_seconds is None or self.holder.kind in EXACT else f"at least {age}"
 
     @property
     def facts(self) -> list[str]:
-        """Say who it is, as far as is known."""
+        """Return the known facts of the holder."""
         holder = self.holder
         known = {"": holder.application, "role": holder.user, "database": holder.database, "from": holder.client}
-        named = holder.kind == STANDBY  # whose application is its name
+        named = holder.kind == STANDBY  # a standby's application name is its name
         return [f"{label} {value}".strip() for label, value in known.items() if value and not (named and not label)]
 
     @property
@@ -115,7 +117,7 @@ class Row:
 
 
 def warning(holders: Sequence[Holder]) -> str:
-    """One sentence about the oldest of those that are too old, for the overview; empty when there is none."""
+    """Return a sentence about the oldest snapshot above the limit, for the overview; empty if there is none."""
     old = [holder for holder in holders if holder.is_old]
     if not old:
         return ""
@@ -125,7 +127,7 @@ def warning(holders: Sequence[Holder]) -> str:
 
 
 def _who(row: Row) -> str:
-    """Session 4711 of reporting (psql, idle in transaction)."""
+    """Name a session, such as "Session 4711 of reporting (psql, idle in transaction)"."""
     holder = row.holder
     owner = f" of {holder.user}" if holder.user else ""
     application = holder.application if holder.kind in (BACKEND, HIDDEN_BACKEND) else None
@@ -140,7 +142,7 @@ NO_FEEDBACK = "alter system set hot_standby_feedback = off; select pg_reload_con
 OWN_UPKEEP = Advice(
     "Our own upkeep, at a step that takes too long. Ended, it connects again and repeats the step.", TERMINATE
 )
-# By kind, and whether its state is active.
+# Advice by kind and by whether the session is active.
 ADVICE = {
     (BACKEND, True): Advice(
         "At work on a long statement: a report, a dump, an index. Let it finish, or cancel it.",
@@ -186,7 +188,7 @@ ADVICE = {
 
 
 def advise(holder: Holder) -> Advice:
-    """Say what to do about a holder, by its kind and state."""
+    """Return advice for a holder by its kind and state."""
     is_upkeep = holder.kind == BACKEND and (holder.application or "").startswith(UPKEEP)
     key = (holder.kind, holder.state == "active")
     advice = OWN_UPKEEP if is_upkeep else ADVICE.get(key, ADVICE[holder.kind, False])

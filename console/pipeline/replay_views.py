@@ -1,4 +1,4 @@
-"""Replays: chosen from the archive, staged by a worker, and then a plan like any other."""
+"""Pages of replays: messages chosen from the archive, staged by a worker, and redriven by a plan."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = {"settled": ["settled"], "dead_letters": ["dead_letters"], "both": ["set
 
 
 class MomentField(forms.CharField):
-    """A date or a time as filters write it, in UTC; None when it is empty."""
+    """A date or a time in UTC, in the format of filters; None when it is empty."""
 
     def clean(self, value: Any) -> datetime | None:
         text = super().clean(value)
@@ -46,7 +46,7 @@ class MomentField(forms.CharField):
 
 
 class ReplayForm(RateForm):
-    """A replay about to be staged."""
+    """The selection of a replay."""
 
     filter_text = forms.CharField(label="Filter", required=False, max_length=MAX_FILTER_CHARACTERS)
     kinds = forms.ChoiceField(
@@ -83,7 +83,7 @@ class ReplayForm(RateForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("redrive")
 def new(request: HttpRequest) -> HttpResponse:
-    """GET /pipeline/replay?q=: what to choose. POST: a worker stages it, and its run leads to the plan."""
+    """GET /pipeline/replay?q=: the form. POST: ask a worker to stage the messages; its run leads to the plan."""
     initial = {**ReplayForm.INITIAL, "filter_text": request.GET.get("q", "")[:MAX_FILTER_CHARACTERS]}
     form, mistake = ReplayForm(request.POST or None, initial=initial), None
     if form.is_valid():
@@ -111,11 +111,11 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 def _check(request: HttpRequest, wanted: Wanted) -> None:
-    """Refuse everything that can be refused before a worker is asked."""
+    """Refuse every invalid replay before a worker is asked."""
     chosen = parse(wanted.filter_text)
     choosing.check(chosen, wanted.kinds)
     unmasked(request, chosen)
-    unmasked(request, chosen.without("queue"))  # archived queues may be gone, and their tenants unknown
+    unmasked(request, chosen.without("queue"))  # archived queues may be deleted, so that their tenants are unknown
     check_patterns(chosen)
     options = plans.check(wanted.options)
     if options.target_queue is not None and not roles.may_here(request, "reveal"):

@@ -1,4 +1,4 @@
-"""The forms of streams and their groups."""
+"""Forms of streams and consumer groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _seconds(label: str, initial: float, low: float, high: float, help_text: str
 
 
 class RetentionForm(forms.Form):
-    """The retention of a stream, and how far behind a group may be."""
+    """The retention of a stream, and the allowed lag of its groups."""
 
     retention_seconds = _seconds(
         "Retention", 604_800, 3_600, 315_360_000, "How long messages are kept, whether or not they were read."
@@ -40,7 +40,7 @@ class RetentionForm(forms.Form):
 
 
 class StreamForm(RetentionForm):
-    """A new stream and its partitions."""
+    """A new stream and its number of partitions."""
 
     field_order = ("name", "tenant", "partitions")
     name = _name("Name", "Letters, digits, dots, dashes and underscores.")
@@ -54,7 +54,7 @@ class StreamForm(RetentionForm):
 
 
 class StreamSettingsForm(RetentionForm, ReasonForm):
-    """The settings of a stream that can be changed, with a reason for the audit."""
+    """The changeable settings of a stream, with a reason for the audit."""
 
     field_order = ("retention_seconds", "alert_group_lag_seconds", "max_payload_bytes", "closed", "reason")
     max_payload_bytes = measured(
@@ -73,7 +73,7 @@ class StreamSettingsForm(RetentionForm, ReasonForm):
         super().__init__(*args, initial=self.shown, **kwargs)
 
     def changes(self) -> dict[str, Any]:
-        """The settings whose value differs from the stream's."""
+        """Return the settings that differ from the stream's."""
         return {name: self.cleaned_data[name] for name, value in self.shown.items() if self.cleaned_data[name] != value}
 
 
@@ -83,7 +83,7 @@ def _point(label: str) -> forms.ChoiceField:
 
 
 class PointForm(forms.Form):
-    """A point of a stream's history; a time is in UTC."""
+    """A position, or a time in UTC, in a stream."""
 
     at = forms.DateTimeField(
         label="Time, UTC",
@@ -104,7 +104,7 @@ class PointForm(forms.Form):
 
 
 class GroupForm(PointForm):
-    """A new group, or a subscription that feeds a queue."""
+    """A new consumer group, or a subscription that sends to a queue."""
 
     field_order = ("name", "point", "at", "queue")
     name = _name("Name", "Letters, digits, dots, dashes and underscores.")
@@ -121,14 +121,14 @@ class GroupForm(PointForm):
 
 
 class RewindForm(PointForm, ReasonForm):
-    """The point where a group goes on, and the reason."""
+    """The new position of a group, and the reason."""
 
     field_order = ("point", "at", "reason")
     point = _point("Go on from")
 
 
 class DropGroupForm(ReasonForm):
-    """Forgetting a group: its name once more, and why."""
+    """The typed name of the group to delete, and the reason."""
 
     typed_name = forms.CharField(max_length=90)
 

@@ -88,7 +88,7 @@ def client() -> AsyncClient:
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function that uses Django's database connections in one of a few threads. It must not wait for messages."""
+    """Call a function that uses Django's connections in one of a few threads. It must not wait for messages."""
     return await asyncio.get_running_loop().run_in_executor(_threads(), partial(_call, function, *args, **kwargs))
 
 

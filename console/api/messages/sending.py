@@ -67,7 +67,7 @@ _OF_ONE = re.compile(r"([a-z_]+)\[(\d+)\](.*)", re.DOTALL)
 
 
 async def send_all(client: AsyncClient, queue: str, given: list[Any]) -> list[dict[str, Any]]:
-    """Send all messages in one statement; return one result for each, in order. Raises the first invalid one's problem."""
+    """Send all messages in one statement; return ordered results. Raises the problem of the first invalid message."""
     messages = [_message(place, one) for place, one in enumerate(given)]
     try:
         ids = await client.send_batch(queue, [one.body for one in messages], **_columns(messages))

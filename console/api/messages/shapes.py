@@ -33,7 +33,7 @@ DelaySeconds = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
 
 
 class Attributes(Shape):
-    """Names and values beside the payload. `priority` sets the priority: low is 0, normal 4, high 8; the default is 0."""
+    """Names and values beside the payload. `priority` is low (0), normal (4) or high (8); the default is 0."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"priority": "normal", "source": "shop"}]})
 

@@ -1,4 +1,4 @@
-"""Purges for the API: a plan, then a job that removes only what the plan counted. Called through `database.in_thread`."""
+"""Purges for the API: a plan, then a job limited to what the plan counted. Called through `database.in_thread`."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def queues_of(job: Redrive) -> set[str]:
 def changed(
     find: Callable[[], AnyJob], act: Callable[[], bool], name: str, past: str, already: Collection[str] = ()
 ) -> AnyJob:
-    """Return the job after `act`. A job that already has the state is returned; an impossible change is `wrong-state`."""
+    """Return the job after `act`. Returns it unchanged if it has the state; an impossible change is `wrong-state`."""
     find()
     done = act()
     job = find()
