@@ -119,23 +119,21 @@ def _detail(name: str, read: Callable[[str], Any] = str) -> Callable[[str], Q]:
 
 
 KEYS = {
-    "actor": Key("Who did it.", read=lambda text: Q(actor=text)),
-    "action": Key(
-        "What was done, such as queue.pause; the beginning is enough.", read=lambda text: Q(action__startswith=text)
-    ),
-    "queue": Key("The queue it was done to.", read=lambda text: Q(queue_name=text)),
+    "actor": Key("The actor.", read=lambda text: Q(actor=text)),
+    "action": Key("The action, such as queue.pause; a prefix is enough.", read=lambda text: Q(action__startswith=text)),
+    "queue": Key("The queue of the action.", read=lambda text: Q(queue_name=text)),
     "reason": Key(
-        "Part of the reason; words without a key search here too.", read=lambda text: Q(reason__icontains=text)
+        "Part of the reason. Words without a key also search the reason.", read=lambda text: Q(reason__icontains=text)
     ),
-    "at": Key("When: a day, a time, or a range such as 2026-01-31..2026-02-02.", read=_times),
-    "age": Key("How long ago: <1d is within the last day, >1d is before.", read=_ages),
+    "at": Key("The time: a day, a moment, or a range such as 2026-01-31..2026-02-02.", read=_times),
+    "age": Key("The age: <1d is the last day, >1d is before it.", read=_ages),
     "row": Key(
-        "Its place in the chain, as manage.py audit verify says it.",
+        "The position in the chain, as manage.py audit verify prints it.",
         read=lambda text: Q(position=whole_number(text)),
     ),
-    "tenant": Key("The tenant whose quotas were changed.", read=_detail("tenant")),
-    "person": Key("The person whose role was changed.", read=_detail("person")),
-    "key": Key("The API key that was made or revoked; what it did has actor:key:NAME.", read=_detail("key")),
+    "tenant": Key("The tenant whose quotas changed.", read=_detail("tenant")),
+    "person": Key("The person whose role changed.", read=_detail("person")),
+    "key": Key("The API key that was created or revoked. Its own actions have actor:key:NAME.", read=_detail("key")),
     **{noun: Key(f"The {noun} of this number.", read=_detail(f"{noun}_id", whole_number)) for noun in NUMBERED},
 }
 _READ = {name: key.read for name, key in KEYS.items() if key.read is not None}

@@ -29,14 +29,14 @@ SALT = "signalbox.erasure"
 VERBS = {
     "pause": (erasures.pause, "is paused"),
     "resume": (erasures.resume, "goes on"),
-    "cancel": (erasures.cancel, "is cancelled: what is erased stays erased"),
+    "cancel": (erasures.cancel, "is cancelled. Erased data stays erased"),
 }
 NOT_WANTED = {"reason", "confirmation", "previewed"}
 NOT_SEEN = {*NOT_WANTED, "rows_per_second"}
 LIVE = [
-    ("hold", "left until processed, and reported"),
-    ("redact", "erased now: consumers get the marker"),
-    ("delete", "removed from their queues for good"),
+    ("hold", "skip and report"),
+    ("redact", "erase now; consumers receive the marker"),
+    ("delete", "delete permanently"),
 ]
 
 
@@ -50,17 +50,24 @@ class ErasureForm(forms.Form):
     value = forms.CharField(
         max_length=MAX_VALUE_CHARACTERS + 2,
         strip=False,
-        help_text='4711 is the number or the string, "4711" the string alone. It is kept until the job is over.',
+        help_text='4711 is the number or the string, "4711" the string alone. It is kept until the job ends.',
     )
-    live = forms.ChoiceField(label="Messages that wait", choices=LIVE)
-    queues = forms.CharField(max_length=2_000, required=False, help_text="Names with commas between; empty: all.")
-    tenant = forms.CharField(max_length=100, required=False, help_text="Or the queues of a tenant.")
-    since = forms.DateTimeField(required=False, help_text="Sent from then on, in UTC, as 2026-01-31 10:30.")
+    live = forms.ChoiceField(label="Pending messages", choices=LIVE)
+    queues = forms.CharField(
+        max_length=2_000, required=False, help_text="Names, separated by commas. Empty: all queues."
+    )
+    tenant = forms.CharField(max_length=100, required=False, help_text="All queues of a tenant.")
+    since = forms.DateTimeField(
+        required=False, help_text=("Messages sent at or after this time, in UTC, such as 2026-01-31 10:30.")
+    )
     until = forms.DateTimeField(required=False, help_text="Sent before.")
     rows_per_second = forms.IntegerField(
         label="Pace", min_value=1, max_value=MAX_ROWS_PER_SECOND, initial=USUAL_ROWS_PER_SECOND
     )
-    reason = forms.CharField(max_length=500, help_text="Whose request it is. Kept in the audit: not the value.")
+    reason = forms.CharField(
+        max_length=500,
+        help_text=("The person who asked for the erasure. The audit keeps this text, and not the value."),
+    )
     confirmation = forms.CharField(label="Type erase", max_length=20, required=False)
     previewed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
@@ -161,7 +168,7 @@ def download(request: HttpRequest, erasure_id: int) -> HttpResponse:
 def change(request: HttpRequest, erasure_id: int, verb: str) -> HttpResponse:
     """POST /erasures/<id>/pause, resume or cancel: change the state of an erasure."""
     if verb not in VERBS:
-        raise Http404(f"An erasure is not to {verb[:20]}.")
+        raise Http404(f"An erasure cannot {verb[:20]}.")
     jobs.find(Erasure, erasure_id)
     act, done = VERBS[verb]
     if act(erasure_id, actor=request.user.get_username()):

@@ -46,23 +46,23 @@ LENGTHS = {
 class MaintenanceForm(forms.Form):
     """The reason, the expected duration, and the parts to pause."""
 
-    reason = forms.CharField(max_length=500, strip=True, help_text="Everybody reads it on every page.")
+    reason = forms.CharField(max_length=500, strip=True, help_text="Shown on every page.")
     minutes = forms.ChoiceField(
         label="Announced for",
         choices=list(LENGTHS.items()),
         initial="60",
-        help_text="People and senders read it. Maintenance ends when an administrator ends it, and not before.",
+        help_text="Shown to people and senders. Maintenance lasts until an administrator ends it.",
     )
     holds_claims = forms.BooleanField(
-        label="Hand out no messages",
+        label="Pause delivery",
         required=False,
         initial=True,
-        help_text="Workers finish what they have and get nothing more, of any queue.",
+        help_text="Workers finish their messages and receive no more from any queue.",
     )
     refuses_sends = forms.BooleanField(
         label="Refuse sends",
         required=False,
-        help_text="Senders get an error and must send again. Leave it off where they cannot.",
+        help_text="Senders get an error and must send again. Leave this off if they cannot.",
     )
 
     def until(self) -> datetime | None:
@@ -91,7 +91,7 @@ def plan(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _answer(request, form)
     context = {
-        "title": "Maintenance: what it does",
+        "title": "Maintenance: preview",
         "form": form,
         "given": form.cleaned_data,
         "until": form.until(),
@@ -118,7 +118,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         refuse(form, error)
         return _answer(request, form)
     standings.forget()
-    messages.success(request, "Maintenance has begun: the head of every page says so.")
+    messages.success(request, "Maintenance started. Every page shows a notice.")
     return redirect("maintenance")
 
 
@@ -132,9 +132,9 @@ def end(request: HttpRequest) -> HttpResponse:
         ended = maintenance.end(actor=request.user.get_username(), reason=reason)
         standings.forget()
         if ended is None:
-            messages.warning(request, "There was no maintenance: another administrator has ended it.")
+            messages.warning(request, "Maintenance had ended already.")
         else:
-            messages.success(request, "Maintenance has ended: every queue goes on as it was.")
+            messages.success(request, "Maintenance ended. Every queue has its earlier state.")
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}")
     return redirect("maintenance")

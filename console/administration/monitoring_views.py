@@ -17,7 +17,7 @@ from metrics import health
 from metrics.exposition.pages import CONTENT_TYPE, Answer, UnknownNameError
 from metrics.reading.snapshot import fleet_page, queue_page
 
-CLOSED = "METRICS_TOKEN is not set, so only programs of this machine may read metrics. Set it for other machines."
+CLOSED = "METRICS_TOKEN is not set, so only programs on this machine can read metrics. Set it for other machines."
 FILTERS = ("tenant", "queue")
 
 
@@ -39,7 +39,7 @@ def queues(request: HttpRequest) -> HttpResponse:
     if not is_allowed(request):
         return _refused()
     if unknown := sorted(set(request.GET) - set(FILTERS)):
-        return _said(f"{unknown[0]!r} is no filter: there are tenant and queue.", 400)
+        return _said(f"{unknown[0]!r} is not a filter. Allowed: tenant, queue.", 400)
     try:
         return _answered(request, queue_page(*(request.GET.getlist(name) for name in FILTERS)))
     except UnknownNameError as error:

@@ -140,48 +140,51 @@ TERMINATE = "select pg_terminate_backend({pid});"
 DROP_SLOT = "select pg_drop_replication_slot({name});"
 NO_FEEDBACK = "alter system set hot_standby_feedback = off; select pg_reload_conf();"
 OWN_UPKEEP = Advice(
-    "Our own upkeep, at a step that takes too long. Ended, it connects again and repeats the step.", TERMINATE
+    "Signalbox's own upkeep, in a step that takes too long. If you end the session, upkeep connects again and "
+    "repeats the step.",
+    TERMINATE,
 )
 # Advice by kind and by whether the session is active.
 ADVICE = {
     (BACKEND, True): Advice(
-        "At work on a long statement: a report, a dump, an index. Let it finish, or cancel it.",
+        "A long statement is running: a report, a dump, or an index. Let it finish, or cancel it.",
         "select pg_cancel_backend({pid});",
     ),
     (BACKEND, False): Advice(
-        "Its program began a transaction and does nothing in it. Commit or roll back there; or end the session, and"
-        " what it has not committed is undone.",
+        "An idle open transaction. Commit or roll back in its program, or end the session, which rolls back its "
+        "changes.",
         TERMINATE,
     ),
     (HIDDEN_BACKEND, False): Advice(
-        "Since when and why is hidden from the console's role. The age is that of its transaction id; the session may"
-        " be young and only follow an older holder. To let the role look:",
+        "The console's role may not see this session's times and statement. The age is that of its transaction id; "
+        "the session may be younger and wait for an older holder. To let the role see it:",
         "grant pg_read_all_stats to {reader};",
     ),
     (PREPARED_TRANSACTION, False): Advice(
-        "Its transaction manager has to decide. If that is gone, find out whether the other half was committed, and do"
-        " the same in database {database} as {user}: commit prepared, or",
+        "A prepared transaction waits for its transaction manager. If that is gone, find out whether the other part "
+        "was committed, and do the same in database {database} as {user}: commit prepared, or",
         "rollback prepared {name};",
     ),
     (REPLICATION_SLOT, True): Advice(
-        "A long query runs on the standby that uses it. End it there; or, where the primary matters more, on the"
-        " standby:",
+        "A long query runs on the standby that uses this slot. End the query, or, if the primary matters more, run "
+        "on the standby:",
         NO_FEEDBACK,
     ),
     (REPLICATION_SLOT, False): Advice(
-        "Its standby is away. Bring it back; or, if it will not return, drop the slot, which keeps WAL as well.",
+        "The standby of this slot is disconnected. Start it again, or, if it will not return, drop the slot, which "
+        "also keeps WAL:",
         DROP_SLOT,
     ),
     (CATALOG_SLOT, True): Advice(
-        "It keeps rows of system catalogs alone, and queues do not feel it. Its consumer may lag behind."
+        "It keeps only rows of system catalogs and does not slow queues. Its consumer may lag behind."
     ),
     (CATALOG_SLOT, False): Advice(
-        "It keeps rows of system catalogs alone, and queues do not feel it; no client reads from it, and it keeps WAL."
-        " If its consumer will not return:",
+        "It keeps only rows of system catalogs and does not slow queues. No client reads from it, and it keeps WAL. "
+        "If its consumer will not return:",
         DROP_SLOT,
     ),
     (STANDBY, False): Advice(
-        "A long query runs on this standby. End it there; or, where the primary matters more, on the standby:",
+        "A long query runs on this standby. End the query, or, if the primary matters more, run on the standby:",
         NO_FEEDBACK,
     ),
 }

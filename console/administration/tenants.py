@@ -32,7 +32,7 @@ class QuotaForm(forms.Form):
         for name, quota in QUOTAS.items():
             self.fields[name] = setting_field(quota)
         self.fields["reason"] = forms.CharField(
-            max_length=REASON_CHARACTERS, required=False, help_text="Kept in the audit beside what changed."
+            max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit with the changes."
         )
 
     def changes(self) -> dict[str, Any]:

@@ -44,7 +44,9 @@ class SilenceForm(forms.Form):
         max_length=100, required=False, help_text="A whole name; * is any text. Empty: every queue."
     )
     hours = forms.ChoiceField(label="For", choices=list(LENGTHS.items()), initial="4")
-    comment = forms.CharField(max_length=500, strip=True, help_text="Kept in the audit, and shown beside the alert.")
+    comment = forms.CharField(
+        max_length=500, strip=True, help_text=("Recorded in the audit, and shown beside the alert.")
+    )
 
     def ends_at(self) -> datetime:
         """Return when it ends, as of now; a second early, so that the longest is allowed."""

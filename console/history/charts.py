@@ -80,12 +80,12 @@ class Past:
             ("delivered again", "ready", "redelivered"),
         )
         return [
-            self.draw("Messages", depths(self._highest), f"the highest of each {self.step_words}"),
+            self.draw("Messages", depths(self._highest), f"maximum per {self.step_words}"),
             self._flow(),
             self._age(alert_age_seconds),
             self.draw("Wait until received", self._shares("waits"), f"first deliveries, {ESTIMATED}", wording.span),
             self.draw("Work until acknowledged", self._shares("work"), ESTIMATED, wording.span),
-            self.draw("Failures per second", failures, f"means of each {self.step_words}", wording.rate),
+            self.draw("Failures per second", failures, f"average per {self.step_words}", wording.rate),
             self._dead(),
         ]
 
@@ -97,11 +97,11 @@ class Past:
         flow = lines(
             self._rates, ("in", "ready", "added"), ("out", "scheduled", "removed"), ("delivered", "leased", "delivered")
         )
-        return self.draw("In and out per second", flow, f"means of each {self.step_words}", wording.rate)
+        return self.draw("Sent and completed per second", flow, f"average per {self.step_words}", wording.rate)
 
     def _age(self, alert_age_seconds: float | None) -> Chart:
         ages = [step.oldest_age_seconds for step in self.steps]
-        words, threshold = "ready and not yet received", None
+        words, threshold = "ready messages", None
         if alert_age_seconds is not None:
             words += f"; {wording.span(alert_age_seconds)} allowed"
             threshold = threshold_near(ages, alert_age_seconds)
@@ -114,7 +114,7 @@ class Past:
 
     def _dead(self) -> Chart:
         dead = [Series("dead", "dead", self._highest("dead"), filled=True)]
-        return self.draw("Dead letters", dead, f"the highest of each {self.step_words}")
+        return self.draw("Dead letters", dead, f"maximum per {self.step_words}")
 
     def _highest(self, state: str) -> list[float | None]:
         return [step.highest[state] if step.highest else None for step in self.steps]
@@ -161,7 +161,7 @@ class Days(Past):
             ("expired", "scheduled", "expired"),
         )
         each = f"in each {self.step_words}"
-        waited, how = "from sending to the first delivery, which succeeded", f"ranks within ±{RANK_ERROR:.1%}"
+        waited, how = "from sending to a first delivery that succeeded", f"ranks within ±{RANK_ERROR:.1%}"
         how = how.replace(".0%", "%") + ("" if self.step_words == "day" else "; the highest day of each week")
         return [
             self.draw("Messages", flow, f"{each}, of those that have ended"),

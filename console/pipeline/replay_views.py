@@ -52,12 +52,16 @@ class ReplayForm(RateForm):
     kinds = forms.ChoiceField(
         label="Of",
         choices=[("settled", "settled messages"), ("dead_letters", "what died"), ("both", "both")],
-        help_text="What a message died of can be asked of what died only.",
+        help_text="Error filters apply to dead letters only.",
     )
-    since = MomentField(required=False, max_length=40, help_text="Of what ended from then on, in UTC: 2026-01-31.")
-    until = MomentField(required=False, max_length=40, help_text="And before then, in UTC: 2026-02-01T10:30.")
+    since = MomentField(
+        required=False, max_length=40, help_text=("Ended at or after this time, in UTC, such as 2026-01-31.")
+    )
+    until = MomentField(
+        required=False, max_length=40, help_text=("Ended before this time, in UTC, such as 2026-02-01T10:30.")
+    )
     target_queue = forms.CharField(
-        label="Destination", max_length=100, help_text="They are sent there as new messages."
+        label="Destination", max_length=100, help_text="The messages are sent to this queue as new messages."
     )
     canary_messages = number_field(
         "Canary", "Number of messages to send first. The others wait for their outcomes. Empty: all at once.", 1, 10_000
@@ -93,7 +97,7 @@ def new(request: HttpRequest) -> HttpResponse:
             arguments, actor = replay_arguments.from_wanted(wanted), request.user.get_username()
             asked = starting.start("replay", actor=actor, reason=wanted.reason, arguments=arguments)
             return say_asked(
-                request, asked, "Asked a worker to stage it. Its run is listed here, and leads to the plan."
+                request, asked, "A worker stages the messages. Its run is listed here and leads to the plan."
             )
         except FilterError as error:
             mistake = error

@@ -96,9 +96,9 @@ def show(request: HttpRequest, run_id: int) -> HttpResponse:
 def start(request: HttpRequest, kind: str) -> HttpResponse:
     """POST /pipeline/start/<kind>: ask a worker to start a run, unless one is running."""
     if kind not in STARTED:
-        raise Http404(f"There is no run called {kind[:40]!r}: it may be {', '.join(STARTED)}.")
+        raise Http404(f"There is no run called {kind[:40]!r}: allowed: {', '.join(STARTED)}.")
     asked = starting.start(kind, actor=request.user.get_username())
-    return say_asked(request, asked, f"Asked a worker for {STARTED[kind]}. It is listed here once it has begun.")
+    return say_asked(request, asked, f"Requested {STARTED[kind]}. It is listed here when it starts.")
 
 
 def say_asked(request: HttpRequest, asked: bool, done: str) -> HttpResponse:
@@ -106,7 +106,7 @@ def say_asked(request: HttpRequest, asked: bool, done: str) -> HttpResponse:
     if asked:
         messages.success(request, done)
     else:
-        messages.error(request, "Nothing was started: Celery's broker cannot be reached, or takes no tasks.")
+        messages.error(request, "Nothing started: Celery's broker cannot be reached, or accepts no tasks.")
     return redirect("pipeline")
 
 
@@ -116,8 +116,8 @@ def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     """POST /pipeline/<id>/cancel: interrupt a run and discard its output."""
     _find(run_id)
     stopping = starting.cancel(run_id, actor=request.user.get_username())
-    done = f"Run {run_id} is stopping; nothing of it counts."
-    tell(request, stopping, done, f"run {run_id} was over already, or is about to stop")
+    done = f"Stopping run {run_id}. Its partial output is discarded."
+    tell(request, stopping, done, f"run {run_id} had ended already, or is stopping")
     return redirect("pipeline_run", run_id)
 
 

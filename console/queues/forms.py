@@ -54,7 +54,7 @@ class NewQueueForm(SettingsForm):
 
     name = _queue_name(" Rename the queue later from its page.")
     tenant = forms.CharField(
-        max_length=100, initial="default", help_text="Who the queue belongs to. A new name makes a new tenant."
+        max_length=100, initial="default", help_text="The owner of the queue. A new name creates a tenant."
     )
 
 
@@ -62,7 +62,7 @@ class ConfigureForm(SettingsForm):
     """A queue's settings, and why they change."""
 
     reason = forms.CharField(
-        max_length=REASON_CHARACTERS, required=False, help_text="Kept in the audit beside what changed."
+        max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit with the changes."
     )
 
 
@@ -101,7 +101,7 @@ class RenameForm(forms.Form):
             min_value=0,
             max_value=MAX_GRACE_DAYS,
             initial=GRACE_SECONDS / DAY_SECONDS,
-            help_text="Sending and receiving by the old name go on for so long. Afterwards an error says the new one.",
+            help_text="Sends and receives by the old name work for this time. Afterwards an error names the new name.",
         ),
         "days",
     )

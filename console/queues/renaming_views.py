@@ -76,7 +76,7 @@ def free(request: HttpRequest, name: str) -> HttpResponse:
     theirs = old in {one.name for one in old_names(head.numbers.queue_id)}
     reason = request.POST.get("reason", "")[:REASON_CHARACTERS]
     freed = theirs and free_name(old, actor=request.user.get_username(), reason=reason)
-    tell(request, freed, f"{old} is free: another queue may have that name.", "that is no old name of this queue")
+    tell(request, freed, f"{old} is free for another queue.", "that is no old name of this queue")
     return redirect("queue_rename", name)
 
 
@@ -129,13 +129,13 @@ def consequences(queue: Queue, new_name: str, *, person: str | None = None, admi
 
 
 def _follows(queue: Queue) -> list[str]:
-    said = ["messages, leases, dead letters, history, charts, bindings and subscriptions, which go by its number"]
+    said = ["messages, leases, dead letters, history, charts, bindings and subscriptions"]
     if queue.is_dead_letter_queue:
         sources = Queue.objects.filter(dead_letter_queue_id=queue.pk).exclude(pk=queue.pk).order_by("name")
         names = list(sources.values_list("name", flat=True)[:MAX_LISTED])
         said += [f"dead_letter_queue of {name}" for name in names]
     elif queue.dead_letter_queue is None and (holder := Queue.objects.filter(pk=queue.dead_letter_queue_id).first()):
-        said.append(f"its dead letters stay in {holder.name}, which its settings name from then on")
+        said.append(f"its dead letters stay in {holder.name}, and its settings name this queue")
     if masks := renaming.masks_of(queue.name):
         said.append(f"{plural(masks, 'mask')} of payload fields, for the new name and for the old")
     return said

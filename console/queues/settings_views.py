@@ -108,5 +108,5 @@ def set_closed(request: HttpRequest, name: str, closed: bool) -> HttpResponse:
     reason = request.POST.get("reason", "")[:REASON_CHARACTERS]
     queues.configure_queue(name, {"closed": closed}, actor=request.user.get_username(), reason=reason)
     standings.forget()
-    messages.success(request, f"{name} takes no more messages." if closed else f"{name} takes messages again.")
+    messages.success(request, f"{name} accepts no more messages." if closed else f"{name} accepts messages again.")
     return redirect("queue_retire", name)

@@ -102,7 +102,7 @@ def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[C
             "Age of the oldest",
             times,
             [Series("oldest ready", "ready", ages, filled=True)],
-            subtitle=f"ready and not yet received; {wording.span(alert_age_seconds)} allowed",
+            subtitle=f"ready messages; {wording.span(alert_age_seconds)} allowed",
             say=wording.span,
             threshold=threshold_near(ages, alert_age_seconds),
         ),
@@ -123,7 +123,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     queue_head.find(name)
     form = ReasonForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Nothing was changed: say why the queue is paused, in at most 500 characters.")
+        messages.error(request, "Nothing was changed: give a reason of at most 500 characters.")
     elif queues.pause_queue(name, actor=request.user.get_username(), reason=form.cleaned_data["reason"]):
         messages.success(request, f"Paused {name}. It still accepts messages.")
     else:
@@ -188,7 +188,7 @@ def limit_group(request: HttpRequest, name: str) -> HttpResponse:
     except SignalboxError as error:
         messages.error(request, f"Nothing was changed: {error}.")
     else:
-        done = f"{plural(most, 'message')} at once" if most else "the queue's limit again"
+        done = f"a limit of {plural(most, 'message')} in flight" if most else "the queue's limit"
         messages.success(request, f"The group {group} has {done}.")
     return redirect("queue_lanes", name)
 

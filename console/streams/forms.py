@@ -28,14 +28,14 @@ class RetentionForm(forms.Form):
     """The retention of a stream, and the allowed lag of its groups."""
 
     retention_seconds = _seconds(
-        "Retention", 604_800, 3_600, 315_360_000, "How long messages are kept, whether or not they were read."
+        "Retention", 604_800, 3_600, 315_360_000, "The time for which messages are kept, read or unread."
     )
     alert_group_lag_seconds = _seconds(
         "Alert: group lag",
         300,
         1,
         31_536_000,
-        "A group that is behind for longer, and moves nothing, counts as stalled.",
+        "A group with a larger lag and no progress counts as stalled.",
     )
 
 
@@ -44,12 +44,17 @@ class StreamForm(RetentionForm):
 
     field_order = ("name", "tenant", "partitions")
     name = _name("Name", "Letters, digits, dots, dashes and underscores.")
-    tenant = forms.CharField(max_length=100, required=False, empty_value=None, help_text="Made when it does not exist.")
+    tenant = forms.CharField(
+        max_length=100, required=False, empty_value=None, help_text="Created if it does not exist."
+    )
     partitions = forms.IntegerField(
         initial=4,
         min_value=1,
         max_value=64,
-        help_text="How many members of a group can read at once. It cannot change later, because keys would move.",
+        help_text=(
+            "The maximum number of members of a group that read at once. It cannot change later, because keys would "
+            "move."
+        ),
     )
 
 
@@ -111,12 +116,12 @@ class GroupForm(PointForm):
     point = _point("Begin at")
     queue = forms.ChoiceField(
         required=False,
-        help_text="Send what it reads to this queue: there each message has a lease, retries and dead letters.",
+        help_text="Send the group's messages to this queue, where each has a lease, retries and dead letters.",
     )
 
     def __init__(self, *args: Any, queues: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [("", "none: members read it"), *((name, name) for name in queues)]
+        choices = [("", "none: members read the stream"), *((name, name) for name in queues)]
         self.fields["queue"].choices = choices  # type: ignore[attr-defined]
 
 
@@ -124,7 +129,7 @@ class RewindForm(PointForm, ReasonForm):
     """The new position of a group, and the reason."""
 
     field_order = ("point", "at", "reason")
-    point = _point("Go on from")
+    point = _point("New position")
 
 
 class DropGroupForm(ReasonForm):
@@ -138,5 +143,5 @@ class DropGroupForm(ReasonForm):
 
     def clean_typed_name(self) -> str:
         if self.cleaned_data["typed_name"] != self.name:
-            raise forms.ValidationError(f"Type {self.name} to forget the group.")
+            raise forms.ValidationError(f"Type {self.name} to delete the group.")
         return self.name

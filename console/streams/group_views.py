@@ -65,7 +65,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
         with refusals(form):
             subscriptions.check_name(request, given["queue"])
             made = streams.create_group(name, given.pop("name"), actor=request.user.get_username(), **given)
-            notices.success(request, f"Made the group {made.name}.")
+            notices.success(request, f"Created the group {made.name}.")
             return redirect("group", name, made.name)
     context = {"title": f"New group · {name}", "stream": stream, "form": form}
     return render_form(request, "streams/groups/new.html", context)
@@ -89,7 +89,7 @@ def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
                 if request.method == "POST":
                     actor, reason = request.user.get_username(), form.cleaned_data["reason"]
                     moved = streams.rewind(name, group, point, at=at, actor=actor, reason=reason)
-                    notices.success(request, f"{group} goes on from there: {_said(*_moves(moved))}.")
+                    notices.success(request, f"{group} has a new position: {_said(*_moves(moved))}.")
                     return redirect("group", name, group)
                 preview = streams.preview_rewind(name, group, point, at=at)
     again, passed = _moves(preview)
@@ -124,7 +124,7 @@ def drop(request: HttpRequest, name: str, group: str) -> HttpResponse:
     form = DropGroupForm(request.POST if request.method == "POST" else None, name=group)
     if form.is_valid():
         dropped = streams.drop_group(name, group, actor=request.user.get_username(), reason=form.cleaned_data["reason"])
-        tell(request, dropped, f"The group {group} is forgotten.", f"{group} was forgotten already")
+        tell(request, dropped, f"The group {group} is deleted.", f"{group} was deleted already")
         return redirect("stream", name)
     (numbers,) = streams.read_groups([found])
     context = {"title": f"Forget {group}", "stream": found.stream, "group": found, "numbers": numbers, "form": form}
@@ -148,11 +148,11 @@ def draw_charts(group: ConsumerGroup, shown: Range) -> list[Chart]:
     past, each = Past(steps, axis, ()), wording.span(shown.step_seconds)
     allowed, behind = group.stream.alert_group_lag_seconds, [step.lag_seconds for step in steps]
     lag = [Series("behind", "ready", [step.lag_messages for step in steps], filled=True)]
-    age = [Series("oldest not committed", "leased", behind, filled=True)]
+    age = [Series("age of the oldest message without a commit", "leased", behind, filled=True)]
     words = f"its age; {wording.span(allowed)} allowed"
     members = [Series("reading", "scheduled", [step.members for step in steps])]
     return [
-        past.draw("Lag in messages", lag, f"the highest of each {each}"),
+        past.draw("Lag in messages", lag, f"maximum per {each}"),
         past.draw("Lag in time", age, words, wording.span, threshold_near(behind, allowed)),
-        past.draw("Members", members, f"the most of each {each}"),
+        past.draw("Members", members, f"maximum per {each}"),
     ]

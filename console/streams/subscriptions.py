@@ -38,7 +38,7 @@ def denial(request: HttpRequest, group: ConsumerGroup) -> str:
     held = roles.reach(request.user, "configure")
     if held.holds(group.queue.name, group.queue.tenant.name):
         return ""
-    return "It feeds a queue that your roles are not for. A person who may configure that queue can."
+    return "The subscription sends to a queue outside your roles. A person who may configure that queue can do this."
 
 
 def named(request: HttpRequest, queue: Queue | None) -> str:

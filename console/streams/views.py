@@ -89,7 +89,7 @@ def new(request: HttpRequest) -> HttpResponse:
         with refusals(form):
             roles.check_new(request, name, tenant or "default")
             made = streams.create_stream(name, given, tenant=tenant, actor=request.user.get_username())
-            notices.success(request, f"Made the stream {made.name}.")
+            notices.success(request, f"Created the stream {made.name}.")
             return redirect("stream", made.name)
     context = {"title": "New stream", "form": form}
     return render_form(request, "streams/new.html", context)

@@ -175,7 +175,7 @@ def test_it_is_paused_resumed_and_cancelled(admin: Browser, engine: Engine, pers
 
     assert "is paused" in admin.submit(f"/erasures/{job.pk}/pause").text
     assert "goes on" in admin.submit(f"/erasures/{job.pk}/resume").text
-    assert "is cancelled: what is erased stays erased" in admin.submit(f"/erasures/{job.pk}/cancel").text
+    assert "is cancelled. Erased data stays erased" in admin.submit(f"/erasures/{job.pk}/cancel").text
     assert "was not to cancel" in admin.submit(f"/erasures/{job.pk}/cancel").text
     job.refresh_from_db()
     assert (job.state, job.value) == ("cancelled", "")

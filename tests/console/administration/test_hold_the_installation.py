@@ -179,7 +179,7 @@ def test_it_is_on_and_off_from_a_terminal(engine: Engine, begin: Begin) -> None:
     assert maintenance.current() is None
     on = said("on", "--reason", "New disks.", "--until", "2h", "--refuse-sends")
     assert on.startswith("on, by manage.py, until ")
-    assert "New disks. (no messages are handed out, sends are refused, only administrators change anything)" in on
+    assert "New disks. (no messages are handed out, sends are refused, only administrators can make changes)" in on
     assert json.loads(said("status", "--json"))["refuses_sends"] is True
     assert said("off", "--reason", "Done.") == "off: every queue goes on as it was"
     assert said("off") == "it was off already"

@@ -184,7 +184,7 @@ def test_a_dead_letter_queue_shows_what_it_keeps(viewer: Browser, engine: Engine
 
     page = viewer.see(f"/queues/{engine.queue}-dlq/history")
 
-    assert [one.text for one in page.all("h3")] == ["Dead letters", "In and out per second"]
+    assert [one.text for one in page.all("h3")] == ["Dead letters", "Sent and completed per second"]
 
 
 def test_a_tenant_that_does_not_exist_is_not_found(viewer: Browser) -> None:

@@ -28,7 +28,7 @@ def test_from_its_settings_to_its_end(admin: Browser, engine: Engine) -> None:
     assert f"queue '{engine.queue}' has messages" in page.text
 
     closed = admin.submit(f"/queues/{engine.queue}/close")
-    assert "takes no more messages." in closed.text
+    assert "accepts no more messages." in closed.text
     with pytest.raises(psycopg.Error) as refused:
         engine.send()
     assert refused.value.sqlstate == "SB423"
