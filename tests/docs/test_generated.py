@@ -30,8 +30,13 @@ def test_a_part_of_a_page_is_replaced() -> None:
 
 
 def test_a_page_that_is_mentioned_becomes_a_link() -> None:
-    assert markdown.linked("See docs/use/client.md.", "reference/sql") == "See [client](../../use/client.md)."
-    assert markdown.linked("(docs/run/logins.md#logins)", "reference") == "([logins](../run/logins.md#logins))"
+    assert (
+        markdown.linked("See docs/use/client.md.", "reference/sql") == "See [The Python client](../../use/client.md)."
+    )
+    assert (
+        markdown.linked("(docs/run/logins.md#logins)", "reference")
+        == "([Logins, sessions and second factor](../run/logins.md#logins))"
+    )
 
 
 def test_a_table_escapes_bars() -> None:
