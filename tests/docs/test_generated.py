@@ -39,6 +39,12 @@ def test_a_page_that_is_mentioned_becomes_a_link() -> None:
     )
 
 
+def test_a_decision_that_is_mentioned_is_linked_by_its_number() -> None:
+    text = markdown.linked("docs/decisions/0003-the-claim-floor.md", "reference")
+
+    assert text == "[decision 3](../decisions/0003-the-claim-floor.md)"
+
+
 def test_a_table_escapes_bars() -> None:
     assert markdown.table(("a", "b"), [("x|y", "")]) == "| a | b |\n|---|---|\n| x\\|y | |"
 
