@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from signalbox.errors import InvalidArgument
+from signalbox.payloads import encode
 
 
 def text(field: str, value: object) -> str:
@@ -68,20 +69,34 @@ def one_of(field: str, value: object, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def column(
-    field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any] = lambda _, value: value
-) -> list[Any]:
-    """One checked value for each message of a batch; without a check, one that is checked later."""
+def column(field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any]) -> list[Any]:
+    """The checked values of a batch, one for each message."""
     if isinstance(values, str) or len(values) != length:
         raise InvalidArgument(f"{field} must have {length} entries, one for each payload", field=field)
     return [check(f"{field}[{index}]", value) for index, value in enumerate(values)]
 
 
 def checked(**values: object) -> dict[str, Any]:
-    """Arguments that several verbs have, by name, each with the check of its name."""
+    """Check arguments of verbs, each by the rule of its name, and return them as the parameters of a statement."""
     return {name: _CHECKS[name](name, value) for name, value in values.items()}
 
 
+def check_of(name: str) -> Callable[[str, Any], Any]:
+    """The check of the argument of this name; it takes the field that an error names, and the value."""
+    return _CHECKS[name]
+
+
+def json_object(field: str, value: Mapping[str, object]) -> str:
+    """The JSON text of an object."""
+    return encode(dict(value), field)
+
+
+def unchecked(_: str, value: object) -> object:
+    """The value as it is: the engine or psycopg refuses a wrong one."""
+    return value
+
+
+#: The check of each argument's name. Settings and mail are encoded; the engine alone checks what `unchecked` passes.
 _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("queue", "stream", "group", "member", "name", "point", "prefix", "receipt_handle"), text),
     **dict.fromkeys(("consumer", "deduplication_id", "group_id", "key", "tenant", "trace_id"), optional_text),
@@ -89,4 +104,9 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("lease_seconds", "seconds"), seconds),
     **dict.fromkeys(("delay_seconds", "visibility_timeout"), optional_seconds),
     "priority": priority,
+    "settings": json_object,
+    "body": lambda field, value: encode(value, field),
+    **dict.fromkeys(("at", "bytes", "dry_run", "epoch", "partition", "place", "position", "sha256"), unchecked),
+    **dict.fromkeys(("exchange", "kind", "routing_key", "mailbox", "mailboxes", "names"), unchecked),
+    **dict.fromkeys(("keep_seconds", "mail_seconds"), unchecked),
 }

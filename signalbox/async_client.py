@@ -80,7 +80,7 @@ class AsyncClient(AsyncDatabaseVerbs):
         assert self._bodies is not None  # noqa: S101 - else there are no parcels
         async with self._borrow() as connection, one_transaction(connection):
             for sha256, parcel in sorted(parcels.items()):
-                await self._execute(connection, sending.claim_body(sha256, len(parcel.content)))
+                await self._execute(connection, sending.claim_body(bytes.fromhex(sha256), len(parcel.content)))
                 await asyncio.to_thread(upload, parcel, self._bodies)
             return await self._execute(connection, call)
 

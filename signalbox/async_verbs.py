@@ -317,7 +317,7 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         The caller's transaction commits its own work and the offset together: roll it back when this is False. A
         place that no read has returned raises `InvalidArgument`.
         """
-        return await self._run(streams.commit_offset(stream, group, member, place, epoch))
+        return await self._run(streams.commit_offset(stream, group, member, *place, epoch))
 
     async def commit_messages(self, stream: str, group: str, member: str, messages: Iterable[StreamMessage]) -> bool:
         """Commit all these messages, one offset for each partition; False when any was refused."""
@@ -342,4 +342,4 @@ class AsyncDatabaseVerbs(AsyncVerbs):
 
         Commits of messages that members have read before are refused from then on.
         """
-        return await self._run(streams.rewind(stream, group, point, at, partition, position, dry_run=dry_run))
+        return await self._run(streams.rewind(stream, group, point, at, partition, position, dry_run))

@@ -80,7 +80,7 @@ class Client(DatabaseVerbs):
         assert self._bodies is not None  # noqa: S101 - else there are no parcels
         with self._borrow() as connection, one_transaction(connection):
             for sha256, parcel in sorted(parcels.items()):
-                self._execute(connection, sending.claim_body(sha256, len(parcel.content)))
+                self._execute(connection, sending.claim_body(bytes.fromhex(sha256), len(parcel.content)))
                 upload(parcel, self._bodies)
             return self._execute(connection, call)
 

@@ -324,7 +324,7 @@ class DatabaseVerbs(Verbs):
         The caller's transaction commits its own work and the offset together: roll it back when this is False. A
         place that no read has returned raises `InvalidArgument`.
         """
-        return self._run(streams.commit_offset(stream, group, member, place, epoch))
+        return self._run(streams.commit_offset(stream, group, member, *place, epoch))
 
     def commit_messages(self, stream: str, group: str, member: str, messages: Iterable[StreamMessage]) -> bool:
         """Commit all these messages, one offset for each partition; False when any was refused."""
@@ -349,4 +349,4 @@ class DatabaseVerbs(Verbs):
 
         Commits of messages that members have read before are refused from then on.
         """
-        return self._run(streams.rewind(stream, group, point, at, partition, position, dry_run=dry_run))
+        return self._run(streams.rewind(stream, group, point, at, partition, position, dry_run))

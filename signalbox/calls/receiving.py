@@ -11,7 +11,7 @@ from typing import Any
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, Wait, handles_of, only_value
+from signalbox.calls.call import Call, Function, Row, Wait, handles_of, only_value, statement
 from signalbox.calls.request import (
     Answer,
     Request,
@@ -111,43 +111,18 @@ def _request_ack_and_receive(wanted: Mapping[str, Any]) -> Requests[AckedAndRece
     return AckedAndReceived(acked, _messages_in(queue, answer))
 
 
-def begin_long_poll(queue: str) -> Call[int | None]:
-    """Take a place among the long polls of the queue's tenant; None where the tenant has no limit."""
-    return Call("select signalbox.begin_long_poll(queue => %(queue)s::text)", {"queue": queue}, only_value)
+#: Takes a place among the long polls of the queue's tenant; None where the tenant has no limit.
+begin_long_poll: Function[int | None] = Function("begin_long_poll", "queue text", only_value)
+#: Gives back the place of a long poll; False when this connection did not have it.
+end_long_poll: Function[bool] = Function("end_long_poll", "queue text, place int", only_value)
 
-
-def end_long_poll(queue: str, place: int) -> Call[bool]:
-    """Give back the place of a long poll; False when this connection did not have it."""
-    return Call(
-        "select signalbox.end_long_poll(queue => %(queue)s::text, place => %(place)s::int)",
-        {"queue": queue, "place": place},
-        only_value,
-    )
-
-
-_RECEIVE = """
-select
-  message_id,
-  receipt_handle,
-  receive_count,
-  payload::text,
-  attributes::text,
-  group_id,
-  priority,
-  sent_at,
-  deadline,
-  state::text,
-  body::text,
-  extract(epoch from deadline - clock_timestamp())::double precision
-from signalbox.receive(
-  queue => %(queue)s::text,
-  max_messages => %(max_messages)s::int,
-  visibility_timeout => %(visibility_timeout)s::double precision,
-  consumer => %(consumer)s::text,
-  durable => %(durable)s::boolean,
-  acknowledge => %(acknowledge)s::text[]
+_RECEIVE = statement(
+    "receive",
+    "queue text, max_messages int, visibility_timeout double precision, consumer text, durable boolean,"
+    " acknowledge text[]",
+    "message_id, receipt_handle, receive_count, payload::text, attributes::text, group_id, priority, sent_at, deadline,"
+    " state::text, body::text, extract(epoch from deadline - clock_timestamp())::double precision",
 )
-"""
 
 
 def _messages(rows: list[Row]) -> list[Message]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, LiteralString, ParamSpec, TypedDict, cast
+from typing import Any, ParamSpec, TypedDict, cast
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, T, each_or_none, only_value, only_values
+from signalbox.calls.call import Call, Function, Row, T, each_or_none, only_value, only_values, statement
 from signalbox.calls.problems import error_of, raise_first_refusal
 from signalbox.calls.request import Request, Requests, address, array, document, given
 from signalbox.durations import PUBLISH
@@ -60,37 +60,32 @@ _COLUMNS = {
 }
 
 
+#: The options of one message that a statement takes as they are, with their defaults.
+_DEFAULTS: Mapping[str, object] = {
+    "priority": 0,
+    "delay_seconds": None,
+    "group_id": None,
+    "deduplication_id": None,
+    "trace_id": None,
+}
+_SEND = statement(
+    "send",
+    "queue text, payload jsonb, attributes jsonb, priority int, delay_seconds double precision, group_id text,"
+    " deduplication_id text, trace_id text, body_sha256 bytea",
+)
+
+
 def send(queue: str, payload: object, options: SendOptions) -> Call[int]:
     attributes = carried(options.get("attributes"), _correlation_id("correlation_id", options.get("correlation_id")))
-    return Call(
-        """
-        select signalbox.send(
-          queue => %(queue)s::text,
-          payload => %(payload)s::jsonb,
-          attributes => %(attributes)s::jsonb,
-          priority => %(priority)s::int,
-          delay_seconds => %(delay_seconds)s::double precision,
-          group_id => %(group_id)s::text,
-          deduplication_id => %(deduplication_id)s::text,
-          trace_id => %(trace_id)s::text,
-          body_sha256 => %(body_sha256)s::bytea
-        )
-        """,
-        {
-            "queue": arguments.text("queue", queue),
-            "payload": encode(payload),
-            "attributes": encode_attributes(attributes),
-            "priority": arguments.priority("priority", options.get("priority", 0)),
-            "delay_seconds": arguments.optional_seconds("delay_seconds", options.get("delay_seconds")),
-            "group_id": arguments.optional_text("group_id", options.get("group_id")),
-            "deduplication_id": arguments.optional_text("deduplication_id", options.get("deduplication_id")),
-            "trace_id": arguments.optional_text("trace_id", options.get("trace_id")) or trace_id_of(attributes),
-            "body_sha256": None,
-        },
-        only_value,
-        _request_send,
-        PUBLISH,
-    )
+    given = {**_DEFAULTS, **{name: value for name, value in options.items() if name in _DEFAULTS}}
+    parameters = {
+        "payload": encode(payload),
+        "attributes": encode_attributes(attributes),
+        "body_sha256": None,
+        **arguments.checked(queue=queue, **given),
+    }
+    parameters["trace_id"] = parameters["trace_id"] or trace_id_of(attributes)
+    return Call(_SEND, parameters, only_value, _request_send, PUBLISH)
 
 
 def _request_send(message: Mapping[str, Any]) -> Requests[int]:
@@ -98,51 +93,29 @@ def _request_send(message: Mapping[str, Any]) -> Requests[int]:
     return int(answer.document["sequence"])
 
 
-_BATCH: LiteralString = """(
-  queue => %(queue)s::text,
-  payloads => %(payloads)s::jsonb[],
-  attributes => %(attributes)s::jsonb[],
-  priorities => %(priorities)s::int[],
-  delay_seconds => %(delay_seconds)s::double precision[],
-  group_ids => %(group_ids)s::text[],
-  deduplication_ids => %(deduplication_ids)s::text[],
-  trace_ids => %(trace_ids)s::text[],
-  body_sha256s => %(body_sha256s)s::bytea[]
+_BATCH = (
+    "queue text, payloads jsonb[], attributes jsonb[], priorities int[], delay_seconds double precision[],"
+    " group_ids text[], deduplication_ids text[], trace_ids text[], body_sha256s bytea[]"
 )
-"""
-_SEND_BATCH: LiteralString = "select signalbox.send_batch" + _BATCH
-_REFUSALS: LiteralString = "select message_id, refusal, message, detail, field "
-_SEND_EACH: LiteralString = _REFUSALS + "from signalbox.send_each" + _BATCH
+_SEND_BATCH = statement("send_batch", _BATCH)
+_SEND_EACH = statement("send_each", _BATCH, "message_id, refusal, message, detail, field")
 
 
 def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) -> Call[list[int]]:
-    def column(name: str, *check: Callable[[str, Any], Any]) -> list[Any] | None:
+    def column(name: str, check: Callable[[str, Any], Any] = arguments.unchecked) -> list[Any] | None:
         values = cast("Mapping[str, Sequence[object] | None]", options).get(name)
-        return None if values is None else arguments.column(name, values, len(payloads), *check)
+        return None if values is None else arguments.column(name, values, len(payloads), check)
 
-    attributes, trace_ids = _carried_columns(
-        column("attributes"),
-        column("trace_ids", arguments.optional_text),
-        column("correlation_ids", _correlation_id),
-        len(payloads),
+    parameters: dict[str, Any] = {
+        "queue": arguments.text("queue", queue),
+        "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
+        "body_sha256s": None,
+        **{_COLUMNS[name]: column(_COLUMNS[name], arguments.check_of(name)) for name in _DEFAULTS},
+    }
+    parameters["attributes"], parameters["trace_ids"] = _carried_columns(
+        column("attributes"), parameters["trace_ids"], column("correlation_ids", _correlation_id), len(payloads)
     )
-    return Call(
-        _SEND_BATCH,
-        {
-            "queue": arguments.text("queue", queue),
-            "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
-            "attributes": attributes,
-            "priorities": column("priorities", arguments.priority),
-            "delay_seconds": column("delay_seconds", arguments.optional_seconds),
-            "group_ids": column("group_ids", arguments.optional_text),
-            "deduplication_ids": column("deduplication_ids", arguments.optional_text),
-            "trace_ids": trace_ids,
-            "body_sha256s": None,
-        },
-        only_values,
-        _request_send_batch,
-        PUBLISH,
-    )
+    return Call(_SEND_BATCH, parameters, only_values, _request_send_batch, PUBLISH)
 
 
 def _request_send_batch(batch: Mapping[str, Any]) -> Requests[list[int]]:
@@ -208,13 +181,8 @@ def with_pointers(call: Call[T], hashes: Mapping[int, str]) -> Call[T]:
     return replace(call, parameters={**call.parameters, **changed})
 
 
-def claim_body(sha256: str, size: int) -> Call[bool]:
-    """Hold a large body until the transaction ends; True when no message has pointed to it before."""
-    return Call(
-        "select signalbox.claim_body(sha256 => %(sha256)s::bytea, bytes => %(bytes)s::bigint)",
-        {"sha256": bytes.fromhex(sha256), "bytes": size},
-        only_value,
-    )
+#: Holds a large body, named by its hash, until the transaction ends; True when no message has pointed to it before.
+claim_body: Function[bool] = Function("claim_body", "sha256 bytea, bytes bigint", only_value)
 
 
 def _columns(sends: Sequence[Call[int]]) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, LiteralString, TypedDict
+from typing import Any, TypedDict
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, T, each_or_none, handles_of, only_value, only_values
+from signalbox.calls.call import Call, Row, T, each_or_none, handles_of, only_value, only_values, statement
 from signalbox.calls.request import (
     Request,
     Requests,
@@ -53,15 +53,32 @@ class NackOptions(TypedDict, total=False):
     state: object  # JSON for the next delivery; None: what there was stays
 
 
+_ACK = statement("ack", "receipt_handles text[], results jsonb[]", "receipt_handle, acked")
+_NACK = statement(
+    "nack",
+    "receipt_handle text, delay_seconds double precision, error_class text, error text, details text, reason text,"
+    " state jsonb",
+)
+_NACK_BATCH = statement(
+    "nack_batch",
+    "receipt_handles text[], delay_seconds double precision[], error_classes text[], errors text[], details text[],"
+    " reasons text[], states jsonb[]",
+    "outcome",
+)
+_CHANGE_VISIBILITY = statement(
+    "change_visibility_batch", "receipt_handles text[], seconds double precision", "receipt_handle, deadline"
+)
+_OUTCOME = statement(
+    "message_outcome", "message_id bigint", "queue, status, outcome, receive_count, settled_at, result::text"
+)
+
+
 def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = None) -> Call[dict[str, bool]]:
     handles = handles_of(receipts)
     kept = [] if results is None else arguments.column("results", results, len(handles), _encode_json)
     return Call(
-        """
-        select receipt_handle, acked
-        from signalbox.ack(receipt_handles => %(handles)s::text[], results => %(results)s::jsonb[])
-        """,
-        {"handles": handles, "results": each_or_none(kept)},
+        _ACK,
+        {"receipt_handles": handles, "results": each_or_none(kept)},
         dict,
         _request_ack,
     )
@@ -72,7 +89,7 @@ def _request_ack(done: Mapping[str, Any]) -> Requests[dict[str, bool]]:
         kept = done["results"] and array(done["results"][index] or "null" for index in part)
         return {"receiptHandles": given(list(part.values())), "results": kept}
 
-    return _requests(done["handles"], ":ack", members, is_acked)
+    return _requests(done["receipt_handles"], ":ack", members, is_acked)
 
 
 def is_acked(result: Mapping[str, Any]) -> bool:
@@ -82,17 +99,7 @@ def is_acked(result: Mapping[str, Any]) -> bool:
 
 def nack(receipt: Message | str, options: NackOptions) -> Call[NackOutcome | None]:
     return Call(
-        """
-        select signalbox.nack(
-          receipt_handle => %(receipt_handle)s::text,
-          delay_seconds => %(delay_seconds)s::double precision,
-          error_class => %(error_class)s::text,
-          error => %(error)s::text,
-          details => %(details)s::text,
-          reason => %(reason)s::text,
-          state => %(state)s::jsonb
-        )
-        """,
+        _NACK,
         {
             **arguments.checked(receipt_handle=handle_of(receipt), delay_seconds=options.get("delay_seconds")),
             "error_class": arguments.storable_text(options.get("error_class")),
@@ -114,18 +121,7 @@ def nack_batch(nacks: Iterable[tuple[Message | str, NackOptions]]) -> Call[list[
     failures = [nack(receipt, options).parameters for receipt, options in nacks]
     columns = {column: each_or_none(failure[name] for failure in failures) for name, column in _FAILURE_COLUMNS.items()}
     return Call(
-        """
-        select outcome
-        from signalbox.nack_batch(
-          receipt_handles => %(receipt_handles)s::text[],
-          delay_seconds => %(delay_seconds)s::double precision[],
-          error_classes => %(error_classes)s::text[],
-          errors => %(errors)s::text[],
-          details => %(details)s::text[],
-          reasons => %(reasons)s::text[],
-          states => %(states)s::jsonb[]
-        )
-        """,
+        _NACK_BATCH,
         columns | {"receipt_handles": columns["receipt_handles"] or []},
         only_values,
         lambda _: _request_nacks(failures),
@@ -155,13 +151,8 @@ _NACK_OUTCOMES: Mapping[str, NackOutcome | None] = {"retry": "retry", "dead": "d
 
 def change_visibility(receipts: Iterable[Message | str], seconds: float) -> Call[dict[str, datetime | None]]:
     return Call(
-        """
-        select receipt_handle, deadline
-        from signalbox.change_visibility_batch(
-          receipt_handles => %(handles)s::text[], seconds => %(seconds)s::double precision
-        )
-        """,
-        {"handles": handles_of(receipts), "seconds": arguments.seconds("seconds", seconds)},
+        _CHANGE_VISIBILITY,
+        {"receipt_handles": handles_of(receipts), "seconds": arguments.seconds("seconds", seconds)},
         dict,
         _request_change_visibility,
     )
@@ -172,19 +163,13 @@ def _request_change_visibility(change: Mapping[str, Any]) -> Requests[dict[str, 
         return {"receiptHandles": given(list(part.values())), "visibilityTimeoutSeconds": given(change["seconds"])}
 
     return _requests(
-        change["handles"],
+        change["receipt_handles"],
         ":change-visibility",
         members,
         lambda result: _moment(result.get("deadline")),
         wire_names.VISIBILITY,
         ends_leases=not change["seconds"],
     )
-
-
-_OUTCOME: LiteralString = """
-select queue, status, outcome, receive_count, settled_at, result::text
-from signalbox.message_outcome(message_id => %(message_id)s::bigint)
-"""
 
 
 def message_outcome(message_id: int) -> Call[Outcome | None]:
