@@ -1,6 +1,7 @@
-"""The errors of refused verbs, as one tree; each class's docstring is its default message, its fields are its facts.
+"""The errors of the client: refusals by the database, and those that only an HTTP server has.
 
-The database names its refusals by SQLSTATE. This module alone maps them to errors.
+The docstring of a class is its default message, and its fields are facts about the refusal. The database names its
+refusals by SQLSTATE. This module alone maps them to errors.
 """
 # ruff: noqa: N818 - each class names what happened, which "Error" after it would not make clearer
 
@@ -11,10 +12,11 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import psycopg
 
-from signalbox.connections.unavailable import DatabaseUnavailable, unavailable_of
+from signalbox.connections.unavailable import BY_SLUG, DatabaseUnavailable, Unavailable, unavailable_of
 from signalbox.messages import Outcome
 
 
@@ -138,6 +140,47 @@ class OpenTransaction(SignalboxError):
     """
 
 
+class Unauthorized(SignalboxError):
+    """The API key is missing, unknown, expired or revoked."""
+
+
+class Forbidden(SignalboxError):
+    """The API key lacks the scope for this."""
+
+
+class ServerUnavailable(Unavailable, ConnectionError):
+    """The server gave no answer that says what was done: what was asked for may or may not have been done.
+
+    Over HTTP it is what `DatabaseUnavailable` is over the database. Where the server says what its own database lacks,
+    `cause` has it, and `nothing_done` whether it is certain that nothing was done.
+    """
+
+    def __init__(self, message: str = "", cause: str = "", *, nothing_done: bool = False) -> None:
+        super().__init__(message or inspect.cleandoc(type(self).__doc__ or type(self).__name__))
+        self.cause = cause
+        self.nothing_done = nothing_done or (cause in BY_SLUG and BY_SLUG[cause].nothing_done)
+
+
+class RateLimited(ServerUnavailable):
+    """The API key has used up its rate or its connections; nothing was done. `retry_after` is in seconds."""
+
+    def __init__(self, message: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, nothing_done=True)
+        self.retry_after = retry_after
+
+
+class OutcomeUnknown(ServerUnavailable):
+    """The answer to a first attempt was lost, and at the second the lease was no longer held.
+
+    Either the first attempt has settled the message, or the lease had ended before. `answers` has what the second
+    attempt said of each receipt handle: what it says is settled, is.
+    """
+
+    def __init__(self, message: str = "", answers: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.answers = dict(answers or {})
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """The message, detail and column of a refusal by the database."""
@@ -187,17 +230,14 @@ def _deduplication_conflict(refusal: Refusal) -> DeduplicationConflict:
     return DeduplicationConflict(refusal.message, first_message_id=int(named[0]) if named else None)
 
 
-def _quota_exceeded(refusal: Refusal) -> QuotaExceeded:
-    return QuotaExceeded(refusal.message, **json.loads(refusal.detail or "{}"), field=refusal.column)
-
-
-def _in_maintenance(refusal: Refusal) -> InMaintenance:
-    return InMaintenance(refusal.message, **json.loads(refusal.detail or "{}"))
-
-
 def _queue_in_use(refusal: Refusal) -> QueueInUse:
-    found = json.loads(refusal.detail or "{}")
-    return QueueInUse(refusal.message, messages=found if "ready" in found else {})
+    facts = _facts(refusal)
+    return QueueInUse(refusal.message, messages=facts if "ready" in facts else {})
+
+
+def _facts(refusal: Refusal) -> Any:
+    """The facts about a refusal, which the database gives as a JSON object in the detail."""
+    return json.loads(refusal.detail or "{}")
 
 
 _BY_SQLSTATE: dict[str, Callable[[Refusal], SignalboxError]] = {
@@ -208,8 +248,8 @@ _BY_SQLSTATE: dict[str, Callable[[Refusal], SignalboxError]] = {
     "SB423": lambda refusal: QueueClosed(refusal.message),
     "SB424": _queue_in_use,
     "SB425": lambda refusal: WrongIsolation(refusal.message),
-    "SB429": _quota_exceeded,
-    "SB503": _in_maintenance,
+    "SB429": lambda refusal: QuotaExceeded(refusal.message, **_facts(refusal), field=refusal.column),
+    "SB503": lambda refusal: InMaintenance(refusal.message, **_facts(refusal)),
     "22P02": _unstorable_payload,  # not JSON, or a lone surrogate
     "22P05": _unstorable_payload,  # \u0000
     # NUL, or bytes that are not the database's encoding

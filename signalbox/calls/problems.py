@@ -10,6 +10,7 @@ from signalbox.calls.wire_names import argument_of, snake
 from signalbox.errors import (
     BodyMissing,
     DeduplicationConflict,
+    Forbidden,
     InMaintenance,
     InvalidArgument,
     MessageNotFound,
@@ -18,10 +19,12 @@ from signalbox.errors import (
     QueueInUse,
     QueueNotFound,
     QuotaExceeded,
+    RateLimited,
+    ServerUnavailable,
     SignalboxError,
+    Unauthorized,
     WrongIsolation,
 )
-from signalbox.server_errors import Forbidden, RateLimited, ServerUnavailable, Unauthorized
 
 #: Makes the error of a problem and the names of arguments on the wire.
 _Build = Callable[[Mapping[str, Any], Mapping[str, str]], Exception]

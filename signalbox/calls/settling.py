@@ -28,10 +28,9 @@ from signalbox.calls.request import (
 )
 from signalbox.connections.connections import check_wait
 from signalbox.connections.reconnect import Backoff
-from signalbox.errors import MessageNotFound, NotSettled
+from signalbox.errors import MessageNotFound, NotSettled, OutcomeUnknown
 from signalbox.messages import FAILURE_REASONS, FailureReason, Message, NackOutcome, Outcome, handle_of
 from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode_within
-from signalbox.server_errors import OutcomeUnknown
 from signalbox.unreadable import decode
 
 #: The characters that are kept of an error's class; the database cuts off what is more, the wire refuses it.

@@ -293,25 +293,10 @@ class Leases:
             logger.warning("The lease of %s has ended while it was held: it will be delivered again", name)
 
 
-_shared: dict[tuple[str, str], Leases] = {}
-_shared_lock = threading.Lock()
+_shared: dict[tuple[int, str, str], Leases] = {}
 
 
 def shared_leases(dsn: str, connect_options: Mapping[str, Any]) -> Leases:
-    """Return the leases of this process for the database."""
-    with _shared_lock:
-        key = (dsn, repr(sorted(connect_options.items())))
-        if key not in _shared:
-            _shared[key] = Leases(dsn, connect_options)
-        return _shared[key]
-
-
-def _forget_in_child() -> None:
-    """Forget all leases in a forked child: they belong to its parent."""
-    global _shared_lock
-    _shared_lock = threading.Lock()
-    _shared.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
+    """The leases of this process in the database; a forked child has its own."""
+    key = (os.getpid(), dsn, repr(sorted(connect_options.items())))
+    return _shared.get(key) or _shared.setdefault(key, Leases(dsn, connect_options))

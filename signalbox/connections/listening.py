@@ -168,23 +168,11 @@ class Listener:
 
 
 _shared: dict[tuple[int, str], Listener] = {}
-_shared_lock = threading.Lock()
 
 
 def shared_listener(dsn: str) -> Listener:
-    """The listener of this process for the database; a forked child gets its own.
+    """The listener of this process for the database; a forked child has its own.
 
-    Behind a pooler it listens past it, where there is a way, and else not at all.
+    Behind a pooler the listener connects to DATABASE_DIRECT_URL; without that address it does not listen.
     """
-    with _shared_lock:
-        return _shared.setdefault((os.getpid(), dsn), Listener(pooling.session_dsn(dsn)))
-
-
-def _unlock_in_child() -> None:
-    """Replace the lock in a forked child, where no thread could release it."""
-    global _shared_lock
-    _shared_lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlock_in_child)
+    return _shared.setdefault((os.getpid(), dsn), Listener(pooling.session_dsn(dsn)))

@@ -5,9 +5,9 @@ try:
 except ImportError as error:
     raise ImportError("signalbox.http needs httpx 0.27 or later: pip install 'httpx>=0.27'") from error
 
+from signalbox.errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.http.async_client import AsyncHttpClient
 from signalbox.http.client import HttpClient
-from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 
 __all__ = [
     "AsyncHttpClient",

@@ -20,9 +20,9 @@ from signalbox.calls.call import T
 from signalbox.calls.problems import error_of, slug_of
 from signalbox.calls.request import Answer, Requests
 from signalbox.connections.reconnect import Backoff
+from signalbox.errors import RateLimited, ServerUnavailable
 from signalbox.http.connections import Settings
 from signalbox.logs.errors import name_of
-from signalbox.server_errors import RateLimited, ServerUnavailable
 
 #: The first pause before another attempt and the longest, in seconds.
 FIRST_PAUSE_SECONDS = 0.1

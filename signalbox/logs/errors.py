@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import psycopg
 
 from signalbox.connections.unavailable import DatabaseUnavailable
-from signalbox.errors import InvalidArgument, SignalboxError
-from signalbox.server_errors import ServerUnavailable
+from signalbox.errors import InvalidArgument, ServerUnavailable, SignalboxError
 
 #: Classes of SQLSTATE whose messages quote values: data that does not fit, constraints that are violated.
 _QUOTING = ("22", "23")
