@@ -64,13 +64,7 @@ class AsyncVerbs:
         began_ns = time.time_ns()
         messages = await self._run(
             receiving.receive(
-                queue,
-                max_messages,
-                visibility_timeout,
-                consumer,
-                durable=durable,
-                allow_open_transaction=allow_open_transaction,
-                wait_seconds=wait_seconds,
+                queue, max_messages, visibility_timeout, consumer, durable, allow_open_transaction, wait_seconds
             )
         )
         return self._received(queue, messages, began_ns)
@@ -114,12 +108,7 @@ class AsyncVerbs:
         Both or neither is done. Otherwise as `ack_batch` and `receive`. Over HTTP all receipts are of the same queue.
         """
         call = receiving.ack_and_receive(
-            receipts,
-            queue,
-            max_messages,
-            visibility_timeout,
-            consumer,
-            allow_open_transaction=allow_open_transaction,
+            receipts, queue, max_messages, visibility_timeout, consumer, allow_open_transaction
         )
         began_ns = time.time_ns()
         done = await self._run(call)

@@ -73,13 +73,7 @@ class Verbs:
         began_ns = time.time_ns()
         messages = self._run(
             receiving.receive(
-                queue,
-                max_messages,
-                visibility_timeout,
-                consumer,
-                durable=durable,
-                allow_open_transaction=allow_open_transaction,
-                wait_seconds=wait_seconds,
+                queue, max_messages, visibility_timeout, consumer, durable, allow_open_transaction, wait_seconds
             )
         )
         return self._received(queue, messages, began_ns)
@@ -123,12 +117,7 @@ class Verbs:
         Both or neither is done. Otherwise as `ack_batch` and `receive`. Over HTTP all receipts are of the same queue.
         """
         call = receiving.ack_and_receive(
-            receipts,
-            queue,
-            max_messages,
-            visibility_timeout,
-            consumer,
-            allow_open_transaction=allow_open_transaction,
+            receipts, queue, max_messages, visibility_timeout, consumer, allow_open_transaction
         )
         began_ns = time.time_ns()
         done = self._run(call)

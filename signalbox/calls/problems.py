@@ -74,16 +74,9 @@ def _invalid_argument(problem: Mapping[str, Any], names: Mapping[str, str]) -> I
 
 
 def _quota_exceeded(problem: Mapping[str, Any], _: Mapping[str, str]) -> QuotaExceeded:
-    limit_name = problem.get("limitName")
-    return QuotaExceeded(
-        _words(problem),
-        reason=str(problem.get("reason", "")),
-        limit=float(problem.get("limit") or 0.0),
-        actual=float(problem.get("actual") or 0.0),
-        retry_after=problem.get("retryAfter"),
-        field=snake(limit_name) if limit_name else None,
-        scope=str(problem.get("scope", "queue")),
-    )
+    facts = {name: problem[name] for name in ("reason", "limit", "actual", "scope") if problem.get(name) is not None}
+    field = snake(problem["limitName"]) if problem.get("limitName") else None
+    return QuotaExceeded(_words(problem), **facts, retry_after=problem.get("retryAfter"), field=field)
 
 
 def _deduplication_conflict(problem: Mapping[str, Any], _: Mapping[str, str]) -> DeduplicationConflict:

@@ -38,7 +38,6 @@ def receive(
     max_messages: int,
     visibility_timeout: float | None,
     consumer: str | None,
-    *,
     durable: bool = True,
     allow_open_transaction: bool = False,
     wait_seconds: float = 0.0,
@@ -49,9 +48,9 @@ def receive(
     """
     wait = Wait(arguments.seconds("wait_seconds", wait_seconds), queue=queue)
 
-    def requests(wanted: Mapping[str, Any]) -> Requests[list[Message]]:
+    def requests(claim: Mapping[str, Any]) -> Requests[list[Message]]:
         for seconds in _waits(wait.seconds):
-            members = _wanted(wanted) | {"waitSeconds": given(seconds)}
+            members = _claim_members(claim) | {"waitSeconds": given(seconds)}
             answer = yield _request(
                 queue, ":receive", members, wait_seconds=seconds, durations=None if seconds else RECEIVE
             )
@@ -59,12 +58,9 @@ def receive(
                 return messages
         return []
 
+    given = _claim(queue, max_messages, visibility_timeout, consumer) | {"durable": durable, "acknowledge": None}
     check = partial(check_claim, durable=durable, allow_open_transaction=allow_open_transaction)
-    wanted = arguments.checked(
-        queue=queue, max_messages=max_messages, visibility_timeout=visibility_timeout, consumer=consumer
-    )
-    wanted |= {"durable": durable, "acknowledge": None}
-    return Call(_RECEIVE, wanted, _messages, requests, RECEIVE, check, wait)
+    return Call(_RECEIVE, given, _messages, requests, RECEIVE, check, wait)
 
 
 def ack_and_receive(
@@ -73,7 +69,6 @@ def ack_and_receive(
     max_messages: int,
     visibility_timeout: float | None,
     consumer: str | None,
-    *,
     allow_open_transaction: bool = False,
 ) -> Call[AckedAndReceived]:
     """Ack these deliveries and lease up to `max_messages` further messages.
@@ -86,16 +81,19 @@ def ack_and_receive(
         refused = {row[1] for row in rows if row[0] is None}
         return AckedAndReceived({handle: handle not in refused for handle in handles}, _messages(rows))
 
+    given = _claim(queue, max_messages, visibility_timeout, consumer) | {"durable": True, "acknowledge": handles}
     check = partial(check_claim, durable=True, allow_open_transaction=allow_open_transaction)
-    wanted = arguments.checked(
+    return Call(_RECEIVE, given, read, _request_ack_and_receive, RECEIVE, check)
+
+
+def _claim(queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None) -> dict[str, Any]:
+    return arguments.checked(
         queue=queue, max_messages=max_messages, visibility_timeout=visibility_timeout, consumer=consumer
     )
-    wanted |= {"durable": True, "acknowledge": handles}
-    return Call(_RECEIVE, wanted, read, _request_ack_and_receive, RECEIVE, check)
 
 
-def _request_ack_and_receive(wanted: Mapping[str, Any]) -> Requests[AckedAndReceived]:
-    queue, handles = wanted["queue"], wanted["acknowledge"]
+def _request_ack_and_receive(claim: Mapping[str, Any]) -> Requests[AckedAndReceived]:
+    queue, handles = claim["queue"], claim["acknowledge"]
     named = [queue_and_handle(handle) for handle in handles]
     if others := {name for name, _ in named} - {queue}:
         raise InvalidArgument(
@@ -103,9 +101,9 @@ def _request_ack_and_receive(wanted: Mapping[str, Any]) -> Requests[AckedAndRece
             field="receipts",
         )
     if not handles:
-        answer = yield _request(queue, ":receive", _wanted(wanted))
+        answer = yield _request(queue, ":receive", _claim_members(claim))
         return AckedAndReceived({}, _messages_in(queue, answer))
-    members = {"receiptHandles": given([handle for _, handle in named])} | _wanted(wanted)
+    members = {"receiptHandles": given([handle for _, handle in named])} | _claim_members(claim)
     answer = yield _request(queue, ":ack-and-receive", members, repeatable=False)
     acked = dict(zip(handles, map(is_acked, answer.document["results"]), strict=True))
     return AckedAndReceived(acked, _messages_in(queue, answer))
@@ -156,7 +154,7 @@ def _request(queue: str, verb: str, members: Mapping[str, str | None], **options
     return Request("POST", path, document(members), wire_names.RECEIVE, **{"durations": RECEIVE} | options)
 
 
-def _wanted(parameters: Mapping[str, Any]) -> dict[str, str | None]:
+def _claim_members(parameters: Mapping[str, Any]) -> dict[str, str | None]:
     names = {"max_messages": "maxMessages", "visibility_timeout": "visibilityTimeoutSeconds", "consumer": "consumer"}
     return {wire: given(parameters[name]) for name, wire in names.items()}
 

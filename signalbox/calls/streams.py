@@ -54,11 +54,7 @@ class Moved(NamedTuple):
 
 def last_of_each(messages: Iterable[StreamMessage]) -> list[StreamMessage]:
     """The last message of each partition; committing these commits all."""
-    last: dict[int, StreamMessage] = {}
-    for message in messages:
-        known = last.get(message.partition)
-        if known is None or message.position > known.position:
-            last[message.partition] = message
+    last = {message.partition: message for message in sorted(messages, key=lambda message: message.position)}
     return [last[partition] for partition in sorted(last)]
 
 

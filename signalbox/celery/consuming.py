@@ -12,7 +12,6 @@ import socket
 import time
 import traceback
 from functools import partial
-from queue import Empty
 from typing import Any
 
 from kombu.transport import virtual
@@ -113,11 +112,6 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         else:
             self.qos.append(message, message.delivery_tag)
         return message
-
-    def _get(self, queue: str, timeout: float | None = None) -> dict[str, Any]:
-        if deliveries := self._receive(queue, 1):
-            return envelopes.opened(deliveries[0])
-        raise Empty
 
     def deliver(self) -> bool:
         """Deliver from the mailboxes and queues that are due; True when there was a message."""

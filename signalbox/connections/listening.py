@@ -132,7 +132,7 @@ class Listener:
                     connection.execute(f"listen {APPENDED}")
                     backoff.reset()
                     self.connected.set()
-                    self._wake(self._queues())  # announcements may have been missed
+                    self._wake(list(self._callbacks))  # announcements may have been missed
                     self._follow(connection)
             except psycopg.Error as error:
                 logger.warning("Not listening for wake-ups, receivers poll instead: %s", in_brief(error))
@@ -152,10 +152,6 @@ class Listener:
             for notification in connection.notifies(timeout=DESERTED_CHECK_SECONDS):
                 names = notification.payload.split(",")
                 self._wake([stream_key(name) for name in names] if notification.channel == APPENDED else names)
-
-    def _queues(self) -> list[str]:
-        with self._lock:
-            return list(self._callbacks)
 
     def _wake(self, queues: Sequence[str]) -> None:
         with self._lock:

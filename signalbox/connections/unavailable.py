@@ -31,17 +31,6 @@ CONNECTION_LOST = Cause("connection-lost", "the connection to the database was l
 READ_ONLY = Cause("read-only", "the database is read-only", True)
 DISK_FULL = Cause("disk-full", "the disk of the database is full", True)
 OUT_OF_RESOURCES = Cause("out-of-resources", "the database has run out of memory, or its disk fails", True)
-CAUSES = (
-    NO_CONNECTION,
-    TOO_MANY_CONNECTIONS,
-    STARTING,
-    LOGIN_REFUSED,
-    CONNECTION_LOST,
-    READ_ONLY,
-    DISK_FULL,
-    OUT_OF_RESOURCES,
-)
-BY_SLUG = {cause.slug: cause for cause in CAUSES}
 
 _BY_SQLSTATE = {
     "25006": READ_ONLY,
@@ -60,6 +49,7 @@ _BY_SQLSTATE = {
     "25P03": CONNECTION_LOST,  # idle in a transaction for too long
     "25P04": CONNECTION_LOST,  # a transaction that took too long
 }
+BY_SLUG = {cause.slug: cause for cause in (NO_CONNECTION, *_BY_SQLSTATE.values())}
 #: A server that refuses a connection says so in words alone: libpq does not hand its SQLSTATE on.
 _BY_WORDS = (
     (re.compile(r"session is read-only|server is in hot standby"), READ_ONLY),  # where only a primary is wanted

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
+from signalbox.calls.call import statement
 from signalbox.errors import InvalidArgument, SignalboxError, translated
 from signalbox.spark.columns import APPENDED, SENT
 from signalbox.spark.options import Options, Target
@@ -31,21 +32,11 @@ log = logging.getLogger(__name__)
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 4 * 1024 * 1024
 
-STAGE = """
-select signalbox.stage_messages(
-  %(stage)s::uuid,
-  %(place)s::int,
-  %(queue)s::text,
-  %(stream)s::text,
-  payloads => %(payloads)s::jsonb[],
-  attributes => %(attributes)s::jsonb[],
-  priorities => %(priorities)s::int[],
-  delay_seconds => %(delay_seconds)s::double precision[],
-  keys => %(keys)s::text[],
-  deduplication_ids => %(deduplication_ids)s::text[],
-  trace_ids => %(trace_ids)s::text[]
+STAGE = statement(
+    "stage_messages",
+    "stage uuid, place int, queue text, stream text, payloads jsonb[], attributes jsonb[], priorities int[],"
+    " delay_seconds double precision[], keys text[], deduplication_ids text[], trace_ids text[]",
 )
-"""
 OPTIONS = dict.fromkeys(["attributes", "priorities", "delay_seconds", "keys", "deduplication_ids", "trace_ids"])
 SEND = "select signalbox.send_staged(%s::text, %s::text, %s::uuid[], %s::bigint, %s::text, %s::bigint)"
 DROP = "select signalbox.drop_staged(%s::uuid[])"
