@@ -1,4 +1,4 @@
-"""Checks of arguments before they reach the wire: each returns the value, or names the argument at fault.
+"""Checks of arguments before a call: each returns the value, or raises an error that names the argument.
 
 The database checks what depends on the queue: its limits and its settings.
 """
@@ -14,7 +14,7 @@ from signalbox.payloads import encode
 
 
 def text(field: str, value: object) -> str:
-    """Text that PostgreSQL can store: without the character NUL and without halves of surrogate pairs."""
+    """Check text: PostgreSQL stores neither the character NUL nor half of a surrogate pair."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{field} must be text, not {type(value).__name__}", field=field)
     if storable_text(value) != value:
@@ -23,19 +23,19 @@ def text(field: str, value: object) -> str:
 
 
 def optional_text(field: str, value: object) -> str | None:
-    """Text that PostgreSQL can store, or None."""
+    """Check text as `text` does; None is allowed."""
     return None if value is None else text(field, value)
 
 
 def storable_text(value: str | None) -> str | None:
-    """Make text storable, where it must be recorded rather than refused: in the description of a failure."""
+    """Escape what PostgreSQL cannot store, in the description of a failure, which must not be refused."""
     if value is None:
         return None
     return value.replace("\x00", "\\0").encode(errors="backslashreplace").decode()
 
 
 def seconds(field: str, value: object) -> float:
-    """A finite number of seconds, zero or more."""
+    """Check a finite number of seconds, zero or more."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidArgument(f"{field} must be a number of seconds, not {type(value).__name__}", field=field)
     if not math.isfinite(value) or value < 0:
@@ -44,33 +44,33 @@ def seconds(field: str, value: object) -> float:
 
 
 def optional_seconds(field: str, value: object) -> float | None:
-    """A finite number of seconds, zero or more, or None."""
+    """Check a number of seconds as `seconds` does; None is allowed."""
     return None if value is None else seconds(field, value)
 
 
 def priority(field: str, value: object) -> int:
-    """A whole number from 0 to 9."""
+    """Check a priority, a whole number from 0 to 9."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 9:
         raise InvalidArgument(f"{field} is {value!r}: it must be a whole number from 0 to 9", field=field)
     return value
 
 
 def count(field: str, value: object) -> int:
-    """A whole number, one or more."""
+    """Check a whole number, one or more."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidArgument(f"{field} is {value!r}: it must be a whole number, one or more", field=field)
     return value
 
 
 def one_of(field: str, value: object, choices: Sequence[str]) -> str:
-    """A word among these choices."""
+    """Check that a word is one of the choices."""
     if value not in choices:
         raise InvalidArgument(f"{field} is {str(value)[:80]!r}: it must be one of {', '.join(choices)}", field=field)
     return str(value)
 
 
 def column(field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any]) -> list[Any]:
-    """The checked values of a batch, one for each message."""
+    """Check a column of a batch, which has one value for each message."""
     if isinstance(values, str) or len(values) != length:
         raise InvalidArgument(f"{field} must have {length} entries, one for each payload", field=field)
     return [check(f"{field}[{index}]", value) for index, value in enumerate(values)]
@@ -82,17 +82,17 @@ def checked(**values: object) -> dict[str, Any]:
 
 
 def check_of(name: str) -> Callable[[str, Any], Any]:
-    """The check of the argument of this name; it takes the field that an error names, and the value."""
+    """Find the check of an argument by its name; the check takes the field for the error, and the value."""
     return _CHECKS[name]
 
 
 def json_object(field: str, value: Mapping[str, object]) -> str:
-    """The JSON text of an object."""
+    """Encode a mapping as the JSON text of an object."""
     return encode(dict(value), field)
 
 
 def unchecked(_: str, value: object) -> object:
-    """The value as it is: the engine or psycopg refuses a wrong one."""
+    """Return the value unchanged: the engine or psycopg refuses a wrong one."""
     return value
 
 

@@ -111,7 +111,8 @@ class InMaintenance(SignalboxError):
 class QueueInUse(SignalboxError):
     """The queue cannot be deleted: it holds messages, or something uses it.
 
-    `messages` is how many are ready, waiting, scheduled, leased and dead; empty when it is something else.
+    `messages` counts the messages by state: ready, waiting, scheduled, leased, dead. The mapping is empty when
+    something else uses the queue.
     """
 
     messages: Mapping[str, int] = field(default_factory=dict)
@@ -135,7 +136,7 @@ class NotSettled(SignalboxError, TimeoutError):
 class OpenTransaction(SignalboxError):
     """A receive must be committed before the work starts, and this connection's transaction stays open.
 
-    Rolled back, the delivery would not be counted and a poisonous message would never die.
+    If that transaction were rolled back, the delivery would not be counted, and a poisonous message would never die.
     Give the client a DSN, a pool or an idle autocommit connection, or pass allow_open_transaction=True.
     """
 
@@ -149,10 +150,10 @@ class Forbidden(SignalboxError):
 
 
 class ServerUnavailable(Unavailable, ConnectionError):
-    """The server gave no answer that says what was done: what was asked for may or may not have been done.
+    """The server gave no clear answer: the request may or may not have been carried out.
 
-    Over HTTP it is what `DatabaseUnavailable` is over the database. Where the server says what its own database lacks,
-    `cause` has it, and `nothing_done` whether it is certain that nothing was done.
+    Over a database, the error is `DatabaseUnavailable`. `cause` is set where the server names a fault of its own
+    database. `nothing_done` is True when the request was certainly not carried out.
     """
 
     def __init__(self, message: str = "", cause: str = "", *, nothing_done: bool = False) -> None:
@@ -172,8 +173,8 @@ class RateLimited(ServerUnavailable):
 class OutcomeUnknown(ServerUnavailable):
     """The answer to a first attempt was lost, and at the second the lease was no longer held.
 
-    Either the first attempt has settled the message, or the lease had ended before. `answers` has what the second
-    attempt said of each receipt handle: what it says is settled, is.
+    Either the first attempt has settled the message, or the lease had ended before. `answers` has the
+    second attempt's result for each receipt handle; a message that it reports as settled is settled.
     """
 
     def __init__(self, message: str = "", answers: Mapping[str, Any] | None = None) -> None:
@@ -191,28 +192,28 @@ class Refusal:
 
 
 def translate(error: psycopg.Error) -> SignalboxError | DatabaseUnavailable | psycopg.Error:
-    """The error of this tree that `error` stands for, or why the database is unavailable; else `error` itself."""
-    build = _BY_SQLSTATE.get(error.sqlstate or "")
-    if build is None:
+    """Translate an error of psycopg into a refusal or into DatabaseUnavailable; any other error is returned."""
+    make_error = _BY_SQLSTATE.get(error.sqlstate or "")
+    if make_error is None:
         return unavailable_of(error) or error
     diag = error.diag
-    return build(Refusal(diag.message_primary or "", diag.message_detail, diag.column_name))
+    return make_error(Refusal(diag.message_primary or "", diag.message_detail, diag.column_name))
 
 
 def refusal_of(sqlstate: str, message: str, detail: str | None = None, column: str | None = None) -> SignalboxError:
-    """The error of this tree for a refusal that came as a row and not as an error."""
+    """Make the error for a refusal that a statement returned as a row."""
     return _BY_SQLSTATE[sqlstate](Refusal(message, detail, column))
 
 
 class translated:  # noqa: N801 - used as a function
-    """Raise the database's refusals inside the block as errors of this tree."""
+    """Raise refusals of the database inside the block as errors of this module."""
 
     def __enter__(self) -> None:
         """Enter a block whose refusals are translated."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, psycopg.Error) and (known := translate(error)) is not error:
-            raise known from error
+        if isinstance(error, psycopg.Error) and (translation := translate(error)) is not error:
+            raise translation from error
 
 
 def _not_found(refusal: Refusal) -> SignalboxError:

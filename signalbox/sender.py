@@ -1,4 +1,4 @@
-"""Batches of sends: each waits a few milliseconds for others, and one call and one commit serve them all."""
+"""Batches of sends: a send waits a few milliseconds for others, and one call sends them in one transaction."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Sender:
         return send.id
 
     def flush(self) -> None:
-        """Return when everything that was given to `send` so far has been sent or refused."""
+        """Wait until every message given to `send` so far has been sent or refused."""
         with self._lock:
             given = self._given
             self._hurried += 1
@@ -88,7 +88,7 @@ class Sender:
             self._hurried -= 1
 
     def close(self) -> None:
-        """Send what waits and stop. A second call does nothing."""
+        """Send the waiting messages and stop. A second call does nothing."""
         with self._lock:
             self._closed = True
             self._news.notify()
@@ -112,17 +112,17 @@ class Sender:
                 self._room.notify_all()
 
     def _next(self) -> list[_Send]:
-        """Take the next batch, when it is full or has waited its time; empty at the end."""
+        """Take the next batch when it is full or its delay is over; returns an empty one after `close`."""
         with self._lock:
             self._news.wait_for(lambda: self._waiting or self._closed)
             if self._waiting:
                 left = self._waiting[0].since + self._delay - time.monotonic()
-                self._news.wait_for(self._must_go, max(left, 0.0))
+                self._news.wait_for(self._is_due, max(left, 0.0))
             taken = [self._waiting.popleft() for _ in range(min(self._batch, len(self._waiting)))]
             self._room.notify_all()
             return taken
 
-    def _must_go(self) -> bool:
+    def _is_due(self) -> bool:
         return len(self._waiting) >= self._batch or self._hurried > 0 or self._closed
 
     def _send_together(self, sends: list[_Send]) -> None:

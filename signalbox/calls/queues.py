@@ -16,7 +16,7 @@ from signalbox.errors import QueueNotFound
 
 #: Seconds for which messages that a client purges can be restored, unless the call names others.
 TRASH_SECONDS = 86_400.0
-#: Queues in one answer of a server.
+#: The most queues in one answer of a server.
 QUEUES_TOGETHER = 500
 
 QueueState = Literal["active", "paused", "closed"]
@@ -27,9 +27,9 @@ STATES = ("ready", "waiting", "scheduled", "leased", "dead")
 
 @dataclass(frozen=True, slots=True)
 class QueueInfo:
-    """A queue with its settings. `messages`, by state, and `oldest_visible_seconds` are there where it is described.
+    """A queue with its settings. `describe_queue` adds `messages` by state, and `oldest_visible_seconds`.
 
-    They are exact at the moment of reading, whatever the number of messages.
+    These numbers are exact at the moment of reading, whatever the number of messages.
     """
 
     id: int
@@ -202,5 +202,5 @@ def _queue_in(wire: Mapping[str, Any]) -> QueueInfo:
 
 
 def _wire_settings(text: str) -> dict[str, str | None]:
-    """Settings as the wire has them; one that is None is written as null, and not left out."""
+    """Write settings as members of an HTTP document; None becomes null and is not left out."""
     return {name: json.dumps(value) for name, value in wire_names.settings(json.loads(text)).items()}

@@ -1,4 +1,4 @@
-"""Receiving messages: receive, also with acknowledgements, and the places of long polls."""
+"""Receiving messages: receive, ack_and_receive, and the places of long polls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from signalbox.errors import InvalidArgument
 from signalbox.messages import AckedAndReceived, Body, Message
 from signalbox.unreadable import Unreadable, decode_contents
 
-#: The longest that a server waits for messages in one request.
+#: The longest wait of one request for messages, in seconds.
 MAX_WAIT_SECONDS = 20.0
 
 
@@ -42,9 +42,9 @@ def receive(
     allow_open_transaction: bool = False,
     wait_seconds: float = 0.0,
 ) -> Call[list[Message]]:
-    """Lease up to `max_messages` messages to the caller; of an empty queue, those that come within the wait.
+    """Lease up to `max_messages` messages to the caller; an empty queue is waited for.
 
-    A request whose answer was lost is made again: what the first has leased comes back when its lease ends.
+    A request whose answer was lost is repeated: messages that the first attempt leased come back when their leases end.
     """
     wait = Wait(arguments.seconds("wait_seconds", wait_seconds), queue=queue)
 
@@ -58,9 +58,9 @@ def receive(
                 return messages
         return []
 
-    given = _claim(queue, max_messages, visibility_timeout, consumer) | {"durable": durable, "acknowledge": None}
+    claim = _claim(queue, max_messages, visibility_timeout, consumer) | {"durable": durable, "acknowledge": None}
     check = partial(check_claim, durable=durable, allow_open_transaction=allow_open_transaction)
-    return Call(_RECEIVE, given, _messages, requests, RECEIVE, check, wait)
+    return Call(_RECEIVE, claim, _messages, requests, RECEIVE, check, wait)
 
 
 def ack_and_receive(
@@ -73,7 +73,7 @@ def ack_and_receive(
 ) -> Call[AckedAndReceived]:
     """Ack these deliveries and lease up to `max_messages` further messages.
 
-    A request whose answer was lost is not made again: what it has received would be lost until the leases end.
+    A request whose answer was lost is not repeated: the messages that it leased would be lost until their leases end.
     """
     handles = handles_of(receipts)
 
@@ -81,9 +81,9 @@ def ack_and_receive(
         refused = {row[1] for row in rows if row[0] is None}
         return AckedAndReceived({handle: handle not in refused for handle in handles}, _messages(rows))
 
-    given = _claim(queue, max_messages, visibility_timeout, consumer) | {"durable": True, "acknowledge": handles}
+    claim = _claim(queue, max_messages, visibility_timeout, consumer) | {"durable": True, "acknowledge": handles}
     check = partial(check_claim, durable=True, allow_open_transaction=allow_open_transaction)
-    return Call(_RECEIVE, given, read, _request_ack_and_receive, RECEIVE, check)
+    return Call(_RECEIVE, claim, read, _request_ack_and_receive, RECEIVE, check)
 
 
 def _claim(queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None) -> dict[str, Any]:
@@ -124,7 +124,7 @@ _RECEIVE = statement(
 
 
 def _messages(rows: list[Row]) -> list[Message]:
-    """The deliveries; a row without a message names a handle that was no longer held."""
+    """Read the deliveries; a row without a message names a handle whose lease was no longer held."""
     return [_message(row) for row in rows if row[0] is not None]
 
 
@@ -160,7 +160,7 @@ def _claim_members(parameters: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def _waits(wait_seconds: float) -> Iterator[float]:
-    """The seconds that each request in turn may wait, until the time is over; at least one request is made."""
+    """Yield the seconds that each request may wait until the whole wait is over; there is at least one request."""
     left = wait_seconds
     ends_at = time.monotonic() + left
     while True:

@@ -60,7 +60,7 @@ _COLUMNS = {
 }
 
 
-#: The options of one message that a statement takes as they are, with their defaults.
+#: The options of a message that become SQL parameters unchanged, with their defaults.
 _DEFAULTS: Mapping[str, object] = {
     "priority": 0,
     "delay_seconds": None,
@@ -138,21 +138,21 @@ def _request_send_batch(batch: Mapping[str, Any]) -> Requests[list[int]]:
 
 
 def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Call[list[int | Refused]]:
-    tried = [_unless_wrong(send, queue, *one) for one in messages]
-    sends = [one for one in tried if isinstance(one, Call)]
+    calls = [_or_error(send, queue, payload, options) for payload, options in messages]
+    sends = [call for call in calls if isinstance(call, Call)]
 
     def requests(_: Mapping[str, Any]) -> Requests[list[int | Refused]]:
         if not messages:
             return []
-        drafts = [_unless_wrong(_message, one.parameters) if isinstance(one, Call) else one for one in tried]
-        sent = array(document(one) for one in drafts if isinstance(one, dict))
+        drafts = [_or_error(_message, call.parameters) if isinstance(call, Call) else call for call in calls]
+        sent = array(document(draft) for draft in drafts if isinstance(draft, dict))
         answer = yield _request(queue, ":batch", {"messages": sent}, wire_names.SEND)
         return _merged(drafts, map(_id_or_refusal, answer.document["results"]))
 
     return Call(
         _SEND_EACH,
         {**_columns(sends), "queue": arguments.text("queue", queue)},
-        lambda rows: _merged(tried, map(_id_or_refusal_in, rows)),
+        lambda rows: _merged(calls, map(_id_or_refusal_in, rows)),
         requests,
         PUBLISH,
     )
@@ -196,13 +196,13 @@ def _columns(sends: Sequence[Call[int]]) -> dict[str, Any]:
 def _carried_columns(
     attributes: list[Any] | None, trace_ids: list[Any] | None, correlation_ids: list[Any] | None, count: int
 ) -> tuple[list[Any] | None, list[Any] | None]:
-    """Attributes with the marks of trace and correlation, and trace ids; None for a column without any."""
+    """Add trace and correlation ids to the attributes of a batch; a column without values is None."""
     none = [None] * count
-    marked = [carried(*one) for one in zip(attributes or none, correlation_ids or none, strict=True)]
-    traces = [one or trace_id_of(own) for one, own in zip(trace_ids or none, marked, strict=True)]
-    encoded = [encode_attributes(one, f"attributes[{index}]") for index, one in enumerate(marked)]
+    marked = [carried(*pair) for pair in zip(attributes or none, correlation_ids or none, strict=True)]
+    traces = [given or trace_id_of(own) for given, own in zip(trace_ids or none, marked, strict=True)]
+    encoded = [encode_attributes(own, f"attributes[{index}]") for index, own in enumerate(marked)]
     return (
-        encoded if attributes is not None or any(one is not None for one in encoded) else None,
+        encoded if attributes is not None or any(text is not None for text in encoded) else None,
         traces if trace_ids is not None or any(traces) else None,
     )
 
@@ -216,7 +216,7 @@ def _correlation_id(field: str, value: object) -> str | None:
     return text
 
 
-def _unless_wrong(make: Callable[P, T], *given: P.args, **options: P.kwargs) -> T | Refused:
+def _or_error(make: Callable[P, T], *given: P.args, **options: P.kwargs) -> T | Refused:
     """The value that `make` returns, or the error for a wrong argument."""
     try:
         return make(*given, **options)
@@ -224,9 +224,9 @@ def _unless_wrong(make: Callable[P, T], *given: P.args, **options: P.kwargs) -> 
         return error
 
 
-def _merged(tried: Iterable[object], answers: Iterator[int | Refused]) -> list[int | Refused]:
-    """The answers in the order of what was tried, with the errors for what was not sent in their places."""
-    return [one if isinstance(one, SignalboxError) else next(answers) for one in tried]
+def _merged(drafts: Iterable[object], answers: Iterator[int | Refused]) -> list[int | Refused]:
+    """Put the answers for the messages that were sent between the errors of the others, in their order."""
+    return [draft if isinstance(draft, SignalboxError) else next(answers) for draft in drafts]
 
 
 def _id_or_refusal_in(row: Row) -> int | Refused:
@@ -249,7 +249,7 @@ def _request(queue: str, verb: str, members: Mapping[str, str | None], names: Ma
 
 
 def _message(parameters: Mapping[str, Any], attributes: str = "attributes") -> dict[str, str | None]:
-    """A message as the wire has it; its payload and attributes are JSON text already."""
+    """Write a message as a member of an HTTP document; its payload and attributes are JSON text already."""
     return {
         "body": parameters["payload"],
         "messageGroupId": given(parameters.get("group_id")),
@@ -261,12 +261,12 @@ def _message(parameters: Mapping[str, Any], attributes: str = "attributes") -> d
 
 
 def _wire_attributes(text: str | None, priority: int, field: str) -> str | None:
-    """The attributes with the message's priority among them, which is where the wire has it."""
+    """Add the priority to the attributes, where HTTP documents have it."""
     if not priority and '"priority"' not in (text or ""):
         return text
     attributes = json.loads(text or "{}")
     if "priority" in attributes:
         raise InvalidArgument(
-            f"{field} has the key priority, which over HTTP is the message's own: use priority=", field=field
+            f"{field} has the key priority, which over HTTP is the message's priority: use priority=", field=field
         )
     return json.dumps(attributes | {"priority": priority} if priority else attributes, ensure_ascii=False)

@@ -33,7 +33,7 @@ from signalbox.messages import FAILURE_REASONS, FailureReason, Message, NackOutc
 from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode_within
 from signalbox.unreadable import decode
 
-#: The characters that are kept of an error's class; the database cuts off what is more, the wire refuses it.
+#: The most characters of an error's class: the database cuts a longer one, and the HTTP API refuses it.
 MAX_CLASS_CHARACTERS = 200
 
 #: The first pause and the longest one of `wait_settled` between two calls, in seconds.
@@ -42,14 +42,14 @@ MAX_PAUSE_SECONDS = 1.0
 
 
 class NackOptions(TypedDict, total=False):
-    """The facts that may be recorded of a failed delivery."""
+    """The options of a nack: facts about the failed delivery."""
 
     delay_seconds: float | None  # until the retry; None: the queue's backoff
     error_class: str | None
     error: str | None
     details: str | None  # the stack, usually
     reason: FailureReason  # "runtime_error" unless said otherwise
-    state: object  # JSON for the next delivery; None: what there was stays
+    state: object  # JSON for the next delivery; None keeps the earlier state
 
 
 _ACK = statement("ack", "receipt_handles text[], results jsonb[]", "receipt_handle, acked")
@@ -165,7 +165,7 @@ def _request_change_visibility(change: Mapping[str, Any]) -> Requests[dict[str, 
         change["receipt_handles"],
         ":change-visibility",
         members,
-        lambda result: _moment(result.get("deadline")),
+        lambda result: _time_of(result.get("deadline")),
         wire_names.VISIBILITY,
         ends_leases=not change["seconds"],
     )
@@ -187,13 +187,13 @@ def _request_message_outcome(asked: Mapping[str, Any]) -> Requests[Outcome | Non
 
 
 class SettledWait:
-    """The wait for the end of a message: asking again and again, with growing pauses and jitter.
+    """A wait until a message is settled: it repeats a query, with growing pauses and jitter.
 
-    Nothing is notified when a message is settled, since that would serialise the commits of all consumers.
+    A NOTIFY for each settled message would serialise the commits of all consumers.
     """
 
     def __init__(self, message_id: int, timeout: float | None) -> None:
-        #: Asks where the message stands, unless a transaction would stay open for the wait.
+        #: The query for the message's state; it refuses a connection whose transaction would stay open during the wait.
         self.call = replace(message_outcome(message_id), check=check_wait)
         self._message_id = message_id
         self._timeout = arguments.optional_seconds("timeout", timeout)
@@ -229,7 +229,7 @@ def _outcome_in(wire: Mapping[str, Any]) -> Outcome:
         status=wire["state"],
         outcome=wire["outcome"],
         receive_count=wire["receiveCount"],
-        settled_at=_moment(wire["settledAt"]),
+        settled_at=_time_of(wire["settledAt"]),
         result=wire["result"],
     )
 
@@ -243,20 +243,20 @@ def _requests(
     *,
     ends_leases: bool = True,
 ) -> Requests[dict[str, T]]:
-    """Settle the handles of each queue by a request; returns for each handle what its result says.
+    """Settle the handles of each queue by one request; returns the result of each handle.
 
-    A false result of an answer in doubt is uncertain where a settlement ends leases: the first attempt may have ended
-    the lease.
+    A false result in a doubtful answer is uncertain if the request ends leases: the first attempt may have ended the
+    lease.
     """
     answers: dict[str, T] = {}
     for queue, part in by_queue(handles):
         path = address("queues", queue, "messages", verb)
         answer = yield Request("POST", path, document(members(part)), names)
         results = map(read, answer.document["results"])
-        found = dict(zip([handles[index] for index in part], results, strict=True))
-        if answer.doubtful and ends_leases and not all(found.values()):
-            raise OutcomeUnknown(answers=found)
-        answers |= found
+        results_by_handle = dict(zip([handles[index] for index in part], results, strict=True))
+        if answer.doubtful and ends_leases and not all(results_by_handle.values()):
+            raise OutcomeUnknown(answers=results_by_handle)
+        answers |= results_by_handle
     return answers
 
 
@@ -274,7 +274,7 @@ def _failure(checked: Mapping[str, Any]) -> str:
     )
 
 
-def _moment(text: str | None) -> datetime | None:
+def _time_of(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text).astimezone(UTC)
 
 

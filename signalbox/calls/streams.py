@@ -44,7 +44,7 @@ class StreamMessage(Marked):
 
 
 class Moved(NamedTuple):
-    """One partition of a rewind; `messages` positions are read again, or skipped where the number is below zero."""
+    """One partition of a rewind. A positive number of `messages` is read again, a negative one is skipped."""
 
     partition: int
     from_position: int
@@ -94,17 +94,18 @@ def append_batch(
     attributes: Sequence[Mapping[str, object] | None] | None,
 ) -> Call[list[Place]]:
     own = [None] * len(payloads) if attributes is None else attributes
-    marked = [carried(one, None) for one in arguments.column("attributes", own, len(payloads), arguments.unchecked)]
+    column = arguments.column("attributes", own, len(payloads), arguments.unchecked)
+    marked = [carried(attribute, None) for attribute in column]
     return Call(
         _APPEND_BATCH,
         {
             "stream": arguments.text("stream", stream),
             "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
             "attributes": each_or_none(
-                encode_attributes(one, f"attributes[{index}]") for index, one in enumerate(marked)
+                encode_attributes(attribute, f"attributes[{index}]") for index, attribute in enumerate(marked)
             ),
             "keys": None if keys is None else arguments.column("keys", keys, len(payloads), arguments.optional_text),
-            "trace_ids": each_or_none(trace_id_of(one) for one in marked),
+            "trace_ids": each_or_none(trace_id_of(attribute) for attribute in marked),
         },
         lambda rows: [Place(*row) for row in rows],
     )

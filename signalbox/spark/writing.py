@@ -3,8 +3,8 @@
 Rows are staged a thousand at a time, which limits the memory of a task.
 
 A task that runs twice stages twice; only the stage that Spark names is sent. Spark makes another writer with the same
-options for the end, in another process, so no state is kept here between the two. `abort` may follow a commit that was
-carried out, so it only removes rows that are still staged.
+options for the end, in another process, so this module keeps no state between the two. `abort` may follow a successful
+commit, so `abort` removes only rows that are still staged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OPTIONS = dict.fromkeys(["attributes", "priorities", "delay_seconds", "keys", "d
 SEND = "select signalbox.send_staged(%s::text, %s::text, %s::uuid[], %s::bigint, %s::text, %s::bigint)"
 DROP = "select signalbox.drop_staged(%s::uuid[])"
 QUERY, BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
-"""What a task knows of the query it works for: Spark's id of it, which its checkpoint keeps, and the batch."""
+"""The properties of a task that name its query (by the id that the checkpoint keeps) and its batch."""
 
 
 class NoQuery(SignalboxError):  # noqa: N818 - it names what is missing
@@ -136,11 +136,11 @@ class Stage:
 
 
 def chunks(payloads: Sequence[str]) -> list[tuple[int, int]]:
-    """The chunks of a table, limited by rows and by bytes."""
+    """Divide rows into chunks, limited by rows and by bytes; returns the first index of each and the next one's."""
     cuts, size = [0], 0
-    for place, payload in enumerate(payloads):
-        if place - cuts[-1] >= CHUNK_ROWS or (size + len(payload) > CHUNK_BYTES and place > cuts[-1]):
-            cuts.append(place)
+    for index, payload in enumerate(payloads):
+        if index - cuts[-1] >= CHUNK_ROWS or (size + len(payload) > CHUNK_BYTES and index > cuts[-1]):
+            cuts.append(index)
             size = 0
         size += len(payload)
     return [cut for cut in zip(cuts, [*cuts[1:], len(payloads)], strict=True) if cut[0] < cut[1]]

@@ -1,6 +1,6 @@
 """Trace and correlation ids of messages, from a send to its handler to the messages that this handler sends.
 
-They travel in the message's attributes, so they outlive deliveries, dead letters and redrives. A trace context is added
+The ids are attributes of the message, so they outlive deliveries, dead letters and redrives. A trace context is added
 where opentelemetry-api is installed and a span is current; correlation ids need no library.
 """
 

@@ -10,7 +10,7 @@ TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 CORRELATION_ID = "correlation_id"
 
-#: The longest correlation id.
+#: The most characters of a correlation id.
 MAX_CHARACTERS = 200
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -30,7 +30,7 @@ class Marked:
 
     @property
     def correlation_id(self) -> str | None:
-        """The id that connects the message with others of the same story; None without one."""
+        """The id that connects related messages; None without one."""
         return correlation_id_of(self.attributes)
 
 
@@ -47,7 +47,7 @@ def correlation_id_of(attributes: object) -> str | None:
 
 
 def is_printable(text: str) -> bool:
-    """Return whether the text has no control characters, which could end a line of a log or steer a terminal."""
+    """Return whether the text has no control characters, which could break a line of a log or control a terminal."""
     return not _CONTROL.search(text)
 
 
