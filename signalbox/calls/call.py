@@ -51,8 +51,8 @@ def statement(function: str, parameters: str, columns: str = "") -> str:
 
     Every argument is a literal of this package, such as `"queue text, seconds double precision"`: values travel apart.
     """
-    given = [parameter.partition(" ") for parameter in parameters.split(", ")]
-    arguments = ", ".join(f"{_SQL_NAMES.get(name, name)} => %({name})s::{kind}" for name, _, kind in given)
+    typed = [parameter.partition(" ") for parameter in parameters.split(", ")]
+    arguments = ", ".join(f"{_SQL_NAMES.get(name, name)} => %({name})s::{kind}" for name, _, kind in typed)
     return f"select {columns and f'{columns} from '}signalbox.{function}({arguments})"  # noqa: S608 - literals of this package
 
 

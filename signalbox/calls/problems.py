@@ -95,10 +95,6 @@ def _rate_limited(problem: Mapping[str, Any], _: Mapping[str, str]) -> RateLimit
     return RateLimited(_text_of(problem), retry_after=problem.get("retryAfter"))
 
 
-def _in_maintenance(problem: Mapping[str, Any], _: Mapping[str, str]) -> InMaintenance:
-    return InMaintenance(_text_of(problem), problem.get("until"), problem.get("retryAfter"))
-
-
 def _unavailable(problem: Mapping[str, Any], _: Mapping[str, str]) -> ServerUnavailable:
     error = ServerUnavailable(_text_of(problem), str(problem.get("cause") or ""))
     error.retry_after = problem.get("retryAfter")
@@ -122,7 +118,7 @@ _BY_SLUG: dict[str, _Build] = {
     "deduplication-conflict": _deduplication_conflict,
     "queue-closed": _plain(QueueClosed),
     "queue-in-use": _plain(QueueInUse),
-    "maintenance": _in_maintenance,
+    "maintenance": lambda problem, _: InMaintenance(_text_of(problem), problem.get("until"), problem.get("retryAfter")),
     "wrong-isolation": _plain(WrongIsolation),
     "quota-exceeded": _quota_exceeded,
     "rate-exceeded": _rate_limited,

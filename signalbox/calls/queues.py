@@ -87,16 +87,16 @@ def list_queues(prefix: str) -> Call[list[QueueInfo]]:
     )
 
 
-def _request_list(asked: Mapping[str, Any]) -> Requests[list[QueueInfo]]:
-    found: list[QueueInfo] = []
+def _request_list(query: Mapping[str, Any]) -> Requests[list[QueueInfo]]:
+    listed: list[QueueInfo] = []
     cursor: str | None = ""
     while cursor is not None:
-        members = {"prefix": asked["prefix"], "limit": QUEUES_TOGETHER, "cursor": cursor}
-        query = urlencode({name: value for name, value in members.items() if value != ""})
-        answer: Answer = yield Request("GET", f"{address('queues')}?{query}")
-        found += [_queue_in(wire) for wire in answer.document["queues"]]
+        members = {"prefix": query["prefix"], "limit": QUEUES_TOGETHER, "cursor": cursor}
+        text = urlencode({name: value for name, value in members.items() if value != ""})
+        answer: Answer = yield Request("GET", f"{address('queues')}?{text}")
+        listed += [_queue_in(wire) for wire in answer.document["queues"]]
         cursor = answer.document["nextCursor"]
-    return found
+    return listed
 
 
 def describe_queue(name: str) -> Call[QueueInfo]:
@@ -125,8 +125,8 @@ def describe_queue(name: str) -> Call[QueueInfo]:
     )
 
 
-def _request_describe(asked: Mapping[str, Any]) -> Requests[QueueInfo]:
-    answer = yield Request("GET", address("queues", asked["name"]))
+def _request_describe(query: Mapping[str, Any]) -> Requests[QueueInfo]:
+    answer = yield Request("GET", address("queues", query["name"]))
     return _queue_in(answer.document)
 
 

@@ -161,12 +161,12 @@ def _claim_members(parameters: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _waits(wait_seconds: float) -> Iterator[float]:
     """Yield the seconds that each request may wait until the whole wait is over; there is at least one request."""
-    left = wait_seconds
-    ends_at = time.monotonic() + left
+    seconds_left = wait_seconds
+    ends_at = time.monotonic() + seconds_left
     while True:
-        yield min(left, MAX_WAIT_SECONDS)
-        left = ends_at - time.monotonic()
-        if left <= 0:
+        yield min(seconds_left, MAX_WAIT_SECONDS)
+        seconds_left = ends_at - time.monotonic()
+        if seconds_left <= 0:
             return
 
 

@@ -1,6 +1,6 @@
 """Settling deliveries: ack, nack, change_visibility; and the outcome of a message.
 
-Over HTTP one delivery is settled as a batch of one: its answer says of every lease whether it was still held.
+Over HTTP one delivery is settled as a batch of one: the answer says whether each lease was still held.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ _OUTCOME = statement(
 
 def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = None) -> Call[dict[str, bool]]:
     handles = handles_of(receipts)
-    kept = [] if results is None else arguments.column("results", results, len(handles), _encode_json)
+    json_results = [] if results is None else arguments.column("results", results, len(handles), _encode_json)
     return Call(
         _ACK,
-        {"receipt_handles": handles, "results": each_or_none(kept)},
+        {"receipt_handles": handles, "results": each_or_none(json_results)},
         dict,
         _request_ack,
     )
@@ -85,8 +85,8 @@ def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = No
 
 def _request_ack(done: Mapping[str, Any]) -> Requests[dict[str, bool]]:
     def members(part: Mapping[int, str]) -> dict[str, str | None]:
-        kept = done["results"] and array(done["results"][index] or "null" for index in part)
-        return {"receiptHandles": given(list(part.values())), "results": kept}
+        results = done["results"] and array(done["results"][index] or "null" for index in part)
+        return {"receiptHandles": given(list(part.values())), "results": results}
 
     return _requests(done["receipt_handles"], ":ack", members, is_acked)
 
@@ -180,8 +180,8 @@ def message_outcome(message_id: int) -> Call[Outcome | None]:
     )
 
 
-def _request_message_outcome(asked: Mapping[str, Any]) -> Requests[Outcome | None]:
-    path = address("messages", f"msg_{asked['message_id']}")
+def _request_message_outcome(message: Mapping[str, Any]) -> Requests[Outcome | None]:
+    path = address("messages", f"msg_{message['message_id']}")
     answer = yield Request("GET", path, instead={"message-not-found": None})
     return None if answer.document is None else _outcome_in(answer.document)
 
@@ -206,20 +206,20 @@ class SettledWait:
             raise MessageNotFound(
                 f"Message {self._message_id} is unknown: it was never sent, or its retention is over."
             )
-        left = self._ends_at - time.monotonic()
-        if left <= 0:
+        seconds_left = self._ends_at - time.monotonic()
+        if seconds_left <= 0:
             raise NotSettled(
                 f"Message {self._message_id} was not settled within {self._timeout:g} seconds: it is {outcome.status}.",
                 outcome,
             )
-        return min(self._backoff.pause(), left)
+        return min(self._backoff.pause(), seconds_left)
 
 
 def _outcome(message_id: int, row: Row) -> Outcome:
     queue, status, outcome, receive_count, settled_at, result = row
-    at = settled_at and settled_at.astimezone(UTC)
+    settled_at = settled_at and settled_at.astimezone(UTC)
     value = decode(result, "result") if result else None
-    return Outcome(message_id, queue, status, outcome, receive_count, at, value)
+    return Outcome(message_id, queue, status, outcome, receive_count, settled_at, value)
 
 
 def _outcome_in(wire: Mapping[str, Any]) -> Outcome:

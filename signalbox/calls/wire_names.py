@@ -44,7 +44,7 @@ def camel(name: str) -> str:
 
 def snake(name: str) -> str:
     """Write a name in snake case, as in Python: `maxInFlight` becomes `max_in_flight`."""
-    return re.sub(r"(?<=[a-z0-9])[A-Z]", lambda found: f"_{found[0]}", name).lower()
+    return re.sub(r"(?<=[a-z0-9])[A-Z]", lambda capital: f"_{capital[0]}", name).lower()
 
 
 def setting(name: str) -> str:
@@ -68,9 +68,9 @@ def settings_back(values: Mapping[str, object]) -> dict[str, object]:
 
 def argument_of(field: str, names: Mapping[str, str]) -> str:
     """The Python argument of a field of an HTTP document: `messages[3].delaySeconds` is `delay_seconds[3]`."""
-    if found := _IN_BATCH.fullmatch(field):
-        index, inner = found[1], found[2] or "body"
-        if "messages" not in names:  # a batch of one, under a verb that takes one
+    if match := _IN_BATCH.fullmatch(field):
+        index, inner = match[1], match[2] or "body"
+        if "messages" not in names:  # a verb of one message, sent as a batch
             return argument_of(inner, names)
         return f"{argument_of(inner, names)}[{index}]"
     if field in names:

@@ -130,11 +130,11 @@ def _from_url(client: Any) -> str:
     host = client.hostname or ""
     if "://" in host:
         return "postgresql" + host[host.index("://") :]
-    given = {
+    parameters = {
         "host": host,
         "port": client.port,
         "user": client.userid,
         "password": client.password,
         "dbname": (client.virtual_host or "").strip("/"),
     }
-    return make_conninfo(**{name: value for name, value in given.items() if value})
+    return make_conninfo(**{name: value for name, value in parameters.items() if value})

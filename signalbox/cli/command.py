@@ -30,9 +30,9 @@ else:
     Commands = Any
 
 
-def add(commands: Commands, name: str, run: Run, about: str) -> argparse.ArgumentParser:
-    """Add a command of this name; the caller adds its further arguments."""
-    parser = commands.add_parser(name, help=about, description=about)
+def add(commands: Commands, run: Run) -> argparse.ArgumentParser:
+    """Add the command of a function, with its name and its docstring; the caller adds the arguments."""
+    parser = commands.add_parser(run.__name__, help=run.__doc__, description=run.__doc__)
     parser.set_defaults(run=run)
     return parser
 

@@ -13,29 +13,18 @@ from signalbox.verbs import Verbs
 
 def add_commands(commands: Commands) -> None:
     """Add the commands that list, describe, create and configure queues."""
-    parser = add(
-        commands, "queues", queues, "List queues by name, with tenant, mode and state. Exit status 3: no queue."
-    )
+    parser = add(commands, queues)
     parser.add_argument("--prefix", default="", metavar="TEXT", help="list only queues whose names begin with TEXT")
-    parser = add(commands, "show", show, "Show the number of messages of a queue in each state, and its settings.")
-    parser.add_argument("queue", metavar="QUEUE")
-    for name, run, about in (
-        ("create", create, "Create a queue. Repeating it with equal settings changes nothing."),
-        ("configure", configure, "Change the given settings of a queue and keep the others."),
-    ):
-        parser = add(commands, name, run, about)
+    add(commands, show).add_argument("queue", metavar="QUEUE")
+    for run in (create, configure):
+        parser = add(commands, run)
         parser.add_argument("queue", metavar="QUEUE")
-        parser.add_argument(
-            "--set",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="a setting, such as max_receives=3; may be repeated",
-        )
+        setting = "a setting, such as max_receives=3; may be repeated"
+        parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=setting)
 
 
 def queues(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print a line for each queue."""
+    """List queues by name, with tenant, mode and state. Exit status 3: no queue."""
     listed = verbs.list_queues(args.prefix)
     for queue in listed:
         say(args, asdict(queue), f"{queue.name}\t{queue.tenant}\t{queue.settings['mode']}\t{queue.state}")
@@ -43,7 +32,7 @@ def queues(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def show(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print a line for each number and each setting."""
+    """Show the number of messages of a queue in each state, and its settings."""
     info = verbs.describe_queue(args.queue)
     facts = {
         "tenant": info.tenant,
@@ -57,12 +46,12 @@ def show(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def create(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Create a queue and print its id."""
+    """Create a queue and print its id. Repeating it with equal settings changes nothing."""
     return _say_id(args, verbs.create_queue(args.queue, _settings(args.set)))
 
 
 def configure(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Configure a queue and print its id."""
+    """Change the given settings of a queue, keep the others, and print its id."""
     return _say_id(args, verbs.configure_queue(args.queue, _settings(args.set)))
 
 

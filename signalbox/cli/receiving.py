@@ -18,61 +18,38 @@ from signalbox.verbs import Verbs
 
 def add_commands(commands: Commands) -> None:
     """Add the commands of a consumer, and the command that prints how a message ended."""
-    parser = add(commands, "receive", receive, "Lease messages and print each on a line. Exit status 3: no message.")
+    parser = add(commands, receive)
     parser.add_argument("queue", metavar="QUEUE")
     parser.add_argument("--max", type=int, default=1, metavar="N", help="maximum number of messages (default 1)")
-    parser.add_argument(
-        "--wait", type=float, default=0.0, metavar="S", help="seconds to wait for a message (default 0)"
-    )
-    parser.add_argument(
-        "--visibility-timeout", type=float, metavar="S", help="seconds of the lease (default: the queue's setting)"
-    )
+    parser.add_argument("--wait", type=float, default=0.0, metavar="S", help="seconds to wait for one (default 0)")
+    parser.add_argument("--visibility-timeout", type=float, metavar="S", help="seconds of the lease (queue's setting)")
     parser.add_argument("--consumer", metavar="NAME", help="name of this consumer in the console")
     parser.add_argument("--ack", action="store_true", help="acknowledge the printed messages")
-    parser = add(commands, "ack", ack, "Acknowledge messages as done. Exit status 3: a lease was no longer held.")
+    parser = add(commands, ack)
     parser.add_argument("handles", nargs="+", metavar="HANDLE")
     parser.add_argument("--result", metavar="JSON", help="result of each message, kept for its sender")
-    parser = add(
-        commands,
-        "nack",
-        nack,
-        "Record a failed delivery and print retry or dead. Exit status 3: the lease was no longer held.",
-    )
+    parser = add(commands, nack)
     parser.add_argument("handle", metavar="HANDLE")
-    parser.add_argument(
-        "--delay",
-        type=float,
-        metavar="S",
-        dest="delay_seconds",
-        help="seconds until the retry (default: the queue's backoff)",
-    )
-    parser.add_argument(
-        "--reason", choices=FAILURE_REASONS, help="why the delivery failed; rejected: no retry (default runtime_error)"
-    )
+    delay = "seconds until the retry (default: the queue's backoff)"
+    parser.add_argument("--delay", type=float, metavar="S", dest="delay_seconds", help=delay)
+    reason = "why the delivery failed; rejected: no retry (default runtime_error)"
+    parser.add_argument("--reason", choices=FAILURE_REASONS, help=reason)
     parser.add_argument("--error-class", metavar="NAME", help="class of the error, for example ValueError")
     parser.add_argument("--error", metavar="TEXT", help="message of the error")
     parser.add_argument("--state", metavar="JSON", help="state for the next delivery")
-    parser = add(commands, "extend", extend, "Set the end of a lease, in seconds from now; 0 gives the message back.")
+    parser = add(commands, extend)
     parser.add_argument("handle", metavar="HANDLE")
     parser.add_argument("seconds", type=float, metavar="SECONDS")
-    parser = add(
-        commands,
-        "outcome",
-        outcome,
-        "Print the state of a message and how it ended. Exit status 3: the message is unknown.",
-    )
+    parser = add(commands, outcome)
     parser.add_argument("message_id", type=int, metavar="MESSAGE_ID")
     parser.add_argument("--wait", type=float, metavar="S", help="seconds to wait until the message has ended")
 
 
 def receive(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print id, delivery, receipt handle and payload of each message."""
+    """Lease messages; print id, delivery, receipt handle and payload. Exit status 3: no message."""
+    lease_seconds, consumer = args.visibility_timeout, args.consumer
     messages = verbs.receive(
-        args.queue,
-        args.max,
-        visibility_timeout=args.visibility_timeout,
-        consumer=args.consumer,
-        wait_seconds=args.wait,
+        args.queue, args.max, visibility_timeout=lease_seconds, consumer=consumer, wait_seconds=args.wait
     )
     for message in messages:
         payload = verbs.fetch(message)
@@ -89,7 +66,7 @@ def receive(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def ack(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the outcome of each handle."""
+    """Acknowledge messages as done. Exit status 3: a lease was no longer held."""
     result = None if args.result is None else as_json(args.result, "result")
     acked = verbs.ack_batch(args.handles, results=[result] * len(args.handles))
     for handle, held in acked.items():
@@ -98,7 +75,7 @@ def ack(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def nack(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the outcome of the delivery."""
+    """Record a failed delivery and print retry or dead. Exit status 3: the lease was no longer held."""
     options = cast("NackOptions", given_options(args, "delay_seconds", "reason", "error_class", "error"))
     if args.state is not None:
         options["state"] = as_json(args.state, "state")
@@ -108,7 +85,7 @@ def nack(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def extend(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the new deadline."""
+    """Set the end of a lease, in seconds from now; 0 gives the message back. Exit status 3: no longer held."""
     deadline = verbs.change_visibility(args.handle, args.seconds)
     text = deadline and deadline.isoformat()
     say(args, {"receipt_handle": args.handle, "deadline": text}, text or "lost")
@@ -116,7 +93,7 @@ def extend(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def outcome(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the state of a message; the exit status is 3 when it is unknown, or --wait is over."""
+    """Print the state of a message and how it ended. Exit status 3: it is unknown, or --wait is over."""
     exit_status = DONE
     try:
         if args.wait is None:

@@ -21,31 +21,23 @@ _OPTIONS = ("priority", "delay_seconds", "group_id", "deduplication_id", "trace_
 
 def add_commands(commands: Commands) -> None:
     """Add the command `send` with its options."""
-    parser = add(commands, "send", send, "Send one message, or with --lines one for each line of standard input.")
+    parser = add(commands, send)
     parser.add_argument("queue", metavar="QUEUE")
     parser.add_argument("payload", nargs="?", metavar="JSON", help="the payload; - or none: read standard input")
     parser.add_argument("--lines", action="store_true", help="send each line of standard input as a payload")
     parser.add_argument("--attributes", metavar="JSON", help="attributes of the message, as a JSON object")
     parser.add_argument("--priority", type=int, metavar="N", help="0 to 9, the highest first (default 0)")
-    parser.add_argument(
-        "--delay",
-        type=float,
-        metavar="S",
-        dest="delay_seconds",
-        help="seconds until the first delivery (default: the queue's delay)",
-    )
+    delay = "seconds until the first delivery (default: the queue's delay)"
+    parser.add_argument("--delay", type=float, metavar="S", dest="delay_seconds", help=delay)
     parser.add_argument("--group", metavar="ID", dest="group_id", help="message group, for order or limits")
-    parser.add_argument(
-        "--dedup", metavar="ID", dest="deduplication_id", help="deduplication id: a second message with it is not sent"
-    )
-    parser.add_argument(
-        "--trace-id", metavar="ID", help="trace id of the message (default: the id of the current span)"
-    )
+    deduplication = "deduplication id: a second message with it is not sent"
+    parser.add_argument("--dedup", metavar="ID", dest="deduplication_id", help=deduplication)
+    parser.add_argument("--trace-id", metavar="ID", help="trace id of the message (default: that of the current span)")
     parser.add_argument("--correlation-id", metavar="ID", help="id that connects related messages")
 
 
 def send(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Send the message and print its id."""
+    """Send one message, or with --lines one for each line of standard input, and print each id."""
     options = cast("SendOptions", given_options(args, *_OPTIONS))
     if args.attributes is not None:
         options["attributes"] = as_json(args.attributes, "attributes")

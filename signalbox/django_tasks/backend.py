@@ -100,8 +100,8 @@ def _delay_seconds(task: AnyTask) -> float | None:
     """The delay in seconds; None for the queue's own delay."""
     if task.run_after is None:
         return None
-    at = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
-    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+    due = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
+    return max(0.0, (due - datetime.now(UTC)).total_seconds())
 
 
 def engine_priority(priority: int) -> int:

@@ -37,7 +37,7 @@ class TextFormatter(logging.Formatter):
 
 def _in_one_line(text: str) -> str:
     """Escape line breaks: a sender chooses the trace id, which must not look like a line of the log."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda control: control[0].encode("unicode_escape").decode(), text)
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")

@@ -43,12 +43,12 @@ class Target:
 
         Among several hosts the primary is found first, since the driver for Arrow cannot choose.
         """
-        given = self.url or os.environ.get("SIGNALBOX_URL") or pooling.session_dsn(os.environ.get("DATABASE_URL", ""))
-        if not given:
+        address = self.url or os.environ.get("SIGNALBOX_URL") or pooling.session_dsn(os.environ.get("DATABASE_URL", ""))
+        if not address:
             raise InvalidArgument(
                 "url is missing: name the database, or set SIGNALBOX_URL where tasks run", field="url"
             )
-        parameters = _parameters(primary_selection.address_of_one(given))
+        parameters = _parameters(primary_selection.address_of_one(address))
         ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
         theirs = str(parameters.pop("options", None) or "")
         parameters["options"] = f"{ours} {theirs}".strip()

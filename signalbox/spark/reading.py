@@ -36,12 +36,6 @@ class Question:
     def __init__(self, target: Target) -> None:
         self._connection = psycopg.connect(reading_dsn(target), autocommit=True)
 
-    def __enter__(self) -> Question:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the connection of the reader."""
         self._connection.close()
@@ -77,10 +71,8 @@ class Extraction:
         connection = AdbcConnection(_database(reading_dsn(target)))
         self._connection = dbapi.Connection(_SharedHandle(), connection, autocommit=True)  # type: ignore[arg-type]
 
-    def __enter__(self) -> Extraction:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the connection of the task."""
         self._connection.close()
 
     def rows(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:

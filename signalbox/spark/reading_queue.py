@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ class QueueReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Divide the ids from the oldest message to the last id given out so far: later messages are not read."""
-        with Question(self.target) as question:
+        with closing(Question(self.target)) as question:
             rows = question.rows(FIND, {"queue": self.target.queue})
         if not rows:
             raise QueueNotFound(f"{self.target} does not exist")
@@ -79,7 +80,7 @@ class QueueReader(DataSourceReader):
             "sent_until": self.sent_until,
             "max_messages": self.max_messages or None,
         }
-        with Extraction(self.target) as extraction:
+        with closing(Extraction(self.target)) as extraction:
             yield from extraction.batches(self._statement(), values, to_arrow_schema(self.schema, timezone="UTC"))
 
     def _statement(self) -> str:

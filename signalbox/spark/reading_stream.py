@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ class Log:
     def of(cls, target: Target, connection: Question | Extraction | None = None) -> Log:
         """Read the bounds of each partition now."""
         if connection is None:
-            with Question(target) as own:
+            with closing(Question(target)) as own:
                 return cls.of(target, own)
         rows = connection.rows(BOUNDS, {"stream": target.stream})
         return cls(rows[0][0], {partition: Bounds(*bounds) for _, partition, *bounds in rows})
@@ -118,7 +119,7 @@ class Reading:
         if not isinstance(partition, Range):
             return  # Spark makes one task where there is nothing to read
         schema = to_arrow_schema(self.schema, timezone="UTC")
-        with Extraction(self.target) as extraction:
+        with closing(Extraction(self.target)) as extraction:
             for low in range(partition.low, partition.high + 1, SLICE_POSITIONS):
                 high = min(low + SLICE_POSITIONS - 1, partition.high)
                 values = {"stream_id": partition.stream_id, "partition": partition.partition, "low": low, "high": high}
@@ -259,12 +260,12 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
 
 def shared(wanted: dict[int, int], limit: int) -> dict[int, int]:
     """Divide a number of positions among partitions: an equal share, or fewer where fewer are left."""
-    given: dict[int, int] = {}
+    shares: dict[int, int] = {}
     left = limit
     for number, partition in enumerate(sorted(wanted, key=lambda partition: (wanted[partition], partition))):
-        given[partition] = min(wanted[partition], left // (len(wanted) - number))
-        left -= given[partition]
-    return given
+        shares[partition] = min(wanted[partition], left // (len(wanted) - number))
+        left -= shares[partition]
+    return shares
 
 
 def _offset(stream_id: int, nexts: dict[int, int]) -> dict[str, Any]:

@@ -117,9 +117,9 @@ class Stage:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Stage these rows in their order."""
-        given = {self._columns[name]: _values(name, batch.column(name)) for name in batch.schema.names}
-        for low, high in chunks(given["payloads"]):
-            rows = {name: values[low:high] for name, values in given.items()}
+        columns = {self._columns[name]: _values(name, batch.column(name)) for name in batch.schema.names}
+        for low, high in chunks(columns["payloads"]):
+            rows = {name: values[low:high] for name, values in columns.items()}
             self._connection.execute(
                 STAGE,
                 {

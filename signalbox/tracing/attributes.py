@@ -36,14 +36,14 @@ class Marked:
 
 def trace_id_of(attributes: object) -> str | None:
     """The trace id of the trace context among these attributes; None where there is none, or it is malformed."""
-    found = _TRACEPARENT.fullmatch(_text_of(attributes, TRACEPARENT) or "")
-    return found[1] if found and int(found[1], 16) and int(found[2], 16) else None
+    ids = _TRACEPARENT.fullmatch(_text_of(attributes, TRACEPARENT) or "")
+    return ids[1] if ids and int(ids[1], 16) and int(ids[2], 16) else None
 
 
 def correlation_id_of(attributes: object) -> str | None:
     """The correlation id among these attributes; None where there is none, or it is malformed."""
-    found = _text_of(attributes, CORRELATION_ID)
-    return found if found and len(found) <= MAX_CHARACTERS and is_printable(found) else None
+    text = _text_of(attributes, CORRELATION_ID)
+    return text if text and len(text) <= MAX_CHARACTERS and is_printable(text) else None
 
 
 def is_printable(text: str) -> bool:

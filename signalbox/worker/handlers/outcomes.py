@@ -34,7 +34,7 @@ class Reject(Exception):  # noqa: N818 - a verdict on the message, no error of t
 class Retry(Exception):  # noqa: N818 - a verdict on the message, no error of the program
     """The message cannot be handled now: deliver it again after `delay` seconds (None: the queue's backoff).
 
-    The delivery counts as a failed one, so a message that always asks for another try becomes a dead letter in the end.
+    The delivery counts as a failed one, so a message with nothing but retries becomes a dead letter in the end.
     `state`, at most 16 KB of JSON, becomes `message.state` of the next delivery; None keeps the earlier state.
     """
 
