@@ -13,10 +13,10 @@ from signalbox.unreadable import Unreadable
 #: The outcome of a nack; None instead means that the lease was no longer held.
 NackOutcome = Literal["retry", "dead"]
 
-#: The state of a message as in the view message_status, or how it left.
+#: The state of a message as in the view message_status, or how the message ended.
 MessageStatus = Literal["pending", "processing", "failed", "completed", "dead", "purged", "expired"]
 
-#: How a message ended; dead ones may be redriven.
+#: How a message ended; a dead message may be redriven.
 Ending = Literal["acked", "purged", "expired", "dead"]
 
 #: Why a delivery failed: the handler rejected the message, raised an error, or exceeded its time.

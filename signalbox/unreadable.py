@@ -45,7 +45,7 @@ def decode(text: str | bytes, field: str = "payload") -> Any:
     """Decode JSON; returns an `Unreadable` for a value that Python cannot read."""
     try:
         written = text if isinstance(text, str) else text.decode()
-        # PostgreSQL writes numbers out: what is infinite as a float is never shorter than this.
+        # PostgreSQL writes numbers in full: one beyond the range of a float has at least this many characters.
         is_short = len(written) < _INFINITE_CHARACTERS and isinstance(text, str)
         value = json.loads(written) if is_short else _STRICT.decode(written)
     except RecursionError:

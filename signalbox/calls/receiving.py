@@ -42,7 +42,7 @@ def receive(
     allow_open_transaction: bool = False,
     wait_seconds: float = 0.0,
 ) -> Call[list[Message]]:
-    """Lease up to `max_messages` messages to the caller; an empty queue is waited for.
+    """Lease up to `max_messages` messages to the caller; on an empty queue, wait for messages.
 
     A request whose answer was lost is repeated: messages that the first attempt leased come back when their leases end.
     """

@@ -28,12 +28,12 @@ class SendOptions(TypedDict, total=False):
     """The options of one message, besides its payload."""
 
     attributes: Mapping[str, object] | None  # small facts about the payload, as a JSON object
-    priority: int  # 0 (the default) to 9, higher first
+    priority: int  # 0 (the default) to 9; the highest is delivered first
     delay_seconds: float | None  # None: the queue's own delay
     group_id: str | None
-    deduplication_id: str | None  # sent again within the queue's window, it returns the first message's id
-    trace_id: str | None  # None: that of the span under way, where there is one
-    correlation_id: str | None  # kept among the attributes; None: that of the message being handled, if any
+    deduplication_id: str | None  # a second send within the queue's window returns the first id
+    trace_id: str | None  # None: the id of the current span, if there is one
+    correlation_id: str | None  # kept among the attributes; None: the id of the message being handled
 
 
 class BatchOptions(TypedDict, total=False):

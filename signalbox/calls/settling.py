@@ -44,11 +44,11 @@ MAX_PAUSE_SECONDS = 1.0
 class NackOptions(TypedDict, total=False):
     """The options of a nack: facts about the failed delivery."""
 
-    delay_seconds: float | None  # until the retry; None: the queue's backoff
+    delay_seconds: float | None  # seconds until the retry; None: the queue's backoff
     error_class: str | None
     error: str | None
     details: str | None  # the stack, usually
-    reason: FailureReason  # "runtime_error" unless said otherwise
+    reason: FailureReason  # the default is "runtime_error"
     state: object  # JSON for the next delivery; None keeps the earlier state
 
 

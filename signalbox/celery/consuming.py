@@ -231,7 +231,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         return deliveries
 
     def next_look(self, now: float) -> float:
-        """The latest time of the next look."""
+        """The latest time of the next delivery."""
         ends = [mailbox.due_at for queue, mailbox in self._mailboxes.items() if queue in self._active_queues]
         if self._first_ack_at is not None:
             ends.append(self._first_ack_at + self.options.ack_delay)

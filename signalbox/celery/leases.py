@@ -31,7 +31,7 @@ from signalbox.messages import Message
 
 #: Seconds after which an acknowledgement is sent without a receive.
 ACK_WAIT_SECONDS = 0.02
-#: Handles in one call at most.
+#: The most receipt handles in one call.
 BATCH = 1_000
 #: Seconds between two checks for deliveries of closed channels that no task refers to.
 ABANDONED_CHECK_SECONDS = 0.5

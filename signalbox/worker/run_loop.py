@@ -28,7 +28,7 @@ from signalbox.worker.processes.pool import STACK_SECONDS, Pool
 from signalbox.worker.settlement import Settlement
 from signalbox.worker.sources import source_of
 
-#: Messages one claim may ask for.
+#: The most messages of one claim.
 MAX_CLAIM = 1000
 #: Seconds to record the last outcomes once every run has ended, and when stopping at once.
 SETTLE_SECONDS = 10.0

@@ -19,7 +19,7 @@ from signalbox.worker.outages import CALL_SECONDS
 
 #: Seconds for which a server holds a claim on an empty queue: the longest wait that it accepts.
 WAIT_SECONDS = 20.0
-#: Time for a server to answer beyond that; together less than a call may take.
+#: Seconds for a server to answer after that wait; both together are less than CALL_SECONDS.
 ANSWER_SECONDS = CALL_SECONDS - WAIT_SECONDS - 1.0
 
 

@@ -45,7 +45,7 @@ class Handling:
 def handles(queue: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
     """Declare the queue of a handler, and the options of its worker: `@handles("orders", concurrency=4)`.
 
-    The function stays what it was: called, it runs. `python -m signalbox.worker --app MODULE` runs all of a module.
+    The decorated function can still be called. `python -m signalbox.worker --app MODULE` runs all of a module.
     Wrong options are raised here.
     """
 
