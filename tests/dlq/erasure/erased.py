@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from dlq.erasure import erasures, external
-from dlq.erasure.erasures import Wanted
+from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.models import Erasure
 from dlq.jobs.runner import Ending
 from tests.engine import Engine
@@ -25,7 +25,7 @@ Connect = Callable[..., psycopg.Connection[Any]]
 @pytest.fixture(autouse=True)
 def no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove data that other tests have left."""
-    monkeypatch.setattr(external, "_places", {})
+    monkeypatch.setattr(external, "_locations", {})
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def of(person: str, **more: Any) -> dict[str, Any]:
 
 def erase(person: str, *, to_the_end: bool = True, **how: Any) -> Erasure:
     job = erasures.create(
-        Wanted(path="customer.id", value=person, **({"rows_per_second": 1_000_000} | how)),
+        ErasureRequest(path="customer.id", value=person, **({"rows_per_second": 1_000_000} | how)),
         actor="ann",
         reason="request 7",
         confirmation="erase",
