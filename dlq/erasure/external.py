@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from dlq.erasure.models import Erasure
 from dlq.erasure.target import Target
+from queues.erasure import finds
 
 PLACE = "elsewhere"
 """The place of an erasure that waits for the external locations."""
@@ -31,10 +32,19 @@ class External(Protocol):
 class Request:
     """The work of an erasure in external locations."""
 
+    erasure_id: int
     target: Target
     queue_ids: Sequence[int] | None
     since: datetime | None
     until: datetime | None
+
+    def message_ids(self) -> list[int]:
+        """List the messages that were erased in the database."""
+        return finds.erased_message_ids(self.erasure_id)
+
+    def body_hashes(self) -> list[bytes]:
+        """List the hashes of large bodies of messages that were found in the database."""
+        return finds.body_hashes(self.erasure_id)
 
 
 _locations: dict[str, External] = {}
@@ -73,4 +83,4 @@ def request_of(erasure_id: int) -> Request | None:
     job = Erasure.objects.filter(pk=erasure_id, state__in=Erasure.RUNNABLE_STATES, place=PLACE).first()
     if job is None:
         return None
-    return Request(Target(job.part, job.path, job.value), job.queue_ids, job.since, job.until)
+    return Request(job.pk, Target(job.part, job.path, job.value), job.queue_ids, job.since, job.until)

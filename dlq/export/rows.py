@@ -1,7 +1,7 @@
 """Rows of exports, read in batches: dead letters from the newest on, messages of a queue state by state.
 
-Each batch has short statements of its own, with the indexes of the lists; later batches see changes in between. Dead
-letters that arrive after the start are left out.
+Each batch has short statements of its own, with the indexes of the lists; later batches see changes in between. A
+dead letter that arrives after the start is left out.
 """
 
 from __future__ import annotations

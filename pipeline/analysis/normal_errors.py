@@ -142,7 +142,7 @@ def _starred(text: str) -> str:
 
 
 def _any_case(pattern: str) -> str:
-    """Replace each letter by a bracket of both cases: RE2's flag would also match letters beyond ASCII."""
+    """Replace each of a-z by a bracket of both cases: RE2's flag would also match characters beyond ASCII."""
     return re.sub(
         r"[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", pattern.replace("[kmgt]", "\0")
     ).replace("\0", "[kmgtKMGT]")

@@ -18,8 +18,6 @@ from pipeline.archive.schemas import KINDS, as_columns
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from pipeline.models import ArchiveFile
-
 Item = TypeVar("Item")
 
 BATCH_ROWS = 50_000
@@ -27,13 +25,13 @@ HADOOP_GLOB = re.compile(r"[]\[{}*?\\]")
 """Characters that Hadoop reads as a pattern."""
 
 
-def of_files(spark: SparkSession, kind: str, files: Iterable[ArchiveFile], columns: Sequence[str]) -> DataFrame:
-    """Read these columns of files, which were selected with their runs."""
+def of_files(spark: SparkSession, kind: str, files: Iterable[Any], columns: Sequence[str]) -> DataFrame:
+    """Read these columns of files: rows of `pipeline.models.ArchiveFile` with their runs."""
     tables = [table(spark, url, kind, paths, columns) for url, paths in paths_by_url(files).items()]
     return union(tables) if tables else table(spark, ".", kind, [], columns)
 
 
-def paths_by_url(files: Iterable[ArchiveFile]) -> dict[str, list[str]]:
+def paths_by_url(files: Iterable[Any]) -> dict[str, list[str]]:
     """Group the paths of files by the address of their archive."""
     by_url: dict[str, list[str]] = {}
     for file in files:

@@ -27,7 +27,6 @@ from pipeline.erasure.rewriting import Found, Sought, rewrite, search
 from pipeline.errors import Busy, Cancelled, CountsDiffer, Overtaken
 from pipeline.jobs.runs import alone, reason
 from pipeline.models import ArchiveFile, Run
-from queues.erasure import finds
 from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
@@ -154,8 +153,8 @@ def _sought(erasure_id: int, request: external.Request) -> Sought:
         part=request.target.part,
         needles=request.target.needles,
         holds=holds,
-        message_ids=pa.array([*finds.erased_message_ids(erasure_id), *archived], pa.int64()),
-        body_hashes=pa.array(finds.body_hashes(erasure_id), pa.binary()),
+        message_ids=pa.array([*request.message_ids(), *archived], pa.int64()),
+        body_hashes=pa.array(request.body_hashes(), pa.binary()),
         queue_ids=None if queue_ids is None else pa.array(queue_ids, pa.int32()),
         since=request.since,
         until=request.until,

@@ -141,7 +141,7 @@ def _times(column: Column, term: Term, now: datetime) -> list[Column]:
 
 
 def _time(column: Column, bound: Comparison | Range) -> Column:
-    """Build the condition of a time. A date is a whole day: `>` begins at its end, and `<=` includes all of it."""
+    """Build the condition of a time. A date is a whole day: `>` begins at its end, and `<=` includes the day."""
     if isinstance(bound, Range):
         return (column >= moment(bound.low).start) & (column < moment(bound.high).end)
     named = moment(bound.text)

@@ -149,7 +149,7 @@ def _connected(url: str, options: Mapping[str, object]) -> Iterator[Any]:
 
 
 def settings_of(master: str, options: Mapping[str, object]) -> dict[str, str]:
-    """Collect the settings of a session in a new Java process; a cluster also gets the modules of the tasks."""
+    """Collect the settings of a session in a new Java process; a Spark cluster also gets the tasks' modules."""
     ours = DEFAULTS | (LOOPBACK if master.startswith(LOCAL) else {PY_FILES: str(packed())})
     return {name: str(value) for name, value in (ours | dict(options)).items()}
 
