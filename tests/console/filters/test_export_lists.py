@@ -300,12 +300,12 @@ def test_the_command_that_is_cut_ends_with_status_3(commits: None, scene: DeadLe
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["age:old"], "It stands at character 5: old"),
+        (["age:old"], "The mistake is at character 5: old"),
         (["error:/(/"], "PostgreSQL cannot read this pattern"),
         (["", "--limit", "0"], "limit is 0: it must be from 1 to"),
         (["", "--of", "messages:no-such-queue"], "no-such-queue"),
-        (["", "--of", "messages:"], "--of is dead-letters, or messages:QUEUE"),
-        (["", "--state", "ready"], "--of is dead-letters, or messages:QUEUE"),
+        (["", "--of", "messages:"], "--of must be dead-letters or messages:QUEUE"),
+        (["", "--state", "ready"], "--of must be dead-letters or messages:QUEUE"),
         (["class:x", "--of", "messages:Q"], "cannot be asked of ready messages"),
     ],
 )

@@ -93,7 +93,7 @@ def rests(job: Erasure) -> bool:
 def _at_rest(job: Erasure) -> bool:
     ending = erasures.run_slice(job.pk)
     job.refresh_from_db()
-    return ending is Ending.RESTS and "in work" in job.note
+    return ending is Ending.RESTS and "in flight" in job.note
 
 
 def has_begun(job: Erasure) -> bool:
