@@ -47,7 +47,7 @@ ON_SERVER = "run in the Spark server of this machine, which is started if needed
 
 
 class Command(OwnCommand):
-    help = "Archive messages that have ended to Parquet files, and compute rollups, analyses and replays from the archive."
+    help = "Archive messages that have ended to Parquet files, and compute rollups, analyses and replays from it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
