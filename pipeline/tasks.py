@@ -1,7 +1,7 @@
-"""The Celery tasks: each is the command in a process of its own, in the Spark server that the machine keeps.
+"""Celery tasks of the pipeline: each runs `manage.py pipeline` in a process of its own.
 
-A task that is lost is no harm: the next run takes what it would have taken. Nor is one that comes twice: the second
-finds the first at work. What a run did is in its row.
+A lost task does no harm, because the next run does its work; a task that is delivered twice ends at once when the first
+is running. Results are in the rows of the runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 def run(request_id: int) -> None:
     """Run what a stored request (`pipeline.jobs.starting`) asks for, once."""
     if starting.waits(request_id):
-        # The worker's main process, with which a server ends that is started for it. Children of a pool come and go.
+        # The kept server ends with the worker's main process; the processes of its pool are replaced often.
         worker = os.getppid() if current_process().name.startswith("ForkPoolWorker") else os.getpid()
         _run("perform", str(int(request_id)), f"--on-server={worker}")
 
@@ -61,22 +61,22 @@ def erase(erasure_id: int) -> None:
 def _scheduled(kind: str) -> None:
     schedule = settings.PIPELINE_SCHEDULES[kind]
     if schedule is None:
-        log.warning("pipeline %s refused: %s_SCHEDULE is not set for this worker, but for beat", kind, kind.upper())
+        log.warning("pipeline %s refused: %s_SCHEDULE is set for beat but not for this worker", kind, kind.upper())
     elif (request := starting.make_scheduled(kind, schedule)) is not None:
         run(request.pk)
 
 
 def _run(verb: str, *words: str) -> None:
-    """Run a pipeline command in a session of its own, which the scheduler weighs as a whole; it ends with this process.
+    """Run a pipeline command in a process session of its own, which ends with this process.
 
-    `words` are ids of rows and the id of this process. No text of a message becomes an argument.
+    `words` are ids of rows and processes only: no text of a message becomes an argument.
     """
     command = [sys.executable, str(MANAGE), "pipeline", verb, "--with-input", *words]
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(
         command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, start_new_session=True
     ) as process:
-        error = process.stderr.read() if process.stderr else ""  # until it ends, with its input open
+        error = process.stderr.read() if process.stderr else ""  # waits for its end; standard input stays open
     if process.returncode:
         log.warning("pipeline %s ended with %d: %s", verb, process.returncode, _last_line(error))
 

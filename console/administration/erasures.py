@@ -19,7 +19,7 @@ from console.redrives import jobs
 from console.web.forms import refuse
 from console.web.htmx import render_form, render_page
 from dlq.erasure import erasures, report
-from dlq.erasure.erasures import Wanted
+from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.models import MAX_ROWS_PER_SECOND, USUAL_ROWS_PER_SECOND, Erasure
 from dlq.erasure.target import MAX_VALUE_CHARACTERS, PARTS
 from queues.errors import SignalboxError
@@ -77,11 +77,11 @@ class ErasureForm(forms.Form):
         for name in ("path", "value", "confirmation"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ErasureRequest:
         """Return the erasure that a valid form describes."""
         given = {name: value for name, value in self.cleaned_data.items() if name not in NOT_WANTED}
         names = [name.strip() for name in given.pop("queues").split(",") if name.strip()]
-        return Wanted(queues=names, **given)
+        return ErasureRequest(queues=names, **given)
 
 
 @require_safe

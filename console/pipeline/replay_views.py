@@ -26,7 +26,7 @@ from dlq.search.checked_filter import check_patterns
 from pipeline.jobs import starting
 from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing, replay_arguments
-from pipeline.replay.replay_arguments import Wanted
+from pipeline.replay.replay_arguments import ReplayRequest
 from queues.errors import SignalboxError
 
 KINDS = {"settled": ["settled"], "dead_letters": ["dead_letters"], "both": ["settled", "dead_letters"]}
@@ -74,14 +74,15 @@ class ReplayForm(RateForm):
     def chosen(self) -> list[forms.BoundField]:
         return [self[name] for name in self.FIELDS]
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ReplayRequest:
         data = self.cleaned_data
         options = Options(
             target_queue=data["target_queue"],
             rate_per_second=data["rate_per_second"],
             canary_messages=data["canary_messages"] or 0,
         )
-        return Wanted(data["filter_text"], options, KINDS[data["kinds"]], data["since"], data["until"], data["reason"])
+        since, until = data["since"], data["until"]
+        return ReplayRequest(data["filter_text"], options, KINDS[data["kinds"]], since, until, data["reason"])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -94,7 +95,7 @@ def new(request: HttpRequest) -> HttpResponse:
         try:
             wanted = form.wanted()
             _check(request, wanted)
-            arguments, actor = replay_arguments.from_wanted(wanted), request.user.get_username()
+            arguments, actor = replay_arguments.to_options(wanted), request.user.get_username()
             asked = starting.start("replay", actor=actor, reason=wanted.reason, arguments=arguments)
             return say_asked(
                 request, asked, "A worker stages the messages. Its run is listed here and leads to the plan."
@@ -114,7 +115,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render_form(request, "pipeline/replay.html", context)
 
 
-def _check(request: HttpRequest, wanted: Wanted) -> None:
+def _check(request: HttpRequest, wanted: ReplayRequest) -> None:
     """Refuse every invalid replay before a worker is asked."""
     chosen = parse(wanted.filter_text)
     choosing.check(chosen, wanted.kinds)
