@@ -26,8 +26,8 @@ def samples(metrics: Collection[Metric[Reading]], reading: Reading, *subject: st
         values = metric.read(reading)
         if isinstance(values, dict):
             names = metric.labels[len(subject) :]
-            found = [_lines(metric, before + _labels(names, own), value) for own, value in values.items()]
-            written.append("".join(found))
+            lines = [_lines(metric, before + _labels(names, own), value) for own, value in values.items()]
+            written.append("".join(lines))
         else:
             written.append(_lines(metric, inside, values))
     return written
@@ -85,6 +85,6 @@ class Page:
     def encoded(self) -> bytes:
         return "".join(
             f"# HELP {metric.name} {metric.help.translate(_HELP_ESCAPES)}\n# TYPE {metric.name} {metric.type}\n"
-            + "".join(found)
-            for metric, found in self._lines.items()
+            + "".join(lines)
+            for metric, lines in self._lines.items()
         ).encode()

@@ -36,7 +36,7 @@ class Signs:
     last_fold_age_seconds: float
     """Since counters were last aggregated, which happens only when there are any."""
     unfolded: bool
-    """Counters are waiting although upkeep has been silent for UPKEEP_STALE_SECONDS."""
+    """True when deltas wait for aggregation although upkeep has been silent for UPKEEP_STALE_SECONDS."""
     newest_consumer_age_seconds: float | None
 
     @property
@@ -47,7 +47,7 @@ class Signs:
 
 @dataclass(frozen=True)
 class Engine:
-    """The health of PostgreSQL as far as queues feel it, and what the trash holds: never from rows of messages."""
+    """The health of PostgreSQL as far as it affects queues, and numbers of trash and archive; read without messages."""
 
     notify_queue_usage: float = 0.0
     """How full the queue of notifications is, 0 to 1."""
@@ -61,16 +61,16 @@ class Engine:
     trash_seconds_left: float | None = None
     """The seconds until the first message in the trash is deleted for good; None when the trash is empty."""
     archive_age_seconds: float | None = None
-    """How long the archive's horizon stands where it is; None where history waits for none."""
+    """Seconds since the archive's horizon moved; None where history does not wait for an archive."""
     published_tables: int = 0
-    """How many of our tables a publication of logical replication covers."""
+    """Tables of Signalbox that a publication of logical replication covers."""
     unidentified_tables: int = 0
-    """How many of our tables have no replica identity; PostgreSQL refuses deletes from them once published."""
+    """Tables of Signalbox without replica identity; PostgreSQL refuses deletes from them once published."""
 
 
 @dataclass(frozen=True)
 class QueueReading:
-    """One queue: its numbers, the leases of its consumers, and how long its messages wait and are worked on."""
+    """Readings of one queue: its numbers, its leases, and the times that messages wait and work takes."""
 
     numbers: QueueNumbers
     leases: Leases = field(default_factory=Leases)
@@ -87,7 +87,7 @@ class Fleet:
     read_seconds: float
     holders: Sequence[Holder] = ()
     tenant_refusals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By tenant and reason, what its quotas refused that is no send."""
+    """Requests other than sends that quotas refused, by tenant and reason."""
     durations: Mapping[int, Durations] = field(default_factory=dict)
     leases: Mapping[int, Leases] = field(default_factory=dict)
     engine: Engine = field(default_factory=Engine)
@@ -112,7 +112,7 @@ class Fleet:
 
 @dataclass
 class Totals:
-    """Sums over queues, those beyond the cap included; a dead letter counts where it is held, as in queues' series."""
+    """Sums over all queues, with or without series of their own. A dead letter counts in its dead-letter queue."""
 
     queues: int = 0
     messages: dict[str, int] = field(
@@ -151,7 +151,7 @@ class Exporter:
 
 
 def read_fleet() -> Fleet:
-    """Read everything; raises django.db.Error when the database cannot be asked."""
+    """Read the whole installation; raises django.db.Error when the database does not answer."""
     started = time.monotonic()
     signs = Signs(**named_row(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS}))
     return Fleet(
