@@ -140,7 +140,7 @@ class _Walk:
     def verdict(self) -> Verdict:
         bad = self.wrong or self.unchained or self._cut() or (None, None, "")
         if self.anchor.facts and not self.is_anchor_confirmed:
-            bad = (self.anchor.position, None, "it was removed with all before it, and no row says by whom")
+            bad = (self.anchor.position, None, "it was removed with all rows before it, and no row names who did that")
         return Verdict(self.events, self.hash.hex(), *bad, pruned=self.anchor.position)
 
     def _cut(self) -> _Wrong | None:
@@ -155,10 +155,10 @@ class _Walk:
 
 
 def _complaint(row: Fields, expected: int, before: bytes, previous: bytes | None, kept: bytes | None) -> str:
-    """Complain about a row; empty when it is as it was written."""
+    """Say what is wrong with a row; empty when it is as it was written."""
     position = row.position or 0
     if position < expected:
-        return "it should have gone with those before the anchor"
+        return "it should have been removed with the rows before the anchor"
     if position == expected + 1:
         return "the row before it is missing"
     if position > expected:
@@ -181,8 +181,8 @@ def _walk() -> _Walk:
     return found or _begin([None] * 7)  # the statement has a row also where the audit has none
 
 
-def _begin(place: Sequence[Any]) -> _Walk:
-    head_position, head_hash, position, digest, rows, export, sha256 = place
+def _begin(bounds: Sequence[Any]) -> _Walk:
+    head_position, head_hash, position, digest, rows, export, sha256 = bounds
     head = None if head_position is None else (int(head_position), bytes(head_hash))
     if position is None:
         return _Walk(head, _Anchor())
@@ -216,7 +216,7 @@ order by e.position
 
 def guards() -> list[str]:
     """Name the audit's functions, triggers and tables that differ from this release, in sentences."""
-    wanted = [one for _, script in scripts(GUARDING_SCRIPTS) for one in sql_definitions.declared(script)]
+    wanted = [function for _, script in scripts(GUARDING_SCRIPTS) for function in sql_definitions.declared(script)]
     functions = sql_definitions.differing(wanted, sql_definitions.installed(connection))
     return [f"the function {name} is not this release's" for name in functions] + _table_complaints()
 

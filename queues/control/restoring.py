@@ -29,11 +29,11 @@ class Restored:
     last_id: int
     """The last message id that the backup knew."""
     next_id: int
-    """Behind which ids go on."""
+    """The id behind which new ids begin."""
     leased: int
     leased_until: datetime | None
     clock_ahead_seconds: float = 0.0
-    """How far the engine's clock was ahead of the server's, and was put back."""
+    """How far the engine's clock was ahead of the server's before it was set back."""
 
 
 def restored(skip_ids: int = SKIP_IDS, *, actor: str, reason: str = "") -> Restored:

@@ -1,4 +1,4 @@
-"""Install the SQL verbs: every file under `queues/sql/`, replaced whenever its text or what the catalog has changed.
+"""Install the SQL verbs: every file under `queues/sql/`, when its text or the function in the catalog differs.
 
 A folder is a noun, a file is one function or view and has its name, so a file's name says which row of
 `signalbox.sql_script` it has, in whichever folder it is.
@@ -74,7 +74,7 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
 
 
 def scripts(folder: str = "*") -> Iterator[tuple[str, str]]:
-    """Name and text of every script, in the order of the names; its codes are in place of their names.
+    """Read the name and the text of every script, in the order of the names, with codes in place of their names.
 
     No other order is needed: PostgreSQL looks up what a body names when it runs. Views and bodies in `begin atomic`,
     which it parses when it makes them, name no other script.
@@ -107,10 +107,10 @@ def _run(connection: BaseDatabaseWrapper, text: str) -> bool:
 
 
 def _prepare_log(connection: BaseDatabaseWrapper) -> None:
-    """Make segments for the first messages, so that there is a place for a first send; upkeep goes on from here."""
+    """Make the segments for the first messages; upkeep makes later ones."""
     with connection.cursor() as cursor:
         cursor.execute("select signalbox.ensure_partitions()")
-        cursor.execute("select signalbox.publish_log_end()")  # a statement of its own: it sees what is committed
+        cursor.execute("select signalbox.publish_log_end()")  # a separate statement, which sees what is committed
 
 
 def _identify_tables(connection: BaseDatabaseWrapper) -> None:

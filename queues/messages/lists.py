@@ -1,4 +1,4 @@
-"""Queries for the messages of one queue, by where they stand.
+"""Queries for the messages of one queue, by state.
 
 Ready, leased and completed ones come newest first; scheduled ones by what is due next; those that wait for their group
 by who has waited longest. Each list follows the index that the engine itself uses for that state; ready tickets have
@@ -32,7 +32,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Mark:
-    """A row's place in a list: its moment and its id."""
+    """A position in a list: the time and the id of a row."""
 
     moment: datetime | LiteralString
     number: int
@@ -98,7 +98,7 @@ class MessageList:
 
     @property
     def ascending(self) -> bool:
-        """Tell whether what is read comes in the order of its moments."""
+        """Tell whether rows come in ascending order of time."""
         return _TABLES[self.state].ascending is not self.backwards
 
     @property
@@ -186,5 +186,5 @@ def newest_documents(queue_id: int, limit: int) -> Query:
 
 
 def newest_message_id() -> int:
-    """Return the bound that leaves out whatever is sent from now on; 0 when nothing was ever sent."""
+    """Return the highest message id that was given out; 0 when no message was ever sent."""
     return int(fetch("select coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0)")[0][0])

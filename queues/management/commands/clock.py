@@ -12,12 +12,12 @@ from queues.control.clock import ClockState
 
 
 class Command(VerbCommand):
-    help = "Show how far the engine's clock is ahead of the database server's, or put it back."
+    help = "Show how far the engine's clock is ahead of the database server's, or reset it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        show = verbs.add_parser("show", help="say how far it is ahead, and what that puts off; changes nothing")
-        show.add_argument("--json", action="store_true", help="for programs")
+        show = verbs.add_parser("show", help="show the lead of the clock and the rows that it delays; changes nothing")
+        show.add_argument("--json", action="store_true", help="print JSON")
         reset = verbs.add_parser("reset", help="set it to the server's clock, which must be right again")
         reset.add_argument("--yes", action="store_true", help="reset the clock (default: only print the plan)")
         reset.add_argument(
