@@ -50,7 +50,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class QueueIdentity:
-    """The name and tenant by which a queue is reached. `sources`: queues of the same tenant whose dead letters it keeps."""
+    """The name and tenant by which a queue is reached. `sources`: queues of the tenant whose dead letters it keeps."""
 
     queue: str
     tenant: str

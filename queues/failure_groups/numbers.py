@@ -25,7 +25,7 @@ def deaths_by_step(
 ) -> dict[tuple[str, datetime], int]:
     """Count the deaths of each failure group in every step of time that has any."""
     params = [heads, heads, since, queue_ids, queue_ids, since, queue_ids, queue_ids, step]
-    return {(row[0], row[1]): int(row[2]) for row in fetch(_PARTS + _COURSES, params)}
+    return {(row[0], row[1]): int(row[2]) for row in fetch(_PARTS + _DEATHS, params)}
 
 
 _PARTS = query_text("failure_groups/parts")
@@ -34,4 +34,4 @@ _FACTS = query_text("failure_groups/facts")
 
 _SOURCES = query_text("failure_groups/sources")
 
-_COURSES = query_text("failure_groups/deaths_by_step")
+_DEATHS = query_text("failure_groups/deaths_by_step")

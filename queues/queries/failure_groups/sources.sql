@@ -1,14 +1,14 @@
 -- Queues of each failure group, at most a number for each, those within reach first; and sums over the group.
-select s.head, s.name, s.tenant, s.dead, s.deaths, s.sources, s.others, s.all_dead, s.all_deaths, s.told
+select s.head, s.name, s.tenant, s.dead, s.deaths, s.sources, s.others, s.all_dead, s.all_deaths, s.reached
 from (
-  select r.head, coalesce(q.name, '') as name, coalesce(t.name, '') as tenant, r.dead, r.deaths, r.told,
-    count(*) filter (where r.told) over of_head as sources, count(*) filter (where not r.told) over of_head as others,
+  select r.head, coalesce(q.name, '') as name, coalesce(t.name, '') as tenant, r.dead, r.deaths, r.reached,
+    count(*) filter (where r.reached) over of_head as sources, count(*) filter (where not r.reached) over of_head as others,
     sum(r.dead) filter (where %s::integer[] is null or r.queue_id = any(%s::integer[])) over of_head as all_dead,
     sum(r.deaths) filter (where %s::integer[] is null or r.queue_id = any(%s::integer[])) over of_head as all_deaths,
-    row_number() over (partition by r.head order by r.told desc, r.dead desc, r.deaths desc, q.name) as place
+    row_number() over (partition by r.head order by r.reached desc, r.dead desc, r.deaths desc, q.name) as place
   from (
     select c.head, c.queue_id, sum(c.dead) as dead, sum(c.deaths) as deaths,
-      %s::integer[] is null or c.queue_id = any(%s::integer[]) as told
+      %s::integer[] is null or c.queue_id = any(%s::integer[]) as reached
     from (
       select p.head, c.queue_id, c.dead, c.deaths
       from part p

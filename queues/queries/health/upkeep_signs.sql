@@ -1,5 +1,5 @@
--- Signs of life that upkeep and consumers leave: ages in seconds, null when there never was one. `pending` is whether
--- counters wait to be aggregated; it is looked up only when upkeep seems dead. Index: counter_delta_txid (BRIN).
+-- Signs of life that upkeep and consumers leave: ages in seconds, null when there never was one. `pending`: counter
+-- deltas wait for aggregation; it is looked up only when upkeep is silent. Index: counter_delta_txid (BRIN).
 with last_fold as (
   select f.snapshot, date_part('epoch', clock_timestamp() - f.aggregated_at) as age
   from signalbox.aggregation f

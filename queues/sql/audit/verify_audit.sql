@@ -19,7 +19,7 @@ as $$
     where e.position is not null
     window chain as (order by e.position)
   ), unconfirmed as (
-    -- The row that says who pruned lies behind what was pruned, and is proved by the chain.
+    -- The row about a pruning is behind the pruned rows, so the chain confirms it.
     select a.position, null::bigint as audit_event_id,
       'it was removed with all before it, and no row says by whom' as complaint
     from anchor a
