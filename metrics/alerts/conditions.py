@@ -61,7 +61,7 @@ def near_expiry(reading: QueueReading) -> str | None:
         return None
     return (
         f"The oldest visible message has waited {_span(age)}, more than {ratio:.0%} of retention_seconds"
-        f" ({_span(retention)}). At the end of it messages are deleted."
+        f" ({_span(retention)}). After retention_seconds messages are deleted."
     )
 
 
@@ -88,7 +88,7 @@ def dead_letters(reading: QueueReading) -> str | None:
     dead, allowed = reading.numbers.dead, reading.numbers.alert_dead_letters
     if not reading.numbers.is_dead_letter_queue or dead <= allowed:
         return None
-    return f"It holds {plural(dead, 'message')} that failed for good; alert_dead_letters allows {number(allowed)}."
+    return f"It has {plural(dead, 'dead letter')}; alert_dead_letters allows {number(allowed)}."
 
 
 @_of_queues
@@ -109,7 +109,7 @@ def dead_letters_not_empty(reading: QueueReading) -> str | None:
     """Check for dead letters up to alert_dead_letters; above it SignalboxDeadLetters fires instead."""
     if not reading.numbers.is_dead_letter_queue or not 0 < reading.numbers.dead <= reading.numbers.alert_dead_letters:
         return None
-    return f"It holds {plural(reading.numbers.dead, 'message')}, no more than alert_dead_letters allows."
+    return f"It has {plural(reading.numbers.dead, 'dead letter')}, not more than alert_dead_letters allows."
 
 
 @_of_queues
@@ -133,7 +133,7 @@ def old_snapshot(reading: InstallationReading) -> str | None:
     if age <= settings.OLD_SNAPSHOT_SECONDS:
         return None
     kind = kind.replace("_", " ")
-    return f"A {kind} has held back the cleanup of the whole database for {_span(age)}: see Old snapshots."
+    return f"A {kind} has kept dead rows in the whole database from being removed for {_span(age)}: see Old snapshots."
 
 
 @_of_installation
@@ -149,9 +149,7 @@ def archive_stale(reading: InstallationReading) -> str | None:
 @_of_installation
 def tables_unidentified(reading: InstallationReading) -> str | None:
     tables = reading.engine.unidentified_tables
-    if not tables:
-        return None
-    return f"{plural(tables, 'table')} without replica identity: once published, receives fail."
+    return f"{plural(tables, 'table')} without replica identity: once published, receives fail." if tables else None
 
 
 @_of_installation
@@ -165,7 +163,7 @@ def maintenance_overdue(reading: InstallationReading) -> str | None:
     if not reading.overdue_seconds:
         return None
     late = _span(reading.overdue_seconds)
-    return f"It was to have ended {late} ago. Until maintenance ends, no alert about waiting messages fires."
+    return f"Its announced end was {late} ago. Until maintenance ends, no alert about waiting messages fires."
 
 
 @_of_installation

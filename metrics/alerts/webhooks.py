@@ -96,13 +96,11 @@ def is_public(address: Address) -> bool:
 
 def _connection(scheme: str, host: str, port: int | None, timeout_seconds: float) -> http.client.HTTPConnection:
     """Connect to an address of the host; TLS still checks the name."""
-    if scheme == "https":
-        secure = http.client.HTTPSConnection(host, port or 443, timeout=timeout_seconds)
-        plain = _socket(addresses_of(host, secure.port), secure.port, timeout_seconds)
-        secure.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
-        return secure
-    connection = http.client.HTTPConnection(host, port or 80, timeout=timeout_seconds)
-    connection.sock = _socket(addresses_of(host, connection.port), connection.port, timeout_seconds)
+    secure = scheme == "https"
+    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    connection = kind(host, port or kind.default_port, timeout=timeout_seconds)
+    plain = _socket(addresses_of(host, connection.port), connection.port, timeout_seconds)
+    connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host) if secure else plain
     return connection
 
 

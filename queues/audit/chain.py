@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +139,7 @@ class _Walk:
     def verdict(self) -> Verdict:
         bad = self.wrong or self.unchained or self._cut() or (None, None, "")
         if self.anchor.facts and not self.is_anchor_confirmed:
-            bad = (self.anchor.position, None, "it was removed with all rows before it, and no row names who did that")
+            bad = (self.anchor.position, None, "it was removed with all rows before it, and no row says by whom")
         return Verdict(self.events, self.hash.hex(), *bad, pruned=self.anchor.position)
 
     def _cut(self) -> _Wrong | None:
@@ -174,10 +173,12 @@ def _walk() -> _Walk:
     with transaction.atomic(), connection.chunked_cursor() as cursor:
         cursor.execute(_CHAIN)
         for row in cursor:
-            found = found or _begin(row[13:])
-            fields = Fields._make([*row[:2], _microseconds(row[2]), *row[3:11]])
+            *values, previous, digest = row[: len(Fields._fields) + 2]
+            found = found or _begin(row[len(Fields._fields) + 2 :])
+            fields = Fields._make(values)
             if fields.event_id is not None:
-                found.see(fields, _bytes(row[11]), _bytes(row[12]))
+                fields = fields._replace(microseconds=_microseconds(fields.microseconds))
+                found.see(fields, _bytes(previous), _bytes(digest))
     return found or _begin([None] * 7)  # the statement has a row also where the audit has none
 
 
@@ -191,8 +192,8 @@ def _begin(bounds: Sequence[Any]) -> _Walk:
     return _Walk(head, _Anchor(int(position), digest, facts))
 
 
-def _microseconds(seconds: Decimal | None) -> int | None:
-    """Convert to microseconds; None for a time that no clock shows."""
+def _microseconds(seconds: Any) -> int | None:
+    """Convert seconds, a Decimal, to microseconds; None for infinity."""
     return int(seconds * MICROSECONDS) if seconds is not None and seconds.is_finite() else None
 
 

@@ -36,7 +36,7 @@ def test_options_of_the_address_itself_are_the_operators_to_know() -> None:
 
 
 def test_a_pooler_needs_an_address() -> None:
-    with pytest.raises(DatabaseUrlError, match="there is none"):
+    with pytest.raises(DatabaseUrlError, match="DATABASE_URL is empty"):
         database_settings("", Path("/nowhere"), pooled=True)
 
 
