@@ -86,7 +86,7 @@ def _database(state: State) -> Check:
 
 
 def _upkeep(signs: Signs) -> Check:
-    """Judge upkeep as fresh when either sign is. Upkeep from SQL alone may be silent when all counters are aggregated.
+    """Judge upkeep by two signs of life; one fresh sign is enough. Upkeep from SQL may rest when nothing is pending.
 
     A clock that is ahead is no sign: it stays ahead when no upkeep moves it.
     """
@@ -105,7 +105,7 @@ def _upkeep(signs: Signs) -> Check:
 
 
 def _workers(fleet: Fleet) -> Check:
-    """Judge consumers: fails only when none works at all while messages wait. One queue without any is an alert."""
+    """Judge consumers: a problem only when none works in any queue while messages wait."""
     waiting = [numbers for numbers in fleet.queues if _waits_too_long(numbers)]
     # Consumers without a name are seen by what they hold.
     ok = not waiting or any(numbers.consumers or numbers.leased for numbers in fleet.queues)

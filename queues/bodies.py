@@ -42,7 +42,7 @@ class StoredBodies:
         self.max_bytes = max_bytes
 
     def put(self, sha256: str, content: bytes) -> None:
-        """Keep the content. Putting it again changes nothing."""
+        """Store the content under its hash; a second call changes nothing."""
         name = name_of(sha256)
         kept = self.storage.save(name, ContentFile(content))
         if kept != name:

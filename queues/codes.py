@@ -107,7 +107,7 @@ TOTALS: Mapping[str, tuple[str, ...]] = {
 
 
 class Floor(IntEnum):
-    """`head.kind` of a claim floor: the table that it is a floor of. Smaller numbers are priorities of `ready`."""
+    """Codes of `claim_floor.kind`, one for each table with a floor. Smaller numbers are priorities of `ready`."""
 
     LEASE = 10
     SCHEDULED = 11
@@ -116,7 +116,7 @@ class Floor(IntEnum):
 
 
 class AdmissionFlag(IntFlag):
-    """Bits of `queue.admission_flags`: what a verb must do beside its own work. Most queues have none."""
+    """Bits of `queue.admission_flags`: checks that verbs make for this queue. Most queues have none."""
 
     LIMITS_SENDING = 1
     LIMITS_IN_FLIGHT = 2
@@ -143,7 +143,7 @@ class RedriveOutcome(StrEnum):
 
 
 BUCKETS = len(DURATION_BOUNDS) + 1
-"""Buckets of durations: one for each bound, and one for what took longer."""
+"""Number of buckets of durations: one for each bound, and one without a bound."""
 
 
 class DurationPlace(IntEnum):

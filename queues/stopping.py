@@ -1,4 +1,4 @@
-"""A waiting object for long-running processes that the handler of a signal may end."""
+"""An event that ends long-running processes, and that the handler of a signal may set."""
 
 from __future__ import annotations
 

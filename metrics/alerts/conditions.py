@@ -22,7 +22,7 @@ from queues.counters.queue_numbers import QueueNumbers
 
 @dataclass(frozen=True)
 class InstallationReading:
-    """Readings that concern no single queue."""
+    """Readings of the whole installation."""
 
     engine: Engine
     holders: Sequence[Holder] = ()

@@ -30,9 +30,9 @@ from queues.counters.queue_numbers import QueueNumbers, read_numbers
 from queues.database.query import fetch
 
 GAP = timedelta(minutes=5)
-"""After a gap of this length between two evaluations, a condition has to hold from the start again before it fires."""
+"""After a gap this long between two evaluations a pending alert starts again."""
 SILENT_SEVERITY = "info"
-"""The severity of alerts that the page *Alerts* lists and no mail or webhook carries."""
+"""The severity of alerts that pages list and that no notification reports."""
 MAX_OPEN = 20_000
 """Limit of open alerts. An alert beyond it is not made: it would be new at every evaluation."""
 

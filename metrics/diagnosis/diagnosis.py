@@ -54,7 +54,7 @@ class Outlook:
 
     @property
     def sentences(self) -> list[str]:
-        """The sentences for a page or a terminal."""
+        """The forecasts as sentences, for a page or a terminal."""
         found = []
         if self.drain_words:
             found.append(f"Drained in {self.drain_words}." if self.draining else "It is not draining.")

@@ -1,4 +1,4 @@
-"""The possible causes of a backlog, each found guilty with its proof, or ruled out by a number."""
+"""The possible causes of a backlog, each confirmed with a proof or ruled out by a number."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _upper_bounds(seconds: tuple[float, ...]) -> tuple[str, ...]:
 
 
 class Page:
-    """Lines by metric: the format wants those of one metric together."""
+    """A page in the making: lines by metric, since the format keeps those of one metric together."""
 
     def __init__(self) -> None:
         self._lines: dict[Metric[Any], list[str]] = {}
@@ -78,7 +78,7 @@ class Page:
             self._lines.setdefault(metric, [])
 
     def add_lines(self, metrics: Collection[Metric[Any]], written: Iterable[str]) -> None:
-        """Add lines that were written already, those of each metric in one text."""
+        """Add rendered lines, one text for each metric."""
         for metric, text in zip(metrics, written, strict=True):
             self._lines.setdefault(metric, []).append(text)
 

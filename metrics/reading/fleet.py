@@ -32,9 +32,9 @@ class Signs:
     """The last signs of life of upkeep and consumers, in seconds ago; None: never."""
 
     clock_age_seconds: float | None
-    """Since `manage.py upkeep` last moved the engine's clock; None where upkeep only ever runs from SQL."""
+    """Seconds since `manage.py upkeep` moved the engine's clock; None where upkeep runs only from SQL."""
     last_fold_age_seconds: float
-    """Since counters were last aggregated, which happens only when there are any."""
+    """Seconds since the last aggregation, which needs counter deltas."""
     unfolded: bool
     """True when deltas wait for aggregation although upkeep has been silent for UPKEEP_STALE_SECONDS."""
     newest_consumer_age_seconds: float | None
@@ -53,13 +53,13 @@ class Engine:
     """How full the queue of notifications is, 0 to 1."""
     database_bytes: int = 0
     replication_lag_seconds: float | None = None
-    """Of the standby furthest behind, 0 without one; None where this role may not see them."""
+    """Lag of the standby furthest behind; 0 without a standby, None where this role may not see them."""
     epoch: int | None = None
     """The server's timeline: one more with each promotion of a standby; None on a standby."""
     dead_tuple_ratios: Mapping[str, float] = field(default_factory=dict)
     trash_messages: int = 0
     trash_seconds_left: float | None = None
-    """The seconds until the first message in the trash is deleted for good; None when the trash is empty."""
+    """The seconds until the first message in the trash is permanently deleted; None when the trash is empty."""
     archive_age_seconds: float | None = None
     """Seconds since the archive's horizon moved; None where history does not wait for an archive."""
     published_tables: int = 0

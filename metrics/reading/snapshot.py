@@ -48,7 +48,7 @@ class State:
     pages: Pages | None
     age_seconds: float
     failing: bool
-    """The latest attempt to read failed."""
+    """True when the latest attempt to read failed."""
     cause: str = ""
     """The reason of the failure, without details of the installation; empty when it is unknown."""
 
@@ -165,7 +165,7 @@ snapshot = Snapshot()
 
 
 def fleet_page() -> Answer:
-    """Answer with what concerns no single queue: totals, PostgreSQL, the exporter, and what this process measured."""
+    """Answer with the page of the installation: totals, PostgreSQL, the exporter, measurements of this process."""
     return Answer(snapshot.current().answers().fleet.plain + render_process())
 
 

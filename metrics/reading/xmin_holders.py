@@ -36,7 +36,7 @@ _HOLDERS = query_text("health/xmin_holders")
 
 @dataclass(frozen=True)
 class Holder:
-    """One holder of an xmin. None is what is unknown, hidden, or makes no sense for its kind."""
+    """One holder of an xmin. None: unknown, hidden, or without meaning for the kind."""
 
     kind: str
     """One of KINDS."""

@@ -57,7 +57,7 @@ class Verdict:
 def verify(noted: tuple[int, str] | None = None, exports: Sequence[Path] = ()) -> Verdict:
     """Walk the whole chain. `noted` is a position and its hash, written down elsewhere: they must still hold.
 
-    `exports` are files of pruned rows: they must be whole, and reach up to where the database begins. Raises
+    `exports` are files of pruned rows: they must be complete, up to the row at which the database begins. Raises
     `InvalidArgument` when `noted` was pruned and no export has it.
     """
     found = _walk()
@@ -168,7 +168,7 @@ def _complaint(row: Fields, expected: int, before: bytes, previous: bytes | None
 
 
 def _walk() -> _Walk:
-    """Walk the chain. One statement reads it all, so that it is of one moment, and is read as it comes."""
+    """Walk the chain. One statement streams the rows of one snapshot."""
     found: _Walk | None = None
     with transaction.atomic(), connection.chunked_cursor() as cursor:
         cursor.execute(_CHAIN)

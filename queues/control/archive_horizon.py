@@ -25,7 +25,7 @@ class Horizon:
     below: int
     moved_at: datetime
     holds: bool
-    """History waits for the archive."""
+    """True when history waits for the archive."""
 
 
 def read() -> Horizon | None:
@@ -47,7 +47,7 @@ def move(low: int, high: int) -> bool:
 
 
 def release() -> bool:
-    """Let history be dropped whether it is in the archive or not. False when it did not wait."""
+    """Stop history from waiting for the archive. False when it did not wait."""
     [(released,)] = fetch("select signalbox.release_archive()")
     return bool(released)
 

@@ -16,7 +16,7 @@ from queues.models import Maintenance
 
 MAX_DURATION = timedelta(days=7)
 LOCK_SECONDS = 10
-"""How long to wait for transactions that configure queues; others cannot configure in that time, but send and claim."""
+"""How long to wait for transactions that configure queues. Others wait in that time, except sends and claims."""
 
 
 @dataclass(frozen=True)

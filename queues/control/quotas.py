@@ -29,7 +29,7 @@ class TenantUse:
     tenant: Tenant
     queues: int
     messages: int
-    """Ready, delayed, waiting for their groups, and in flight."""
+    """Ready, scheduled, waiting and in-flight messages."""
     bytes_held: int | None
     """Estimated size of its messages; None where no quota limits it."""
     in_flight: int

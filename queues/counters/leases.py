@@ -1,4 +1,4 @@
-"""The leases of each queue, read from the head of an index."""
+"""The leases of each queue, read from the start of an index."""
 
 from __future__ import annotations
 

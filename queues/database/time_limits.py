@@ -40,7 +40,7 @@ def slice_limit() -> Iterator[None]:
 
 
 def fewer(rows: int) -> int:
-    """Return how many rows to try next, when these took too long."""
+    """Return the number of rows for the next try, when this number took too long."""
     return max(1, rows // 100)
 
 

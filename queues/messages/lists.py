@@ -39,12 +39,12 @@ class Mark:
 
 
 FIRST = {True: Mark("-infinity", LOWEST_ID), False: Mark("infinity", HIGHEST_ID)}
-"""Where a list begins: ascending, or descending."""
+"""The position before the first row of an ascending (True) or descending list."""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """The table of a state, in the words of SQL; `moment` orders it."""
+    """The table of a state and its columns, as SQL; `moment` orders its rows."""
 
     table: LiteralString
     moment: LiteralString
@@ -103,12 +103,12 @@ class MessageList:
 
     @property
     def first(self) -> Mark:
-        """Return where reading begins."""
+        """Return the position before the first row."""
         return FIRST[self.ascending]
 
     @property
     def last(self) -> Mark:
-        """Return where reading ends."""
+        """Return the position behind the last row."""
         return FIRST[not self.ascending]
 
     def rows(self, start: Mark, end: Mark, limit: int) -> list[tuple[Any, ...]]:
@@ -122,7 +122,7 @@ class MessageList:
         return self._ordered(columns, _BODY, self.matching, start, end, limit).rows()
 
     def nth(self, start: Mark, number: int) -> Mark | None:
-        """Return the mark of a message at a position behind `start`; None when there are fewer."""
+        """Return the position of the message `number` rows behind `start`; None when there are fewer."""
         rows = self._ordered("", "", Predicate("true", []), start, self.last, number)
         found = Query(f"select * from ({rows.sql}) nearest offset {number - 1}", rows.params).rows()
         return Mark(found[0][1], found[0][0]) if found else None
@@ -130,7 +130,7 @@ class MessageList:
     def _ordered(
         self, columns: str, body: LiteralString, matching: Predicate, start: Mark, end: Mark, limit: int
     ) -> Query:
-        """Compare `moment` alone as well as with the id: an index understands only the first."""
+        """Write the statement. It compares `moment` alone, for the index, and together with the id."""
         table, direction = _TABLES[self.state], "asc" if self.ascending else "desc"
         behind, ahead = (">", "<") if self.ascending else ("<", ">")
         of_priority: LiteralString = " and t.priority = band.kind" if table.by_priority else ""

@@ -33,7 +33,7 @@ from signalbox.unreadable import Unreadable, decode
 
 MAX_FAILURES = 100
 MAX_AHEAD = 100
-"""Messages ahead are counted so far; a long queue costs what a short one does."""
+"""Limit up to which messages ahead are counted, so that a long queue costs no more than a short one."""
 SEARCH_MILLISECONDS = 300
 
 

@@ -54,7 +54,7 @@ class StreamChores:
             log.error("subscription %d cannot feed its queue: %s", group_id, cause)
 
     def drop(self) -> None:
-        """Drop the segments that no retention needs: readers are warned first, and none waits."""
+        """Drop expired segments. First positions move before, so that readers notice and never wait."""
         expired = self.connection.execute(
             "select stream_id, starts_at, table_name from signalbox.expired_stream_segments()"
         ).fetchall()

@@ -234,7 +234,7 @@ class Pulse(Rounds):
         self.floors.tick(time.monotonic(), list(self.active))
 
     def ensure_log(self) -> None:
-        """Keep segments and days ahead of need, and only then tell senders how far the log reaches."""
+        """Create segments and partitions ahead of need, then publish up to which id the log reaches."""
         self._value("select signalbox.ensure_partitions()")
         self._value("select signalbox.publish_log_end()")
 

@@ -1,4 +1,4 @@
-"""Causes of failures: the messages themselves, or what their work needs."""
+"""Causes in failures: poison messages, or a dependency of the consumers that fails."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from metrics.wording import number, plural, span
 
 @suspect(Cause.HOT_KEY)
 def hot_key(evidence: Evidence) -> Found | str:
-    """Suspect one group that has most waiting messages: its limit lets through less than arrives for it."""
+    """Suspect one group with most of the waiting messages: more arrives for it than its limit lets through."""
     lanes, waiting = evidence.lanes, evidence.numbers.waiting
     if not waiting or not lanes.waiting:
         return "no message waits for its group"
@@ -40,7 +40,7 @@ def hot_key(evidence: Evidence) -> Found | str:
 
 @suspect(Cause.LANES_BLOCKED)
 def lanes_blocked(evidence: Evidence) -> Found | str:
-    """Suspect groups that wait behind a dead letter of their own, as fifo_block_on_dead_letter asks."""
+    """Suspect dead letters that hold their groups, where fifo_block_on_dead_letter is set."""
     lanes, numbers = evidence.lanes, evidence.numbers
     if not numbers.waiting:
         return "no message waits for its group"

@@ -52,7 +52,7 @@ def defaults(keeps_dead_letters: bool) -> dict[str, Any]:
 
 
 def read() -> Document:
-    """Read the document of the database, without dead-letter queues that are as they were created."""
+    """Read the document of the database, without dead-letter queues that have default settings."""
     queues = {}
     for row in Queue.objects.select_related("tenant").order_by("name"):
         settings = _differing({name: getattr(row, name) for name in DECLARED}, row.is_dead_letter_queue)
@@ -148,7 +148,7 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
     def fetch_flow_collection_start(self, token: Any) -> None:
-        """Refuse deep nesting where it opens: the reader looks at all that is open for each further token."""
+        """Refuse deep nesting as it opens: for each token the YAML reader checks every open level."""
         if self.flow_level >= MAX_LEVELS:
             raise yaml.YAMLError(f"it is nested too deeply: at most {MAX_LEVELS} levels")
         super().fetch_flow_collection_start(token)
