@@ -91,15 +91,15 @@ def _upkeep(signs: Signs) -> Check:
     A clock that is ahead is no sign: it stays ahead when no upkeep moves it.
     """
     signs_of_life = (
-        signs.last_fold_age_seconds,
+        signs.last_aggregation_age_seconds,
         signs.clock_age_seconds if signs.clock_ahead_seconds <= TOLERATED_SECONDS else None,
     )
     ages = [age for age in signs_of_life if age is not None]
     only_from_sql = signs.clock_age_seconds is None
-    ok = min(ages) <= UPKEEP_STALE_SECONDS or (only_from_sql and not signs.unfolded)
+    ok = min(ages) <= UPKEEP_STALE_SECONDS or (only_from_sql and not signs.pending)
     numbers = {
         "clock_age_seconds": _rounded(signs.clock_age_seconds),
-        "last_fold_age_seconds": _rounded(signs.last_fold_age_seconds),
+        "last_aggregation_age_seconds": _rounded(signs.last_aggregation_age_seconds),
     }
     return Check("" if ok else "no process runs upkeep, or none can write: start manage.py upkeep", numbers)
 

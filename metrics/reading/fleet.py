@@ -33,9 +33,9 @@ class Signs:
 
     clock_age_seconds: float | None
     """Seconds since `manage.py upkeep` moved the engine's clock; None where upkeep runs only from SQL."""
-    last_fold_age_seconds: float
+    last_aggregation_age_seconds: float
     """Seconds since the last aggregation, which needs counter deltas."""
-    unfolded: bool
+    pending: bool
     """True when deltas wait for aggregation although upkeep has been silent for UPKEEP_STALE_SECONDS."""
     newest_consumer_age_seconds: float | None
 
