@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
-from django.db import connection
 
-from queues.database.query import query_text
+from queues.database.query import fetch, query_text
 
 YOUNG_SECONDS = 5.0  # work of any kind, upkeep's own included, holds its snapshot for less
 
@@ -75,9 +74,7 @@ class Holder:
 
 def read_holders(young_seconds: float = YOUNG_SECONDS) -> list[Holder]:
     """List the holders older than `young_seconds`, the oldest first. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLDERS, {"young_seconds": young_seconds})
-        return [Holder(*row) for row in cursor.fetchall()]
+    return [Holder(*row) for row in fetch(_HOLDERS, {"young_seconds": young_seconds})]
 
 
 def oldest(holders: Sequence[Holder], kind: str) -> tuple[int, float | None]:

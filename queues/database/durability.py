@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db import connection
+from queues.database.query import fetch
 
 # Setting -> what is lost when it is off.
 MUST_BE_ON = {
@@ -30,9 +30,7 @@ class Unsafe:
 
 def read_unsafe() -> list[Unsafe]:
     """Read the settings that are off in sessions like this one. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_QUERY, [list(MUST_BE_ON)])
-        return judge(dict(cursor.fetchall()))
+    return judge(dict(fetch(_QUERY, [list(MUST_BE_ON)])))
 
 
 def judge(settings: Mapping[str, str]) -> list[Unsafe]:

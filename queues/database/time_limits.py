@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
+
+from queues.database.query import fetch
 
 COUNT_MILLISECONDS = 300
 LIST_MILLISECONDS = 150
@@ -63,11 +65,10 @@ def _text(milliseconds: float) -> str:
 
 def _change(settings: dict[str, str]) -> dict[str, str]:
     """Change settings for this transaction; return their earlier values."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "with before as materialized (select name, value, current_setting(name) as was"
-            " from unnest(%s::text[], %s::text[]) as given(name, value))"
-            " select name, was, set_config(name, value, true) from before",
-            [list(settings), list(settings.values())],
-        )
-        return {name: was for name, was, _ in cursor.fetchall()}
+    rows = fetch(
+        "with before as materialized (select name, value, current_setting(name) as was"
+        " from unnest(%s::text[], %s::text[]) as given(name, value))"
+        " select name, was, set_config(name, value, true) from before",
+        [list(settings), list(settings.values())],
+    )
+    return {name: was for name, was, _ in rows}
