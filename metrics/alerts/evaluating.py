@@ -117,14 +117,14 @@ def _lock(now: datetime | None, evaluator: str) -> datetime | None:
     return now if locked and not others.exists() else None
 
 
-def _compare(found: Sequence[Finding], now: datetime) -> Outcome:
+def _compare(findings: Sequence[Finding], now: datetime) -> Outcome:
     """Compare the conditions that hold with the open alerts, and write the difference."""
     outcome = Outcome()
     open_alerts = Alert.objects.filter(source=Alert.Source.CONSOLE).exclude(state=Alert.State.RESOLVED)
     known = {alert.fingerprint: alert for alert in open_alerts.order_by("alert_id")[:MAX_OPEN].iterator()}
-    unknown = [finding for finding in found if finding.fingerprint not in known]
+    unknown = [finding for finding in findings if finding.fingerprint not in known]
     new = [_new_alert(finding, now) for finding in unknown[: max(MAX_OPEN - len(known), 0)]]
-    holding = {finding.fingerprint: finding for finding in found}
+    holding = {finding.fingerprint: finding for finding in findings}
     for fingerprint, alert in known.items():
         if fingerprint in holding:
             _note_holding(alert, holding[fingerprint], now)

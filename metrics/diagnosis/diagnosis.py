@@ -55,15 +55,15 @@ class Outlook:
     @property
     def sentences(self) -> list[str]:
         """The forecasts as sentences, for a page or a terminal."""
-        found = []
+        sentences = []
         if self.drain_words:
-            found.append(f"Drained in {self.drain_words}." if self.draining else "It is not draining.")
+            sentences.append(f"Drained in {self.drain_words}." if self.draining else "It is not draining.")
         if self.expires_in is not None:
-            found.append(f"The first messages expire in {span(self.expires_in)} at this rate.")
+            sentences.append(f"The first messages expire in {span(self.expires_in)} at this rate.")
         if self.full_in is not None:
             reached = f"reached in {span(self.full_in)}" if self.full_in else "reached"
-            found.append(f"Its {_LIMITS[self.full_by]} ({self.full_by}) is {reached}.")
-        return found
+            sentences.append(f"Its {_LIMITS[self.full_by]} ({self.full_by}) is {reached}.")
+        return sentences
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -57,11 +57,11 @@ _Moment = tuple[float, float, dict[str, int]]
 
 
 def _moments(queue_ids: list[int]) -> dict[int, dict[str, Any]]:
-    found: dict[int, dict[str, Any]] = {}
+    by_queue: dict[int, dict[str, Any]] = {}
     for queue_id, asked, age, oldest, totals in _rows("moments", queue_ids):
-        moments = found.setdefault(queue_id, {"moments": {}})["moments"]
+        moments = by_queue.setdefault(queue_id, {"moments": {}})["moments"]
         moments[asked] = (float(age), float(oldest), named_totals(totals))
-    return found
+    return by_queue
 
 
 def _evidence(numbers: QueueNumbers, *parts: dict[str, Any]) -> Evidence:

@@ -60,23 +60,23 @@ def verify(noted: tuple[int, str] | None = None, exports: Sequence[Path] = ()) -
     `exports` are files of pruned rows: they must be complete, up to the row at which the database begins. Raises
     `InvalidArgument` when `noted` was pruned and no export has it.
     """
-    found = _walk()
-    verdict = found.verdict()
-    kept = {found.anchor.position: found.anchor.hash.hex()}
+    walk = _walk()
+    verdict = walk.verdict()
+    kept = {walk.anchor.position: walk.anchor.hash.hex()}
     if exports and not verdict.complaint:
         files = audit_exports.read(exports)
-        verdict = _with_exports(files, verdict, found.anchor.hash.hex())
+        verdict = _with_exports(files, verdict, walk.anchor.hash.hex())
         kept |= files.hashes
     if noted and not verdict.complaint:
         verdict = _against(noted, verdict, kept)
     return replace(verdict, guards=guards())
 
 
-def _with_exports(found: audit_exports.Exports, verdict: Verdict, anchor: str) -> Verdict:
-    if found.complaint:
-        return replace(verdict, position=found.bad_position, complaint=f"in its export {found.complaint}")
-    if found.last != verdict.pruned or found.hashes.get(found.last) != anchor:
-        return replace(verdict, position=found.last, complaint="the exports end there, and not where the audit begins")
+def _with_exports(files: audit_exports.Exports, verdict: Verdict, anchor: str) -> Verdict:
+    if files.complaint:
+        return replace(verdict, position=files.bad_position, complaint=f"in its export {files.complaint}")
+    if files.last != verdict.pruned or files.hashes.get(files.last) != anchor:
+        return replace(verdict, position=files.last, complaint="the exports end there, and not where the audit begins")
     return verdict
 
 
@@ -169,17 +169,17 @@ def _complaint(row: Fields, expected: int, before: bytes, previous: bytes | None
 
 def _walk() -> _Walk:
     """Walk the chain. One statement streams the rows of one snapshot."""
-    found: _Walk | None = None
+    walk: _Walk | None = None
     with transaction.atomic(), connection.chunked_cursor() as cursor:
         cursor.execute(_CHAIN)
         for row in cursor:
             *values, previous, digest = row[: len(Fields._fields) + 2]
-            found = found or _begin(row[len(Fields._fields) + 2 :])
+            walk = walk or _begin(row[len(Fields._fields) + 2 :])
             fields = Fields._make(values)
             if fields.event_id is not None:
                 fields = fields._replace(microseconds=_microseconds(fields.microseconds))
-                found.see(fields, _bytes(previous), _bytes(digest))
-    return found or _begin([None] * 7)  # the statement has a row also where the audit has none
+                walk.see(fields, _bytes(previous), _bytes(digest))
+    return walk or _begin([None] * 7)  # the statement has a row also where the audit has none
 
 
 def _begin(bounds: Sequence[Any]) -> _Walk:

@@ -55,21 +55,21 @@ class Exports:
 
 def read(paths: Iterable[Path]) -> Exports:
     """Walk the chain of these files, in the order of their rows. Raises `InvalidArgument` for other files."""
-    found = Exports()
+    exports = Exports()
     before: str | None = None
     for position, previous, kept, computed in _hashed(sorted(_lines(paths))):
-        if found.last and position != found.last + 1:
+        if exports.last and position != exports.last + 1:
             complaint = "rows before it are missing"
         elif kept != computed:
             complaint = "it is not what was written"
         elif before is not None and previous != before:
             complaint = "it does not follow the row before it"
         else:
-            found.hashes[position], found.last, before = kept, position, kept
+            exports.hashes[position], exports.last, before = kept, position, kept
             continue
-        found.bad_position, found.complaint = position, complaint
+        exports.bad_position, exports.complaint = position, complaint
         break
-    return found
+    return exports
 
 
 def _lines(paths: Iterable[Path]) -> Iterator[tuple[int, dict[str, Any]]]:

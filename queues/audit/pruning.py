@@ -63,14 +63,14 @@ def prune(
     for _ in range(batches):
         with connection.transaction():
             connection.execute("select pg_advisory_xact_lock(hashtext('signalbox.prune_audit'), 0)")
-            found = _due(connection, before)
-            if found is None:
+            batch = _due(connection, before)
+            if batch is None:
                 return
-            content = "".join(f"{line}\n" for line in found.lines).encode()
-            path = _write(folder, found.file_name, content)
+            content = "".join(f"{line}\n" for line in batch.lines).encode()
+            path = _write(folder, batch.file_name, content)
             sha256 = hashlib.sha256(content).digest()
-            connection.execute(_PRUNE, [found.last, found.hash, found.file_name, sha256, actor])
-        yield path, found
+            connection.execute(_PRUNE, [batch.last, batch.hash, batch.file_name, sha256, actor])
+        yield path, batch
 
 
 def _write(folder: Path, name: str, content: bytes) -> Path:

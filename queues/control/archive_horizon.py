@@ -54,14 +54,14 @@ def release() -> bool:
 
 def counts(low: int, high: int) -> dict[str, list[tuple[int, int]]]:
     """Count the rows of each kind in the window, by transaction."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    counts_of: dict[str, list[tuple[int, int]]] = {}
     with transaction.atomic():
         settings = {"pipeline.low": low, "pipeline.high": high, "statement_timeout": COUNT_MILLISECONDS}
         for name, value in settings.items():
             fetch("select set_config(%s, %s, true)", [name, str(value)])
         for kind, txid, rows in fetch(COUNTS):
-            found.setdefault(kind, []).append((txid, rows))
-    return found
+            counts_of.setdefault(kind, []).append((txid, rows))
+    return counts_of
 
 
 def log_position() -> str:

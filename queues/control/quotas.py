@@ -56,20 +56,20 @@ def set_quota(tenant: str, quotas: Mapping[str, Any], *, actor: str, reason: str
     """
     values = {name: _checked(name, value) for name, value in quotas.items()}
     with transaction.atomic():
-        found = Tenant.objects.select_for_update(no_key=True).filter(name=tenant).first()
-        if found is None:
+        row = Tenant.objects.select_for_update(no_key=True).filter(name=tenant).first()
+        if row is None:
             raise TenantNotFound(f"tenant '{tenant}' does not exist")
         changes = {
-            name: {"before": getattr(found, name), "after": value}
+            name: {"before": getattr(row, name), "after": value}
             for name, value in values.items()
-            if getattr(found, name) != value
+            if getattr(row, name) != value
         }
         for name, change in changes.items():
-            setattr(found, name, change["after"])
+            setattr(row, name, change["after"])
         if changes:
-            found.save(update_fields=list(changes))
+            row.save(update_fields=list(changes))
             audit.record(actor, "tenant.quota", reason=reason, details={"tenant": tenant, "changes": changes})
-        return found
+        return row
 
 
 def _checked(name: str, value: object) -> float | int:

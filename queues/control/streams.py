@@ -74,19 +74,19 @@ def read_streams() -> Streams:
 
 def get_stream(name: str) -> Stream:
     """Read the stream of this name; raises StreamNotFound."""
-    found = Stream.objects.select_related("tenant").filter(name=name).first()
-    if found is None:
+    stream = Stream.objects.select_related("tenant").filter(name=name).first()
+    if stream is None:
         raise StreamNotFound(f"stream '{name}' does not exist")
-    return found
+    return stream
 
 
 def get_group(stream: Stream, name: str) -> ConsumerGroup:
     """Read the group of this name; raises GroupNotFound."""
     groups = ConsumerGroup.objects.select_related("stream__tenant", "queue__tenant")
-    found = groups.filter(stream=stream, name=name).first()
-    if found is None:
+    group = groups.filter(stream=stream, name=name).first()
+    if group is None:
         raise GroupNotFound(f"group '{name}' does not exist")
-    return found
+    return group
 
 
 def read_groups(groups: Sequence[ConsumerGroup]) -> list[GroupNumbers]:
@@ -139,9 +139,9 @@ def create_group(
 ) -> ConsumerGroup:
     """Create a consumer group that reads from a point on; with a queue it is a subscription that feeds it."""
     with transaction.atomic(), audit.acting(actor):
-        found = get_stream(stream)
+        row = get_stream(stream)
         client().create_group(stream, name, point=point, at=at, queue=queue, queue_window=queue_window)
-        return get_group(found, name)
+        return get_group(row, name)
 
 
 def drop_group(stream: str, name: str, *, actor: str, reason: str) -> bool:

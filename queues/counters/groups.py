@@ -61,10 +61,10 @@ def holders_of(queue_id: int, lane: str) -> list[Holder]:
 
 
 def _holders(queue_id: int, lanes: list[str]) -> dict[str, list[Holder]]:
-    found: dict[str, list[Holder]] = {lane: [] for lane in lanes}
+    holders: dict[str, list[Holder]] = {lane: [] for lane in lanes}
     for lane, *holder in fetch(_HOLDERS, {"queue_id": queue_id, "lanes": lanes, "most": MAX_HOLDERS}):
-        found[lane].append(Holder(*holder))
-    return found
+        holders[lane].append(Holder(*holder))
+    return holders
 
 
 _LANES = query_text("groups/page")

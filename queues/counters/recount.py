@@ -48,11 +48,11 @@ class Count:
 def recount(name: str | None = None) -> list[Count]:
     """Recount every state of a queue (None: of all queues), and groups that drifted. Raises `QueueNotFound`."""
     queues = [get_queue(name)] if name else list(Queue.objects.order_by("name"))
-    found: list[Count] = []
+    counts: list[Count] = []
     for queue in queues:
         with _one_snapshot():
-            found += _counts(queue)
-    return found
+            counts += _counts(queue)
+    return counts
 
 
 def repair(name: str, *, actor: str, reason: str = "") -> Sequence[Count]:

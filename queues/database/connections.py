@@ -36,9 +36,9 @@ def dsn(using: str = DEFAULT_DB_ALIAS) -> str:
 
 def session_dsn(using: str = DEFAULT_DB_ALIAS) -> str:
     """Return the DSN of a connection that has a session of its own. Raises NoSession where there is none."""
-    if (found := listening_dsn(using)) is None:
+    if (direct := listening_dsn(using)) is None:
         raise NoSession
-    return found
+    return direct
 
 
 def listening_dsn(using: str = DEFAULT_DB_ALIAS) -> str | None:

@@ -82,12 +82,12 @@ def reached_ids(reach: Reach) -> tuple[int, ...] | None:
 
 def source_ids(holder: str) -> tuple[int, ...]:
     """Return the ids of the queues whose dead letters the queue of this name keeps."""
-    found = Query(
+    sources = Query(
         "select source.queue_id from signalbox.queue q"
         " cross join lateral signalbox.source_queues(q.queue_id) source(queue_id) where q.name = %s",
         [holder],
     )
-    return tuple(found.column())
+    return tuple(sources.column())
 
 
 def queues_asked_for(named: Sequence[str] | None, tenants: Sequence[str] | None) -> tuple[tuple[int, ...] | None, bool]:
@@ -111,10 +111,10 @@ def sources_of(holder: Queue) -> list[str]:
 
 def sources_by_holder() -> dict[str, set[str]]:
     """Return for each queue the names of queues whose dead letters it keeps or kept; a deleted queue has no name."""
-    found: dict[str, set[str]] = defaultdict(set)
+    sources: dict[str, set[str]] = defaultdict(set)
     for holder, source in fetch(_SOURCES_OF_ALL):
-        found[holder].add(source)
-    return found
+        sources[holder].add(source)
+    return sources
 
 
 _SOURCES_OF_ONE = query_text("dead_letters/sources_of_queue")

@@ -42,13 +42,13 @@ class Definition:
 
 def declared(script: str) -> Iterator[Definition]:
     """Parse the functions that a script defines, in its order."""
-    for found in _FUNCTION.finditer(script):
-        options = _COMMENT.sub("", found["head"][_end_of_arguments(found["head"]) :] + (found["tail"] or ""))
+    for function in _FUNCTION.finditer(script):
+        options = _COMMENT.sub("", function["head"][_end_of_arguments(function["head"]) :] + (function["tail"] or ""))
         words = set(re.findall(r"\w+", options))
         language = re.search(r"\blanguage (\w+)", options)
         yield Definition(
-            found["name"],
-            PARSED if found["body"] is None else found["body"],
+            function["name"],
+            PARSED if function["body"] is None else function["body"],
             language[1] if language else "",
             next((letter for word, letter in VOLATILITIES.items() if word in words), VOLATILE),
             "security definer" in options,
@@ -88,11 +88,11 @@ def enabled_triggers(connection: BaseDatabaseWrapper) -> set[str]:
         return {row[0] for row in cursor.fetchall()}
 
 
-def differing(wanted: Iterable[Definition], found: set[Definition]) -> list[str]:
+def differing(wanted: Iterable[Definition], installed: set[Definition]) -> list[str]:
     """Name the functions that the catalog lacks, defines differently, or has twice where the scripts have one."""
     wanted = set(wanted)
     names = {definition.name for definition in wanted}
-    return sorted(names & {definition.name for definition in wanted ^ found})
+    return sorted(names & {definition.name for definition in wanted ^ installed})
 
 
 # Qualified throughout: the catalog is asked, whatever else the search path has.

@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\.([a-z_]+)(?::([\w.]+))?\}")
 
 def rendered(text: str) -> str:
     """Put the value of each name in braces into SQL. Raises `LookupError` for a name that is not declared."""
-    return _PLACEHOLDER.sub(lambda found: f"{_value(*found.groups())} /* {found[0][1:-1]} */", text)
+    return _PLACEHOLDER.sub(lambda placeholder: f"{_value(*placeholder.groups())} /* {placeholder[0][1:-1]} */", text)
 
 
 def _value(group: str, name: str, argument: str | None) -> str:

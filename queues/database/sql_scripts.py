@@ -53,12 +53,12 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
         _store_events(cursor)
         cursor.execute("select name, checksum from signalbox.sql_script")
         installed = dict(cursor.fetchall())
-        found, triggers = sql_definitions.installed(connection), sql_definitions.enabled_triggers(connection)
+        functions, triggers = sql_definitions.installed(connection), sql_definitions.enabled_triggers(connection)
         changed = []
         cursor.execute("set local check_function_bodies = off")
         for name, text in scripts():
             checksum = hashlib.sha256(text.encode()).hexdigest()
-            if installed.get(name) == checksum and _is_in_place(text, found, triggers):
+            if installed.get(name) == checksum and _is_in_place(text, functions, triggers):
                 continue
             if not _run(connection, text):
                 continue
@@ -83,9 +83,11 @@ def scripts(folder: str = "*") -> Iterator[tuple[str, str]]:
         yield path.stem, rendered(path.read_text())
 
 
-def _is_in_place(text: str, found: set[sql_definitions.Definition], triggers: set[str]) -> bool:
+def _is_in_place(text: str, functions: set[sql_definitions.Definition], triggers: set[str]) -> bool:
     """Tell whether each function of this script is in the catalog as it is here, and each trigger exists and fires."""
-    return not sql_definitions.differing(declared(text), found) and sql_definitions.declared_triggers(text) <= triggers
+    return (
+        not sql_definitions.differing(declared(text), functions) and sql_definitions.declared_triggers(text) <= triggers
+    )
 
 
 def _run(connection: BaseDatabaseWrapper, text: str) -> bool:

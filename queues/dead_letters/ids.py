@@ -88,8 +88,8 @@ def newest_id() -> int:
 
 def next_id(span: Span, order: Order) -> int | None:
     """Return the first id in a span, past the gaps that redrives leave."""
-    found = nth_id(span, order, 1)
-    return found[0] if found else None
+    first = nth_id(span, order, 1)
+    return first[0] if first else None
 
 
 def nth_id(span: Span, order: Order, number: int) -> tuple[int, datetime] | None:

@@ -82,15 +82,15 @@ def traceparents(ids: Sequence[int]) -> list[str]:
 
 def redriven_more_often(ids: Sequence[int], times: int) -> set[int]:
     """Return the ids of dead letters that were redriven more often than `times`."""
-    found = Query(
+    dead_letters = Query(
         "select d.dead_letter_id from signalbox.dead_letter d"
         " where d.dead_letter_id = any(%s::bigint[]) and d.redrive_count > %s",
         [list(ids), times],
     )
-    return set(found.column())
+    return set(dead_letters.column())
 
 
 def own_tasks(ids: Sequence[int]) -> set[int]:
     """Return the ids of dead letters that are tasks of Signalbox's own workers."""
-    found = Query(query_text("dead_letters/tasks_of_tenant"), [list(ids), SYSTEM_TENANT])
-    return set(found.column())
+    tasks = Query(query_text("dead_letters/tasks_of_tenant"), [list(ids), SYSTEM_TENANT])
+    return set(tasks.column())

@@ -15,8 +15,8 @@ def due(erasure_id: int, after: int, closes: int, limit: int) -> list[tuple[int,
 
 def open_finds(erasure_id: int) -> dict[str, int]:
     """Count the open messages by their present state, at most the first thousand."""
-    found = fetch(query_text("erasure/open_finds"), [erasure_id])
-    return dict(found)
+    counts = fetch(query_text("erasure/open_finds"), [erasure_id])
+    return dict(counts)
 
 
 def erased_message_ids(erasure_id: int) -> list[int]:
@@ -30,18 +30,18 @@ def erased_message_ids(erasure_id: int) -> list[int]:
 
 def body_hashes(erasure_id: int) -> list[bytes]:
     """Return the hashes of the large bodies that the erasure found."""
-    found = Query("select b.sha256 from signalbox.erasure_body b where b.erasure_id = %s", [erasure_id])
-    return [bytes(sha256) for sha256 in found.column()]
+    hashes = Query("select b.sha256 from signalbox.erasure_body b where b.erasure_id = %s", [erasure_id])
+    return [bytes(sha256) for sha256 in hashes.column()]
 
 
 def bodies_to_remove(erasure_id: int, after: bytes, limit: int) -> list[bytes]:
     """Return the hashes of large bodies that are still in the store, above the hash `after`."""
-    found = Query(
+    hashes = Query(
         "select e.sha256 from signalbox.erasure_body e where e.erasure_id = %s and not e.removed and e.sha256 > %s"
         " order by 1 limit %s",
         [erasure_id, after, limit],
     )
-    return [bytes(sha256) for sha256 in found.column()]
+    return [bytes(sha256) for sha256 in hashes.column()]
 
 
 def pending_samples(queue_ids: Sequence[int] | None) -> list[tuple[str, str]]:

@@ -86,15 +86,15 @@ class Location:
                 return Page((), 0, None)
             key = key if parts[0][0] == key[0] else self._beginning_of(int(parts[0][0]))
         params |= {f"after{index}": number for index, number in enumerate(key)}
-        found = Query(_PAGE.replace("{rows}", self.rows), params).rows()
+        selected = Query(_PAGE.replace("{rows}", self.rows), params).rows()
         rows = [
             Row(queue_id, message_id, text, None if sha256 is None else bytes(sha256), tuple(found_key))
-            for found_key, queue_id, message_id, text, sha256 in found
+            for found_key, queue_id, message_id, text, sha256 in selected
             if text is not None or sha256 is not None
         ]
-        if len(found) == limit:
-            return Page(rows, len(found), list(found[-1][0]))
-        return Page(rows, len(found), self._beginning_of(key[0] + 1) if self.parts else None)
+        if len(selected) == limit:
+            return Page(rows, len(selected), list(selected[-1][0]))
+        return Page(rows, len(selected), self._beginning_of(key[0] + 1) if self.parts else None)
 
     def estimate(self) -> int:
         """Return how many rows there are, by the statistics of the database."""

@@ -40,11 +40,11 @@ def sparklines(queue_ids: Sequence[int], points: int = 60) -> dict[int, list[His
     recorded = any(bucket_at == current for _, _, bucket_at, *_ in rows)
     newest = current if recorded else current - timedelta(seconds=BUCKET_SECONDS)
     buckets = [newest - timedelta(seconds=BUCKET_SECONDS * back) for back in reversed(range(points))]
-    found: dict[int, list[HistoryPoint]] = {queue_id: [] for queue_id in queue_ids}
+    points_of: dict[int, list[HistoryPoint]] = {queue_id: [] for queue_id in queue_ids}
     for queue_id, seconds, at, *values in rows:
         depths, rates = values[:6], [max(count, 0) / max(seconds, 1) for count in values[6:]]
-        found[queue_id].append(HistoryPoint(at, *depths, *rates))
-    return {queue_id: _filled(known, buckets) for queue_id, known in found.items()}
+        points_of[queue_id].append(HistoryPoint(at, *depths, *rates))
+    return {queue_id: _filled(known, buckets) for queue_id, known in points_of.items()}
 
 
 _ROWS = query_text("history/last_hour")

@@ -124,8 +124,8 @@ class MessageList:
     def nth(self, start: Mark, number: int) -> Mark | None:
         """Return the position of the message `number` rows behind `start`; None when there are fewer."""
         rows = self._ordered("", "", Predicate("true", []), start, self.last, number)
-        found = Query(f"select * from ({rows.sql}) nearest offset {number - 1}", rows.params).rows()
-        return Mark(found[0][1], found[0][0]) if found else None
+        nearest = Query(f"select * from ({rows.sql}) nearest offset {number - 1}", rows.params).rows()
+        return Mark(nearest[0][1], nearest[0][0]) if nearest else None
 
     def _ordered(
         self, columns: str, body: LiteralString, matching: Predicate, start: Mark, end: Mark, limit: int
@@ -165,12 +165,12 @@ def bodies(queue_id: int, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
         "message_id, case when body_sha256 is null then payload::text end, attributes::text, deduplication_id,"
         " encode(body_sha256, 'hex'), body_bytes"
     )
-    found = Query(
+    rows = Query(
         f"select {columns} from signalbox.message where queue_id = %s and message_id = any(%s)"
         f" union all select {columns} from signalbox.message_kept where queue_id = %s and message_id = any(%s)",
         [queue_id, list(ids), queue_id, list(ids)],
     ).rows()
-    return {row[0]: row[1:] for row in reversed(found)}
+    return {row[0]: row[1:] for row in reversed(rows)}
 
 
 BODY_COLUMNS = ("payload", "attributes", "deduplication_id", "body_sha256", "body_bytes")

@@ -273,9 +273,9 @@ def body_of(queue_id: int, message_id: int, seen: Sequence[int] | None = None) -
     if not rows:
         return None
     payload, attributes, *plain, sha256, size, state = rows[0]
-    found = Body(decode(payload), decode(attributes or "null", "attributes"), *plain)
+    body = Body(decode(payload), decode(attributes or "null", "attributes"), *plain)
     large = LargeBody(sha256, size) if sha256 else None
-    return replace(found, large=large, state=decode(state or "null", "state"))
+    return replace(body, large=large, state=decode(state or "null", "state"))
 
 
 _SETTLEMENTS = query_text("messages/settlements")

@@ -68,10 +68,10 @@ class FloorKeeper:
         """Look for tickets below every floor, and log an error for any. Skipped while a writer is passed."""
         if not self.leading or self.passed:
             return 0
-        found = int(self._run("select signalbox.sweep_floors(%s)", self.token) or 0)
-        if found:
-            log.error("%d claim floors had passed a live ticket and were reset", found)
-        return found
+        reset = int(self._run("select signalbox.sweep_floors(%s)", self.token) or 0)
+        if reset:
+            log.error("%d claim floors had passed a live ticket and were reset", reset)
+        return reset
 
     def resign(self) -> None:
         """Let another process lead at once."""

@@ -82,13 +82,13 @@ def compare(document: Document, *, prune: bool = False) -> Changes:
     """Compare a document with the database. `prune` deletes queues that it does not name, but no dead-letter queues."""
     rows = {row.name: row for row in Queue.objects.select_related("tenant").order_by("name")}
     ceilings = dict(Tenant.objects.values_list("name", "max_retention_seconds"))
-    found = [_queue_change(queue, rows.get(queue.name), ceilings) for queue in document.queues.values()]
-    changes = [change for change in found if change]
+    compared = [_queue_change(queue, rows.get(queue.name), ceilings) for queue in document.queues.values()]
+    changes = [change for change in compared if change]
     changes += _quota_changes(document)
     undeclared = [name for name, row in rows.items() if name not in document.queues and not row.is_dead_letter_queue]
     if prune:
         changes += [Change("delete", name) for name in undeclared]
-    return Changes(changes, len(found) - sum(change is not None for change in found), undeclared)
+    return Changes(changes, len(compared) - sum(change is not None for change in compared), undeclared)
 
 
 def _queue_change(queue: DeclaredQueue, row: Queue | None, ceilings: Mapping[str, float]) -> Change | None:

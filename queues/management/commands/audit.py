@@ -21,10 +21,10 @@ AGAIN = "Run `manage.py migrate` to restore them. Find out who changed them, and
 
 
 def _noted(text: str) -> tuple[int, str]:
-    found = re.fullmatch(r"([0-9]{1,18}):([0-9a-fA-F]{64})", text)
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,18}):([0-9a-fA-F]{64})", text)
+    if match is None:
         raise ArgumentTypeError("give a row's number and its hash, as in 1042:9f86d0…")
-    return int(found[1]), found[2]
+    return int(match[1]), match[2]
 
 
 class Command(VerbCommand):
@@ -33,15 +33,15 @@ class Command(VerbCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-        look = verbs.add_parser("verify", help="walk the chain and name the first row that is wrong")
-        look.add_argument(
+        check = verbs.add_parser("verify", help="walk the chain and name the first row that is wrong")
+        check.add_argument(
             "--expect",
             metavar="ROW:HASH",
             type=_noted,
             help="row and hash that an earlier verify printed: finds also a rewritten chain",
         )
-        look.add_argument("--json", action="store_true", help="print JSON")
-        look.add_argument(
+        check.add_argument("--json", action="store_true", help="print JSON")
+        check.add_argument(
             "--export",
             metavar="FILE",
             type=Path,

@@ -34,12 +34,12 @@ class Command(VerbCommand):
         reset.add_argument("--reason", default="", help="why, for the audit")
 
     def _show(self, options: dict[str, Any]) -> None:
-        found = clock.state()
+        state = clock.state()
         if options["json"]:
-            row = asdict(found) | {"ahead_until": found.ahead_until.isoformat(), "is_ahead": found.is_ahead}
+            row = asdict(state) | {"ahead_until": state.ahead_until.isoformat(), "is_ahead": state.is_ahead}
             self.stdout.write(json.dumps(row, indent=2))
         else:
-            self._say(found)
+            self._say(state)
 
     def _reset(self, options: dict[str, Any]) -> None:
         if not options["yes"]:
@@ -63,17 +63,17 @@ class Command(VerbCommand):
                 f" manage.py clock reset --yes --ahead-until {done.ahead_until.isoformat()}"
             )
 
-    def _say(self, found: ClockState) -> None:
-        if not found.is_ahead:
-            self.stdout.write(f"The engine's clock is {found.ahead_seconds:.1f} s ahead, as it may be.")
+    def _say(self, state: ClockState) -> None:
+        if not state.is_ahead:
+            self.stdout.write(f"The engine's clock is {state.ahead_seconds:.1f} s ahead, as it may be.")
         else:
-            self.stdout.write(f"The engine's clock is {found.ahead_seconds:,.0f} s ahead: it stands at {_time(found)}.")
+            self.stdout.write(f"The engine's clock is {state.ahead_seconds:,.0f} s ahead: it stands at {_time(state)}.")
         self.stdout.write(
-            f"Put off by it: {found.leased:,} leases, {found.scheduled:,} retries and delayed messages,"
-            f" {found.unknown:,} delayed messages whose time is not known."
-            f" Dated ahead: {found.ready:,} ready and {found.waiting:,} waiting messages."
+            f"Put off by it: {state.leased:,} leases, {state.scheduled:,} retries and delayed messages,"
+            f" {state.unknown:,} delayed messages whose time is not known."
+            f" Dated ahead: {state.ready:,} ready and {state.waiting:,} waiting messages."
         )
 
 
-def _time(found: ClockState) -> str:
-    return found.ahead_until.isoformat(timespec="seconds")
+def _time(state: ClockState) -> str:
+    return state.ahead_until.isoformat(timespec="seconds")
