@@ -51,7 +51,7 @@ def acting(actor: str, reason: str = "", details: dict[str, Any] | None = None) 
 
 
 def _note_actor(acting: str) -> str:
-    [(before,)] = fetch(_NOTE_ACTOR, [acting])
+    [(before, _)] = fetch(_NOTE_ACTOR, [acting])
     return str(before)
 
 
