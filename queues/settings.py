@@ -43,7 +43,7 @@ class Setting:
 
 
 def _setting(kind: Kind, default: float | bool | str | None, help_text: str, **bounds: Any) -> Any:
-    """A setting that has the name of the attribute to which it is assigned; typed as the value of a queue."""
+    """Declare a setting, which has the name of its attribute and the type of its value on a queue."""
     return Setting("", kind, default, help_text, **bounds)
 
 
@@ -78,13 +78,13 @@ class Delivery:
         30.0, 0.1, 43_200.0, "How long a received message stays with its consumer before it is delivered again."
     )
     delay_seconds: float = _seconds(
-        0.0, 0.0, MAX_SECONDS, "How long a message rests after it is sent, unless its sender says."
+        0.0, 0.0, MAX_SECONDS, "How long a message is scheduled after it is sent, unless its sender sets a delay."
     )
     aging_seconds: float = _seconds(
         60.0,
         0.0,
         MAX_SECONDS,
-        "Waiting this long is worth one step of priority, so that nothing starves; 0 is strict priority.",
+        "A wait of this length raises a message by one priority, so that none starves; 0 is strict priority.",
     )
     paused: bool = _setting("boolean", False, "A paused queue accepts messages and hands out none.")
     closed: bool = _setting("boolean", False, "A closed queue delivers its messages and accepts no new ones.")
@@ -106,7 +106,7 @@ class Failures:
     dead_letter_queue: str | None = _setting(
         "text",
         None,
-        "Where dead letters go; it is made when it does not exist, and has mode standard and no limit of groups. "
+        "The queue that keeps dead letters, created when it does not exist. It has mode standard and no group limits. "
         "Empty: a queue of this name with -dlq appended, or -dlq-NUMBER where that name is taken.",
     )
 
@@ -130,14 +130,14 @@ class Groups:
         0,
         0,
         100_000,
-        "How many messages of one group may wait: a send that would make it more is refused. 0 is no "
-        "limit. Each send counts what waits up to this number, so a large one costs it time.",
+        "How many messages of one group may wait: a send beyond it is refused. 0 is no limit. Each send counts "
+        "the waiting messages up to this number, so a large number makes sends slower.",
     )
     fifo_block_on_dead_letter: bool = _setting(
         "boolean",
         False,
         "In a FIFO queue: a dead letter holds its group until it is redriven, which delivers it first, deleted "
-        "or purged. Otherwise the next one goes.",
+        "or purged. Otherwise the next message of the group is delivered.",
     )
 
 
@@ -147,7 +147,7 @@ class Limits:
     max_backlog_messages: int = _limit(
         "messages",
         1_000_000_000,
-        "Sends are refused that would make the queue hold more: ready, delayed, waiting and in flight together.",
+        "Sends are refused beyond this number of ready, scheduled, waiting and in-flight messages together.",
     )
     max_backlog_bytes: int = _limit(
         "bytes",
@@ -158,19 +158,19 @@ class Limits:
         0.0, 0.0, MAX_SECONDS, "Sends are refused while the oldest visible message waits longer. 0 is no limit."
     )
     max_in_flight: int = _limit(
-        "messages", 10_000, "Receivers get no more while this number of the queue's messages is in flight."
+        "messages", 10_000, "Consumers receive no message while this number of the queue's messages is in flight."
     )
     publish_rate_per_second: float = _number(
         "messages/s",
         0.0,
         0.0,
         1_000_000.0,
-        "Sends are refused that come faster; a second's worth may come at once. 0 is no limit.",
+        "Sends above this rate are refused; the messages of one second may come at once. 0 is no limit.",
     )
 
 
 class Retention:
-    """Settings of what is kept, and for how long."""
+    """Settings of how long messages and deduplication ids are kept."""
 
     retention_seconds: float = _seconds(
         345_600.0,
@@ -182,12 +182,12 @@ class Retention:
     dedup_scope: str = _setting(
         "choice",
         "window",
-        "What a deduplication id keeps later messages with it out of: window means the time of dedup_window_seconds; "
+        "How long a deduplication id blocks later messages with the same id: window means for dedup_window_seconds; "
         "in_flight means until its message is acknowledged, dead, purged or expired. A change forgets all ids.",
         choices=("window", "in_flight"),
     )
     dedup_window_seconds: float = _seconds(
-        300.0, 1.0, 86_400.0, "How long a deduplication id keeps later messages with it out."
+        300.0, 1.0, 86_400.0, "How long a deduplication id blocks later messages with the same id."
     )
     max_payload_bytes: int = _integer("bytes", 262_144, 1, 262_144, "Largest payload that send accepts, as JSON text.")
 
@@ -196,15 +196,15 @@ class Alerts:
     """Settings of when alerts fire."""
 
     alert_oldest_age_seconds: float = _seconds(
-        300.0, 1.0, MAX_SECONDS, "The queue counts as breaching when its oldest visible message waits longer."
+        300.0, 1.0, MAX_SECONDS, "The alert on age fires when the oldest visible message waits longer than this."
     )
     alert_dead_letters: int = _integer(
         "messages",
         0,
         0,
         1_000_000_000,
-        "The queue counts as breaching when it has more dead letters than this;"
-        " the dead-letter queue that is made for it on first need begins with the same.",
+        "The alert on dead letters fires above this number; the dead-letter queue that is created for this queue"
+        " starts with the same value.",
     )
     alert_dead_letters_per_minute: float = _number(
         "messages/min",
@@ -217,16 +217,19 @@ class Alerts:
         60.0,
         0.0,
         MAX_SECONDS,
-        "The alert on missing consumers fires when none is seen and a message has been ready for longer.",
+        "The alert on missing consumers fires when none is seen and a message has been ready for longer than this.",
     )
     alert_backlog_eta_seconds: float = _seconds(
         3_600.0,
         1.0,
         MAX_SECONDS,
-        "The alert on backlogs fires when messages wait noticeably and this time would not do to work them off.",
+        "The alert on backlogs fires when the backlog would need longer than this to drain.",
     )
     alert_lease_age_seconds: float = _seconds(
-        3_600.0, 1.0, MAX_SECONDS, "The alert on long leases fires when a consumer has held a message for longer."
+        3_600.0,
+        1.0,
+        MAX_SECONDS,
+        "The alert on long leases fires when a consumer holds a message for longer than this.",
     )
     alert_redelivery_ratio: float = _number(
         "0 to 1",
@@ -239,13 +242,13 @@ class Alerts:
         600.0,
         0.0,
         86_400.0,
-        "Shortest time between two lines in the database's log about the same trouble of this queue: expired leases, "
-        "dead messages, messages unclaimed for too long. 0 is no line.",
+        "Shortest time between two lines in the database's log about the same problem of this queue: expired leases, "
+        "dead letters, messages that wait too long. 0 is no line.",
     )
 
 
 class ServiceLevel:
-    """Settings of the wait that a queue promises."""
+    """Settings of the target for waits."""
 
     wait_target_seconds: float = _setting(
         "number",
@@ -284,35 +287,36 @@ SETTINGS: dict[str, Setting] = {name: setting for group in HEADINGS.values() for
 """Every setting of a queue by name, in the order in which forms and documents show them."""
 
 
-def _together(setting: Any, help_text: str) -> Any:
-    """A quota over all queues of a tenant, like the setting of one."""
+def _shared(setting: Any, help_text: str) -> Any:
+    """Declare a quota over all queues of a tenant, with the bounds of the setting of one queue."""
     return _setting(setting.kind, 0, help_text, unit=setting.unit, minimum=0.0, maximum=setting.maximum)
 
 
 class TenantQuotas:
     """Every quota of a tenant, as a typed attribute of its model."""
 
-    max_backlog_messages: int = _together(
+    max_backlog_messages: int = _shared(
         Limits.max_backlog_messages, "Messages that all queues together may hold. 0 is no limit."
     )
-    max_backlog_bytes: int = _together(
+    max_backlog_bytes: int = _shared(
         Limits.max_backlog_bytes, "Bytes that all queues together may hold, as estimated. 0 is no limit."
     )
-    max_oldest_age_seconds: float = _together(
-        Limits.max_oldest_age_seconds, "No queue takes more while the oldest message of any waits longer. 0 is none."
+    max_oldest_age_seconds: float = _shared(
+        Limits.max_oldest_age_seconds,
+        "Sends are refused while the oldest message of any queue waits longer. 0 is no limit.",
     )
-    max_in_flight: int = _together(
+    max_in_flight: int = _shared(
         Limits.max_in_flight, "Messages of all queues together that may be in flight. 0 is no limit."
     )
-    publish_rate_per_second: float = _together(
-        Limits.publish_rate_per_second, "Messages that all queues together take each second. 0 is no limit."
+    publish_rate_per_second: float = _shared(
+        Limits.publish_rate_per_second, "Messages that all queues together accept each second. 0 is no limit."
     )
     max_queues: int = _limit("queues", 100_000, "Queues, without dead-letter queues.")
     max_retention_seconds: float = _seconds(
-        0.0, 0.0, MAX_SECONDS, "The longest retention of a queue; new queues begin with no more. 0 is no limit."
+        0.0, 0.0, MAX_SECONDS, "The longest retention of a queue, also of new queues. 0 is no limit."
     )
     max_long_polls: int = _limit(
-        "connections", 10_000, "Connections on which consumers wait for news at the same time."
+        "connections", 10_000, "Connections on which consumers wait for messages at the same time."
     )
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from metrics.diagnosis.evidence import Evidence, Work
-from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, suspect
-from metrics.diagnosis.suspects import pace as per
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, speed, suspect
 from metrics.diagnosis.thresholds import FAILING_SHARE, FELL_SHARE
 from metrics.wording import number, plural, span
 
@@ -22,7 +21,7 @@ def consumer_outage(evidence: Evidence) -> Found | str:
         return f"{plural(numbers.leased, 'message')} in flight, with consumers that give no name"
     # Expired and purged messages leave too, so acks decide where they are known.
     if numbers.out_per_second != 0 and (evidence.minute is None or evidence.minute.acked != 0):
-        return f"{per(numbers.out_per_second)} leave"
+        return f"{speed(numbers.out_per_second)} leave"
     ago = f"{span(last)} ago"
     seen = f"the last was seen {ago}" if last is not None else "nor in the day before"
     return Found(
@@ -32,7 +31,7 @@ def consumer_outage(evidence: Evidence) -> Found | str:
             Figure("consumers", 0, "consumers in the last minute", "0"),
             Figure("consumers_gone", evidence.consumers_gone, "in the hour before", number(evidence.consumers_gone)),
             Figure("last_consumer_seconds", last, "last seen", ago if last is not None else "not within a day"),
-            Figure("out_per_second", numbers.out_per_second, "leaving", per(numbers.out_per_second)),
+            Figure("out_per_second", numbers.out_per_second, "leaving", speed(numbers.out_per_second)),
         ),
         proof=Proof(Page.CONSUMERS, "consumers and when each was last seen"),
         advice=_advice(last),
@@ -42,12 +41,12 @@ def consumer_outage(evidence: Evidence) -> Found | str:
 def _waiting(evidence: Evidence) -> str:
     waiting = plural(evidence.waiting, "message") + (" waits" if evidence.waiting == 1 else " wait")
     arriving = evidence.numbers.in_per_second
-    return f"{waiting}, and {per(arriving)} arrive" if arriving else waiting
+    return f"{waiting}, and {speed(arriving)} arrive" if arriving else waiting
 
 
 def _advice(last: float | None) -> str:
     if last is None:
-        return "Start workers for it (docs/use/worker.md), or find out whether anybody is meant to receive from it."
+        return "Start workers for it (docs/use/worker.md), or check which application should receive from it."
     return (
         "Look at the workers' own logs and their host: did they crash, were they deployed or scaled down? Start them"
         " again."
@@ -56,7 +55,7 @@ def _advice(last: float | None) -> str:
 
 @suspect(Cause.SLOW_CONSUMERS)
 def slow_consumers(evidence: Evidence) -> Found | str:
-    """The work takes much longer than it did, and every consumer has some in hand."""
+    """Suspect slow consumers: the work takes much longer than before, and every consumer is busy."""
     numbers, work, recent = evidence.numbers, evidence.work, evidence.recent
     if not evidence.waiting:
         return "nothing is ready"
@@ -84,7 +83,7 @@ def slow_consumers(evidence: Evidence) -> Found | str:
 
 @suspect(Cause.FEWER_CONSUMERS)
 def fewer_consumers(evidence: Evidence) -> Found | str:
-    """Most of those who were here within the hour are gone, and as much less is done."""
+    """Suspect too few consumers: most of those seen within the hour are gone, and less work is done."""
     here, gone = evidence.numbers.consumers, evidence.consumers_gone
     if not evidence.waiting:
         return "nothing is ready"
@@ -116,7 +115,7 @@ def work_figures(work: Work) -> tuple[Figure, Figure]:
 
 
 def took(milliseconds: float | None) -> str:
-    """420 ms, 3.5 s."""
+    """Write a work time, such as 420 ms or 3.5 s."""
     if milliseconds is None or milliseconds >= 1000:
         return span(milliseconds and milliseconds / 1000)
     return f"{milliseconds:.0f}\u00a0ms"
