@@ -50,7 +50,7 @@ def test_an_open_page_stays_and_goes_on(page: Page, server: OwnServer, queue: st
 
     notice = page.locator("#outage")
     expect(notice).to_contain_text("The database cannot be reached.")
-    expect(notice).to_contain_text("this page asks again by itself")
+    expect(notice).to_contain_text("tries again by itself")
     expect(page.locator("h1")).to_have_text(queue)
     expect(page.locator("#results")).to_be_visible()
     assert Axe().run(page, options=RULES).response["violations"] == []

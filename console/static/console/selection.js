@@ -8,6 +8,7 @@ function update() {
 
   const all = document.querySelector("input[data-pick-all]");
   if (all) {
+    all.closest(".pick-all").hidden = false;
     all.checked = picked.length === boxes.length;
     all.indeterminate = picked.length > 0 && !all.checked;
   }
@@ -28,7 +29,6 @@ document.addEventListener("click", (event) => {
   for (const box of document.querySelectorAll("input[data-pick]")) box.checked = false;
   update();
 });
-document.addEventListener("htmx:afterSettle", update);
+document.addEventListener("htmx:afterSwap", update);
 
-for (const all of document.querySelectorAll(".pick-all")) all.hidden = false;
 update();

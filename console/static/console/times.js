@@ -43,5 +43,5 @@ export function tellTimes() {
 
 tellTimes();
 setInterval(() => document.hidden || tellTimes(), 1000);
-document.addEventListener("htmx:afterSettle", tellTimes);
+document.addEventListener("htmx:afterSwap", tellTimes);
 document.addEventListener("visibilitychange", tellTimes);
