@@ -1,6 +1,6 @@
-// The console's entry: each module keeps one habit of the page. Without any of them every page still works.
+// The entry of the console's scripts. Every page also works without them.
 
-import "./live/swaps.js"; // the first, because others follow what a swap leaves
+import "./live/swaps.js"; // first: the other modules adjust what an update has changed
 import "./live/answers.js";
 import "./live/updates.js";
 import "./live/outage.js";

@@ -1,4 +1,4 @@
-// Selecting rows: one box for all, a count that is said aloud, and a bar whose button follows the choice.
+// Selects rows of a list: one box selects all rows, and the bar below the list counts the selected rows.
 
 function update() {
   const boxes = [...document.querySelectorAll("input[data-pick]")];

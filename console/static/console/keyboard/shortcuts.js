@@ -31,13 +31,19 @@ function act() {
   const row = currentRow();
   const box = row?.querySelector("input[data-pick]");
   if (box && !box.checked) box.click();
-  const verb = row && !box ? verbOf(row) : [...main.querySelectorAll(".primary")].filter(isShown).at(-1);
+  const verb = row && !box ? verbOfRow(row) : verbOfPage();
   if (verb?.matches("a[href]")) verb.click();
   else if (verb) ready(verb).focus();
 }
 
-const isShown = (element) => element.checkVisibility();
-const verbOf = (row) => row.querySelector("[data-act]") ?? row.querySelector(".button, button");
+const firstShown = (elements) => [...elements].find((element) => element.checkVisibility());
+const verbOfRow = (row) => row.querySelector("[data-act]") ?? row.querySelector(".button, button");
+
+/** The main button of the page; in its form, the first required field that is empty. */
+function verbOfPage() {
+  const button = firstShown(main.querySelectorAll(".primary"));
+  return firstShown(button?.form?.querySelectorAll(":required:invalid") ?? []) ?? button;
+}
 
 const ACTIONS = {
   search: openPalette,
