@@ -18,6 +18,7 @@ from console.access import roles
 from console.messages.views import seen_queue
 from console.redrives.jobs import seen_of
 from console.web import sidebar
+from console.web.shortcuts import keys_of
 from console.web.wording import plural
 from dlq.failure_groups.reading import FailureGroup, read_groups
 from dlq.jobs.models import Deletion, Job, Purge, Redrive, Undo
@@ -44,6 +45,8 @@ class Result:
     url: str
     title: str
     detail: str = ""
+    keys: tuple[str, ...] = ()
+    """The shortcut that leads to the same page."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def _group_detail(group: FailureGroup) -> str:
 def _pages(request: HttpRequest, text: str) -> Iterator[Result]:
     for item in sidebar.items_seen(request):
         if text.lower() in item.label.lower():
-            yield Result(item.url, item.label)
+            yield Result(item.url, item.label, keys=keys_of(item))
 
 
 FINDERS: dict[str, Finder] = {

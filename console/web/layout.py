@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from console.access import roles
 from console.web import preferences, shortcuts, sidebar
 from console.web.preferences import CHOICES
-from console.web.shortcuts import Section
+from console.web.shortcuts import ShortcutSection
 from console.web.sidebar import Entry
 
 
@@ -70,7 +70,7 @@ class Frame:
         return roles.role_of(self.request.user)
 
     @cached_property
-    def shortcuts(self) -> list[Section]:
+    def shortcuts(self) -> list[ShortcutSection]:
         """The keyboard shortcuts of the person, as the help lists them."""
         return shortcuts.sections(sidebar.items_seen(self.request) if self.sees_metadata else [])
 

@@ -25,14 +25,14 @@ class Shortcut:
 
 
 @dataclass(frozen=True)
-class Section:
+class ShortcutSection:
     """Shortcuts that work in the same place."""
 
     title: str
     shortcuts: tuple[Shortcut, ...]
 
 
-ANYWHERE = Section(
+ANYWHERE = ShortcutSection(
     "Anywhere",
     (
         Shortcut(("Ctrl+K",), "Search queues, messages, failure groups, jobs and pages", "search"),
@@ -42,7 +42,7 @@ ANYWHERE = Section(
         Shortcut(("?",), "Show these shortcuts", "help"),
     ),
 )
-IN_A_LIST = Section(
+IN_A_LIST = ShortcutSection(
     "In a list",
     (
         Shortcut(("j",), "Next row", "next"),
@@ -74,11 +74,12 @@ PLACES = {
 """The name of a page in the sidebar, and the key that opens the page after `GO`."""
 
 
-def sections(items: Iterable[Item]) -> list[Section]:
+def sections(items: Iterable[Item]) -> list[ShortcutSection]:
     """List the shortcuts of a person who sees these pages."""
-    places = [_place(item) for item in items if item.name in PLACES]
-    return [ANYWHERE, IN_A_LIST, *([Section("Go to", tuple(places))] if places else [])]
+    places = [Shortcut(keys, item.label, "go", item.url) for item in items if (keys := keys_of(item))]
+    return [ANYWHERE, IN_A_LIST, *([ShortcutSection("Go to", tuple(places))] if places else [])]
 
 
-def _place(item: Item) -> Shortcut:
-    return Shortcut((GO, PLACES[item.name]), item.label, "go", item.url)
+def keys_of(item: Item) -> tuple[str, ...]:
+    """Return the keys that open a page of the sidebar; none for a page without keys."""
+    return (GO, PLACES[item.name]) if item.name in PLACES else ()

@@ -71,16 +71,13 @@ def register(*items: Item) -> None:
 
 def entries(request: HttpRequest) -> list[Entry]:
     """The lines that this person sees."""
+    items = sorted(_items.values(), key=lambda item: item.position)
     here = (request.resolver_match and request.resolver_match.url_name) or ""
     return [
         Entry(item, here == item.name or here.split("_")[0] in item.nouns, item.badge(request))
-        for item in items_seen(request)
+        for item in items
+        if item.is_seen_by(request)
     ]
-
-
-def items_seen(request: HttpRequest) -> list[Item]:
-    """Return the pages of the sidebar that this person sees, in their order, without their counts."""
-    return [item for item in sorted(_items.values(), key=lambda item: item.position) if item.is_seen_by(request)]
 
 
 Answer = TypeVar("Answer")
@@ -98,3 +95,8 @@ def once_a_request(function: Callable[[HttpRequest], Answer]) -> Callable[[HttpR
         return answer
 
     return asked
+
+
+def items_seen(request: HttpRequest) -> list[Item]:
+    """Return the pages of the sidebar that this person sees, in their order, without their counts."""
+    return [item for item in sorted(_items.values(), key=lambda item: item.position) if item.is_seen_by(request)]

@@ -22,8 +22,7 @@ window.nameOf = (one) => one === document.body ? "body" :
   `${one.localName} ${one.id || one.getAttribute("href") || one.name || ""} ${one.textContent}`
     .replace(/[\\d.,\\s]+/g, " ");
 window.update = () => new Promise((resolve) => {
-  // htmx settles within 20 ms.
-  document.addEventListener("htmx:afterRequest", () => setTimeout(resolve, 25), { once: true });
+  document.addEventListener("htmx:afterRequest", () => setTimeout(resolve), { once: true });
   htmx.trigger(live(), "live");
 });
 window.keepsFocus = async (part, index, updates) => {

@@ -100,9 +100,9 @@ def test_from_a_firing_alert_to_a_running_redrive_by_keyboard(
     keys = Keys(page)
     keys.press("g", "a")
     page.wait_for_url("**/alerts")
-    while firing.queue not in page.evaluate("document.activeElement.closest('tr')?.textContent ?? ''"):
-        page.keyboard.press("j")  # alerts of other tests stand before it
     keys.press("j")
+    while firing.queue not in page.evaluate("document.activeElement.closest('tr').textContent"):
+        page.keyboard.press("j")  # past the alerts of other tests
     keys.press("a")
     page.wait_for_url(re.compile("/dead-letters|/redrives/new"))
     if "/redrives/new" not in page.url:
