@@ -203,11 +203,18 @@ def _story_page(
 @requires("see_metadata", in_part=True)
 def find(request: HttpRequest, message_id: int) -> HttpResponse:
     """GET /messages/<id>: the page of a message whose queue one does not know, as in a log line."""
+    name = seen_queue(request, message_id)
+    if name is None:
+        raise Http404(f"Message {message_id} is not known: it never was, or its retention is over.")
+    return redirect("message", name, message_id)
+
+
+def seen_queue(request: HttpRequest, message_id: int) -> str | None:
+    """Return the queue of a message, if it is one that the person may see."""
     for name in queues_of(message_id):
-        # Only a queue whose name is no news to the person.
         if not roles.is_scoped(request.user) or roles.may(request.user, "see_metadata", QUEUE.find(name=name)):
-            return redirect("message", name, message_id)
-    raise Http404(f"Message {message_id} is not known: it never was, or its retention is over.")
+            return name
+    return None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,17 +1,17 @@
-// Keeps the live part of the page fresh, except while the reader selects, types or reads a chart.
+// Updates the live part of the page, except while the reader selects, types or reads a chart.
 //
-// One EventSource carries hints: which queues changed. A hint makes htmx fetch the page's fragment again. When no hint
-// can be had, the page asks every few seconds. Nothing is fetched in a hidden tab, while updates are paused, or
-// while rows are selected, text is marked or a menu is open: then the status says so.
+// One EventSource carries hints: the ids of queues that changed. A hint makes htmx fetch the fragment of the page again.
+// Without hints, the page asks every few seconds. The page fetches nothing in a hidden tab, while updates are paused, or
+// while rows are selected, text is marked or a menu is open. The status in the sidebar names the reason.
 
 import { isAwaited } from "./answers.js";
 
 const DEBOUNCE = 300;
 const EVERY_WITH_HINTS = 10_000; // ages grow without any change, and a hint may be lost
 const EVERY_WITHOUT_HINTS = 3_000;
-const UNHEARD_FOR = 1_000; // what changed before the hints began would wait for the next look
-const LOST_AFTER_ERRORS = 3;
-const AGAIN_AFTER = 3_000; // when there was no answer
+const STALE_AFTER = 1_000; // a page that is older when the hints begin may have missed a change
+const MAX_ERRORS = 3;
+const RETRY_AFTER = 3_000; // after a request without an answer
 const PAUSED_KEY = "signalbox-updates-paused";
 
 const root = document.documentElement;
@@ -22,37 +22,37 @@ const region = () => document.querySelector("[data-live-queues]");
 let source = null;
 let errors = 0;
 let refreshed = Date.now();
-let failed = 0; // when there was no answer, until there is one
+let failed = 0; // the time of the first request without an answer; 0 after an answer
 let wanted = false;
 let timer = null;
-let pressed = false; // a click that was begun would be lost with what it was begun on
+let pressed = false; // a mouse button is down: an update would change what the click is meant for
 let paused = sessionStorage.getItem(PAUSED_KEY) === "yes";
 
-// ---- when not to update
+// ---- reasons to wait
 
-function heldBecause() {
+function reasonToWait() {
   const living = region();
-  if (living.querySelector("input[data-pick]:checked")) return "rows are selected";
-  if (document.querySelector("details.menu[open], dialog[open]")) return "a menu is open";
+  if (living.querySelector("input[data-pick]:checked")) return "rows selected";
+  if (document.querySelector("details.menu[open], dialog[open]")) return "menu open";
   const marked = getSelection();
-  if (marked && !marked.isCollapsed && living.contains(marked.anchorNode)) return "text is marked";
-  if (living.matches(":has(:is(input:not([data-pick]), textarea, select):focus)")) return "you are typing";
-  if (living.querySelector(".plot svg:focus")) return "a chart is read";
+  if (marked && !marked.isCollapsed && living.contains(marked.anchorNode)) return "text marked";
+  if (living.matches(":has(:is(input:not([data-pick]), textarea, select):focus)")) return "typing";
+  if (living.querySelector(".plot svg:focus")) return "chart focused";
   return "";
 }
 
-// ---- saying how live the page is
+// ---- the status in the sidebar
 
-function tell() {
-  const held = !paused && heldBecause();
-  const state = paused ? "paused" : held ? "held" : failed ? "away" : source ? "on" : "lost";
+function showStatus() {
+  const waiting = !paused && reasonToWait();
+  const state = paused ? "paused" : waiting ? "held" : failed ? "away" : source ? "on" : "lost";
   const age = Math.floor((Date.now() - refreshed) / 1000);
   const since = age < 2 ? "now" : age < 90 ? `${age} s ago` : `${Math.floor(age / 60)} m ago`;
   const text = {
     on: `live · ${since}`,
-    held: `held while ${held}`,
+    held: `paused (${waiting})`,
     paused: `paused · ${since}`,
-    lost: `asking every 3 s · ${since}`,
+    lost: `every 3 s · ${since}`,
     away: `no answer · ${since}`,
   }[state];
   if (root.dataset.live !== state) root.dataset.live = state;
@@ -63,7 +63,7 @@ function tell() {
 
 function refresh() {
   timer = null;
-  if (document.hidden || paused || isAwaited() || pressed || heldBecause()) return;
+  if (document.hidden || paused || isAwaited() || pressed || reasonToWait()) return;
   wanted = false;
   window.htmx.trigger(region(), "live");
 }
@@ -72,21 +72,21 @@ function want() {
   wanted = true;
   const every = Number(region().dataset.liveEvery || 1) * 1000;
   const now = Date.now();
-  timer ??= setTimeout(refresh, Math.max(DEBOUNCE, every - (now - refreshed), AGAIN_AFTER - (now - failed)));
+  timer ??= setTimeout(refresh, Math.max(DEBOUNCE, every - (now - refreshed), RETRY_AFTER - (now - failed)));
 }
 
 function onTick() {
-  tell();
+  showStatus();
   const age = Date.now() - refreshed;
   if (wanted || age > (source ? EVERY_WITH_HINTS : EVERY_WITHOUT_HINTS)) want();
 }
 
-// ---- no answer: it is asked again until there is one, and then everything is as before
+// ---- no answer: the page asks again until there is one
 
 function noAnswer() {
   failed = Date.now();
   wanted = true;
-  tell();
+  showStatus();
 }
 
 function answered() {
@@ -103,7 +103,7 @@ function connect() {
   source = new EventSource(root.dataset.liveUrl);
   source.addEventListener("open", () => {
     errors = 0;
-    if (Date.now() - refreshed > UNHEARD_FOR) want();
+    if (Date.now() - refreshed > STALE_AFTER) want();
   });
   source.addEventListener("stat", (event) => {
     const mine = region().dataset.liveQueues;
@@ -111,7 +111,7 @@ function connect() {
   });
   source.addEventListener("error", () => {
     errors += 1;
-    if (source.readyState === EventSource.CLOSED || errors >= LOST_AFTER_ERRORS) disconnect();
+    if (source.readyState === EventSource.CLOSED || errors >= MAX_ERRORS) disconnect();
   });
 }
 
@@ -131,7 +131,7 @@ function setPaused(value) {
     connect();
     want();
   }
-  tell();
+  showStatus();
 }
 
 // ---- the lamp, the favicon
@@ -145,40 +145,24 @@ function showBreaches() {
   document.querySelector(".sidebar .lamp.green")?.classList.toggle("lit", !breaching);
 }
 
-// ---- what is open stays open
-
-let unfolded = [];
-const folds = () => [...region().querySelectorAll("details:not(.menu)")];
-
-function keepFolds() {
-  unfolded = folds().map((details) => details.open);
-}
-
-function restoreFolds() {
-  const now = folds();
-  if (now.length === unfolded.length) now.forEach((details, index) => (details.open = unfolded[index]));
-}
-
 if (region() && status) {
   button.hidden = false;
   button.addEventListener("click", () => setPaused(!paused));
-  document.addEventListener("htmx:beforeSwap", keepFolds);
-  document.addEventListener("htmx:afterSwap", restoreFolds);
   document.addEventListener("htmx:responseError", (event) => event.detail.xhr.status > 500 && noAnswer());
   document.addEventListener("htmx:sendError", noAnswer);
   document.addEventListener("htmx:afterSettle", () => {
     answered();
     refreshed = Date.now();
     showBreaches();
-    tell();
+    showStatus();
   });
-  // A view that moved or a session that ended answers with another page: go there instead of swapping it in.
+  // An error page does not belong into the live part.
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.xhr.status >= 400) event.detail.shouldSwap = false;
   });
-  // The reader may have begun to read, or to click, while the request was pending.
+  // A reason to wait may have begun while the request was pending.
   document.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.requestConfig.triggeringEvent?.type !== "live" || !(pressed || heldBecause())) return;
+    if (event.detail.requestConfig.triggeringEvent?.type !== "live" || !(pressed || reasonToWait())) return;
     event.detail.shouldSwap = false;
     wanted = true;
   });
@@ -189,9 +173,9 @@ if (region() && status) {
     want();
   });
   for (const happening of ["toggle", "change", "selectionchange", "focusin"]) {
-    document.addEventListener(happening, tell, true);
+    document.addEventListener(happening, showStatus, true);
   }
-  // A press can end without an event, as in a menu of the browser: the next move shows that it has ended.
+  // A press can end without an event, as in a menu of the browser. The next move of the pointer shows that it has ended.
   for (const happening of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) {
     document.addEventListener(happening, (event) => (pressed = event.buttons > 0), true);
   }
@@ -200,7 +184,7 @@ if (region() && status) {
   if (paused) setPaused(true);
   else connect();
   setInterval(onTick, 1000);
-  tell();
+  showStatus();
 } else if (status) {
-  status.textContent = "this page does not change";
+  status.hidden = true;
 }
