@@ -78,7 +78,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "overview/show.html",
         "overview/_queues.html",
         {
-            "title": "Overview",
+            "title": "Queues",
             "standings": now,
             "firing": alert_lines.loud(request),
             "watchdog_missed_since": alert_lines.watchdog_missed_since(),
