@@ -13,6 +13,7 @@ from console.charts import markers, ranges
 from console.charts.drawing import Chart
 from console.charts.ranges import Range
 from console.history import charts as history_charts
+from console.history import made_up
 from console.history.charts import Past
 from console.queues import head as queue_head
 from console.web.htmx import render_page
@@ -65,4 +66,5 @@ def _past(request: HttpRequest, queue_id: int, shown: Range, names: Sequence[str
 
 
 def _context(shown: Range, past: Past, drawn: Sequence[Chart]) -> dict[str, object]:
-    return {"shown": shown, "past": past, "charts": drawn, "live_queues": "all"}
+    until = made_up.until(shown)
+    return {"shown": shown, "past": past, "charts": drawn, "live_queues": "all", "made_up_until": until}
