@@ -129,6 +129,12 @@ def sections(request: HttpRequest, among: Container[Group] = tuple(Group)) -> li
     return [_section(group, seen, current, chosen, request) for group in Group if any(i.group is group for i in seen)]
 
 
+def nearest_page(request: HttpRequest) -> Item | None:
+    """Return the page of the sidebar that is nearest to the address; the first one if none is near."""
+    seen = [entry.item for section in sections(request) if section.group is not Group.FOOT for entry in section.entries]
+    return _nearest(seen, _here(request)) or next(iter(seen), None)
+
+
 def _section(
     group: Group, seen: Sequence[Item], current: Item | None, chosen: dict[str, str], request: HttpRequest
 ) -> Section:
