@@ -29,7 +29,7 @@ class CompressionMiddleware(GZipMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Compress text that nothing streams: updates of `/live` have to arrive one by one."""
         is_text = response.headers.get("Content-Type", "").startswith(TEXT)
-        if response.streaming or response.status_code == 206 or not is_text or _may_be_provoked(request):  # noqa: PLR2004
+        if response.streaming or response.status_code == 206 or not is_text or _may_be_provoked(request):
             return response
         compressed: HttpResponseBase = super().process_response(request, response)
         return compressed
