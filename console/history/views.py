@@ -66,5 +66,5 @@ def _past(request: HttpRequest, queue_id: int, shown: Range, names: Sequence[str
 
 
 def _context(shown: Range, past: Past, drawn: Sequence[Chart]) -> dict[str, object]:
-    until = made_up.until(shown)
+    until = made_up.until(shown, past.marks)
     return {"shown": shown, "past": past, "charts": drawn, "live_queues": "all", "made_up_until": until}

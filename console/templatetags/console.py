@@ -97,7 +97,7 @@ def breakable(value: object) -> SafeString:
 
 
 _BETWEEN_WORDS = re.compile(r"(?<=[._/:@])(?=\w)|(?<=[a-z0-9])(?=[A-Z])")
-_WRAP = format_html("<wbr>")
+_WRAP = SafeString("<wbr>")
 
 
 @register.filter

@@ -49,7 +49,8 @@ def test_every_range_shows_something_once_and_says_that_it_is_made_up(viewer: Br
         assert [mark.at for mark in made_up.marks(None, until - timedelta(hours=1), now, EVERYTHING)] == [until]
         assert made_up.marks(None, until + timedelta(seconds=1), now, EVERYTHING) == []
         assert "Made-up history up to" in viewer.see("/history").text
-        assert made_up.until(Range("", until, now, 10)) is None
+        assert made_up.until(Range("", until, now, 10), []) is None
+        assert made_up.until(Range("", until - timedelta(hours=2), until - timedelta(hours=1), 10), []) == until
         transaction.set_rollback(True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from django.urls import reverse
 
 from tests.console.browsers import Browser, Page
@@ -9,6 +10,12 @@ from tests.engine import Engine
 
 MONITOR = ["Queues", "Dead letters", "Alerts", "Streams", "Consumers", "Metrics"]
 ADMIN = ["Tenants & quotas", "Users & access", "Privacy", "Maintenance mode", "Audit log"]
+
+
+@pytest.fixture(autouse=True)
+def no_job_runs_or_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look away from the jobs of other tests."""
+    monkeypatch.setattr("dlq.jobs.approvals.counts", lambda: (0, 0))
 
 
 def labels(page: Page) -> list[str]:
