@@ -89,6 +89,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "console.web.caching.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "console.web.caching.StaticFilesMiddleware",
     "console.web.caching.NoStoreMiddleware",

@@ -88,7 +88,7 @@ class ErasureForm(forms.Form):
 @requires("administer")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /erasures: list erasures, newest first."""
-    context = {"title": "Erasures", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
+    context = {"title": "Erasure requests", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
     return render_page(request, "administration/erasures/browse.html", "administration/erasures/_list.html", context)
 
 

@@ -6,7 +6,7 @@ from django.urls import path
 
 from console.dead_letters import views as dead_letters
 from console.dead_letters.failure_groups import views as failure_groups
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 GROUP = "dead-letters/failure-groups/<fingerprint:fingerprint>"
 
@@ -20,5 +20,5 @@ urlpatterns = [
     path(f"{GROUP}/split", failure_groups.change, {"what": "split"}, name="failure_group_split"),
 ]
 
-NOUNS = ("dead_letter", "failure_groups", "failure_group", "compare")
-register(Item(20, "Dead letters", "dead_letters", NOUNS, dead_letters.dead))
+NOUNS = ("dead_letter", "failure_groups", "failure_group", "compare", "saved_filters", "saved_filter")
+register(Item(Group.MONITOR, 20, "Dead letters", "dead_letters", "dead_letters", NOUNS, dead_letters.dead))

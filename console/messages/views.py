@@ -23,7 +23,7 @@ from console.masking import masked
 from console.messages import narration, payloads
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
-from console.web import pagination
+from console.web import pagination, sidebar
 from console.web.forms import JsonTextField, ReasonForm, measured, refusals
 from console.web.htmx import render_form, render_page
 from console.web.wording import number
@@ -185,6 +185,7 @@ def _story_page(
     revealed: Sequence[str] | None = None,
 ) -> HttpResponse:
     """Show where the message stands, what happened to it and what it holds; `revealed` are fields without a mask."""
+    sidebar.light(request, "dead_letters" if story.dead_letter else "overview")
     context = {
         "title": f"Message {story.message_id}",
         "head": head,

@@ -17,7 +17,7 @@ from console.web.forms import REASON_CHARACTERS, tell
 from console.web.htmx import render_page
 from console.web.sidebar import Badge, once_a_request
 from console.web.wording import plural
-from dlq.jobs import approvals
+from dlq.jobs import approvals, lifecycle
 from dlq.jobs.models import Job
 from dlq.search.reach import JobThing
 from queues.errors import InvalidArgument
@@ -37,13 +37,18 @@ def job_counts(request: HttpRequest) -> tuple[int, int]:
 def under_way(request: HttpRequest) -> Badge:
     """Count the redrives under way."""
     count = job_counts(request)[0]
-    return Badge(count, f"{plural(count, 'redrive')} under way", "plain")
+    return Badge(count, f"{plural(count, 'redrive')} running")
 
 
 def awaiting(request: HttpRequest) -> Badge:
     """Count the jobs that wait for a second person."""
     count = job_counts(request)[1]
-    return Badge(count, f"{plural(count, 'job')} waiting for a second person", "bad")
+    return Badge(count, f"{plural(count, 'job')} waiting for a second person")
+
+
+def is_wanted(request: HttpRequest) -> bool:
+    """Return whether the sidebar shows *Approvals*: some jobs need a second person, or a job waits for one."""
+    return any(lifecycle.threshold(noun) for noun in approvals.MODELS) or bool(job_counts(request)[1])
 
 
 @require_safe

@@ -54,7 +54,7 @@ def browse(request: HttpRequest) -> HttpResponse:
         *jobs.seen_of(request, Purge.objects.order_by("-purge_id")[:LATEST_REMOVALS]),
     ]
     context = {
-        "title": "Redrives",
+        "title": "Jobs",
         "page": page,
         "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'redrive')} shown"),
         "plans": jobs.seen_of(request, Plan.objects.prefetch_related("redrives").order_by("-plan_id")[:LATEST_PLANS]),

@@ -14,7 +14,7 @@ from console.access import roles
 from console.web import preferences, shortcuts, sidebar
 from console.web.preferences import CHOICES
 from console.web.shortcuts import ShortcutSection
-from console.web.sidebar import Entry
+from console.web.sidebar import Entry, Group, Section
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,32 @@ class Frame:
         return [notice for source in _sources if is_shown for notice in source(self.request)]
 
     @cached_property
+    def sections(self) -> list[Section]:
+        """The groups of the sidebar that the person sees; without a role, the foot only."""
+        return sidebar.sections(self.request, tuple(Group) if self.sees_metadata else (Group.FOOT,))
+
+    @property
+    def groups(self) -> list[Section]:
+        """The groups with a title."""
+        return [section for section in self.sections if section.group is not Group.FOOT]
+
+    @property
+    def foot(self) -> Section:
+        """The lines below the groups."""
+        return next(section for section in self.sections if section.group is Group.FOOT)
+
+    @cached_property
     def entries(self) -> list[Entry]:
-        """The lines of the sidebar."""
-        return sidebar.entries(self.request) if self.sees_metadata else []
+        """The lines of the sidebar, of all groups."""
+        return [entry for section in self.sections for entry in section.entries]
+
+    @property
+    def is_account(self) -> bool:
+        """Whether the page belongs to the person's own account."""
+        name = (self.request.resolver_match and self.request.resolver_match.url_name) or ""
+        return name.startswith(("account", "second_factor", "recovery_codes"))
 
     @cached_property
     def breaching(self) -> int:
         """Count the queues that turn the lamp red."""
-        return sum(entry.badge.count for entry in self.entries if entry.item.lights_lamp)
+        return sum(entry.badge.count for entry in self.entries if entry.badge and entry.item.lights_lamp)

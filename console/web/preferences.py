@@ -1,4 +1,4 @@
-"""Preferences of one person: theme, density, clock, shortcuts.
+"""Preferences of one person: theme, density, clock, shortcuts, open groups of the sidebar.
 
 They live in cookies, so that the server can write them into the first byte of the page: no flash of the wrong
 theme, and nothing inline for the content security policy to forgive.
@@ -20,6 +20,8 @@ CHOICES = {
     "density": {"regular": "Regular", "compact": "Compact"},
     "zone": {"utc": "UTC", "local": "Local"},
     "shortcuts": {"on": "On", "off": "Off"},
+    "archive_group": {"closed": "Closed", "open": "Open"},
+    "admin_group": {"closed": "Closed", "open": "Open"},
 }
 
 

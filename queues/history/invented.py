@@ -1,5 +1,7 @@
 """An invented history of two weeks, for the charts of a demo.
 
+An audit row says up to when the history is made up; charts and pages show that moment.
+
 Each queue gets the traffic that its rate says, with nights, some noise and, every third day, an afternoon on which its
 consumers were slow. The numbers of tenants and of all queues are the sums.
 """
@@ -7,11 +9,16 @@ consumers were slow. The numbers of tenants and of all queues are the sums.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
 
+from queues import audit
 from queues.database.query import query_text
+from queues.models import AuditEvent
+
+ACTION = "history.invent"
 
 TABLES = (
     ("queue_history", 10, "1 hour"),
@@ -33,7 +40,14 @@ def invent(rates: Mapping[str, float]) -> bool:
             cursor.execute(_INVENTED.replace("{table}", table), parameters | traffic)
             cursor.execute(_SUMS.replace("{table}", table))
             cursor.execute(_RECORDS, parameters)
+        audit.record("demo", ACTION, reason="History is made up, so that the charts of the demo have a past.")
     return True
+
+
+def end_of_invention() -> datetime | None:
+    """Return the moment up to which the history is made up; None where all of it was recorded."""
+    made = AuditEvent.objects.filter(action=ACTION).order_by("-audit_event_id")
+    return made.values_list("at", flat=True).first()
 
 
 _PARTITIONS = query_text("invented_history/partitions")

@@ -37,7 +37,7 @@ def page(chromium: Browser, one_console: Server, server: OwnServer) -> Iterator[
     page.fill("input[name=username]", "ada")
     page.fill("input[name=password]", PASSWORD)
     page.keyboard.press("Enter")
-    expect(page.locator("h1")).to_have_text("Overview")
+    expect(page.locator("h1")).to_have_text("Queues")
     yield page
     context.close()
     assert [one for one in complaints if not any(words in one for words in OF_AN_OUTAGE)] == []
@@ -76,7 +76,7 @@ def test_a_page_that_was_asked_for_comes_by_itself(page: Page, server: OwnServer
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     server.start()
 
-    expect(page.locator("h1")).to_have_text("Audit")
+    expect(page.locator("h1")).to_have_text("Audit log")
 
 
 def test_what_was_sent_is_not_sent_again_by_itself(page: Page, server: OwnServer, queue: str) -> None:

@@ -63,6 +63,8 @@ PATHS = [
     "/redrives",
     "/redrives/new?q=queue:Q",
     "/redrives/plans",
+    "/purges",
+    "/undos",
     "/redrives/plans/P",
     "/redrives/R",
     "/redrives/R/messages?outcome=open",

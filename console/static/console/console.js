@@ -13,3 +13,4 @@ import "./keyboard/shortcuts.js";
 import "./selection.js";
 import "./preferences.js";
 import "./charts.js";
+import "./sidebar.js";

@@ -160,7 +160,7 @@ def test_a_user_without_a_role_gets_an_explanation(sign_in: Callable[[str], Brow
     page = sign_in("no role").see("/", status=403)
 
     assert "Your role, no role, may not see queues" in page.text
-    assert "An administrator gives roles" in page.text
+    assert "An administrator assigns roles" in page.text
 
 
 def test_a_permission_that_does_not_exist_is_a_mistake_of_ours() -> None:

@@ -106,7 +106,8 @@ ROWS = [
     *forms("redrive", "redrive_new"),
     *lists("purge", "deletion_new", query="q=class:{class}"),
     *forms("purge", "deletion_new"),
-    *lists("see_metadata", "trash", "approvals"),
+    *lists("see_metadata", "trash", "removals", "approvals"),
+    *lists("see_metadata", "undos", shows="undo_page"),
     Row("undo_new", "purge", about=True, whatever=True, query="noun=purge&id={purge_id}"),
     Row("undo_new", "purge", "post", about=True, whatever=True, query="noun=purge&id={purge_id}"),
     # around them

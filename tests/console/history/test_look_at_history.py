@@ -98,7 +98,7 @@ def test_what_cannot_be_shown_says_why(viewer: Browser, engine: Engine) -> None:
 def test_each_page_is_read_in_as_many_queries(viewer: Browser, engine: Engine) -> None:
     engine.send("x")
     engine.value("select signalbox.record_history()")
-    paths = {f"/queues/{engine.queue}/history": 19, "/history": 19, "/tenants/1/history": 19}
+    paths = {f"/queues/{engine.queue}/history": 20, "/history": 20, "/tenants/1/history": 20}
     for path, most in paths.items():
         for shown in ("15m", "14d"):
             viewer.see(path, range=shown)

@@ -304,7 +304,7 @@ def test_the_sidebar_counts_running_jobs(operator: Browser, scene: DeadLetterSce
     scene.add_dead(1)
     start(operator, scene)
 
-    assert "under way" in operator.see("/").text
+    assert "running)" in operator.see("/").text  # in words, beside the count
 
 
 def test_a_job_that_does_not_exist_is_not_found(operator: Browser) -> None:

@@ -137,7 +137,7 @@ function setPaused(value) {
 // ---- the lamp, the favicon
 
 function showBreaches() {
-  const breaching = document.getElementById("sidebar-nav")?.dataset.breaching !== "0";
+  const breaching = (document.querySelector("[data-lamp]")?.dataset.lamp ?? "0") !== "0";
   const icon = document.getElementById("favicon");
   const href = breaching ? icon.dataset.alert : icon.dataset.calm;
   if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
