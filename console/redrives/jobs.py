@@ -17,15 +17,17 @@ from console.charts.drawing import Mark
 from console.charts.markers import MAX_MARKS
 from console.web.forms import tell
 from console.web.htmx import render_page
-from console.web.wording import number
+from console.web.wording import number, plural
+from dlq.jobs import workers
 from dlq.jobs.models import Job, Redrive
 from dlq.redrives.plan_models import Plan
 from dlq.search.pages import Page
 from dlq.search.reach import AnyJob, JobReach, seen_among
 from queues.reach import Reach
 
-# A worker takes a new job at once; one that still waits after this has no worker.
+# A worker takes a job at once when it has a free slot.
 WORKER_EXPECTED_WITHIN_SECONDS = 15.0
+START_WORKER = "Start one with: celery -A console worker"
 
 
 @dataclass(frozen=True)
@@ -102,14 +104,28 @@ def progress_of(job: Job) -> Progress:
 def _hint(job: Job) -> str:
     """One sentence about a job that does not move, and what to do."""
     if job.state == Job.State.PAUSED:
-        return "Paused: it goes on where it stopped."
+        return "Paused. Resume the job to continue where it stopped."
     if job.state == Job.State.AWAITING:
-        return "Waiting for a second person: nothing happens until a person other than its author approves it."
-    if job.state != Job.State.PENDING or job.started_at:
-        return ""
-    if (datetime.now(UTC) - job.created_at).total_seconds() < WORKER_EXPECTED_WITHIN_SECONDS:
-        return "Waiting for a worker."
-    return "No worker has taken it yet. Is one running? Start it with: celery -A console worker"
+        return "Awaiting approval. Nothing happens until a person other than its author approves the job."
+    return _waiting_hint(job) if workers.waits_for_worker(job) else ""
+
+
+def _waiting_hint(job: Job) -> str:
+    """Say why no worker runs this job: there is none, or all are busy."""
+    load = workers.read(job)
+    if load.present == 0:
+        return f"No job worker is running. {START_WORKER}"
+    if job.state == Job.State.RUNNING and not _is_late(job.last_batch_at or job.created_at):
+        return ""  # between two slices
+    if load.running:
+        return f"Queued behind {plural(load.running, 'running job')}."
+    if load.present is None and _is_late(job.created_at):
+        return f"No job worker has taken this job. {START_WORKER}"
+    return "Waiting for a job worker."
+
+
+def _is_late(since: datetime) -> bool:
+    return (datetime.now(UTC) - since).total_seconds() >= WORKER_EXPECTED_WITHIN_SECONDS
 
 
 def marks_of_redrives(names: Sequence[str] | None, start: datetime, end: datetime, reached: Reach) -> list[Mark]:

@@ -36,6 +36,9 @@ WORK_SAMPLES = 5
 WORK_MILLISECONDS = 20
 """Work that takes less is not slow, whatever it took before: a network hiccup is as long."""
 
+HELD_UP_SECONDS = 55.0
+"""Consumers that have finished nothing for less than about a minute may just be at work."""
+
 HOT_MESSAGES = 10
 """The number of waiting messages below which a group is no jam."""
 

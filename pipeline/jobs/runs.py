@@ -86,6 +86,11 @@ def heed(kind: str, cancelled: str = "") -> None:
         raise Cancelled(cancelled)
 
 
+def note_progress(run: Run) -> None:
+    """Record that a running run has made progress: without it, its page shows the run as stalled."""
+    Run.objects.filter(pk=run.pk).update(seen_at=Now())
+
+
 @contextmanager
 def heeding(kind: str, spark: SparkSession) -> Iterator[None]:
     """Interrupt this session when the run is cancelled: the block then raises `Cancelled`."""

@@ -63,6 +63,7 @@ def _take_in(spark: SparkSession, run: Run, fresh: Sequence[Run]) -> RolledUp:
         runs.heed(Run.Kind.ROLLUP)
         some = days[first : first + DAYS_AT_ONCE]
         buckets += _replace(some, _of_days(spark, some))
+        runs.note_progress(run)
     sent = {one.pk: _sent_in(spark, one) for one in fresh}
     with transaction.atomic():
         Sent.objects.filter(run__in=fresh).delete()  # they may have been taken in before, by a run that was killed
