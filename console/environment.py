@@ -337,6 +337,8 @@ TRASH_HOURS = env_number("TRASH_HOURS", 24, low=0, high=8_760)
 once."""
 TYPED_CONFIRMATION_ABOVE = env_number("TYPED_CONFIRMATION_ABOVE", 0, low=0, high=1_000_000_000)
 """Messages above which a purge or deletion asks for a typed confirmation. 0: every one asks."""
+TYPED_CONFIRMATION_REDRIVE_ABOVE = env_number("TYPED_CONFIRMATION_REDRIVE_ABOVE", 1_000, low=0, high=1_000_000_000)
+"""Messages above which a redrive on a page asks for a typed confirmation. 0: every one asks."""
 APPROVAL_REDRIVE_MESSAGES = env_number("APPROVAL_REDRIVE_MESSAGES", 0, low=0, high=1_000_000_000)
 """Messages above which a redrive waits for a second person (docs/operate/approvals.md). 0: none waits."""
 APPROVAL_DELETE_MESSAGES = env_number("APPROVAL_DELETE_MESSAGES", 0, low=0, high=1_000_000_000)

@@ -69,7 +69,7 @@ def cancel(request: HttpRequest, model: type[Job], job_id: int, verb: Callable[.
     """Cancel the job, say how the `rest` stands, and go back to its page."""
     find(model, job_id)
     done = f"{model.NOUN.capitalize()} {job_id} is cancelled. {rest}"
-    tell(request, verb(job_id, actor=request.user.get_username()), done, f"{model.NOUN} {job_id} was over already")
+    tell(request, verb(job_id, actor=request.user.get_username()), done, f"{model.NOUN} {job_id} has already ended")
     return redirect(model.NOUN, job_id)
 
 

@@ -40,7 +40,7 @@ OUTCOMES = {
 CHANGES = {
     "pause": (redrives.pause, "paused", "was not running"),
     "resume": (redrives.resume, "resumed", "was not paused"),
-    "cancel": (redrives.cancel, "cancelled", "was over already"),
+    "cancel": (redrives.cancel, "cancelled", "has already ended"),
 }
 
 
@@ -149,6 +149,6 @@ def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
     rate = form.cleaned_data["rate_per_second"]
     changed = redrives.set_rate(redrive_id, rate, actor=request.user.get_username())
     pace = f"at most {plural(rate, 'message')} per second" if rate else "as fast as it can"
-    why = "waits for approval, as it was asked for" if job.is_awaiting else "was over already"
+    why = "waits for approval, as it was asked for" if job.is_awaiting else "has already ended"
     tell(request, changed, f"Redrive {redrive_id} now goes {pace}.", f"redrive {redrive_id} {why}")
     return redirect("redrive", redrive_id)

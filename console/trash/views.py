@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -22,6 +21,7 @@ from console.redrives import jobs
 from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
 from console.web.htmx import render_form, render_page
 from dlq.filters import FilterError
+from dlq.jobs import confirmations
 from dlq.jobs.lifecycle import threshold
 from dlq.jobs.models import Deletion, Purge, Undo
 from dlq.redrives import plans
@@ -73,7 +73,7 @@ def new_deletion(request: HttpRequest) -> HttpResponse:
     form = DeletionForm(request.POST) if request.method == "POST" else None
     if form is not None and form.is_valid():
         options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
-        confirmed = form.cleaned_data["confirmation"] == form.WORD
+        confirmed = form.cleaned_data["confirmation"].strip().lower() == form.WORD
         try:
             filter = _deletion_filter(request, options.pop("filter_text"))
             job = deletions.create(filter, actor=request.user.get_username(), confirmed=confirmed, **options)
@@ -116,7 +116,7 @@ def _promise(noun: str) -> dict[str, Any]:
     """Numbers that `trash/_promise.html` tells of."""
     return {
         "hours": trash.hours(),
-        "confirm_above": settings.TYPED_CONFIRMATION_ABOVE,
+        "confirm_above": confirmations.above(noun),
         "approve_above": threshold(noun),
     }
 

@@ -193,6 +193,7 @@ class Redrive(Selection):
     step_limit = models.BigIntegerField(null=True)  # messages to send before their outcomes are known
     step_began = models.JSONField(db_default={})  # the counts when the step began
     canaries = models.JSONField(db_default=[])  # dead letters that are to go first, by id
+    canary = models.JSONField(db_default={})  # its size, its verdict, and the seconds that the last step waited
     slowed_rate = models.FloatField(null=True)  # what is left of the rate when a destination is in trouble
     slow_memory = models.JSONField(db_default={})  # when the adaptive rate was last computed, and the counts then
     note = models.CharField(max_length=500, db_default="")  # what it waits for, or why it goes slowly

@@ -107,8 +107,9 @@ def _count(job: Redrive, found: bulk_verbs.Settled) -> None:
     job.gone += found.outcomes.count(RedriveOutcome.GONE)
     judged_after = job.step_began.get("judged_after", 0)
     for letter, redriven_id in zip(found.outcomes, found.redriven_ids, strict=True):
-        if redriven_id <= judged_after:  # sent before it was resumed: that was judged
+        if redriven_id <= judged_after:  # sent before the redrive was resumed: the stop rules counted it then
             job.step_began["failed"] += letter in FAILED
+            job.step_began["settled"] = job.step_began.get("settled", 0) + 1
         elif letter == RedriveOutcome.SUCCEEDED:
             job.failed_in_row = 0
         elif letter in FAILED:

@@ -136,6 +136,11 @@ class Plan(models.Model):
         return Impact.from_json(self.impact_document)
 
     @property
+    def canary_size(self) -> int:
+        """Return the number of messages that go first; 0 without a canary."""
+        return self.choices.canary_size(len(self.impact.canaries))
+
+    @property
     def source_queues(self) -> list[str]:
         """Return where those that were looked at died, most of them first."""
         return [name for name, _ in self.impact.sources]

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import transaction
 
-from dlq.jobs import approvals, lifecycle, runner
+from dlq.jobs import approvals, confirmations, lifecycle, runner
 from dlq.jobs.models import Job, Redrive
 from dlq.redrives import adaptive_rate, canary, moving, outcomes, plans
 from dlq.redrives.plan_models import Plan
@@ -33,18 +33,29 @@ QUOTA_SECONDS = 1.0
 COPIED = ("filter_text", "as_of", "lower_bound", "upper_bound", "staging", "source_queues")
 
 
+CONFIRMATION_WORD = "redrive"
+
+
 class PlanNotFound(SignalboxError):  # noqa: N818 - as in queues.errors
     """The plan does not exist, or is no plan of a redrive."""
 
 
 def run(
-    plan_id: int, *, actor: str, reason: str = "", wake: bool = True, may_reveal: bool = False, **otherwise: Any
+    plan_id: int,
+    *,
+    actor: str,
+    reason: str = "",
+    wake: bool = True,
+    may_reveal: bool = False,
+    confirmed: bool = True,
+    **otherwise: Any,
 ) -> Redrive:
     """Start the redrive that a plan describes, with some of its options `otherwise`.
 
-    A target that shows what is masked now is refused, unless the actor `may_reveal` it: rules may have changed since
-    the plan. Raises `PlanNotFound`, `InvalidArgument`, `QueueNotFound`, `QueueClosed`. A plan is run by one redrive at
-    a time; run again, it takes what is left.
+    A target that shows fields which are masked now is refused, unless the actor `may_reveal` them: rules may have
+    changed since the plan. A large redrive must be `confirmed` by a typed word. One redrive of a plan runs at a time; a
+    later one sends the messages that are left. Raises `PlanNotFound`, `InvalidArgument`, `QueueNotFound`,
+    `QueueClosed`.
     """
     with transaction.atomic():
         plan = Plan.objects.select_for_update().filter(pk=plan_id, kind=Plan.Kind.REDRIVE).first()
@@ -52,8 +63,8 @@ def run(
             raise PlanNotFound(f"there is no plan {plan_id} of a redrive")
         approvals.expire(Redrive)  # an expired approval blocks no other redrive
         if (other := plan.redrives.filter(state__in=Job.UNDECIDED_STATES).first()) is not None:
-            verb = "waits for approval as" if other.is_awaiting else "is being run by"
-            raise InvalidArgument(f"plan {plan_id} {verb} redrive {other.pk}", "plan_id")
+            state = "Already awaiting approval" if other.is_awaiting else "Already running"
+            raise InvalidArgument(f"{state} as redrive #{other.pk}", "plan_id")
         if plan.staging_id is not None:
             sets.hold(plan.staging_id)
         options = replace(plan.choices, **otherwise).checked()
@@ -61,7 +72,10 @@ def run(
             plans.check_target(options.target_queue)
         if not may_reveal:
             plans.check_masks_of(plan, options.target_queue)
-        return lifecycle.start(_job_of(plan, options, actor, reason), wake=wake)
+        job = _job_of(plan, options, actor, reason)
+        if not confirmed and confirmations.must_confirm(job):
+            raise InvalidArgument(f"Type the word {CONFIRMATION_WORD}.", "confirmation")
+        return lifecycle.start(job, wake=wake)
 
 
 def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:
@@ -108,16 +122,22 @@ def set_rate(redrive_id: int, rate_per_second: int | None, *, actor: str, reason
 
 def _batch(job: Redrive, now: datetime) -> float | None:
     options = job.choices
-    wants_news = job.looked_at is None or abs(now - job.looked_at) >= timedelta(seconds=canary.POLL_SECONDS)
-    if (options.has_canary or options.slow_failed_percent) and wants_news:
+    if _wants_outcomes(job, options, now):
         outcomes.look(job, now)
-    if job.step_limit is not None:
-        if because := canary.judge(job):
-            return _stop(job, because)
-        if not canary.room(job):
-            return canary.wait(job)
+    if because := canary.judge(job, now):
+        return _stop(job, because)
+    if canary.is_waiting(job):
+        return canary.wait(job)
     adaptive_rate.consider(job, options, now)
     return _send(job, options, now)
+
+
+def _wants_outcomes(job: Redrive, options: Options, now: datetime) -> bool:
+    """Tell whether a rule of the job needs outcomes, and the last look was a moment ago."""
+    needed = options.has_canary or options.slow_failed_percent or (options.has_stop_rules and job.moved > 0)
+    if not needed or job.looked_at is None:
+        return bool(needed)
+    return abs(now - job.looked_at) >= timedelta(seconds=canary.POLL_SECONDS)
 
 
 def _send(job: Redrive, options: Options, now: datetime) -> float | None:

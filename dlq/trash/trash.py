@@ -24,11 +24,6 @@ def hours() -> int:
     return int(settings.TRASH_HOURS)
 
 
-def must_confirm(messages: int | None) -> bool:
-    """Tell whether removing so many asks for a typed word; an unknown number does."""
-    return messages is None or messages > settings.TYPED_CONFIRMATION_ABOVE or not settings.TYPED_CONFIRMATION_ABOVE
-
-
 def trash_batch_of(job: Remover) -> int | None:
     """Return where the job's batch puts what it removes; begun with the first, in its transaction. None: for good."""
     if job.trash_batch_id is None and job.trash_hours:
