@@ -36,7 +36,7 @@ STATES = {
     "ready": "Ready",
     "scheduled": "Scheduled",
     "waiting": "Waiting for their group",
-    "leased": "In flight: their consumers' acks will be refused",
+    "leased": "In flight (consumers' acks will be rejected)",
     "dead": "Dead",
 }
 
@@ -96,7 +96,7 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
     except FilterError as error:
         mistake = error
     context = {
-        "title": "Review of a deletion",
+        "title": "Delete dead letters",
         "filter_text": text,
         "mistake": mistake,
         "preview": preview,
@@ -133,7 +133,7 @@ def show_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
 @requires("purge", of=DELETION)
 def cancel_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
     """POST /deletions/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
-    return jobs.cancel(request, Deletion, deletion_id, deletions.cancel, "What it deleted is in the trash.")
+    return jobs.cancel(request, Deletion, deletion_id, deletions.cancel, "Deleted messages are in the trash.")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -175,7 +175,7 @@ def show_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
 @requires("purge", of=PURGE)
 def cancel_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
     """POST /purges/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
-    return jobs.cancel(request, Purge, purge_id, purges.cancel, "What it removed stays removed.")
+    return jobs.cancel(request, Purge, purge_id, purges.cancel, "Removed messages are in the trash.")
 
 
 @require_safe
@@ -206,14 +206,12 @@ def new_undo(request: HttpRequest) -> HttpResponse:
         if form is not None and form.is_valid():
             actor = request.user.get_username()
             job = restore.create(noun, int(number), actor=actor, reason=form.cleaned_data["reason"])
-            waits = " It waits for a second person." if job.is_awaiting else " It is pending."
-            messages.success(request, f"Undo {job.undo_id} was made.{waits}")
-            return redirect("undo", job.undo_id)
+            return jobs.announced(request, job)
         preview = restore.preview(noun, int(number))
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("trash")
-    context = {"title": "Review of an undo", "preview": preview, "noun": noun, "form": form or ReasonForm()}
+    context = {"title": f"Restore {noun} #{number}", "preview": preview, "noun": noun, "form": form or ReasonForm()}
     return render_form(request, "trash/review.html", context)
 
 
@@ -228,4 +226,4 @@ def show_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
 @requires("purge", of=UNDO)
 def cancel_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
     """POST /undos/<id>/cancel: it stops after the batch under way."""
-    return jobs.cancel(request, Undo, undo_id, restore.cancel, "What came back stays; the rest is in the trash.")
+    return jobs.cancel(request, Undo, undo_id, restore.cancel, "Restored messages stay; the others are in the trash.")

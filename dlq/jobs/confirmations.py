@@ -25,5 +25,5 @@ def must_confirm(job: Job) -> bool:
 
 
 def asks(noun: str, messages: int, *, exact: bool = True) -> bool:
-    """Tell whether a job of this kind over so many messages needs a typed word."""
+    """Tell whether a job of this kind needs a typed word for this number of messages."""
     return not exact or not above(noun) or messages > above(noun)

@@ -32,7 +32,7 @@ class Options:
     stop_failed_percent: int = 20
     """The redrive pauses when a larger share of a step, or of what it sent without a canary, fails again."""
     stop_failed_in_row: int = 5
-    """The redrive pauses after so many failures in a row. 0: no such limit."""
+    """The redrive pauses after this number of failures in a row. 0: no such limit."""
     slow_depth: int | None = None
     """Messages in a destination above which the rate is halved."""
     slow_age_seconds: int | None = None
