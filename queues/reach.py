@@ -18,7 +18,7 @@ from queues.errors import InvalidArgument
 
 SYSTEM_TENANT = "system"
 """The tenant of Signalbox's own queues. No API key and no grant reaches them; a role for all queues may only look."""
-SYSTEM_QUEUES = frozenset({"signalbox"})
+SYSTEM_QUEUES = frozenset({"signalbox", "signalbox-pipeline"})
 """Names that only the tenant `system` may use: Signalbox's workers receive their tasks from such a queue."""
 
 _WILDCARD = re.compile(r"[\\%_]")

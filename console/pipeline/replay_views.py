@@ -20,7 +20,7 @@ from console.web.htmx import render_form
 from dlq.filters import FilterError, parse
 from dlq.filters.readings import MisreadError, moment
 from dlq.masking.rules import Masking
-from dlq.redrives.plan_options import Options
+from dlq.redrives.plan_options import CANARY_MESSAGES, Options
 from dlq.redrives.staged import plans
 from dlq.search.checked_filter import check_patterns
 from pipeline.jobs import starting
@@ -64,12 +64,12 @@ class ReplayForm(RateForm):
         label="Destination", max_length=100, help_text="The messages are sent to this queue as new messages."
     )
     canary_messages = number_field(
-        "Canary", "Number of messages to send first. The others wait for their outcomes. Empty: all at once.", 1, 10_000
+        "Canary", "Send this many first and wait for their outcomes. Empty: no canary.", 1, 10_000, "messages"
     )
     reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
 
     FIELDS = ("kinds", "since", "until", "target_queue", "rate_per_second", "canary_messages", "reason")
-    INITIAL = {"kinds": "settled", "rate_per_second": 50}
+    INITIAL = {"kinds": "settled", "rate_per_second": 50, "canary_messages": CANARY_MESSAGES}
 
     def chosen(self) -> list[forms.BoundField]:
         return [self[name] for name in self.FIELDS]

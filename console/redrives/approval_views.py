@@ -81,7 +81,7 @@ def decide(request: HttpRequest, noun: str, job_id: int, verb: str) -> HttpRespo
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("approvals")
-    tell(request, decided, f"{noun.capitalize()} {job_id} is {done}.", f"{noun} {job_id} no longer waits")
+    tell(request, decided, f"{noun.capitalize()} #{job_id} is {done}.", f"{noun} #{job_id} no longer awaits approval")
     return redirect(noun, job_id) if decided else redirect("approvals")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -22,6 +21,7 @@ from console.redrives import jobs
 from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
 from console.web.htmx import render_form, render_page
 from dlq.filters import FilterError
+from dlq.jobs import confirmations
 from dlq.jobs.lifecycle import threshold
 from dlq.jobs.models import Deletion, Purge, Undo
 from dlq.redrives import plans
@@ -36,7 +36,7 @@ STATES = {
     "ready": "Ready",
     "scheduled": "Scheduled",
     "waiting": "Waiting for their group",
-    "leased": "In flight: their consumers' acks will be refused",
+    "leased": "In flight (consumers' acks will be rejected)",
     "dead": "Dead",
 }
 
@@ -73,7 +73,7 @@ def new_deletion(request: HttpRequest) -> HttpResponse:
     form = DeletionForm(request.POST) if request.method == "POST" else None
     if form is not None and form.is_valid():
         options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
-        confirmed = form.cleaned_data["confirmation"] == form.WORD
+        confirmed = form.cleaned_data["confirmation"].strip().lower() == form.WORD
         try:
             filter = _deletion_filter(request, options.pop("filter_text"))
             job = deletions.create(filter, actor=request.user.get_username(), confirmed=confirmed, **options)
@@ -96,7 +96,7 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
     except FilterError as error:
         mistake = error
     context = {
-        "title": "Review of a deletion",
+        "title": "Delete dead letters",
         "filter_text": text,
         "mistake": mistake,
         "preview": preview,
@@ -116,7 +116,7 @@ def _promise(noun: str) -> dict[str, Any]:
     """Numbers that `trash/_promise.html` tells of."""
     return {
         "hours": trash.hours(),
-        "confirm_above": settings.TYPED_CONFIRMATION_ABOVE,
+        "confirm_above": confirmations.above(noun),
         "approve_above": threshold(noun),
     }
 
@@ -133,7 +133,7 @@ def show_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
 @requires("purge", of=DELETION)
 def cancel_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
     """POST /deletions/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
-    return jobs.cancel(request, Deletion, deletion_id, deletions.cancel, "What it deleted is in the trash.")
+    return jobs.cancel(request, Deletion, deletion_id, deletions.cancel, "Deleted messages are in the trash.")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -175,7 +175,7 @@ def show_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
 @requires("purge", of=PURGE)
 def cancel_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
     """POST /purges/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
-    return jobs.cancel(request, Purge, purge_id, purges.cancel, "What it removed stays removed.")
+    return jobs.cancel(request, Purge, purge_id, purges.cancel, "Removed messages are in the trash.")
 
 
 @require_safe
@@ -206,14 +206,12 @@ def new_undo(request: HttpRequest) -> HttpResponse:
         if form is not None and form.is_valid():
             actor = request.user.get_username()
             job = restore.create(noun, int(number), actor=actor, reason=form.cleaned_data["reason"])
-            waits = " It waits for a second person." if job.is_awaiting else " It is pending."
-            messages.success(request, f"Undo {job.undo_id} was made.{waits}")
-            return redirect("undo", job.undo_id)
+            return jobs.announced(request, job)
         preview = restore.preview(noun, int(number))
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("trash")
-    context = {"title": "Review of an undo", "preview": preview, "noun": noun, "form": form or ReasonForm()}
+    context = {"title": f"Restore {noun} #{number}", "preview": preview, "noun": noun, "form": form or ReasonForm()}
     return render_form(request, "trash/review.html", context)
 
 
@@ -228,4 +226,4 @@ def show_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
 @requires("purge", of=UNDO)
 def cancel_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
     """POST /undos/<id>/cancel: it stops after the batch under way."""
-    return jobs.cancel(request, Undo, undo_id, restore.cancel, "What came back stays; the rest is in the trash.")
+    return jobs.cancel(request, Undo, undo_id, restore.cancel, "Restored messages stay; the others are in the trash.")

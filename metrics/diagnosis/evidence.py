@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metrics.diagnosis.thresholds import FELL_SHARE, UP_FACTOR, WORK_MILLISECONDS, WORK_SAMPLES
+from metrics.diagnosis.thresholds import (
+    EXPLAINS_SHARE,
+    FELL_SHARE,
+    HELD_UP_SECONDS,
+    UP_FACTOR,
+    WORK_MILLISECONDS,
+    WORK_SAMPLES,
+)
 from metrics.reading.xmin_holders import Holder
 from queues.counters.queue_numbers import QueueNumbers
 
@@ -151,6 +158,14 @@ class Evidence:
     def recent(self) -> Flow | None:
         """The last ten minutes, or the last minute when history is shorter."""
         return self.ten_minutes or self.minute
+
+    @property
+    def is_held_up(self) -> bool:
+        """Tell whether every consumer holds work, no delivery has ended for a minute, and no limit holds the rest."""
+        flow, busy = self.recent, 0 < self.numbers.consumers <= self.numbers.leased
+        free = self.may_be_in_flight != 0 and self.numbers.ready >= EXPLAINS_SHARE * self.waiting
+        rests = flow is not None and flow.seconds >= HELD_UP_SECONDS and not (flow.acked or flow.failed)
+        return busy and free and rests
 
     @property
     def done_share(self) -> float | None:

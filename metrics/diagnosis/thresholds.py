@@ -36,6 +36,9 @@ WORK_SAMPLES = 5
 WORK_MILLISECONDS = 20
 """Shortest median work time that may be slow: a delay in the network is as long."""
 
+HELD_UP_SECONDS = 55.0
+"""Consumers that have finished nothing for less than about a minute may just be at work."""
+
 HOT_MESSAGES = 10
 """Smallest number of waiting messages with which a message group is hot."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metrics.diagnosis.evidence import Evidence, Work
-from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, speed, suspect
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, period, speed, suspect
 from metrics.diagnosis.thresholds import FAILING_SHARE, FELL_SHARE
 from metrics.wording import number, plural, span
 
@@ -55,10 +55,12 @@ def _advice(last: float | None) -> str:
 
 @suspect(Cause.SLOW_CONSUMERS)
 def slow_consumers(evidence: Evidence) -> Found | str:
-    """Suspect slow consumers: the work takes much longer than before, and every consumer is busy."""
+    """Suspect slow work: it takes much longer than before, or none has finished, and every consumer is busy."""
     numbers, work, recent = evidence.numbers, evidence.work, evidence.recent
     if not evidence.waiting:
         return "nothing is ready"
+    if evidence.is_held_up:
+        return _held_up(evidence)
     if work.factor is None:
         done = f"{number(work.acks)} done in ten minutes, {number(work.acks_before)} looked at from before"
         return f"too little work was done to compare: {done}"
@@ -81,12 +83,31 @@ def slow_consumers(evidence: Evidence) -> Found | str:
     )
 
 
+def _held_up(evidence: Evidence) -> Found:
+    numbers, flow = evidence.numbers, evidence.recent
+    seconds = flow.seconds if flow else 0.0
+    busy = f"{number(numbers.leased)} in flight with {plural(numbers.consumers, 'consumer')}"
+    return Found(
+        sentence=f"Consumers are busy: {busy}, and no delivery has ended in the last {period(seconds)}.",
+        short=f"Consumers are busy: {busy}.",
+        figures=(
+            Figure("in_flight", numbers.leased, "in flight", number(numbers.leased)),
+            Figure("consumers", numbers.consumers, "consumers", number(numbers.consumers)),
+        ),
+        proof=Proof(Page.CONSUMERS, "messages in flight with each consumer"),
+        advice="Check what the work waits for: a long task, a database, a partner, a lock. Add workers if such work is"
+        " expected.",
+    )
+
+
 @suspect(Cause.FEWER_CONSUMERS)
 def fewer_consumers(evidence: Evidence) -> Found | str:
-    """Suspect too few consumers: most of those seen within the hour are gone, and less work is done."""
+    """Suspect missing consumers: most consumers of the last hour are gone, and throughput fell as much."""
     here, gone = evidence.numbers.consumers, evidence.consumers_gone
     if not evidence.waiting:
         return "nothing is ready"
+    if evidence.is_held_up:
+        return f"{number(evidence.numbers.leased)} in flight: every consumer that is left is busy, none has finished"
     if not here or here > FELL_SHARE * (here + gone):
         return f"{number(here)} here, {number(gone)} gone within the hour"
     if not evidence.does_less:

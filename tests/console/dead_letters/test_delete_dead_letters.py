@@ -44,7 +44,7 @@ def test_a_deletion_can_be_cancelled(admin: Browser, scene: DeadLetterScene) -> 
     job = Deletion.objects.latest("deletion_id")
 
     assert "is cancelled" in admin.submit(f"/deletions/{job.pk}/cancel").text
-    assert "was over already" in admin.submit(f"/deletions/{job.pk}/cancel").text
+    assert "has already ended" in admin.submit(f"/deletions/{job.pk}/cancel").text
 
 
 def test_an_operator_may_not_delete(operator: Browser, scene: DeadLetterScene) -> None:
