@@ -82,6 +82,7 @@ def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, scene
     expect(page.locator("form.filter.edited")).to_have_count(0)  # the answer is there
     expect(page.locator("table tbody tr")).to_have_count(2)
     page.keyboard.press("Escape")
+    page.keyboard.press("j")  # the failure group
     page.keyboard.press("j")
     page.keyboard.press("x")
     expect(page.locator(".verb-bar")).to_contain_text("Redrive 1 selected…")

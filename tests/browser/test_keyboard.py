@@ -104,10 +104,10 @@ def test_from_a_firing_alert_to_a_running_redrive_by_keyboard(
     while firing.queue not in page.evaluate("document.activeElement.closest('tr').textContent"):
         page.keyboard.press("j")  # past the alerts of other tests
     keys.press("a")
-    page.wait_for_url(re.compile("/dead-letters|/redrives/new"))
-    if "/redrives/new" not in page.url:
-        keys.press("j", "a")
-        page.wait_for_url("**/redrives/new?**")
+    page.wait_for_url("**/queues/*#failure-groups")
+    expect(page.get_by_role("heading", name="Failure groups")).to_be_focused()
+    keys.press("j", "a")
+    page.wait_for_url("**/redrives/new?**")
     keys.press("a")
     expect(page.locator("#id_reason")).to_be_focused()
     keys.write("partner is back")

@@ -21,9 +21,18 @@ const currentRow = () => rowsOf(main).find((row) => row.contains(document.active
 
 function moveRow(step) {
   const rows = rowsOf(main);
-  if (!rows.length) return;
   const here = rows.indexOf(currentRow());
-  ready(leadOf(rows[Math.min(Math.max(here + step, 0), rows.length - 1)])).focus();
+  const wanted = (here >= 0 ? here : placeAmong(rows, step)) + step;
+  const row = rows[Math.min(Math.max(wanted, 0), rows.length - 1)];
+  if (row) ready(leadOf(row)).focus();
+}
+
+/** Where the focus stands among the rows if it is in none: behind the row before it, or before the row after it. */
+function placeAmong(rows, step) {
+  const isBehindFocus = (row) =>
+    document.activeElement.compareDocumentPosition(row) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const before = rows.filter((row) => !isBehindFocus(row)).length;
+  return step > 0 ? before - 1 : before;
 }
 
 /** Follow the main link of the row, or of the page. A button changes something: it only gets the focus. */
@@ -64,7 +73,11 @@ const ACTIONS = {
 let begun = ""; // the first key of a sequence
 let forget = null;
 
-const chordOf = ({ key, ctrlKey, metaKey }) => (ctrlKey || metaKey ? `Ctrl+${key.toUpperCase()}` : key);
+const isMac = /Mac/.test(navigator.platform);
+const chordOf = ({ key, ctrlKey, metaKey }) => {
+  if (isMac ? metaKey : ctrlKey) return `Ctrl+${key.toUpperCase()}`;
+  return ctrlKey || metaKey ? "" : key;
+};
 
 /** The help of the shortcut that this key completes, if it completes one. */
 function completed(chord) {
@@ -92,6 +105,10 @@ document.addEventListener("keydown", (event) => {
 });
 
 // ---- the help
+
+for (const key of isMac ? document.querySelectorAll("kbd") : []) {
+  key.textContent = key.textContent.replace(/^Ctrl[+ ]/, "⌘");
+}
 
 for (const opener of document.querySelectorAll("[data-opens=shortcuts]")) {
   opener.hidden = false;

@@ -60,11 +60,11 @@ export function ready(element) {
 
 /** After a link to a part of the page: its heading. After a form with mistakes: the first of them. */
 function arrive() {
-  const named = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const named = document.querySelector(":target");
   if (named && named.id !== "main") return heading(named)?.focus();
   const mistake = document.querySelector(".form-errors, .field [aria-invalid=true], main [aria-invalid=true]");
   if (mistake) ready(mistake).focus();
 }
 
 addEventListener("hashchange", arrive);
-arrive();
+addEventListener("load", () => setTimeout(arrive)); // the browser itself goes to the named part until then
