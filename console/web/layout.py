@@ -100,7 +100,7 @@ class Frame:
 
     @property
     def is_account(self) -> bool:
-        """Whether the page belongs to the person's own account."""
+        """True on the pages of the person's own account."""
         name = (self.request.resolver_match and self.request.resolver_match.url_name) or ""
         return name.startswith(("account", "second_factor", "recovery_codes"))
 

@@ -92,7 +92,7 @@ def test_every_page_lights_its_place(admin: Browser, engine: Engine) -> None:
 
 
 def test_the_account_and_the_api_are_lit_in_the_foot(viewer: Browser) -> None:
-    for path, text in (("/account", viewer.name), ("/v1/docs", "HTTP API"), ("/problems/lease-lost", "HTTP API")):
+    for path, text in (("/account", viewer.name), ("/v1/docs", "HTTP API"), ("/docs?page=glossary", "Docs")):
         (marked,) = viewer.see(path).all("a", aria_current="page")
         assert marked.text.startswith(text), path
 
