@@ -1,4 +1,4 @@
-"""Narrow windows and the sidebar in a real browser: one line of header, the current entry in sight, groups that stay."""
+"""Narrow windows and the sidebar in a browser: a header of one line, the current entry in sight, groups that stay."""
 
 from __future__ import annotations
 
