@@ -53,6 +53,7 @@ ROOMS = (
     "administration",
     "access",
     "api_reference",
+    "documentation",
     "web",
 )
 urlpatterns = [path("", include(f"console.{room}.urls")) for room in ROOMS]

@@ -41,7 +41,7 @@ class Part:
 
 @dataclass
 class Supervisor:
-    """Starts the parts, watches them, and stops them in reverse order."""
+    """A supervisor that starts the parts, watches them, and stops them in reverse order."""
 
     parts: Sequence[Part]
     environment: Mapping[str, str]

@@ -16,4 +16,4 @@ urlpatterns = [
 ]
 
 markers.register(made_up.marks)
-register(Item(Group.MONITOR, 60, "Metrics", "history", "metrics"))
+register(Item(Group.MONITOR, 60, "Metrics", "history", "metrics", ("old_snapshots",)))

@@ -1,4 +1,4 @@
-"""How answers travel: static files, which caches keep; pages, which no cache stores; and both compressed.
+"""Delivery of answers: static files, which caches keep; pages, which no cache stores; and both compressed.
 
 WhiteNoise's own middleware is synchronous and streams: under ASGI every request would change threads twice, and each
 file would raise a warning. Signalbox's files are small: they are sent whole, and other requests pass untouched.
@@ -24,7 +24,7 @@ OUR_OWN = ("same-origin", "none")
 
 
 class CompressionMiddleware(GZipMiddleware):
-    """Compresses whole answers with gzip, except where another site could learn from their length (BREACH)."""
+    """Middleware that compresses answers, except where their length could tell another site something (BREACH)."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Compress text that nothing streams: updates of `/live` have to arrive one by one."""
@@ -43,7 +43,7 @@ def _may_be_provoked(request: HttpRequest) -> bool:
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
-    """Serves static files whole, from memory, for synchronous and asynchronous servers."""
+    """Middleware that serves static files whole, for synchronous and asynchronous servers."""
 
     sync_capable = True
     async_capable = True

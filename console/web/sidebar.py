@@ -63,13 +63,13 @@ class Item:
 
     def is_seen_by(self, request: HttpRequest) -> bool:
         """Return whether the line is shown: the person may open the page, and for *Admin* is an admin or is there."""
-        if not self._may_open(request):
+        if not self.may_open(request):
             return False
         if self.group is Group.ADMIN and roles.denial_here(request, "administer"):
             return bool(self.nearness(_here(request)))
         return self.is_wanted(request) or self.name == _here(request)
 
-    def _may_open(self, request: HttpRequest) -> bool:
+    def may_open(self, request: HttpRequest) -> bool:
         """Return whether the person may open the page; people who see some queues only may not open every page."""
         if self.group is Group.FOOT:
             return True
@@ -123,16 +123,25 @@ def light(request: HttpRequest, name: str) -> None:
 
 def sections(request: HttpRequest, among: Container[Group] = tuple(Group)) -> list[Section]:
     """Return the groups among these that the person sees, with their lines."""
-    items = sorted((item for item in _items.values() if item.group in among), key=lambda item: item.position)
-    seen = [item for item in items if item.is_seen_by(request)]
+    seen = [item for item in _in_order() if item.group in among and item.is_seen_by(request)]
     current, chosen = _current(request, seen), preferences.read(request)
     return [_section(group, seen, current, chosen, request) for group in Group if any(i.group is group for i in seen)]
 
 
+def items_seen(request: HttpRequest) -> list[Item]:
+    """Return the pages that this person may open, in the order of the sidebar, without their counts."""
+    return [item for item in _in_order() if item.may_open(request)]
+
+
 def nearest_page(request: HttpRequest) -> Item | None:
     """Return the page of the sidebar that is nearest to the address; the first one if none is near."""
-    seen = [entry.item for section in sections(request) if section.group is not Group.FOOT for entry in section.entries]
+    seen = [item for item in items_seen(request) if item.group is not Group.FOOT]
     return _nearest(seen, _here(request)) or next(iter(seen), None)
+
+
+def _in_order() -> list[Item]:
+    groups = list(Group)
+    return sorted(_items.values(), key=lambda item: (groups.index(item.group), item.position))
 
 
 def _section(

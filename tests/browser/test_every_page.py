@@ -103,6 +103,8 @@ PATHS = [
     "/api-keys",
     "/api-keys/KEY/revoke",
     "/v1/docs",
+    "/docs",
+    "/docs?page=operate/filters",
     "/problems/lease-lost",
     "/maintenance",
     "/maintenance/plan?reason=upgrade&minutes=60&holds_claims=on",
