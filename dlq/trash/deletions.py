@@ -1,4 +1,4 @@
-"""Deletions: dead letters that a filter selects, removed. The same walk as a redrive's, with another end."""
+"""Deletions: remove the dead letters that a filter selects, in batches like those of a redrive."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def create(
     as_of: datetime | None = None,
     confirmed: bool = True,
 ) -> Deletion:
-    """Start deleting what the filter selects up to a dead-letter id; look first with `plans.preview`.
+    """Start deleting the dead letters that the filter selects up to an id; `plans.preview` shows them before.
 
-    A large one has to be `confirmed`, by a word that was typed. An empty filter is refused: to delete everything
-    of a queue, name the queue. Raises `InvalidArgument`.
+    A large deletion must be `confirmed` by a typed word. An empty filter is refused: to delete all dead letters of a
+    queue, filter by the queue. Raises `InvalidArgument`.
     """
     job = Deletion(created_by=actor, reason=reason, trash_hours=trash.hours())
     selecting.freeze(job, filter, upper_bound, as_of)

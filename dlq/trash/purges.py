@@ -1,4 +1,4 @@
-"""Purges: a queue emptied of what it held when the purge was reviewed, state by state, in small transactions."""
+"""Purges: remove the messages that a queue had at the preview, state by state, in small transactions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATES = ("ready", "scheduled", "waiting", "leased", "dead")
 
 @dataclass(frozen=True)
 class Bounds:
-    """The last message and the last dead letter that exist now: later ones have higher ids, and stay."""
+    """The last message and the last dead letter at the preview: later ones have higher ids and are kept."""
 
     through_message_id: int
     through_dead_letter_id: int
@@ -31,7 +31,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Preview:
-    """Counts of the messages that a purge would remove, by state. Give `bounds` to `create` to remove no others."""
+    """Counts of the messages that a purge would remove, by state. `create` with these `bounds` removes no others."""
 
     queue: str
     counts: dict[str, int]
@@ -43,7 +43,7 @@ class Preview:
 
 
 def states_of(queue: Queue) -> Sequence[str]:
-    """The states in which this queue has messages to purge: dead ones are in the dead-letter queue."""
+    """List the states in which this queue can have messages. Dead letters are in the dead-letter queue."""
     absent = set() if queue.is_dead_letter_queue else {"dead"}
     return [state for state in STATES if state not in absent | (set() if queue.group_limit else {"waiting"})]
 
@@ -52,13 +52,13 @@ def preview(queue: str, states: Collection[str]) -> Preview:
     """Count by counters, and freeze the bounds. Raises `QueueNotFound` and `InvalidArgument`."""
     found = queues.get_queue(queue)
     chosen = _checked(found, states)
-    bounds = Bounds(newest_message_id(), newest_id())  # first: what comes while counting is not purged
+    bounds = Bounds(newest_message_id(), newest_id())  # before counting: messages that arrive during the count are kept
     [numbers] = read_numbers([found.queue_id])
     return Preview(queue, {state: max(0, getattr(numbers, state)) for state in chosen}, bounds)
 
 
 def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str, *, actor: str, reason: str) -> Purge:
-    """Start a purge; `typed_name` is what the actor typed to confirm and must be the queue's name, when it is large.
+    """Start a purge. For a large one, `typed_name`, which the actor typed, must be the name of the queue.
 
     Raises `QueueNotFound` and `InvalidArgument`.
     """
@@ -80,7 +80,7 @@ def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str,
 
 
 def _checked(queue: Queue, states: Collection[str]) -> list[str]:
-    """The states in the order of STATES, each once."""
+    """Return the states in the order of STATES, each once."""
     allowed = states_of(queue)
     if not states:
         raise InvalidArgument(f"states is empty: choose among {', '.join(allowed)}", "states")

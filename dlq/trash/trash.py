@@ -1,4 +1,4 @@
-"""The trash: what a purge or a deletion removed stays there for some hours, in a batch of the engine for each job."""
+"""The trash: messages of a purge or a deletion stay there for some hours, in one batch of the engine for each job."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MAX_LISTED = 200
 
 
 def hours() -> int:
-    """Return how long what is removed from now on can be put back; 0: not at all."""
+    """Return the hours for which removed messages can be restored; 0: not at all."""
     return int(settings.TRASH_HOURS)
 
 
 def trash_batch_of(job: Remover) -> int | None:
-    """Return where the job's batch puts what it removes; begun with the first, in its transaction. None: for good."""
+    """Return the trash batch of the job, opened with its first batch; None: messages are deleted permanently."""
     if job.trash_batch_id is None and job.trash_hours:
         job.trash_batch_id = bulk_verbs.open_trash_batch(job.trash_hours * 3600.0)
     return job.trash_batch_id
@@ -33,14 +33,14 @@ def trash_batch_of(job: Remover) -> int | None:
 
 @dataclass(frozen=True)
 class Heap:
-    """Contents of the trash that one job removed."""
+    """Messages in the trash that one job removed."""
 
     job: Job
     trash_batch: TrashBatch
 
 
 def heaps() -> Sequence[Heap]:
-    """Return the contents of the trash by job, the next to go first. Two queries for each kind of job."""
+    """List the contents of the trash by job, the next to expire first. Two queries for each kind of job."""
     full = TrashBatch.objects.extra(where=["trashed > restored + emptied"])  # the predicate of its index, word for word
     batches = {batch.trash_batch_id: batch for batch in full.order_by("expires_at")[:MAX_LISTED]}
     jobs: Iterable[Remover] = (
@@ -51,14 +51,14 @@ def heaps() -> Sequence[Heap]:
 
 
 def heap_of(job: Job) -> Heap | None:
-    """Return what is left of one job; None when nothing is, or when it removed for good."""
+    """Return the contents of one job; None when the trash has no message of it."""
     trash_batch_id = getattr(job, "trash_batch_id", None)
     batch = TrashBatch.objects.filter(trash_batch_id=trash_batch_id).first() if trash_batch_id else None
     return Heap(job, batch) if batch and batch.left > 0 else None
 
 
 def survey(trash_batch_id: int) -> Sequence[Part] | None:
-    """Return where the first ten thousand would go; None when there was no time to look."""
+    """Return the destinations of the first ten thousand messages; None when there was no time."""
     try:
         with time_limit(COUNT_MILLISECONDS):
             return read_parts(trash_batch_id, MAX_EXAMINED)

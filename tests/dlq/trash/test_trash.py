@@ -314,7 +314,7 @@ def test_a_purge_under_way_is_cancelled_before_it_is_undone(engine: Engine, monk
         engine.queue, ["ready"], purges.preview(engine.queue, ["ready"]).bounds, engine.queue, actor="ann", reason=""
     )
     purges.run_slice(job.pk, seconds=0)
-    with pytest.raises(InvalidArgument, match="still under way"):
+    with pytest.raises(InvalidArgument, match="still running"):
         restore.create("purge", job.pk, actor="ben", reason="")
 
     assert purges.cancel(job.pk, actor="ann")
