@@ -219,7 +219,7 @@ def new_undo(request: HttpRequest) -> HttpResponse:
 @requires("see_metadata", of=UNDO)
 def show_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
     """GET /undos/<id>: show the progress of an undo."""
-    return jobs.show(request, jobs.find(Undo, undo_id), "trash")
+    return jobs.show(request, jobs.find(Undo, undo_id), "trash", "trash")
 
 
 @require_POST
