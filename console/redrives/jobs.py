@@ -60,10 +60,10 @@ def announced(request: HttpRequest, job: Job) -> HttpResponse:
     return redirect(job.NOUN, job.pk)
 
 
-def show(request: HttpRequest, job: Job, folder: str, **more: object) -> HttpResponse:
-    """Show the page of a job, from the templates in the folder."""
+def show(request: HttpRequest, job: Job, folder: str, page: str = "redrives", **more: object) -> HttpResponse:
+    """Show the page of a job: its living part is in `folder`, and the frame with the way back in `page`."""
     context = {"title": f"{job.NOUN.capitalize()} #{job.pk}", "job": job, "progress": progress_of(job), **more}
-    return render_page(request, f"{folder}/show.html", f"{folder}/_job.html", context)
+    return render_page(request, f"{page}/show.html", f"{folder}/_job.html", context)
 
 
 def cancel(request: HttpRequest, model: type[Job], job_id: int, verb: Callable[..., bool], rest: str) -> HttpResponse:

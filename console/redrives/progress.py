@@ -49,6 +49,8 @@ class RedriveProgress:
     sent_percent: int | None
     completed_percent: int | None
     sent_all: bool
+    note: str
+    """The note of the job without the wait for outcomes, which the phases show."""
 
     @property
     def bar(self) -> SafeString:
@@ -75,6 +77,7 @@ def read(job: Redrive, now: datetime) -> RedriveProgress:
         sent_percent=_percent(job.moved, expected),
         completed_percent=_percent(job.settled, expected),
         sent_all=job.state == Job.State.DONE,
+        note=job.note.partition(" outcomes.")[2].strip() if job.note.startswith("Waiting for ") else job.note,
     )
 
 
@@ -129,7 +132,8 @@ def _sending(job: Redrive, now: datetime) -> Phase:
     if not job.is_active or in_canary:
         return Phase("Sending", "todo", sent if job.moved else "")
     rate = f" · {job.rate_per_second:,}/s" if job.rate_per_second else ""
-    return Phase("Sending", "now" if job.started_at else "todo", sent + rate + _left(job, now))
+    waits = f" · waiting for {number(job.open_outcomes)} outcomes" if canary.is_waiting(job) else ""
+    return Phase("Sending", "now" if job.started_at else "todo", sent + rate + waits + _left(job, now))
 
 
 def _left(job: Redrive, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Pages of redrives: watching one, changing its rate, pausing, resuming and cancelling it."""
+"""Pages of redrives: list them, watch one, change its rate, pause, resume and cancel it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from queues.models import Queue, Redriven
 LATEST_MOVED = 10
 LATEST_REMOVALS = 10
 LATEST_PLANS = 5
-MAX_DESTINATIONS = 3
+MAX_DESTINATIONS = 5
 # Word of the address: tone of the chip.
 CHIPS = {"succeeded": "ok", "open": "accent", "same": "bad", "new": "bad", "gone": ""}
 # Word of the address: (verb, words when it is done, words when it is refused).
@@ -47,7 +47,7 @@ CHANGES = {
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /redrives: all of them, newest first, and the latest deletions and purges."""
+    """GET /redrives: all redrives, newest first, and the latest plans, deletions and purges."""
     page = jobs.seen(request, pagination.by_id(Redrive.objects.all(), "redrive_id", request))
     removals = [
         *jobs.seen_of(request, Deletion.objects.order_by("-deletion_id")[:LATEST_REMOVALS]),

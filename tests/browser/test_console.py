@@ -99,7 +99,7 @@ def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, scene
     press_until_focused(page, "#run")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/redrives/\d+$"))
-    expect(page.locator(".notice").first).to_contain_text("is pending.")
+    expect(page.locator(".notice").first).to_contain_text("started.")
 
     job = redrives.run_in_foreground(Redrive.objects.latest("redrive_id").pk)
     (_, handle, *_), *_ = scene.engine.receive(1)

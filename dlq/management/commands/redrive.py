@@ -57,9 +57,7 @@ class Command(JobCommand):
         plan = _verb(verbs, "plan", "preview a redrive of the dead letters that a filter selects; sends nothing")
         plan.add_argument("filter", help="which dead letters; an empty one selects all (docs/operate/filters.md)")
         _add_options(plan, OPTIONS)
-        plan.add_argument(
-            "--canary-per-group", action="store_true", default=None, help="the canary has one message per failure group"
-        )
+        plan.add_argument("--canary-per-group", action="store_true", default=None, help=CANARY_PER_GROUP_HELP)
         _add_options(plan, OPTIONS_OF_A_PLAN)
         run = _verb(verbs, "run", "send the messages of a plan again")
         run.add_argument("plan_id", type=int)

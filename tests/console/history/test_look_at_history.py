@@ -151,7 +151,7 @@ def test_redrives_are_marked_and_listed_with_a_link(viewer: Browser, two_weeks: 
 
     page = viewer.see(f"/queues/{two_weeks.queue}/history", range="7d")
 
-    assert page.link(f"Redrive {mine.pk} by <b>ann began") == f"/redrives/{mine.pk}"
+    assert page.link(f"Redrive #{mine.pk} by <b>ann started") == f"/redrives/{mine.pk}"
     assert len(page.all("path", class_="mark")) == 7
     assert f"/redrives/{other.pk}" not in page.html
     around = {"from": typed(when - timedelta(hours=1)), "to": typed(when + timedelta(hours=1))}

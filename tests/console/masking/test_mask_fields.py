@@ -284,7 +284,7 @@ def test_a_redrive_does_not_carry_what_is_masked_to_where_it_is_seen(
     assert plan.choices.target_queue == target
     refused = operator.submit(f"/redrives/plans/{plan.pk}/run", 422, rate_per_second="")
     assert "ask a person with the permission reveal" in refused.text
-    assert "is pending" in admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="").text
+    assert "started." in admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="").text
 
 
 def test_a_plan_to_a_queue_that_masks_as_much_is_made_and_held_to_the_rules_of_its_run(
