@@ -1,7 +1,7 @@
 """Forms that wait for a login or for a password: their fields stay in the page, without secrets.
 
 The form of an expired session is encrypted in the login page, for the person who last logged in with this browser.
-CSRF tokens change with each login, so a form with a valid token is that person's. Nobody else can open it.
+CSRF tokens change with each login, so a form with a valid token is that person's. Other people cannot open it.
 """
 
 from __future__ import annotations

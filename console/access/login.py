@@ -1,6 +1,7 @@
 """Login and logout. After a password, or a login at a provider, a person with an app also gives a code.
 
-A form that arrives after its session has ended is not lost: the login page keeps it, and submits it for the same person.
+A form that arrives after its session has ended is not lost: the login page keeps it, and the same person can submit it
+after the login.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth import login as begin_session
-from django.contrib import messages
 from django.contrib.auth import logout as end_session
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
