@@ -108,15 +108,34 @@ class LaneLimitForm(forms.Form):
     """A form for the limit of one message group. An empty limit restores the limit of the queue."""
 
     group_id = forms.CharField(max_length=200, strip=False, label="Group")
-    max_in_flight = forms.IntegerField(required=False, min_value=1, max_value=1000, label="Limit")
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False)
+    max_in_flight = measured(
+        forms.IntegerField(
+            required=False,
+            min_value=1,
+            max_value=1000,
+            label="Limit",
+            help_text="Maximum number of messages ready or in flight. Empty: the limit of the queue.",
+        ),
+        "messages",
+    )
+    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
+
+
+class CloseForm(forms.Form):
+    """A form that closes a queue, with a reason."""
+
+    reason = forms.CharField(
+        max_length=REASON_CHARACTERS,
+        help_text="Required. Recorded in the audit.",
+        widget=forms.TextInput({"id": "close-reason"}),
+    )
 
 
 class RetireForm(forms.Form):
     """A form that deletes a queue after its name is typed."""
 
     typed_name = forms.CharField(label="Name of the queue", max_length=100)
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Recorded in the audit.")
+    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Required. Recorded in the audit.")
 
     def __init__(self, data: Any = None, *, name: str) -> None:
         super().__init__(data)

@@ -17,10 +17,11 @@ from console.access.roles import requires
 from console.access.subjects import QUEUE
 from console.overview import standings
 from console.queues import head as queue_head
-from console.queues.forms import ConfigureForm, NewQueueForm, RetireForm
+from console.queues import suggestions
+from console.queues.forms import CloseForm, ConfigureForm, NewQueueForm, RetireForm
 from console.queues.head import QueueHead
 from console.queues.settings_review import Review, review
-from console.web.forms import REASON_CHARACTERS, refusals
+from console.web.forms import refusals, suggest
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from queues.control import deletion, queues
@@ -35,6 +36,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     """GET, POST /queues/<name>/settings: show the settings, review changes, and save reviewed changes."""
     head = queue_head.find(name)
     form = ConfigureForm(request.POST if request.method == "POST" else None, queue=head.queue)
+    suggest(form, dead_letter_queue=suggestions.dead_letter_queue_names(request, head.queue.tenant.name))
     found = None
     if request.method == "POST":
         roles.check_here(request, "configure")
@@ -80,6 +82,7 @@ def _is_saved(request: HttpRequest, head: QueueHead, form: ConfigureForm, found:
 def new(request: HttpRequest) -> HttpResponse:
     """GET, POST /new-queue: create a queue."""
     form = NewQueueForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request, "configure"))
     if form.is_valid():
         with refusals(form):
             _create(request, form.cleaned_data["name"], form.cleaned_data["tenant"], form.changes())
@@ -118,18 +121,26 @@ def retire(request: HttpRequest, name: str) -> HttpResponse:
             standings.forget()
             messages.success(request, f"Deleted {name}.")
             return redirect("overview")
-    obstacle = deletion.obstacle(name)
-    context = {"title": f"Retire · {name}", "head": head, "tab": "settings", "form": form, "obstacle": obstacle}
-    return render_page(request, "queues/retirement/show.html", "queues/retirement/_steps.html", context)
+    return _show_retirement(request, head, form, CloseForm())
+
+
+def _show_retirement(request: HttpRequest, head: QueueHead, form: RetireForm, close_form: CloseForm) -> HttpResponse:
+    """Show the three steps, each with its form."""
+    context = {"title": f"Retire · {head.name}", "head": head, "tab": "settings", "mistake": close_form.errors}
+    everything = {**context, "form": form, "close_form": close_form, "obstacle": deletion.obstacle(head.name)}
+    return render_page(request, "queues/retirement/show.html", "queues/retirement/_steps.html", everything)
 
 
 @require_POST
 @requires("configure", of=QUEUE)
 def set_closed(request: HttpRequest, name: str, closed: bool) -> HttpResponse:
-    """POST /queues/<name>/close, open: it takes no more messages, and hands out what it has; or takes them again."""
-    queue_head.find(name)
-    reason = request.POST.get("reason", "")[:REASON_CHARACTERS]
+    """POST /queues/<name>/close, open: refuse sends from now on, with a reason; or accept them again."""
+    head = queue_head.find(name)
+    form = CloseForm(request.POST) if closed else None
+    if form is not None and not form.is_valid():
+        return _show_retirement(request, head, RetireForm(name=name), form)
+    reason = form.cleaned_data["reason"] if form else ""
     queues.configure_queue(name, {"closed": closed}, actor=request.user.get_username(), reason=reason)
     standings.forget()
-    messages.success(request, f"{name} accepts no more messages." if closed else f"{name} accepts messages again.")
+    messages.success(request, f"{name} refuses sends." if closed else f"{name} accepts messages again.")
     return redirect("queue_retire", name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ REASON_CHARACTERS = 500
 class ReasonForm(forms.Form):
     """A form for the reason of an action. The audit records it."""
 
-    reason = forms.CharField(max_length=REASON_CHARACTERS, strip=True)
+    reason = forms.CharField(max_length=REASON_CHARACTERS, strip=True, help_text="Required. Recorded in the audit.")
 
 
 def password_field(autocomplete: str, **options: Any) -> forms.CharField:
@@ -60,6 +60,14 @@ def measured(field: Measured, unit: str) -> Measured:
     return field
 
 
+def suggest(form: forms.Form, **suggestions: Sequence[str]) -> None:
+    """Offer values for text fields. People can type other values."""
+    for name, values in suggestions.items():
+        field = form.fields[name]
+        field.suggestions = values  # type: ignore[attr-defined]
+        field.widget.attrs |= {"list": f"{form[name].id_for_label}_suggestions", "autocomplete": "off"}
+
+
 @contextmanager
 def refusals(form: forms.Form, **renamed: str) -> Iterator[None]:
     """Show a refusal of the engine in the form, and skip the rest of the block."""
@@ -72,7 +80,8 @@ def refusals(form: forms.Form, **renamed: str) -> Iterator[None]:
 def first_mistake(form: forms.Form) -> str:
     """Return the first error of a form that is not shown on the page, with the field's label."""
     field, errors = next(iter(form.errors.items()))
-    return f"{form.fields[field].label or field.replace('_', ' ').capitalize()}: {errors[0]}"
+    label = form[field].label if field in form.fields else ""
+    return str(errors[0]) if str(errors[0]).startswith(label) else f"{label}: {errors[0]}"
 
 
 def tell(request: HttpRequest, changed: bool, done: str, refused: str) -> None:

@@ -54,10 +54,8 @@ def test_changes_are_saved_after_a_review(admin: Browser, engine: Engine) -> Non
     reviewed = admin.submit(settings_path(engine), status=200, **{**form, "visibility_timeout_seconds": "45"})
 
     assert "Review 1 change not saved yet" in reviewed.text
-    assert reviewed.rows() == [
-        "Visibility timeout 30 seconds 45 seconds 30 seconds "
-        "Applies to new deliveries. Messages in flight keep their deadline."
-    ]
+    [row] = reviewed.rows()
+    assert row.startswith("Visibility timeout 30 seconds 45 seconds 30 seconds Applies to new deliveries.")
     assert get_queue(engine.queue).visibility_timeout_seconds == 30.0
     reviewed = admin.submit(settings_path(engine), status=200, **{**reviewed.fields(), "reason": "slow partner"})
     page = confirm(admin, engine, reviewed)
