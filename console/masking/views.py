@@ -1,4 +1,4 @@
-"""Pages of masking rules: the list, a new rule, and the removal of a rule."""
+"""Pages of masking rules: list, add and remove rules."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
+from console.access import suggestions
 from console.access.roles import requires
-from console.queues import suggestions
 from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals, suggest, tell
 from console.web.htmx import render_form, render_page
 from dlq.masking import rules as masking_rules

@@ -11,13 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.reauthentication import confirms
 from console.access.roles import requires
 from console.access.subjects import QUEUE
 from console.overview import standings
 from console.queues import head as queue_head
-from console.queues import suggestions
 from console.queues.forms import CloseForm, ConfigureForm, NewQueueForm, RetireForm
 from console.queues.head import QueueHead
 from console.queues.settings_review import Review, review

@@ -1,4 +1,4 @@
-"""A form that is sent after the session has ended: kept for the same person, and for nobody else."""
+"""A form that is sent after the session has ended is kept for the same person only."""
 
 from __future__ import annotations
 
