@@ -27,6 +27,7 @@ NEXT_FAILURE = "Applies when a delivery fails next."
 MAX_SECONDS = 31_536_000.0  # one year: longer delays are calendar entries, not messages
 
 
+_SPELLINGS = {"Dead letter queue": "Dead-letter queue", "Dedup": "Deduplication", "Fifo": "FIFO", "eta": "ETA"}
 _SINGULAR = {"seconds": "second", "messages": "message", "deliveries": "delivery", "bytes": "byte", "queues": "queue"}
 
 
@@ -47,8 +48,11 @@ class Setting:
 
     @property
     def label(self) -> str:
-        """The name without its unit, which stands beside the field."""
-        return self.name.removesuffix("_seconds").removesuffix("_bytes").replace("_", " ").capitalize()
+        """Return the name as pages show it, without its unit."""
+        label = self.name.removesuffix("_seconds").removesuffix("_bytes").replace("_", " ").capitalize()
+        for word, shown in _SPELLINGS.items():
+            label = label.replace(word, shown)
+        return label
 
     def shown(self, value: float | bool | str | None) -> str:
         """Return a value of the setting as pages and errors show it: with its unit, and a word for nothing."""
@@ -346,7 +350,7 @@ class Ordered:
     def sentence(self, values: Mapping[str, Any]) -> str:
         """Say what is wrong with both values, and what follows."""
         smaller, larger = (
-            f"{SETTINGS[name].label.lower()} ({SETTINGS[name].shown(values[name])})"
+            f"{SETTINGS[name].label[0].lower()}{SETTINGS[name].label[1:]} ({SETTINGS[name].shown(values[name])})"
             for name in (self.smaller, self.larger)
         )
         return f"The {smaller} is above the {larger}. {self.consequence}"

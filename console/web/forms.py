@@ -128,7 +128,7 @@ def _plain_setting_field(setting: Setting, options: dict[str, Any]) -> forms.Fie
 
 
 def _range_errors(setting: Setting) -> dict[str, str]:
-    allowed = f"{setting.shown(setting.minimum)} to {setting.shown(setting.maximum)}"
+    allowed = f"{setting.shown(setting.minimum).split()[0]} to {setting.shown(setting.maximum)}"
     kind = "a whole number" if setting.kind == "integer" else "a number"
     out_of_range = f"%(show_value)s is out of range. Allowed: {allowed}."
     return {

@@ -117,7 +117,7 @@ def test_all_errors_are_said_at_once_and_linked(admin: Browser, engine: Engine) 
     summary = page.one("div", id="form-errors")
     assert "autofocus" in summary.attributes
     for sentence in (
-        "0 is out of range. Allowed: 1 delivery to 1,000 deliveries.",
+        "0 is out of range. Allowed: 1 to 1,000 deliveries.",
         "Enter a number. Allowed: 0 to 1.",
         "The backoff base (100 seconds) is above the backoff cap (1 second). Lower the base or raise the cap.",
         "A queue cannot be its own dead-letter queue.",
