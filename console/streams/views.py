@@ -11,13 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.roles import requires
 from console.access.subjects import STREAM
 from console.streams import subscriptions
 from console.streams.forms import StreamForm, StreamSettingsForm
 from console.web import pagination
-from console.web.forms import refusals
+from console.web.forms import refusals, suggest
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from dlq.masking.rules import Masking
@@ -84,6 +84,7 @@ def _of(stream: Stream, groups: Sequence[GroupNumbers]) -> list[GroupNumbers]:
 def new(request: HttpRequest) -> HttpResponse:
     """GET, POST /new-stream: create a stream."""
     form = StreamForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request, "configure"))
     if form.is_valid():
         given = dict(form.cleaned_data)
         name, tenant = given.pop("name"), given.pop("tenant")

@@ -197,8 +197,3 @@ def once_a_request(function: Callable[[HttpRequest], Answer]) -> Callable[[HttpR
         return answer
 
     return asked
-
-
-def items_seen(request: HttpRequest) -> list[Item]:
-    """Return the pages of the sidebar that this person sees, in their order, without their counts."""
-    return [item for item in sorted(_items.values(), key=lambda item: item.position) if item.is_seen_by(request)]

@@ -1,13 +1,13 @@
-"""The quotas of a tenant: what its queues may do together, and what they use.
+"""The quotas of a tenant: limits for all of its queues together, and their present use.
 
-The limits are columns of the tenant; a trigger marks the queues that they concern, so that the verbs of all others
+The quotas are columns of the tenant. A trigger marks the queues that they concern, so that the verbs of other queues
 read nothing more. In `queues/sql/`, `_admit`, `_free_in_flight`, `_set_admission_flags` and `begin_long_poll` enforce
 them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from queues.settings import QUOTAS
 
 @dataclass(frozen=True)
 class TenantUse:
-    """A tenant, and what its queues use at this moment."""
+    """A tenant, and the present use of its quotas."""
 
     tenant: Tenant
     queues: int
@@ -94,6 +94,29 @@ def read_use() -> list[TenantUse]:
         _use(tenant, numbers.get(tenant.name) or TenantNumbers(tenant.name), *counters.get(tenant.pk, (None, None)))
         for tenant in tenants.order_by("name")
     ]
+
+
+def exceeded(use: TenantUse, names: Iterable[str]) -> Iterator[str]:
+    """Say which of these quotas are below the present use of the tenant, and what follows."""
+    for name in names:
+        quota, (used, consequence) = getattr(use.tenant, name), _used(use)[name]
+        if quota and used is not None and used > quota:
+            yield f"{QUOTAS[name].label}: usage is {used:,.6g}, above the new quota {quota:,.6g}: {consequence}"
+
+
+def _used(use: TenantUse) -> dict[str, tuple[float | None, str]]:
+    """Return by quota what the tenant uses, and the consequence of a quota below it."""
+    sends = "existing messages are kept, new ones are refused."
+    return {
+        "max_backlog_messages": (use.messages, sends),
+        "max_backlog_bytes": (use.bytes_held, sends),
+        "max_oldest_age_seconds": (use.oldest_seconds, "sends are refused until the oldest message is received."),
+        "max_in_flight": (use.in_flight, "messages in flight stay with their consumers, and receives wait."),
+        "publish_rate_per_second": (use.in_per_second, "faster sends are refused."),
+        "max_queues": (use.queues, "existing queues are kept, new ones are refused."),
+        "max_retention_seconds": (None, ""),
+        "max_long_polls": (use.long_polls, "existing connections are kept, new ones are refused."),
+    }
 
 
 def _use(tenant: Any, numbers: TenantNumbers, bytes_held: int | None, long_polls: int | None) -> TenantUse:

@@ -13,6 +13,7 @@
 | `{redriven.gone}` | a one-letter code of `redriven.outcome` |
 | `{duration.work}` | a position in `queue_stat.durations` |
 | `{settings.from:r}` | every setting of a queue as an assignment from the row `r`, for `update ... set` |
+| `{settings.ordered:r}` | rows of two settings and their values in the row `r`: the first is at most the second |
 | `{duration.sums:t.waits}` | the sum over rows of an array of buckets, bucket by bucket |
 
 The names are those of `queues/codes.py`. A value keeps its name in a comment, so that an installed function reads well.
@@ -26,7 +27,7 @@ from enum import IntEnum, IntFlag, StrEnum
 
 from queues import codes
 from queues.codes import BUCKETS, STATES
-from queues.settings import DURATION_BOUNDS, SETTINGS
+from queues.settings import DURATION_BOUNDS, ORDERED, SETTINGS
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\.([a-z_]+)(?::([\w.]+))?\}")
 
@@ -108,5 +109,10 @@ _GROUPS: Mapping[str, Callable[[], Mapping[str, Value]]] = {
     "outcome": lambda: _letters(codes.Outcome),
     "redriven": lambda: _letters(codes.RedriveOutcome),
     "duration": _durations,
-    "settings": lambda: {"from": lambda row: ", ".join(f"{name} = {row}.{name}" for name in SETTINGS)},
+    "settings": lambda: {
+        "from": lambda row: ", ".join(f"{name} = {row}.{name}" for name in SETTINGS),
+        "ordered": lambda row: ", ".join(
+            f"('{rule.smaller}', '{rule.larger}', {row}.{rule.smaller}, {row}.{rule.larger})" for rule in ORDERED
+        ),
+    },
 }

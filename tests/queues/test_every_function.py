@@ -203,6 +203,11 @@ CALLS: dict[str, tuple[str, Any]] = {
         "signalbox._check_lanes(row(q.*), '{}') from signalbox.queue q where q.queue_id = %(queue_id)s",
         NOTHING,
     ),
+    "_check_ordered_settings": (
+        "signalbox._check_ordered_settings(row(q.*), '{\"backoff_cap_seconds\": 1}')"
+        " from signalbox.queue q where q.queue_id = %(queue_id)s",
+        Refusal("SB400"),
+    ),
     "_admit": ("signalbox._admit(%(queue_id)s, 1, 1)", NOTHING),
     "_estimate_batch": ("signalbox._estimate_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)::text", TEXT),
     "_admit_batch": ("signalbox._admit_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)", NOTHING),

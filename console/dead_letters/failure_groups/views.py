@@ -22,7 +22,8 @@ from console.dead_letters.failure_groups import lists as group_lists
 from console.dead_letters.views import filter_bar, read_filter
 from console.masking import masked
 from console.pipeline import failure_findings
-from console.web.forms import REASON_CHARACTERS, first_mistake
+from console.web import refused_forms
+from console.web.forms import REASON_CHARACTERS, first_mistake, refusals
 from console.web.htmx import render_page
 from dlq.failure_groups.models import GroupNote, head_of
 from dlq.failure_groups.notes import (
@@ -40,7 +41,7 @@ from dlq.masking.rules import Masking
 from dlq.search.checked_filter import check_filter
 from dlq.search.dead_letter_list import dead_letters
 from queues.database.names import reached_ids
-from queues.errors import InvalidArgument, SignalboxError
+from queues.errors import InvalidArgument
 
 CHART_STEP = timedelta(hours=4)
 SAMPLES = 10
@@ -64,7 +65,7 @@ class StateForm(forms.Form):
 
 
 class MergeForm(forms.Form):
-    """The failure group that another is part of."""
+    """A form that merges a failure group into another."""
 
     into = forms.CharField(
         label="Fingerprint of the other failure group",
@@ -118,13 +119,22 @@ def show(request: HttpRequest, fingerprint: str) -> HttpResponse:
         "chosen": str(filter),
         "samples": masked.dead_letter_page(dead_letters(filter, size=SAMPLES, with_payloads=see)),
         "analysis": lambda: failure_findings.of_group([fingerprint, *group.members], request.user),
-        "care_form": CareForm(initial={name: getattr(care, name) for name in CareForm.base_fields} if care else None),
-        "state_form": StateForm(initial={"state": care.state if care else "open"}),
-        "merge_form": MergeForm(),
+        **_forms(request, care),
     }
     return render_page(
         request, "dead_letters/failure_groups/show.html", "dead_letters/failure_groups/_group.html", context
     )
+
+
+def _forms(request: HttpRequest, care: GroupNote | None) -> dict[str, forms.Form]:
+    """Return the forms of the page; a refused form has the values that were typed."""
+    known = {name: getattr(care, name) for name in CareForm.base_fields} if care else None
+    return {
+        "care_form": refused_forms.restore(request, CareForm) or CareForm(initial=known),
+        "state_form": refused_forms.restore(request, StateForm)
+        or StateForm(initial={"state": care.state if care else "open"}),
+        "merge_form": refused_forms.restore(request, MergeForm) or MergeForm(),
+    }
 
 
 @require_POST
@@ -135,19 +145,18 @@ def change(request: HttpRequest, fingerprint: str, what: str) -> HttpResponse:
         raise PermissionDenied(objection)
     kind, verb = CHANGES[what]
     form = kind(request.POST)
-    if not form.is_valid():
+    if form.is_valid():
+        with refusals(form):
+            messages.success(request, verb(request, fingerprint, **form.cleaned_data))
+            return redirect("failure_group", head_of(fingerprint))
+    if what == "split":  # a button without fields
         messages.error(request, f"Nothing was changed: {first_mistake(form)}")
-        return redirect("failure_group", fingerprint)
-    try:
-        messages.success(request, verb(request, fingerprint, **form.cleaned_data))
-    except SignalboxError as error:
-        messages.error(request, f"Nothing was changed: {error}.")
-    return redirect("failure_group", head_of(fingerprint))
+    return refused_forms.redirect_back(request, form, reverse("failure_group", args=[fingerprint]))
 
 
 def _describe(request: HttpRequest, fingerprint: str, **values: str) -> str:
     changed = describe(fingerprint, actor=request.user.get_username(), **values)
-    return "What is known of this failure group was saved." if changed else "Nothing was changed."
+    return "Saved." if changed else "Nothing was changed."
 
 
 def _set_state(request: HttpRequest, fingerprint: str, state: str, reason: str) -> str:
@@ -160,12 +169,12 @@ def _merge(request: HttpRequest, fingerprint: str, into: str, reason: str) -> st
     if not roles.reach(request.user, "redrive").is_everything and _objection(request, _find(request, into)):
         raise InvalidArgument(f"into is {into[:80]}: messages died of it in queues that your roles are not for")
     head = merge(fingerprint, into, actor=request.user.get_username(), reason=reason)
-    return f"{fingerprint} is part of {head} now."
+    return f"{fingerprint} was merged into {head}."
 
 
 def _split(request: HttpRequest, _: str, fingerprint: str, reason: str) -> str:
     done = split(fingerprint, actor=request.user.get_username(), reason=reason)
-    return f"{fingerprint} counts by itself again." if done else "Nothing was changed: it was not merged."
+    return f"Split {fingerprint} out of the group." if done else "Nothing was changed: it was not merged."
 
 
 CHANGES: dict[str, tuple[type[forms.Form], Callable[..., str]]] = {

@@ -14,3 +14,4 @@ import "./selection.js";
 import "./preferences.js";
 import "./charts.js";
 import "./sidebar.js";
+import "./forms.js";

@@ -115,7 +115,7 @@ def test_beginning_asks_for_the_password_again(admin: Browser, begin: Begin) -> 
     session.save()
 
     answer = admin.post("/maintenance/begin", {"reason": "x", "minutes": "60"})
-    assert (answer.status_code, b"Your password, please" in answer.content) == (403, True)
+    assert (answer.status_code, b"Confirm your password" in answer.content) == (403, True)
     assert maintenance.current() is None
 
 
