@@ -281,6 +281,7 @@ CALLS: dict[str, tuple[str, Any]] = {
         NOTHING,
     ),
     "_promote_lanes": ("signalbox._promote_lanes(%(queue_id)s, 10)", 1),
+    "reschedule": ("signalbox.reschedule(%(queue)s, 0, clock_timestamp())", None),
     "_promote_due": ("signalbox._promote_due(%(queue_id)s, '-infinity', 10)", 1),
     "_receive_dead_letters": ("signalbox._receive_dead_letters(%(dead_queue_id)s, 10)", 1),
     "_refuse": ("signalbox._refuse('field', 'is wrong')", Refusal("SB400")),
