@@ -10,3 +10,4 @@ import "./shortcuts.js";
 import "./selection.js";
 import "./preferences.js";
 import "./charts.js";
+import "./copying.js";
