@@ -329,7 +329,8 @@ def _failure_events(failure: Failure, letter: DeadLetter | None) -> Iterator[Eve
     words = {"lock_expired": "Timed out", "rejected": "Rejected"}.get(failure.reason, "Failed")
     tone = "warn" if failure.retry_at else "bad"
     if failure.error_class:
-        words += f": {failure.error_class.rpartition('.')[2] or failure.error_class}"  # the whole class stands at the failed delivery
+        name = failure.error_class.rpartition(".")[2]  # the whole class stands at the failed delivery
+        words += f": {name or failure.error_class}"
     yield Event(failure.failed_at, "failed", words, tone=tone)
     if failure.retry_at is None:
         here = letter if letter and _is_death_of(failure, letter) else None
