@@ -84,7 +84,7 @@ def group(found: FailureGroup, masking: Masking) -> FailureGroup:
     """A failure group with an example of its error: where anything is masked, an example may quote it."""
     known = found.source_count == len(found.sources)
     rules = masking.of_dead_letters(*(source.queue for source in found.sources)) if known else masking.everywhere()
-    return replace(found, error=MASK) if found.error and rules else found
+    return replace(found, error=MASK, template=None) if found.error and rules else found
 
 
 def failures(queue: str, found: Iterable[Failure]) -> list[Failure]:

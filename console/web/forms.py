@@ -70,6 +70,8 @@ def refusals(form: forms.Form, **renamed: str) -> Iterator[None]:
 def first_mistake(form: forms.Form) -> str:
     """Word the first mistake of a form that is not on the page."""
     field, errors = next(iter(form.errors.items()))
+    if field == "__all__":
+        return str(errors[0])
     return f"{form.fields[field].label or field.replace('_', ' ').capitalize()}: {errors[0]}"
 
 

@@ -1,4 +1,4 @@
-"""A scheduled message gets another time, or is already on its way: never both, and never lost."""
+"""A scheduled message gets another time, or has already been promoted: never both, and never lost."""
 
 from __future__ import annotations
 
