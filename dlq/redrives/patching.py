@@ -55,7 +55,7 @@ class Patch:
         """Return the patched payload as JSON text; None when it is unchanged."""
         patched = self.apply(payload_text, most_bytes)
         with _readable():
-            return None if json.loads(patched) == json.loads(payload_text) else patched
+            return None if is_same(json.loads(patched), json.loads(payload_text)) else patched
 
     def _patched(self, payload: Any) -> Any:
         if self.kind == "merge":
@@ -116,7 +116,7 @@ def read(kind: str, document: Any) -> Patch | None:
 
 def load(text: str) -> Any:
     """Parse JSON with exact numbers; a number that Python would round is refused."""
-    return json.loads(text, parse_float=_exact)
+    return json.loads(text, parse_float=exact)
 
 
 def merged(target: Any, patch: Any) -> Any:
@@ -183,7 +183,13 @@ def _readable() -> Iterator[None]:
         raise DoesNotApply(str(error)[:200]) from error
 
 
-def _exact(text: str) -> float:
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two documents are the same JSON; in Python alone, true would equal 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def exact(text: str) -> float:
+    """Read a number; raises `DoesNotApply` where Python would round it."""
     value = float(text)
     if Decimal(text) != Decimal(repr(value)):
         raise DoesNotApply(f"the number {text[:40]} would be rounded")

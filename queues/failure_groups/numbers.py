@@ -9,7 +9,7 @@ from queues.database.query import fetch, query_text
 
 
 def facts(heads: list[str]) -> list[tuple[Any, ...]]:
-    """Return (group, members, reason, class, error, frame, first and last seen, regressed at, by which redrive)."""
+    """Return (group, members, reason, class, error, its template, frame, times, regression, deaths)."""
     return fetch(_PARTS + _FACTS, [heads, heads])
 
 

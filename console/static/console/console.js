@@ -15,3 +15,4 @@ import "./preferences.js";
 import "./charts.js";
 import "./sidebar.js";
 import "./forms.js";
+import "./copying.js";
