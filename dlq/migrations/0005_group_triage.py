@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 class Migration(migrations.Migration):
     """Columns of a snooze, and the table of comments."""
 
-    dependencies = [("dlq", "0002_jobs")]
+    dependencies = [("dlq", "0003_canary")]
 
     operations = [
         migrations.AddField("GroupNote", "snoozed_until", models.DateTimeField(null=True)),

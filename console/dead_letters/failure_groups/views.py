@@ -35,7 +35,7 @@ from console.pipeline import failure_findings
 from console.web import refused_forms
 from console.web.forms import first_mistake, refusals
 from console.web.htmx import render_page
-from dlq.failure_groups.models import head_of
+from dlq.failure_groups.models import GroupNote, head_of
 from dlq.failure_groups.notes import comment, comments_of, describe, merge, set_state, snooze, split
 from dlq.failure_groups.reading import KEPT, FailureGroup, read_courses, read_group
 from dlq.filters import Filter
@@ -97,7 +97,7 @@ def show(request: HttpRequest, fingerprint: str) -> HttpResponse:
     )
 
 
-def _forms(request: HttpRequest, care: GroupNote | None) -> dict[str, forms.Form]:
+def _forms(request: HttpRequest, care: GroupNote | None) -> dict[str, Form]:
     """Return the forms of the page; a refused form has the values that were typed."""
     known = {name: getattr(care, name) for name in TRIAGE} if care else None
     return {
