@@ -104,7 +104,7 @@ def test_plan_run_and_outcome_by_keyboard_alone(open_console: OpenConsole, scene
     job = redrives.run_in_foreground(Redrive.objects.latest("redrive_id").pk)
     (_, handle, *_), *_ = scene.engine.receive(1)
     scene.engine.ack(handle)
-    succeeded = page.locator(".bar", has_text="succeeded").locator("b")
+    succeeded = page.locator(".legend li", has_text="succeeded").locator("b")
     expect(succeeded).to_have_text("1", timeout=60_000)
     press_until_focused(page, f"a[href='/redrives/{job.pk}/messages?outcome=succeeded']")
     page.keyboard.press("Enter")
