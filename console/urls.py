@@ -38,6 +38,7 @@ register_converter(FingerprintConverter, "fingerprint")
 
 ROOMS = (
     "overview",
+    "palette",
     "queues",
     "messages",
     "dead_letters",

@@ -1,4 +1,4 @@
-"""Addresses of signing in, people, grants, API keys and one's own account."""
+"""Addresses of login, people, grants, API keys and the own account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of tenants, audit, maintenance, erasures, health and metrics."""
+"""Addresses of the audit, maintenance, tenants, erasures, health and metrics."""
 
 from __future__ import annotations
 

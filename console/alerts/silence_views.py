@@ -12,12 +12,12 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.roles import requires
 from console.access.subjects import SILENCE, SilencePattern
 from console.alerts import lines as alert_lines
 from console.alerts.lines import Line
-from console.web.forms import refusals, tell
+from console.web.forms import refusals, suggest, tell
 from console.web.htmx import render_page
 from metrics.alerts import alert_list, silences
 from queues.errors import InvalidArgument
@@ -44,7 +44,9 @@ class SilenceForm(forms.Form):
         max_length=100, required=False, help_text="A whole name; * is any text. Empty: every queue."
     )
     hours = forms.ChoiceField(label="For", choices=list(LENGTHS.items()), initial="4")
-    comment = forms.CharField(max_length=500, strip=True, help_text="Kept in the audit, and shown beside the alert.")
+    comment = forms.CharField(
+        max_length=500, strip=True, help_text=("Recorded in the audit, and shown beside the alert.")
+    )
 
     def ends_at(self) -> datetime:
         """Return when it ends, as of now; a second early, so that the longest is allowed."""
@@ -60,6 +62,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     given = request.POST if preview else request.GET
     asked = {name: str(given[name])[:500] for name in SilenceForm.base_fields if name in given}
     form = SilenceForm(request.POST if request.method == "POST" and not preview else None, initial=asked)
+    suggest(form, queue=suggestions.queue_names(request, "silence"))
     if request.method == "POST":
         roles.check_here(request, "silence")
         if not preview and form.is_valid():

@@ -1,4 +1,4 @@
-"""Addresses of the API's reference and its problem types."""
+"""Addresses of the API reference and of problem types."""
 
 from __future__ import annotations
 

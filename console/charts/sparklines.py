@@ -1,4 +1,4 @@
-"""Small pictures without axes: sparklines and bars, as inline SVG that says in words what it shows."""
+"""Sparklines and bars as inline SVG without axes, each with a text alternative."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.utils.safestring import SafeString
 from console.web import wording
 
 SPARK_WIDTH, SPARK_HEIGHT = 120, 24
-SPARK_MARGIN = 2  # the line's own width must not be cut off
+SPARK_MARGIN = 2  # room for the width of the line
 
 
 def sparkline(values: Sequence[float], tone: str = "", words: str = "", least: float = 1) -> SafeString:
-    """A line from the oldest value to the newest, which is marked; below `least` nothing is a mountain."""
+    """Draw a line from the oldest to the newest value, which is marked. The scale reaches at least to `least`."""
     if len(values) < 2:
         return format_html('<span class="quiet small">{}</span>', "no history yet")
     ground = SPARK_HEIGHT - SPARK_MARGIN
@@ -40,7 +40,7 @@ def sparkline(values: Sequence[float], tone: str = "", words: str = "", least: f
 
 
 def share_bar(part: float, whole: float, tone: str = "") -> SafeString:
-    """A bar filled by part of whole; the numbers stand beside it."""
+    """Draw a bar that is filled by part of whole. The numbers stand beside it."""
     width = min(max(part / whole, 0.0), 1.0) * 100 if whole else 0.0
     return format_html(
         '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
@@ -53,7 +53,7 @@ def share_bar(part: float, whole: float, tone: str = "") -> SafeString:
 
 @dataclass(frozen=True)
 class Part:
-    """One stretch of a state bar; `tone` names its colour."""
+    """One segment of a state bar; `tone` names its colour."""
 
     label: str
     count: int
@@ -62,7 +62,7 @@ class Part:
 
 
 def state_bar(parts: Sequence[Part]) -> SafeString:
-    """Draw how a whole divides into states. A state that has any messages is at least a sliver."""
+    """Draw the shares of states in a whole. A state with any messages is visible."""
     total = sum(part.count for part in parts)
     words = ", ".join(f"{wording.number(part.count)} {part.label}" for part in parts)
     return format_html(

@@ -1,4 +1,4 @@
-"""The past of a queue, of a tenant and of all queues together: charts over a range that the address names."""
+"""History pages of a queue, of a tenant and of all queues, over a range in the address."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FRAGMENT = "history/_charts.html"
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def of_queue(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>/history: one queue; of one that keeps dead letters, what it has of them."""
+    """GET /queues/<name>/history: charts of one queue; for a dead-letter queue, of its dead letters."""
     head = queue_head.find(name)
     numbers, shown = head.numbers, ranges.of_request(request)
     past = _past(request, numbers.queue_id, shown, [name, numbers.dead_letter_queue])
@@ -39,7 +39,7 @@ def of_queue(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @requires("see_metadata", of=TENANT)
 def of_tenant_queues(request: HttpRequest, tenant_id: int) -> HttpResponse:
-    """GET /tenants/<id>/history: the queues of one tenant together."""
+    """GET /tenants/<id>/history: charts of all queues of a tenant together."""
     tenant = Tenant.objects.filter(pk=tenant_id).first()
     if tenant is None:
         raise Http404("There is no such tenant.")
@@ -53,7 +53,7 @@ def of_tenant_queues(request: HttpRequest, tenant_id: int) -> HttpResponse:
 @require_safe
 @requires("see_metadata")
 def of_all(request: HttpRequest) -> HttpResponse:
-    """GET /history: all queues together."""
+    """GET /history: charts of all queues together."""
     shown = ranges.of_request(request)
     past = _past(request, ALL_QUEUES, shown, None)
     context = _context(shown, past, past.of_work()) | {"title": "Metrics"}

@@ -16,10 +16,10 @@ from queues.counters.queue_numbers import QueueNumbers
 MOVING_PER_SECOND = 0.05
 # Why a limit of the queue or its tenant refuses sends.
 REFUSALS = {
-    "age": "the oldest message has waited too long (max_oldest_age_seconds)",
-    "backlog": "too many messages are held (max_backlog_messages)",
-    "bytes": "too many bytes are held (max_backlog_bytes)",
-    "rate": "they came too fast (publish_rate_per_second)",
+    "age": "the oldest message exceeds max_oldest_age_seconds",
+    "backlog": "the backlog exceeds max_backlog_messages",
+    "bytes": "the backlog exceeds max_backlog_bytes",
+    "rate": "the rate exceeds publish_rate_per_second",
     "lane": "a message group is full (group_max_waiting)",
 }
 # A backlog that drains within this needs no attention.
@@ -105,7 +105,7 @@ def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) ->
         return f"Sends were refused in the last minute: {causes}."
     if age_breached:
         age, allowed = wording.span(numbers.oldest_ready_age_seconds), wording.span(numbers.alert_oldest_age_seconds)
-        return f"The oldest has waited {age}, {allowed} is allowed."
+        return f"Oldest ready message: {age} (limit {allowed})."
     if dead_breached:
         few = wording.number(numbers.alert_dead_letters) if numbers.alert_dead_letters else "none"
         return f"{wording.plural(numbers.dead, 'dead letter')}, {few} allowed."

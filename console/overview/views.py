@@ -35,9 +35,10 @@ PAGE_QUEUES = 50
 KEYS = {
     "queue": Key("Part of the queue's name."),
     "tenant": Key("The tenant that owns the queue."),
-    "health": Key("How the queue stands.", tuple(Health)),
+    "health": Key("The health of the queue.", tuple(Health)),
     "is": Key(
-        "A trait; dlq shows dead-letter queues, system the console's own.", ("closed", "dlq", "empty", "idle", "system")
+        "A property: dlq shows dead-letter queues, system shows the console's own queues.",
+        ("closed", "dlq", "empty", "idle", "system"),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Addresses of the pipeline's runs, failure analysis and replay."""
+"""Addresses of pipeline runs, failure analysis and replay."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from console.access.roles import reach, requires
@@ -26,8 +27,8 @@ from console.overview import diagnoses, standings
 from console.queues import head as queue_head
 from console.queues.forms import LaneLimitForm
 from console.queues.head import QueueHead
-from console.web import wording
-from console.web.forms import ReasonForm, first_mistake
+from console.web import refused_forms, wording
+from console.web.forms import ReasonForm, first_mistake, refusals
 from console.web.htmx import render_page
 from console.web.pagination import Pager
 from console.web.sidebar import Badge
@@ -36,7 +37,6 @@ from dlq.search.pages import PAGE_ROWS
 from metrics.alerts import alert_list
 from queues.control import queues
 from queues.counters.groups import read_lanes
-from queues.errors import SignalboxError
 from queues.history.last_hour import HistoryPoint, sparklines
 from queues.models import Consumer, Failure, Lease
 
@@ -102,7 +102,7 @@ def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[C
             "Age of the oldest",
             times,
             [Series("oldest ready", "ready", ages, filled=True)],
-            subtitle=f"ready and not yet received; {wording.span(alert_age_seconds)} allowed",
+            subtitle=f"ready messages; {wording.span(alert_age_seconds)} allowed",
             say=wording.span,
             threshold=threshold_near(ages, alert_age_seconds),
         ),
@@ -123,7 +123,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     queue_head.find(name)
     form = ReasonForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Nothing was changed: say why the queue is paused, in at most 500 characters.")
+        messages.error(request, "Nothing was changed: give a reason of at most 500 characters.")
     elif queues.pause_queue(name, actor=request.user.get_username(), reason=form.cleaned_data["reason"]):
         messages.success(request, f"Paused {name}. It still accepts messages.")
     else:
@@ -167,6 +167,7 @@ def groups(request: HttpRequest, name: str) -> HttpResponse:
         "group": group,
         "limit": head.queue.group_limit,
         "later": after is not None,
+        "limit_form": refused_forms.restore(request, LaneLimitForm) or LaneLimitForm(initial={"group_id": group}),
         "pager": Pager(plural(len(lanes), "lane") + " shown", "", following),
     }
     return render_page(request, "queues/groups.html", "queues/_groups.html", context)
@@ -176,21 +177,19 @@ def groups(request: HttpRequest, name: str) -> HttpResponse:
 @requires("configure", of=QUEUE)
 def limit_group(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/lanes/limit: a limit of its own for one group; an empty one is taken back."""
-    queue_head.find(name)
+    head = queue_head.find(name)
     form = LaneLimitForm(request.POST)
-    if not form.is_valid():
+    if form.is_valid():
+        group, most = form.cleaned_data["group_id"], form.cleaned_data["max_in_flight"]
+        actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+        with refusals(form):
+            queues.limit_lane(name, group, most, actor=actor, reason=reason)
+            done = f"a limit of {plural(most, 'message')} in flight" if most else "the queue's limit"
+            messages.success(request, f"The group {group} has {done}.")
+            return redirect("queue_lanes", name)
+    if not head.queue.group_limit:  # the page shows no form
         messages.error(request, f"Nothing was changed: {first_mistake(form)}")
-        return redirect("queue_lanes", name)
-    group, most = form.cleaned_data["group_id"], form.cleaned_data["max_in_flight"]
-    actor, reason = request.user.get_username(), form.cleaned_data["reason"]
-    try:
-        queues.limit_lane(name, group, most, actor=actor, reason=reason)
-    except SignalboxError as error:
-        messages.error(request, f"Nothing was changed: {error}.")
-    else:
-        done = f"{plural(most, 'message')} at once" if most else "the queue's limit again"
-        messages.success(request, f"The group {group} has {done}.")
-    return redirect("queue_lanes", name)
+    return refused_forms.redirect_back(request, form, reverse("queue_lanes", args=[name]))
 
 
 def consumers_seen(request: HttpRequest) -> Badge:

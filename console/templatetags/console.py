@@ -110,6 +110,14 @@ def class_name(value: str | None) -> SafeString | str:
 
 
 @register.filter
+def error_template(value: str) -> SafeString:
+    """An error template whose places for numbers, ids and quoted values are marked."""
+    pieces = value.split("*")
+    slots = format_html_join("", '<span class="slot">&lt;n&gt;</span>{}', ((piece,) for piece in pieces[1:]))
+    return format_html("{}{}", pieces[0], slots)
+
+
+@register.filter
 def reason(value: str) -> str:
     """Say why a delivery failed, in words."""
     return {"lock_expired": "timed out", "runtime_error": "failed"}.get(value, value)

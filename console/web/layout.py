@@ -11,8 +11,9 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from console.access import roles
-from console.web import preferences, sidebar
+from console.web import preferences, shortcuts, sidebar
 from console.web.preferences import CHOICES
+from console.web.shortcuts import ShortcutSection
 from console.web.sidebar import Entry, Group, Section
 
 
@@ -67,6 +68,11 @@ class Frame:
     @cached_property
     def role(self) -> str:
         return roles.role_of(self.request.user)
+
+    @cached_property
+    def shortcuts(self) -> list[ShortcutSection]:
+        """The keyboard shortcuts of the person, as the help lists them."""
+        return shortcuts.sections(sidebar.items_seen(self.request) if self.sees_metadata else [])
 
     @cached_property
     def sees_metadata(self) -> bool:

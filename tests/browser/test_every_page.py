@@ -114,6 +114,7 @@ PATHS = [
     "/erasures/E",
     "/new-queue",
     "/messages/M",
+    "/palette?q=Q",
 ]
 RULES_OF_COLOUR = {"runOnly": ["color-contrast", "link-in-text-block"]}
 THEMES: dict[Literal["light", "dark"], dict[str, list[str]]] = {"light": RULES, "dark": RULES_OF_COLOUR}

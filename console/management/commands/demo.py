@@ -98,12 +98,13 @@ Ctrl-C stops everything; the data is kept.""")
 
 def _parts() -> list[Part]:
     python = sys.executable
-    jobs = [python, "-m", "celery", "-A", "console", "worker"]
+    worker = [python, "-m", "celery", "-A", "console", "worker", "--pool", "threads"]
     console = [python, "-m", "uvicorn", "console.asgi:application", "--host", HOST, "--port", str(settings.PORT)]
     return [
         Part("console", [*console, "--log-level", "warning", "--timeout-graceful-shutdown", "2"]),
         Part("upkeep", [python, "manage.py", "upkeep"]),
-        Part("jobs", [*jobs, "--pool", "threads", "--concurrency", "2", "--beat"]),
+        Part("jobs", [*worker, "--concurrency", "4", "-n", "jobs@%h"]),
+        Part("pipeline", [*worker, "--concurrency", "2", "-n", "pipeline@%h", "-Q", settings.PIPELINE_QUEUE, "--beat"]),
         Part("alerts", [python, "manage.py", "alerts", "evaluate"]),
         Part("workers", [python, "-m", "console.demo.workers"]),
         Part("producers", [python, "-m", "console.demo.producers"]),

@@ -57,7 +57,7 @@ def test_an_alert_is_delivered_and_shown_with_its_queue(viewer: Browser, engine:
     assert page.link(holder) == f"/queues/{holder}"
     assert page.link("View errors") == f"/queues/{holder}#failure-groups"
     assert page.link("Runbook of SignalboxDeadLetters") == "/runbooks/SignalboxDeadLetters"
-    assert "Decide and do" in viewer.see(page.link("Runbook of")).text
+    assert "Mitigation" in viewer.see(page.link("Runbook of")).text
 
 
 def test_errors_are_linked_for_that_queue_alone(viewer: Browser, make_engine: Callable[..., Engine]) -> None:

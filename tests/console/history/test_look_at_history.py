@@ -151,7 +151,7 @@ def test_redrives_are_marked_and_listed_with_a_link(viewer: Browser, two_weeks: 
 
     page = viewer.see(f"/queues/{two_weeks.queue}/history", range="7d")
 
-    assert page.link(f"Redrive {mine.pk} by <b>ann began") == f"/redrives/{mine.pk}"
+    assert page.link(f"Redrive #{mine.pk} by <b>ann started") == f"/redrives/{mine.pk}"
     assert len(page.all("path", class_="mark")) == 7
     assert f"/redrives/{other.pk}" not in page.html
     around = {"from": typed(when - timedelta(hours=1)), "to": typed(when + timedelta(hours=1))}
@@ -185,7 +185,7 @@ def test_a_dead_letter_queue_shows_what_it_keeps(viewer: Browser, engine: Engine
 
     page = viewer.see(f"/queues/{engine.queue}-dlq/history")
 
-    assert [one.text for one in page.all("h3")] == ["Dead letters", "In and out per second"]
+    assert [one.text for one in page.all("h3")] == ["Dead letters", "Sent and completed per second"]
 
 
 def test_a_tenant_that_does_not_exist_is_not_found(viewer: Browser) -> None:
