@@ -8,7 +8,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -24,6 +23,7 @@ from queues.stopping import on_signals
 
 HOST = "127.0.0.1"
 WATCHING = f"  Prometheus   http://{HOST}:{{}}\n  Alertmanager http://{HOST}:{{}}\n"
+HISTORY = "  history      made up until {:%Y-%m-%d %H:%M} UTC; the charts mark that moment\n"
 READY_SECONDS = 180.0  # on a machine that does much else
 
 
@@ -81,7 +81,8 @@ class Command(BaseCommand):
         if not _wait_until_ready(supervisor):
             return
         programs = "" if watching is None else WATCHING.format(watching.prometheus_port, watching.alertmanager_port)
-        until = invented.end_of_invention() or datetime.now(UTC)
+        until = invented.end_of_invention()
+        made_up = "" if until is None else HISTORY.format(until)
         self.stdout.write(f"""
 Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
 
@@ -91,9 +92,7 @@ Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
                for http://{HOST}:{settings.PORT}/v1/docs, until the demo ends
   logs         {settings.SIGNALBOX_HOME / "logs"}
   alerts       mailed as files to {settings.EMAIL_FILE_PATH}
-  history      made up until {until:%Y-%m-%d %H:%M} UTC; the charts mark that moment
-
-{programs}
+{made_up}{programs}
 Ctrl-C stops everything; the data is kept.""")
 
 
