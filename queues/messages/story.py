@@ -1,4 +1,4 @@
-"""The story of one message: where it stands now, and every mark that it has left, read here and nowhere else."""
+"""The story of one message: its present state and all its traces in the tables, read here alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from signalbox.unreadable import Unreadable, decode
 
 MAX_FAILURES = 100
 MAX_AHEAD = 100
-"""Messages ahead are counted so far; a long queue costs what a short one does."""
+"""Messages ahead are counted up to this number, so that a long queue costs no more than a short one."""
 SEARCH_MILLISECONDS = 300
 
 
@@ -66,7 +66,7 @@ class Body:
     large: LargeBody | None = None
     """Where the payload is when it is not here."""
     state: Any = None
-    """What the last failed delivery left for the next one."""
+    """State that the last failed delivery saved for the next one."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,16 @@ class Story:
     waiting: WaitingTicket | None = None
     ready: ReadyTicket | None = None
     trashed: Trashed | None = None
-    """Where it stood when it was purged or deleted, while it can be put back."""
+    """State from which it was purged or deleted, while it can be restored."""
     failures: Sequence[Failure] = ()
     redriven: Sequence[Redriven] = ()
     rewritten: Sequence[Rewritten] = ()
-    """What its payload was before redrives patched it."""
+    """Payloads before redrives patched them."""
     settlements: Sequence[Settlement] = ()
     holders: Sequence[Holder] = ()
     """The messages in flight that it waits for, in its message group."""
     ahead: Ahead | None = None
-    """What stands between it and the next receive, when it is ready."""
+    """Messages and limits before the next receive of a ready message."""
     unsearched: bool = field(default=False)
     """Some places could not be searched within the time a page has."""
 
@@ -163,26 +163,26 @@ class Story:
 
     @property
     def state(self) -> Any:
-        """Return the state that a failed delivery left, for the next delivery or for the dead letter's page."""
+        """Return the state that a failed delivery saved, for the next delivery or the page of the dead letter."""
         if self.dead_letter:
             return self.dead_letter.state
         return self.body.state if self.body else None
 
     @property
     def result(self) -> Any:
-        """Return the result that the ack left."""
+        """Return the result that the ack saved."""
         return self.settlements[-1].result if self.settlements else None
 
     @property
     def attempts(self) -> int:
-        """Deliveries since it was sent or last redriven."""
+        """Return the number of deliveries since the message was sent or last redriven."""
         if self.place:
             return self.place.receive_count
         return self.settlements[-1].attempts or 0 if self.settlements else 0
 
 
 def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -> Story:
-    """Gather the story; fifteen indexed queries at most, whatever the size of the queue.
+    """Read the story with at most fifteen indexed queries, whatever the size of the queue.
 
     A message that was never in this queue has none here. What it was in other queues is included as far as these are
     `held`.
@@ -253,7 +253,7 @@ def _cut(story: Story, held: Reach) -> list[int] | None:
 
 
 def _queue_id(mark: Any) -> int:
-    """The queue that the message was in; for a dead letter the one that it died in."""
+    """Return the queue of a row; for a dead letter its source queue."""
     letter = getattr(mark, "letter", None)
     if isinstance(letter, Unreadable):
         source = KT("letter__source_queue_id")
@@ -370,6 +370,6 @@ select q.name from signalbox.queue q join lateral (
 
 
 def queues_of(message_id: int) -> Iterator[str]:
-    """The names of the queues that know the message, the likeliest first; the logs are searched last."""
+    """Find the names of the queues with this message, the likeliest first; the logs are searched last."""
     for statement in (_QUEUES, _LOGS):
         yield from (name for (name,) in fetch(statement, {"id": message_id}))
