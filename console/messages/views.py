@@ -55,9 +55,7 @@ class SendForm(forms.Form):
 
     payload = JsonTextField(initial="{}", max_length=262_144, help_text="Any JSON value.")
     attributes = JsonTextField(required=False, max_length=16_384, help_text="A JSON object. Default: none.")
-    priority = forms.IntegerField(
-        initial=0, min_value=0, max_value=9, help_text="0 to 9; 9 is delivered first."
-    )
+    priority = forms.IntegerField(initial=0, min_value=0, max_value=9, help_text="0 to 9; 9 is delivered first.")
     delay_seconds = measured(
         forms.FloatField(
             label="Delay",
