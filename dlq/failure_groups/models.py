@@ -1,6 +1,6 @@
-"""Notes of people about failure groups, and what they merged. `dlq.failure_groups.notes` writes both; upkeep counts.
+"""Notes of people about failure groups, their comments, and merges. `dlq.failure_groups.notes` writes all three.
 
-A fingerprint that is a member of another group counts there and is found there.
+A fingerprint that is a member of another group is counted and found there.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class GroupComment(models.Model):
 
 
 class GroupMember(models.Model):
-    """Fingerprint that was merged into another: it counts there, now and in future."""
+    """Fingerprint that was merged into another and is counted there, present and future failures alike."""
 
     fingerprint = models.TextField(primary_key=True)
     head = models.TextField(db_index=True)
@@ -73,7 +73,7 @@ class GroupMember(models.Model):
 
 
 def head_of(fingerprint: str) -> str:
-    """The failure group that this fingerprint counts in."""
+    """Return the failure group in which this fingerprint is counted."""
     return GroupMember.objects.filter(fingerprint=fingerprint).values_list("head", flat=True).first() or fingerprint
 
 

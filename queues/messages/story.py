@@ -163,26 +163,26 @@ class Story:
 
     @property
     def state(self) -> Any:
-        """Return the state that a failed delivery left, for the next delivery or for the dead letter's page."""
+        """Return the state that a failed delivery saved, for the next delivery or the page of the dead letter."""
         if self.dead_letter:
             return self.dead_letter.state
         return self.body.state if self.body else None
 
     @property
     def result(self) -> Any:
-        """Return the result that the ack left."""
+        """Return the result that the ack saved."""
         return self.settlements[-1].result if self.settlements else None
 
     @property
     def attempts(self) -> int:
-        """Deliveries since it was sent or last redriven."""
+        """Return the number of deliveries since the message was sent or last redriven."""
         if self.place:
             return self.place.receive_count
         return self.settlements[-1].attempts or 0 if self.settlements else 0
 
 
 def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -> Story:
-    """Gather the story; fifteen indexed queries at most, whatever the size of the queue.
+    """Read the story with at most fifteen indexed queries, whatever the size of the queue.
 
     A message that was never in this queue has no story here. Rows of other queues are included where these are within
     the reach `held`.
@@ -253,7 +253,7 @@ def _hide_out_of_reach(story: Story, held: Reach) -> list[int] | None:
 
 
 def _queue_id(mark: Any) -> int:
-    """The queue that the message was in; for a dead letter the one that it died in."""
+    """Return the queue of a row; for a dead letter its source queue."""
     letter = getattr(mark, "letter", None)
     if isinstance(letter, Unreadable):
         source = KT("letter__source_queue_id")
