@@ -73,7 +73,7 @@ class Setting:
 
 
 def _setting(kind: Kind, default: float | bool | str | None, help_text: str, **bounds: Any) -> Any:
-    """A setting that has the name of the attribute to which it is assigned; typed as the value of a queue."""
+    """Declare a setting, which has the name of its attribute and the type of its value on a queue."""
     return Setting("", kind, default, help_text, **bounds)
 
 
@@ -217,7 +217,7 @@ class Limits:
 
 
 class Retention:
-    """Settings of what is kept, and for how long."""
+    """Settings of how long messages and deduplication ids are kept."""
 
     retention_seconds: float = _seconds(
         345_600.0,
@@ -291,7 +291,7 @@ class Alerts:
 
 
 class ServiceLevel:
-    """Settings of the wait that a queue promises."""
+    """Settings of the target for waits."""
 
     wait_target_seconds: float = _setting(
         "number",

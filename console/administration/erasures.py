@@ -21,7 +21,7 @@ from console.redrives import jobs
 from console.web.forms import refuse, suggest
 from console.web.htmx import render_form, render_page
 from dlq.erasure import erasures, report
-from dlq.erasure.erasures import Wanted
+from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.models import MAX_ROWS_PER_SECOND, USUAL_ROWS_PER_SECOND, Erasure
 from dlq.erasure.target import MAX_VALUE_CHARACTERS, PARTS
 from queues.errors import SignalboxError
@@ -77,18 +77,18 @@ class ErasureForm(forms.Form):
         for name in ("path", "value", "confirmation"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ErasureRequest:
         """Return the erasure that a valid form describes."""
         given = {name: value for name, value in self.cleaned_data.items() if name not in NOT_WANTED}
         names = [name.strip() for name in given.pop("queues").split(",") if name.strip()]
-        return Wanted(queues=names, **given)
+        return ErasureRequest(queues=names, **given)
 
 
 @require_safe
 @requires("administer")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /erasures: list erasures, newest first."""
-    context = {"title": "Erasures", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
+    context = {"title": "Erasure requests", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
     return render_page(request, "administration/erasures/browse.html", "administration/erasures/_list.html", context)
 
 

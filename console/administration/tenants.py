@@ -47,7 +47,10 @@ class QuotaForm(forms.Form):
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /tenants: show every tenant with its quotas and their use."""
     reach = roles.reach(request.user, "see_metadata")
-    context = {"title": "Tenants", "tenants": [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)]}
+    context = {
+        "title": "Tenants & quotas",
+        "tenants": [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)],
+    }
     return render_page(request, "administration/tenants/browse.html", "administration/tenants/_list.html", context)
 
 

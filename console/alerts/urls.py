@@ -8,7 +8,7 @@ from console.alerts import silence_views
 from console.alerts import views as alerts
 from console.alerts.lines import marks_of_alerts
 from console.charts import markers
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("alerts", alerts.browse, name="alerts"),
@@ -19,5 +19,6 @@ urlpatterns = [
     path("runbooks/<slug:name>", alerts.runbook, name="runbook"),
 ]
 
-register(Item(30, "Alerts", "alerts", ("alerts", "alert", "runbook", "silences"), alerts.firing))
+NOUNS = ("alert", "runbook", "silences", "silence")
+register(Item(Group.MONITOR, 30, "Alerts", "alerts", "alerts", NOUNS, alerts.firing))
 markers.register(marks_of_alerts)

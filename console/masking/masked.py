@@ -85,7 +85,7 @@ def group(found: FailureGroup, masking: Masking) -> FailureGroup:
     """Mask the example error of a failure group whose queues have masking rules."""
     known = found.source_count == len(found.sources)
     rules = masking.of_dead_letters(*(source.queue for source in found.sources)) if known else masking.everywhere()
-    return replace(found, error=MASK) if found.error and rules else found
+    return replace(found, error=MASK, template=None) if found.error and rules else found
 
 
 def failures(queue: str, found: Iterable[Failure]) -> list[Failure]:

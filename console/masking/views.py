@@ -47,7 +47,7 @@ def browse(request: HttpRequest) -> HttpResponse:
             return redirect("masking")
     rules = list(MaskingRule.objects.all())
     streams = Stream.objects.filter(name__in={rule.queue_name for rule in rules}).values_list("name", flat=True)
-    context = {"title": "Masking", "rules": rules, "streams": set(streams), "form": form, "mask": MASK}
+    context = {"title": "Privacy", "rules": rules, "streams": set(streams), "form": form, "mask": MASK}
     return render_page(request, "masking/browse.html", "masking/_list.html", context)
 
 

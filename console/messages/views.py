@@ -21,9 +21,10 @@ from console.access.subjects import QUEUE
 from console.filters.filter_bar import FilterBar, message_filter, saved, suggestions, typed
 from console.masking import masked
 from console.messages import narration, payloads
+from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
-from console.web import pagination
+from console.web import pagination, sidebar
 from console.web.forms import JsonTextField, ReasonForm, measured, refusals
 from console.web.htmx import render_form, render_page
 from console.web.wording import number
@@ -34,9 +35,10 @@ from dlq.search.message_list import TARGETS, MessageRow
 from dlq.search.pages import Page
 from dlq.search.saved_filters import SavedFilter
 from queues import audit, bodies, messages
+from queues.dead_letters.neighbours import neighbours_of
 from queues.errors import BodyCorrupt, BodyMissing
 from queues.messages.lists import State
-from queues.messages.story import Story, queues_of, read_story
+from queues.messages.story import Standing, Story, queues_of, read_story
 from signalbox.bodies import read_body
 
 LABELS = {
@@ -144,12 +146,13 @@ def _bar(request: HttpRequest, head: QueueHead, state: State, mistake: FilterErr
 def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     """GET /queues/<name>/messages/<id>: where it stands, what happened, what it holds."""
     head = queue_head.find(name)
-    told = "see_payloads" if roles.may_here(request, "see_payloads") else "see_metadata"
-    story = _known_story(request, head, message_id, told)
+    permission = "see_payloads" if roles.may_here(request, "see_payloads") else "see_metadata"
+    story = known_story(request, head, message_id, permission)
     rules = masked.rules_of(story)
     fields = masked.hidden_fields(rules, story.body)
+    denied = edit_denial(request, story, of_payload(fields)) if story.dead_letter else ""
     masked.conceal(story, rules)
-    return _story_page(request, head, story, masked_fields=fields)
+    return _story_page(request, head, story, masked_fields=fields, edit_denied=denied)
 
 
 @require_POST
@@ -158,22 +161,15 @@ def reveal(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
     """POST /queues/<name>/messages/<id>/reveal: the message without the mask, in this answer only."""
     form = ReasonForm(request.POST)
     if not form.is_valid():
-        notices.error(request, "Nothing was revealed: say why.")
+        notices.error(request, "Nothing was revealed: enter a reason.")
         return redirect("message", name, message_id)
     head = queue_head.find(name)
-    story = _known_story(request, head, message_id, "reveal")
+    story = known_story(request, head, message_id, "reveal")
     fields = masked.hidden_fields(masked.rules_of(story), story.body)
     with transaction.atomic():  # no view without its row
         details = {"message_id": message_id, "fields": fields}
         audit.record(request.user.get_username(), "message.reveal", head.queue, form.cleaned_data["reason"], details)
     return _story_page(request, head, story, revealed=fields)
-
-
-def _known_story(request: HttpRequest, head: QueueHead, message_id: int, permission: str) -> Story:
-    story = read_story(head.numbers, message_id, roles.reach(request.user, permission))
-    if not story.known:
-        raise Http404(f"Message {message_id} is not known in {head.name}: it never was, or its retention is over.")
-    return story
 
 
 def _story_page(
@@ -182,9 +178,11 @@ def _story_page(
     story: Story,
     *,
     masked_fields: Sequence[str] = (),
+    edit_denied: str = "",
     revealed: Sequence[str] | None = None,
 ) -> HttpResponse:
     """Show where the message stands, what happened to it and what it holds; `revealed` are fields without a mask."""
+    sidebar.light(request, "dead_letters" if story.dead_letter else "overview")
     context = {
         "title": f"Message {story.message_id}",
         "head": head,
@@ -194,6 +192,9 @@ def _story_page(
         "report": narration.report(story, datetime.now(UTC)),
         "events": narration.timeline(story),
         "masked_fields": masked_fields,
+        "edit_denied": edit_denied,
+        "is_scheduled": story.standing is Standing.SCHEDULED,
+        "neighbours": neighbours_of(story.dead_letter) if story.dead_letter else None,
         "revealed": revealed,
     }
     return render_page(request, "messages/show.html", "messages/_story.html", context)
@@ -203,11 +204,18 @@ def _story_page(
 @requires("see_metadata", in_part=True)
 def find(request: HttpRequest, message_id: int) -> HttpResponse:
     """GET /messages/<id>: the page of a message whose queue one does not know, as in a log line."""
+    name = seen_queue(request, message_id)
+    if name is None:
+        raise Http404(f"Message {message_id} is not known: it never existed, or its retention ended.")
+    return redirect("message", name, message_id)
+
+
+def seen_queue(request: HttpRequest, message_id: int) -> str | None:
+    """Return the queue of a message, if it is one that the person may see."""
     for name in queues_of(message_id):
-        # Only a queue whose name is no news to the person.
         if not roles.is_scoped(request.user) or roles.may(request.user, "see_metadata", QUEUE.find(name=name)):
-            return redirect("message", name, message_id)
-    raise Http404(f"Message {message_id} is not known: it never was, or its retention is over.")
+            return name
+    return None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -241,7 +249,7 @@ def download_body(request: HttpRequest, name: str, message_id: int) -> HttpRespo
     story = read_story(head.numbers, message_id, roles.reach(request.user, "see_payloads"))
     body = story.body
     if body is None or body.large is None:
-        raise Http404(f"Message {message_id} has no large body in {name}: it never had, or its retention is over.")
+        raise Http404(f"Message {message_id} has no large body in {name}: it never had one, or its retention ended.")
     try:
         content = read_body(body.large, bodies.store())
     except (BodyMissing, BodyCorrupt) as error:

@@ -79,7 +79,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "overview/show.html",
         "overview/_queues.html",
         {
-            "title": "Overview",
+            "title": "Queues",
             "standings": now,
             "firing": alert_lines.loud(request),
             "watchdog_missed_since": alert_lines.watchdog_missed_since(),
@@ -87,6 +87,7 @@ def show(request: HttpRequest) -> HttpResponse:
             "old_snapshot": None if is_scoped(request.user) else old_snapshots.warning(holders),
             "rows": _rows(selected[start : start + PAGE_QUEUES], holders),
             "selected": len(selected),
+            "hidden": sum(not _is_to_be_seen(one, ()) for one in now.queues) if not text else 0,
             "pager": _pager(request, start, len(selected)),
             "bar": FilterBar(
                 text=text,

@@ -17,13 +17,13 @@ from console.web.forms import REASON_CHARACTERS
 from console.web.htmx import render_form
 from dlq.filters import FilterError, parse
 from dlq.masking.rules import Masking
-from dlq.redrives.plan_options import Options
+from dlq.redrives.plan_options import CANARY_MESSAGES, Options
 from dlq.redrives.staged import plans
 from dlq.search.checked_filter import check_patterns
 from pipeline.jobs import starting
 from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing, replay_arguments
-from pipeline.replay.replay_arguments import Wanted
+from pipeline.replay.replay_arguments import ReplayRequest
 from queues.errors import SignalboxError
 
 KINDS = {"settled": ["settled"], "dead_letters": ["dead_letters"], "both": ["settled", "dead_letters"]}
@@ -44,24 +44,25 @@ class ReplayForm(RateForm):
         label="Destination", max_length=100, help_text="The messages are sent to this queue as new messages."
     )
     canary_messages = number_field(
-        "Canary", "Number of messages to send first. The others wait for their outcomes. Empty: all at once.", 1, 10_000
+        "Canary", "Send this many first and wait for their outcomes. Empty: no canary.", 1, 10_000, "messages"
     )
     reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
 
     FIELDS = ("kinds", "since", "until", "target_queue", "rate_per_second", "canary_messages", "reason")
-    INITIAL = {"kinds": "settled", "rate_per_second": 50}
+    INITIAL = {"kinds": "settled", "rate_per_second": 50, "canary_messages": CANARY_MESSAGES}
 
     def chosen(self) -> list[forms.BoundField]:
         return [self[name] for name in self.FIELDS]
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ReplayRequest:
         data = self.cleaned_data
         options = Options(
             target_queue=data["target_queue"],
             rate_per_second=data["rate_per_second"],
             canary_messages=data["canary_messages"] or 0,
         )
-        return Wanted(data["filter_text"], options, KINDS[data["kinds"]], data["since"], data["until"], data["reason"])
+        since, until = data["since"], data["until"]
+        return ReplayRequest(data["filter_text"], options, KINDS[data["kinds"]], since, until, data["reason"])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -74,7 +75,7 @@ def new(request: HttpRequest) -> HttpResponse:
         try:
             wanted = form.wanted()
             _check(request, wanted)
-            arguments, actor = replay_arguments.from_wanted(wanted), request.user.get_username()
+            arguments, actor = replay_arguments.to_options(wanted), request.user.get_username()
             asked = starting.start("replay", actor=actor, reason=wanted.reason, arguments=arguments)
             return say_asked(
                 request, asked, "A worker stages the messages. Its run is listed here and leads to the plan."
@@ -94,7 +95,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render_form(request, "pipeline/replay.html", context)
 
 
-def _check(request: HttpRequest, wanted: Wanted) -> None:
+def _check(request: HttpRequest, wanted: ReplayRequest) -> None:
     """Refuse every invalid replay before a worker is asked."""
     chosen = parse(wanted.filter_text)
     choosing.check(chosen, wanted.kinds)

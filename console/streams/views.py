@@ -69,7 +69,8 @@ def browse(request: HttpRequest) -> HttpResponse:
         if reach.holds(stream.name, stream.tenant.name)
     ]
     rows.sort(key=lambda row: (-row.lag_seconds, -row.lag_messages, row.stream.name))
-    context = {"title": "Streams", "rows": rows}
+    fed = {subscriptions.named(request, one.group.queue) for row in rows for one in row.groups}
+    context = {"title": "Streams", "rows": rows, "fed": fed}
     return render_page(request, "streams/browse.html", "streams/_list.html", context)
 
 

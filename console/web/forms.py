@@ -80,7 +80,9 @@ def refusals(form: forms.Form, **renamed: str) -> Iterator[None]:
 def first_mistake(form: forms.Form) -> str:
     """Return the first error of a form that is not shown on the page, with the field's label."""
     field, errors = next(iter(form.errors.items()))
-    label = form[field].label if field in form.fields else ""
+    if field == "__all__":
+        return str(errors[0])
+    label = str(form[field].label or field.replace("_", " ").capitalize())
     return str(errors[0]) if str(errors[0]).startswith(label) else f"{label}: {errors[0]}"
 
 

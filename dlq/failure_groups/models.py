@@ -29,12 +29,32 @@ class GroupNote(models.Model):
     state = models.CharField(max_length=12, choices=State.choices, db_default=State.OPEN)
     state_changed_at = models.DateTimeField(null=True)
     state_changed_by = models.CharField(max_length=150, db_default="")
+    # A snooze ends at a time, or when the group has had a number of failures in total; null is no such end.
+    snoozed_until = models.DateTimeField(null=True)
+    snoozed_failures = models.BigIntegerField(null=True)
 
     class Meta:
         db_table = "failure_group_note"
 
     def __str__(self) -> str:
         return self.fingerprint
+
+
+class GroupComment(models.Model):
+    """One comment in the thread of a failure group. Comments are never changed."""
+
+    comment_id = models.BigAutoField(primary_key=True)
+    fingerprint = models.TextField()
+    author = models.CharField(max_length=150)
+    text = models.TextField()
+    written_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "failure_group_comment"
+        indexes = [models.Index(fields=["fingerprint", "comment_id"], name="failure_group_comment_thread")]
+
+    def __str__(self) -> str:
+        return f"comment #{self.comment_id} on {self.fingerprint}"
 
 
 class GroupMember(models.Model):

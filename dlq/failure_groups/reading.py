@@ -66,12 +66,16 @@ class FailureGroup:
     reason: str | None
     error_class: str | None
     error: str | None
-    """Of one of its messages: may quote the payload."""
+    """Error of one of its messages: may quote the payload."""
+    template: str | None
+    """The error without numbers, ids and quoted values, each of which is `*`, as the fingerprint reads it."""
     frame: str | None
     first_seen: datetime
     last_seen: datetime
     dead: int
     deaths: int
+    failures: int
+    """Dead letters ever of the whole group, whatever queues are read."""
     again_at: datetime | None
     again_redrive_id: int | None
     """The redrive after which a message died of this again."""
@@ -87,6 +91,21 @@ class FailureGroup:
     @property
     def state(self) -> State:
         return state_of(self.care, self.last_seen, self.again_at)
+
+    @property
+    def is_snoozed(self) -> bool:
+        """Return whether a snooze is in effect: neither of its ends has come."""
+        care = self.care
+        if care is None or (care.snoozed_until is None and care.snoozed_failures is None):
+            return False
+        in_time = care.snoozed_until is None or datetime.now(UTC) < care.snoozed_until
+        return in_time and (care.snoozed_failures is None or self.failures < care.snoozed_failures)
+
+    @property
+    def snoozed_for(self) -> int | None:
+        """Return the number of failures after which the snooze ends; None if only a time ends it."""
+        end = self.care.snoozed_failures if self.care else None
+        return None if end is None else end - self.failures
 
     @property
     def regressed_after(self) -> int | None:
@@ -144,7 +163,7 @@ def _without_others(group: FailureGroup) -> FailureGroup:
     care = copy(group.care)
     if care is not None:
         care.note = care.runbook_url = ""
-    return replace(group, error=None, again_redrive_id=None, care=care)
+    return replace(group, error=None, template=None, again_redrive_id=None, care=care)
 
 
 def read_courses(
@@ -191,8 +210,8 @@ def _sources(heads: list[str], queue_ids: Sequence[int] | None, reached: Sequenc
 
 # As `numbers.facts` gives them, behind the fingerprint.
 _FACTS = (
-    *("members", "reason", "error_class", "error", "frame", "first_seen", "last_seen"),
-    *("again_at", "again_redrive_id"),
+    *("members", "reason", "error_class", "error", "template", "frame", "first_seen", "last_seen"),
+    *("again_at", "again_redrive_id", "failures"),
 )
 
 

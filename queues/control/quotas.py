@@ -16,7 +16,7 @@ from django.db.models import Count, Q
 
 from queues import audit
 from queues.counters.queue_numbers import TenantNumbers, read_tenants
-from queues.database.query import fetch
+from queues.database.query import fetch, query_text
 from queues.errors import InvalidArgument, TenantNotFound
 from queues.models import Tenant
 from queues.settings import QUOTAS
@@ -29,9 +29,9 @@ class TenantUse:
     tenant: Tenant
     queues: int
     messages: int
-    """Ready, delayed, waiting for their groups, and in flight."""
+    """Ready, scheduled, waiting and in-flight messages."""
     bytes_held: int | None
-    """Estimated; None where nothing limits them."""
+    """Estimated size of its messages; None where no quota limits it."""
     in_flight: int
     in_per_second: float
     oldest_seconds: float | None
@@ -41,7 +41,7 @@ class TenantUse:
 
 
 def get_tenant(name: str) -> Tenant:
-    """Return the tenant of this name. Raises `TenantNotFound`."""
+    """Read the tenant of this name; raises TenantNotFound."""
     try:
         return Tenant.objects.get(name=name)
     except Tenant.DoesNotExist:
@@ -56,20 +56,20 @@ def set_quota(tenant: str, quotas: Mapping[str, Any], *, actor: str, reason: str
     """
     values = {name: _checked(name, value) for name, value in quotas.items()}
     with transaction.atomic():
-        found = Tenant.objects.select_for_update(no_key=True).filter(name=tenant).first()
-        if found is None:
+        row = Tenant.objects.select_for_update(no_key=True).filter(name=tenant).first()
+        if row is None:
             raise TenantNotFound(f"tenant '{tenant}' does not exist")
         changes = {
-            name: {"before": getattr(found, name), "after": value}
+            name: {"before": getattr(row, name), "after": value}
             for name, value in values.items()
-            if getattr(found, name) != value
+            if getattr(row, name) != value
         }
         for name, change in changes.items():
-            setattr(found, name, change["after"])
+            setattr(row, name, change["after"])
         if changes:
-            found.save(update_fields=list(changes))
+            row.save(update_fields=list(changes))
             audit.record(actor, "tenant.quota", reason=reason, details={"tenant": tenant, "changes": changes})
-        return found
+        return row
 
 
 def _checked(name: str, value: object) -> float | int:
@@ -86,9 +86,9 @@ def _checked(name: str, value: object) -> float | int:
 
 
 def read_use() -> list[TenantUse]:
-    """Return every tenant with its present use, by name. The number of queries is fixed."""
+    """Read every tenant with the use of its quotas, by name. A fixed number of queries."""
     counters = {tenant_id: (held, polls) for tenant_id, held, polls in fetch(_ADMISSION_COUNTERS)}
-    numbers = {one.tenant: one for one in read_tenants()}
+    numbers = {tenant.tenant: tenant for tenant in read_tenants()}
     tenants = Tenant.objects.annotate(made=Count("queues", filter=Q(queues__is_dead_letter_queue=False)))
     return [
         _use(tenant, numbers.get(tenant.name) or TenantNumbers(tenant.name), *counters.get(tenant.pk, (None, None)))
@@ -133,11 +133,4 @@ def _use(tenant: Any, numbers: TenantNumbers, bytes_held: int | None, long_polls
     )
 
 
-# By tenant: the bytes held where they are limited, and long polls where those are.
-_ADMISSION_COUNTERS = """
-select t.tenant_id, case when t.max_backlog_bytes > 0 then signalbox._read_counter(g.bytes_held) end,
-  case when t.max_long_polls > 0 then signalbox.long_polls(t.tenant_id) end
-from signalbox.tenant t
-left join signalbox.admission_counter g on g.tenant_id = t.tenant_id
-where t.max_backlog_bytes > 0 or t.max_long_polls > 0
-"""
+_ADMISSION_COUNTERS = query_text("counters/tenant_use")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from queues.database.query import fetch
+from queues.database.query import fetch, query_text
 
 BUCKET_SECONDS = 10
 
@@ -32,7 +32,7 @@ class HistoryPoint:
 
 
 def sparklines(queue_ids: Sequence[int], points: int = 60) -> dict[int, list[HistoryPoint]]:
-    """The last `points` buckets of each queue, oldest first, one query. A queue at rest repeats its last depth."""
+    """Read the last `points` buckets of each queue, oldest first. One query. An idle queue repeats its last depth."""
     current = datetime.fromtimestamp(int(time.time()) // BUCKET_SECONDS * BUCKET_SECONDS, UTC)
     oldest = current - timedelta(seconds=BUCKET_SECONDS * points)
     rows = fetch(_ROWS, {"queue_ids": list(queue_ids), "since": oldest})
@@ -40,34 +40,18 @@ def sparklines(queue_ids: Sequence[int], points: int = 60) -> dict[int, list[His
     recorded = any(bucket_at == current for _, _, bucket_at, *_ in rows)
     newest = current if recorded else current - timedelta(seconds=BUCKET_SECONDS)
     buckets = [newest - timedelta(seconds=BUCKET_SECONDS * back) for back in reversed(range(points))]
-    found: dict[int, list[HistoryPoint]] = {queue_id: [] for queue_id in queue_ids}
+    points_of: dict[int, list[HistoryPoint]] = {queue_id: [] for queue_id in queue_ids}
     for queue_id, seconds, at, *values in rows:
         depths, rates = values[:6], [max(count, 0) / max(seconds, 1) for count in values[6:]]
-        found[queue_id].append(HistoryPoint(at, *depths, *rates))
-    return {queue_id: _filled(known, buckets) for queue_id, known in found.items()}
+        points_of[queue_id].append(HistoryPoint(at, *depths, *rates))
+    return {queue_id: _filled(known, buckets) for queue_id, known in points_of.items()}
 
 
-# The newest row from before the window stands for a queue that was at rest when the window began.
-_ROWS = """
-select h.queue_id, h.seconds, h.bucket_at, h.ready, h.scheduled, h.waiting, h.leased, h.dead,
-  h.oldest_ready_age_seconds, h.published, h.delivered, h.acked, h.nacked, h.dead_lettered, h.removed
-from unnest(%(queue_ids)s::integer[]) q(queue_id)
-cross join lateral (
-  (
-    select * from signalbox.queue_history b
-    where b.queue_id = q.queue_id and b.bucket_at < %(since)s
-    order by b.bucket_at desc
-    limit 1
-  )
-  union all
-  select * from signalbox.queue_history w where w.queue_id = q.queue_id and w.bucket_at >= %(since)s
-) h
-order by h.queue_id, h.bucket_at
-"""
+_ROWS = query_text("history/last_hour")
 
 
 def _filled(known: list[HistoryPoint], buckets: Iterable[datetime]) -> list[HistoryPoint]:
-    """One point for each bucket since the first known one; gaps repeat the depth before them, at rest."""
+    """Make a point for each bucket from the first known one; a gap repeats the depths before it, at rates of 0."""
     points: list[HistoryPoint] = []
     last: HistoryPoint | None = None
     upcoming = iter(sorted(known, key=lambda point: point.at))

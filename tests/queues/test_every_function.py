@@ -204,8 +204,10 @@ CALLS: dict[str, tuple[str, Any]] = {
         NOTHING,
     ),
     "_check_ordered_settings": (
-        "signalbox._check_ordered_settings(row(q.*), '{\"backoff_cap_seconds\": 1}')"
-        " from signalbox.queue q where q.queue_id = %(queue_id)s",
+        (
+            "signalbox._check_ordered_settings(row(q.*), '{\"backoff_cap_seconds\": 1}')"
+            " from signalbox.queue q where q.queue_id = %(queue_id)s"
+        ),
         Refusal("SB400"),
     ),
     "_admit": ("signalbox._admit(%(queue_id)s, 1, 1)", NOTHING),
@@ -286,6 +288,7 @@ CALLS: dict[str, tuple[str, Any]] = {
         NOTHING,
     ),
     "_promote_lanes": ("signalbox._promote_lanes(%(queue_id)s, 10)", 1),
+    "reschedule": ("signalbox.reschedule(%(queue)s, 0, clock_timestamp())", None),
     "_promote_due": ("signalbox._promote_due(%(queue_id)s, '-infinity', 10)", 1),
     "_receive_dead_letters": ("signalbox._receive_dead_letters(%(dead_queue_id)s, 10)", 1),
     "_refuse": ("signalbox._refuse('field', 'is wrong')", Refusal("SB400")),

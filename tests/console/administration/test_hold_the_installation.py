@@ -163,7 +163,7 @@ def test_one_that_is_late_says_so(viewer: Browser, begin: Begin) -> None:
     Maintenance.objects.update(until=timezone.now() - timedelta(minutes=5))
     standings.forget()
 
-    assert "which was to end by" in viewer.see("/").text
+    assert "announced until" in viewer.see("/").text
     page = Exposition.parse(render_fleet(read_fleet()))
     assert 300 <= page.value("maintenance_overdue_seconds") < 3600 * 24
 

@@ -90,7 +90,7 @@ def test_a_page_says_everything_of_one_cause(
     facts = ("dead letters now 5", "failed in the last hour 5", "in total 5", "2 queues", scene.queue, "State open")
     for words in facts:
         assert words in page.text
-    assert "Deaths: deaths" in page.html  # the chart in words
+    assert "Failures: failures" in page.html  # the chart in words
     assert page.link("Redrive…") == f"/redrives/new?q=fp%3Afp-{cause}"
     assert page.link("Messages") == f"/dead-letters?q=fp%3Afp-{cause}"
     assert len(page.all("input", type="checkbox")) == 5
@@ -193,8 +193,16 @@ def test_a_viewer_sees_facts_and_changes_nothing(viewer: Browser, scene: DeadLet
     assert "dead letters now 1" in page.text
     assert "411122223333" not in page.html
     denied = {one.text.split(",")[0].strip() for one in page.all("span", aria_disabled="true")}
-    assert {"Redrive…", "Delete…", "Save", "Update status", "Merge"} <= denied
-    for verb in ("care", "state", "merge", "split"):
+    assert {
+        "Redrive…",
+        "Delete…",
+        "Save triage notes",
+        "Update status",
+        "Merge…",
+        "Snooze group",
+        "Add comment",
+    } <= denied
+    for verb in ("care", "state", "snooze", "end-snooze", "comment", "merge", "split"):
         assert "may not redrive dead letters" in viewer.submit(f"{address(cause)}/{verb}", 403).text
     assert read_group(f"fp-{cause}").care is None  # type: ignore[union-attr]
 

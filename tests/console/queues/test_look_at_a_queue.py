@@ -105,7 +105,7 @@ def test_a_queue_that_does_not_exist_is_not_found(viewer: Browser) -> None:
     page = viewer.see("/queues/no-such-queue", status=404)
 
     assert "There is no queue called no-such-queue." in page.text
-    assert page.link("To the overview") == "/"
+    assert page.link("Open Queues") == "/"
 
 
 def test_the_page_is_read_in_few_queries(viewer: Browser, engine: Engine) -> None:
