@@ -15,7 +15,7 @@ from console.access import roles
 from console.access.roles import requires
 from console.access.subjects import QUEUE
 from console.filters.filter_bar import kept_for
-from console.web.htmx import render_form, render_page
+from console.web.htmx import render_page
 from dlq.filters import MAX_CHARACTERS, FilterError, Target
 from dlq.filters.scanner import Scanner
 from dlq.masking.rules import Masking
@@ -61,18 +61,11 @@ def save(request: HttpRequest) -> HttpResponse:
             shared="shared" in given,
         )
     except (InvalidArgument, FilterError) as error:
-        return _refused(request, error)
+        messages.error(request, f"The filter was not saved. {error}")
+        return HttpResponseRedirect(_back(request, given.get("text", "")))
     readers = "Everybody who may see this page finds it" if kept.shared else "You find it"
     messages.success(request, f"Saved this filter as {kept.name}. {readers} under Saved.")
     return HttpResponseRedirect(_back(request, kept.text))
-
-
-def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Show the form of a refused filter as it was typed, with the error."""
-    kept = {name: request.POST.get(name, "")[:MAX_CHARACTERS] for name in ("page", "next", "name", "text", "shared")}
-    context = {"title": "Save filter", "mistake": error, "given": kept, "name_characters": NAME_CHARACTERS}
-    back = _back(request, kept["text"])
-    return render_form(request, "filters/saved/new.html", {**context, "longest": MAX_CHARACTERS, "back": back})
 
 
 @require_POST

@@ -5,6 +5,8 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 import pytest
+from allauth.mfa.totp.internal import auth as totp
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 
 from tests.console.browsers import Browser, Page
@@ -72,6 +74,18 @@ def test_the_form_is_submitted_after_the_login_of_the_same_person(ana: Browser, 
     assert "sesame" not in offered.html
     ana.submit(f"/queues/{engine.queue}/pause", **offered.fields())
     assert paused_reason(engine) == ELEMENTS
+
+
+def test_a_login_with_a_code_keeps_the_form_too(ana: Browser, engine: Engine, settings: LazySettings) -> None:
+    settings.SECOND_FACTOR, secret = "optional", totp.generate_totp_secret()
+    totp.TOTP.activate(User.objects.get(username="test-ana"), secret)
+    page = send_late(ana, engine, reason="by code")
+
+    asked = log_in(ana, page, "test-ana")
+    code = totp.format_hotp_value(totp.hotp_value(secret, next(iter(totp.yield_hotp_counters_from_time()))))
+    answer = ana.post("/login/code", {**asked.fields(), "code": code})
+
+    assert Page(answer.content.decode()).fields()["reason"] == "by code"
 
 
 def test_another_person_gets_the_empty_form(ana: Browser, engine: Engine) -> None:

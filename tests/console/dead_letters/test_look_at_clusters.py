@@ -132,7 +132,9 @@ def test_a_runbook_that_is_no_web_page_is_refused(
 
     page = operator.submit(f"{address(cause)}/care", owner="payments", runbook_url=url, note="ask <b>the bank</b>")
 
-    assert "Runbook must be an address that begins with http:// or https://" in page.one("div", id="form-errors").text
+    assert (
+        "the runbook must be an address that begins with http:// or https://" in page.one("div", id="form-errors").text
+    )
     assert (page.fields()["owner"], page.fields()["runbook_url"]) == ("payments", url)
     assert "ask &lt;b&gt;the bank" in page.html
     assert f'href="{url}"' not in page.html
