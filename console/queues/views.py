@@ -62,7 +62,8 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     firing = alert_lines.lines(alert_list.firing(name, head.numbers.dead_letter_queue))
     context = {"title": name, "head": head, "tab": "now", "alerts": firing}
     if head.numbers.is_dead_letter_queue:
-        context |= {"failure_groups": lists.read_of_holder(request, name)}
+        sources = queue_head.sources(head.numbers, reach(request.user, "see_metadata"))
+        context |= {"failure_groups": lists.read_of_holder(request, name), "sources": sources}
         return render_page(request, "queues/show.html", "queues/_dead_letter_queue.html", context)
     context |= {"explained": diagnoses.explain(head.numbers)}
     failures = Failure.objects.filter(queue_id=head.numbers.queue_id).order_by("-failed_at")[:LATEST_FAILURES]
