@@ -60,8 +60,8 @@ def near_expiry(reading: QueueReading) -> str | None:
     if age <= ratio * retention:
         return None
     return (
-        f"The oldest visible message has waited {_long(age)}, more than {ratio:.0%} of retention_seconds"
-        f" ({_long(retention)}). At the end of it messages are deleted."
+        f"Oldest ready message: {_long(age)}, more than {ratio:.0%} of retention_seconds ({_long(retention)}), after"
+        " which messages are deleted."
     )
 
 
@@ -80,7 +80,7 @@ def no_consumers(reading: QueueReading) -> str | None:
     age = numbers.oldest_ready_age_seconds or 0.0
     if age <= numbers.queue.alert_no_consumers_seconds:
         return None
-    return f"{plural(numbers.ready, 'message')} ready, the oldest for {_long(age)}, and no consumer seen for a minute."
+    return f"No active consumers: {plural(numbers.ready, 'message')} ready, the oldest for {_long(age)}."
 
 
 @_of_queues
@@ -88,7 +88,7 @@ def dead_letters(reading: QueueReading) -> str | None:
     dead, allowed = reading.numbers.dead, reading.numbers.alert_dead_letters
     if not reading.numbers.is_dead_letter_queue or dead <= allowed:
         return None
-    return f"It holds {plural(dead, 'message')} that failed for good; alert_dead_letters allows {number(allowed)}."
+    return f"{plural(dead, 'dead letter')} (limit {number(allowed)})."
 
 
 @_of_queues
@@ -101,7 +101,7 @@ def publish_rejected(reading: QueueReading) -> str | None:
 def queue_paused(reading: QueueReading) -> str | None:
     """A queue that only maintenance holds does not count: SignalboxMaintenanceOverdue covers it."""
     waits = _waits_too_long(reading.numbers) if reading.numbers.queue.paused else None
-    return f"It is paused. {waits}" if waits else None
+    return f"Paused. {waits}" if waits else None
 
 
 @_of_queues
@@ -109,7 +109,7 @@ def dead_letters_not_empty(reading: QueueReading) -> str | None:
     """SignalboxDeadLetters fires instead above alert_dead_letters."""
     if not reading.numbers.is_dead_letter_queue or not 0 < reading.numbers.dead <= reading.numbers.alert_dead_letters:
         return None
-    return f"It holds {plural(reading.numbers.dead, 'message')}, no more than alert_dead_letters allows."
+    return f"{plural(reading.numbers.dead, 'dead letter')} (limit {number(reading.numbers.alert_dead_letters)})."
 
 
 @_of_queues
@@ -123,7 +123,7 @@ def lease_held_too_long(reading: QueueReading) -> str | None:
     age, allowed = reading.leases.held_seconds or 0.0, reading.numbers.queue.alert_lease_age_seconds
     if reading.numbers.is_dead_letter_queue or age <= allowed:
         return None
-    return f"A consumer has held a message for {_long(age)}; alert_lease_age_seconds allows {_long(allowed)}."
+    return f"Longest delivery in flight: {_long(age)} (limit {_long(allowed)})."
 
 
 @_of_installation
@@ -187,7 +187,7 @@ def _waits_too_long(numbers: QueueNumbers) -> str | None:
     age, allowed = numbers.oldest_ready_age_seconds or 0.0, numbers.alert_oldest_age_seconds
     if age <= allowed:
         return None
-    return f"The oldest visible message has waited {_long(age)}; alert_oldest_age_seconds allows {_long(allowed)}."
+    return f"Oldest ready message: {_long(age)} (limit {_long(allowed)})."
 
 
 def _long(seconds: float) -> str:

@@ -45,6 +45,9 @@ class Alert(models.Model):
     """Since when its condition has not held, while it still fires: the condition may return at once."""
     notified_at = models.DateTimeField(null=True)
     """When people were first notified; null while they were not."""
+    acknowledged_by = models.CharField(max_length=150, db_default="")
+    """The person who works on it; empty while no person acknowledged it."""
+    acknowledged_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "alert"

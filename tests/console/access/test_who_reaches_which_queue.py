@@ -115,7 +115,7 @@ ROWS = [
     *lists("see_metadata", "filter_suggestions", query="q=queue:r&at=7"),
     *lists("see_metadata", "compare", query="id={dead_id}"),
     *of_several("see_metadata", "message_find"),
-    *forms("silence", "silences"),
+    *forms("silence", "silences", "alerts_acknowledge"),
     *of_queue("silence", "silence_end", method="post"),
     Row("tenants", "see_metadata", about=False, shows="tenant_page", of_tenant=True),
     Row("tenant", "see_metadata", of_tenant=True),
