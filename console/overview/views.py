@@ -50,7 +50,7 @@ class Row:
 
     numbers: QueueNumbers
     verdict: Verdict
-    ready_history: Sequence[float]
+    ready_history: Sequence[float | None]
     diagnosis: Diagnosis
 
 

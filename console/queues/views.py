@@ -81,24 +81,24 @@ def _history(request: HttpRequest, head: QueueHead) -> dict[str, object]:
 
 
 def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[Chart]:
-    def values(name: str) -> list[float]:
-        return [getattr(point, name) or 0.0 for point in history]
+    def values(name: str) -> list[float | None]:
+        return [None if point.is_gap else getattr(point, name) or 0.0 for point in history]
 
     times, ages = [point.at for point in history], values("oldest_ready_age_seconds")
     rates = lines(
         values,
-        ("sent", "ready", "published_per_second"),
-        ("acked", "scheduled", "acked_per_second"),
-        ("failed", "dead", "nacked_per_second"),
+        ("sent", "sent", "published_per_second"),
+        ("completed", "completed", "acked_per_second"),
+        ("failed", "failed", "nacked_per_second"),
     )
     return [
-        charts.draw("Messages", times, depths(values), subtitle="waiting and in flight"),
-        charts.draw("Messages per second", times, rates, subtitle="sent, acked and failed", say=wording.rate),
+        charts.draw("Messages", times, depths(values), subtitle="by state"),
+        charts.draw("Messages per second", times, rates, subtitle="sent, completed and failed", say=wording.rate),
         charts.draw(
-            "Age of the oldest",
+            "Oldest ready message",
             times,
             [Series("oldest ready", "ready", ages, filled=True)],
-            subtitle=f"ready messages; {wording.span(alert_age_seconds)} allowed",
+            subtitle=f"limit {wording.span(alert_age_seconds)}",
             say=wording.span,
             threshold=threshold_near(ages, alert_age_seconds),
         ),
@@ -106,10 +106,13 @@ def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[C
 
 
 def _merged(group: Sequence[HistoryPoint]) -> HistoryPoint:
-    """Merge points into one: the depths of the last, the mean of the rates."""
-    means = {name: sum(getattr(point, name) for point in group) / len(group) for name in RATES}
-    oldest = max(point.oldest_ready_age_seconds or 0.0 for point in group)
-    return replace(group[-1], oldest_ready_age_seconds=oldest, **means)
+    """Merge points into one: the depths of the last, the mean of the rates. Only gaps make a gap."""
+    known = [point for point in group if not point.is_gap]
+    if not known:
+        return group[-1]
+    means = {name: sum(getattr(point, name) for point in known) / len(known) for name in RATES}
+    oldest = max(point.oldest_ready_age_seconds or 0.0 for point in known)
+    return replace(known[-1], at=group[-1].at, oldest_ready_age_seconds=oldest, **means)
 
 
 @require_POST
