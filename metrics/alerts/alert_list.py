@@ -59,6 +59,18 @@ class Episode:
         return list(dict.fromkeys(alert.description for alert in own or self.alerts if alert.description))
 
     @property
+    def sentence(self) -> str:
+        """The problem in one sentence: the description of a queue's alert, with its values; otherwise the summary."""
+        described = self.descriptions[0] if self.queue_name and self.descriptions else ""
+        return described or self.summary or self.name
+
+    @property
+    def acknowledged(self) -> Alert | None:
+        """The row that a person acknowledged last; None while no person did."""
+        moments = {alert.acknowledged_at: alert for alert in self.alerts if alert.acknowledged_at}
+        return moments[max(moments)] if moments else None
+
+    @property
     def sources(self) -> list[str]:
         return sorted({alert.source for alert in self.alerts})
 

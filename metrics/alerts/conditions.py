@@ -60,14 +60,14 @@ def near_expiry(reading: QueueReading) -> str | None:
     if age <= ratio * retention:
         return None
     return (
-        f"The oldest visible message has waited {_span(age)}, more than {ratio:.0%} of retention_seconds"
-        f" ({_span(retention)}). After retention_seconds messages are deleted."
+        f"Oldest ready message: {_span(age)}, more than {ratio:.0%} of retention_seconds ({_span(retention)}), after"
+        " which messages are deleted."
     )
 
 
 @_of_queues
 def oldest_age_high(reading: QueueReading) -> str | None:
-    return None if reading.numbers.paused else _waits_too_long(reading.numbers)
+    return None if reading.numbers.paused else _waits_too_span(reading.numbers)
 
 
 @_of_queues
@@ -80,7 +80,7 @@ def no_consumers(reading: QueueReading) -> str | None:
     age = numbers.oldest_ready_age_seconds or 0.0
     if age <= numbers.queue.alert_no_consumers_seconds:
         return None
-    return f"{plural(numbers.ready, 'message')} ready, the oldest for {_span(age)}, and no consumer seen for a minute."
+    return f"No active consumers: {plural(numbers.ready, 'message')} ready, the oldest for {_span(age)}."
 
 
 @_of_queues
@@ -88,7 +88,7 @@ def dead_letters(reading: QueueReading) -> str | None:
     dead, allowed = reading.numbers.dead, reading.numbers.alert_dead_letters
     if not reading.numbers.is_dead_letter_queue or dead <= allowed:
         return None
-    return f"It has {plural(dead, 'dead letter')}; alert_dead_letters allows {number(allowed)}."
+    return f"{plural(dead, 'dead letter')} (limit {number(allowed)})."
 
 
 @_of_queues
@@ -100,8 +100,8 @@ def publish_rejected(reading: QueueReading) -> str | None:
 @_of_queues
 def queue_paused(reading: QueueReading) -> str | None:
     """Check queues that a person paused; SignalboxMaintenanceOverdue covers queues that only maintenance pauses."""
-    waits = _waits_too_long(reading.numbers) if reading.numbers.queue.paused else None
-    return f"It is paused. {waits}" if waits else None
+    waits = _waits_too_span(reading.numbers) if reading.numbers.queue.paused else None
+    return f"Paused. {waits}" if waits else None
 
 
 @_of_queues
@@ -109,7 +109,7 @@ def dead_letters_not_empty(reading: QueueReading) -> str | None:
     """Check for dead letters up to alert_dead_letters; above it SignalboxDeadLetters fires instead."""
     if not reading.numbers.is_dead_letter_queue or not 0 < reading.numbers.dead <= reading.numbers.alert_dead_letters:
         return None
-    return f"It has {plural(reading.numbers.dead, 'dead letter')}, not more than alert_dead_letters allows."
+    return f"{plural(reading.numbers.dead, 'dead letter')} (limit {number(reading.numbers.alert_dead_letters)})."
 
 
 @_of_queues
@@ -119,11 +119,11 @@ def leases_not_reclaimed(reading: QueueReading) -> str | None:
 
 
 @_of_queues
-def lease_held_too_long(reading: QueueReading) -> str | None:
+def lease_held_too_span(reading: QueueReading) -> str | None:
     age, allowed = reading.leases.held_seconds or 0.0, reading.numbers.queue.alert_lease_age_seconds
     if reading.numbers.is_dead_letter_queue or age <= allowed:
         return None
-    return f"A consumer has held a message for {_span(age)}; alert_lease_age_seconds allows {_span(allowed)}."
+    return f"Longest delivery in flight: {_span(age)} (limit {_span(allowed)})."
 
 
 @_of_installation
@@ -181,11 +181,11 @@ def watchdog_missing(reading: InstallationReading) -> str | None:
     return "No watchdog for five minutes." if reading.watchdog_missing else None
 
 
-def _waits_too_long(numbers: QueueNumbers) -> str | None:
+def _waits_too_span(numbers: QueueNumbers) -> str | None:
     age, allowed = numbers.oldest_ready_age_seconds or 0.0, numbers.alert_oldest_age_seconds
     if age <= allowed:
         return None
-    return f"The oldest visible message has waited {_span(age)}; alert_oldest_age_seconds allows {_span(allowed)}."
+    return f"Oldest ready message: {_span(age)} (limit {_span(allowed)})."
 
 
 def _span(seconds: float) -> str:

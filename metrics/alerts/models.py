@@ -45,6 +45,9 @@ class Alert(models.Model):
     """Since when the condition of a firing alert has not held; null while it holds."""
     notified_at = models.DateTimeField(null=True)
     """When people were first notified; null while they were not."""
+    acknowledged_by = models.CharField(max_length=150, db_default="")
+    """The person who works on it; empty while no person acknowledged it."""
+    acknowledged_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "alert"

@@ -54,6 +54,7 @@ def receive(message: Any) -> Received:
             alerts, update_conflicts=True, unique_fields=["source", "fingerprint", "starts_at"], update_fields=KEPT
         )
         _end_earlier(alerts)
+        _end_acknowledgements(alerts)
     firing = sum(alert.state == Alert.State.FIRING for alert in alerts)
     return Received(firing, len(alerts) - firing)
 
@@ -76,6 +77,15 @@ def _end_earlier(alerts: Sequence[Alert]) -> None:
     for alert in outlived.select_for_update():
         alert.state, alert.resolved_at = Alert.State.RESOLVED, alert.next_start
         alert.save(update_fields=["state", "resolved_at"])
+
+
+def _end_acknowledgements(alerts: Sequence[Alert]) -> None:
+    """End the acknowledgements of resolved alerts: one that fires again with the same start is a new problem."""
+    resolved = {alert.fingerprint for alert in alerts if alert.state == Alert.State.RESOLVED}
+    if resolved:
+        ended = Alert.objects.filter(source=Alert.Source.PROMETHEUS, fingerprint__in=resolved)
+        ended = ended.filter(state=Alert.State.RESOLVED, acknowledged_at__isnull=False)
+        ended.update(acknowledged_by="", acknowledged_at=None)
 
 
 def read(message: Any) -> list[Alert]:

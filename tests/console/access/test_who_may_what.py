@@ -51,6 +51,7 @@ MATRIX = [
     ("get", "/alerts/silences", "see_metadata"),
     ("get", "/alerts/notifications", "see_metadata"),
     ("post", "/alerts/silences", "silence"),
+    ("post", "/alerts/acknowledge", "silence"),
     ("post", "/alerts/silences/1/end", "silence"),
     ("get", "/runbooks/SignalboxDeadLetters", "see_metadata"),
     ("get", "/tenants", "see_metadata"),

@@ -124,7 +124,7 @@ ROWS = [
     *lists("see_metadata", "palette", query="q=in-stream", shows="stream"),
     *lists("see_metadata", "palette", query="q=boom", shows="class"),
     *of_several("see_metadata", "message_find"),
-    *forms("silence", "silences"),
+    *forms("silence", "silences", "alerts_acknowledge"),
     *of_queue("silence", "silence_end", method="post"),
     Row("tenants", "see_metadata", about=False, shows="tenant_page", of_tenant=True),
     Row("tenant", "see_metadata", of_tenant=True),
