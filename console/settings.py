@@ -162,7 +162,7 @@ LOGGING = {
     "formatters": {"line": {"()": "signalbox.logs.formatter_of", "name": LOG_FORMAT}},
     "filters": {
         "without_query": {"()": "console.web.server.WithoutQuery"},
-        "outages_in_brief": {"()": "console.web.outages.InBrief"},
+        "outages_in_brief": {"()": "console.web.errors.outages.InBrief"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},

@@ -58,7 +58,7 @@ ROOMS = (
 )
 urlpatterns = [path("", include(f"console.{room}.urls")) for room in ROOMS]
 
-handler400 = "console.web.error_views.bad_request"
-handler403 = "console.web.error_views.forbidden"
-handler404 = "console.web.error_views.not_found"
-handler500 = "console.web.error_views.server_error"
+handler400 = "console.web.errors.views.bad_request"
+handler403 = "console.web.errors.views.forbidden"
+handler404 = "console.web.errors.views.not_found"
+handler500 = "console.web.errors.views.server_error"

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from console.access import roles
 from console.access.roles import requires
 from console.overview import standings
-from console.web import error_views
+from console.web.errors import views as error_views
 from console.web.forms import ReasonForm, refuse
 from console.web.htmx import render_page
 from queues.control import maintenance

@@ -192,7 +192,7 @@ def test_fewer_consumers(make_scene: Scenes) -> None:
 
 
 def test_a_busy_worker_is_not_taken_for_a_crashed_one(make_scene: Scenes) -> None:
-    """One of two consumers left; the other holds two long tasks, as a worker of jobs does."""
+    """Two consumers: one left, and the other holds two long tasks, as a worker of jobs does."""
     scene = make_scene()
     scene.usual()
     scene.consumers_leave(900)

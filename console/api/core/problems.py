@@ -15,7 +15,7 @@ from django.http import HttpResponse
 
 from console.api.core.names import in_wire_words, wire_field
 from console.api.core.problem_types import PROBLEM_TYPES
-from console.web import outages
+from console.web.errors import outages
 from dlq.filters import FilterError
 from signalbox import errors as engine
 from signalbox.logs import in_brief

@@ -10,8 +10,8 @@ from django.db import OperationalError
 from django.test import RequestFactory
 from django.views.csrf import csrf_failure
 
-from console.web import error_views
-from console.web.outages import OUTAGES, InBrief
+from console.web.errors import views as error_views
+from console.web.errors.outages import OUTAGES, InBrief
 from tests.console.browsers import Browser, Page
 
 
@@ -69,7 +69,7 @@ def test_the_page_of_an_outage_says_what_to_do(slug: str, method: str) -> None:
     request = getattr(RequestFactory(), method)("/queues")
     trouble = ConnectionError()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("console.web.outages.of", lambda error: outage if error is trouble else None)
+        patched.setattr("console.web.errors.outages.of", lambda error: outage if error is trouble else None)
         try:
             raise trouble
         except ConnectionError:

@@ -8,7 +8,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 
-from console.web import outages, sidebar
+from console.web import sidebar
+from console.web.errors import outages
 from console.web.htmx import render_form
 from console.web.layout import bare_frame
 

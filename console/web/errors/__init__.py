@@ -1,0 +1,1 @@
+"""Error pages, and outages of the database in words."""
