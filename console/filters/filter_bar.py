@@ -77,7 +77,7 @@ class FilterBar:
         return self.text[len(self.before) + len(self.token) :]
 
 
-# Keys that look into what is masked: asking them would tell it, a guess at a time.
+# Keys that look into what is masked: the answers would disclose it, a guess at a time.
 MASKED_KEYS = {"payload", "attr", "error"}
 
 
@@ -104,16 +104,19 @@ def job_filter(request: HttpRequest, text: str, permission: str) -> CheckedFilte
 
 
 def unmasked(request: HttpRequest, read: Filter, *queues: str) -> Filter:
-    """Return the filter, unless it asks for what is masked for this person. Raises `FilterError`.
+    """Return the filter as this person may use it: words look into names only where payloads or fields are masked.
 
-    `queues` are those whose messages are listed; without any, those that the filter names, or all.
+    `queues` are those whose messages are listed; without any, those that the filter names, or all. Raises `FilterError`
+    where another term asks for what is masked.
     """
     asked = [term for term in read.terms if term.key in MASKED_KEYS]
-    if asked and (reason := denial_here(request, "see_payloads")):
-        raise asked[0].error(f"{asked[0].key}: is masked. {reason}", "a key about facts, such as class: or age:")
-    if asked and not may_here(request, "reveal"):
-        Masking().check(read, *queues)
-    return read
+    if not asked and not any(term.key == "text" for term in read.terms):
+        return read
+    if reason := denial_here(request, "see_payloads"):
+        if asked:
+            raise asked[0].error(f"{asked[0].key}: is masked. {reason}", "a key about facts, such as class: or age:")
+        return read.held_to_names()
+    return read if may_here(request, "reveal") else Masking().readable(read, *queues)
 
 
 def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFilters:
@@ -129,7 +132,9 @@ def kept_for(request: HttpRequest, page: SavedFilter.Page | None = None) -> list
         one
         for one in saved_filters.seen_by(person, page)
         if one.owner == person
-        or ((held.is_everything or _names_reached(one, known)) and not (is_masked and one.keys & MASKED_KEYS))
+        or (
+            (held.is_everything or _names_reached(one, known)) and not (is_masked and one.keys & {"text", *MASKED_KEYS})
+        )
     ]
 
 

@@ -114,8 +114,10 @@ def _check(request: HttpRequest, wanted: Wanted) -> None:
     """Refuse everything that can be refused before a worker is asked."""
     chosen = parse(wanted.filter_text)
     choosing.check(chosen, wanted.kinds)
-    unmasked(request, chosen)
-    unmasked(request, chosen.without("queue"))  # archived queues may be gone, and their tenants unknown
+    for asked in (chosen, chosen.without("queue")):  # archived queues may be gone, and their tenants unknown
+        if unmasked(request, asked) != asked:
+            word = next(term for term in chosen.terms if term.key == "text")
+            raise word.error("text: looks into fields that are masked.", "name: for words in classes and queue names")
     check_patterns(chosen)
     options = plans.check(wanted.options)
     if options.target_queue is not None and not roles.may_here(request, "reveal"):

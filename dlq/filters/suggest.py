@@ -20,7 +20,7 @@ _SYNONYMS = {
         "consumer": ["worker"],
         "dead": ["died", "died_at"],
         "dedup": ["deduplication_id"],
-        "error": ["message", "text"],
+        "error": ["message"],
         "failed": ["failed_at"],
         "fp": ["fingerprint"],
         "group": ["group_id"],

@@ -144,17 +144,17 @@ class Masking:
             if (rule.queue_name in names if rule.queue_name else not rule.tenant_name or rule.tenant_name in tenants)
         )
 
-    def check(self, filter: Filter, *queues: str) -> None:
-        """Refuse a filter that asks for what is masked, here or in any queue it selects. Raises `FilterError`.
+    def readable(self, filter: Filter, *queues: str) -> Filter:
+        """Return the filter as a person may use it who sees the mask: words look into names only where one is masked.
 
-        `queues` are those that are listed; without any, those that the filter names, or all.
+        `queues` are those that are listed; without any, those that the filter names, or all. Raises `FilterError` where
+        another term asks for what is masked there.
         """
-        if not self._rules:
-            return
-        rules = self.of(*queues) if queues else self.selected(filter)
+        rules = (self.of(*queues) if queues else self.selected(filter)) if self._rules else Rules()
         for term in filter.terms:
             if _probes(term, rules):
                 raise _refusal(term)
+        return filter.held_to_names() if rules else filter
 
     def check_patch(self, patch: Any) -> None:
         """Refuse a JSON Patch that reads what is masked in any queue, to compare or to copy it.

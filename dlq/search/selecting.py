@@ -20,7 +20,7 @@ from queues.errors import InvalidArgument
 WINDOW_IDS = 5_000
 # After this many seconds without a match a batch ends with an empty hand, and the job shows how far it came.
 SEARCH_SECONDS = 0.2
-PATTERN_MILLISECONDS = 8_000  # for one look by a filter with a regular expression: less than a lease
+PATTERN_MILLISECONDS = 8_000  # for one window, by a filter with a pattern or a word: less than a lease
 SOURCES_NAMED = 20
 # Every window is read from an index in its own order, whatever the statistics say: they know nothing of what died
 # since, nor of the holes that a redrive leaves behind.
@@ -68,9 +68,9 @@ def next_ids(job: Selection, limit: int) -> NextIds:
 
 
 def _ids(search: Search, limit: int) -> list[int]:
-    """Return what one window holds. A pattern may take for ever: then the job fails, and says which."""
+    """Return what one window holds. A pattern or a word in payloads may take too long: the job fails and says which."""
     query = search.ids_within(limit)
-    if not search.filter.matching.patterns:
+    if not search.filter.reads_bodies:
         return [row[0] for row in query.rows()]
     try:
         with time_limit(PATTERN_MILLISECONDS):

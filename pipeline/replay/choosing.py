@@ -11,8 +11,9 @@ from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from dlq.filters import EACH, KEYS, Comparison, Filter, Kind, Literal, Pattern, Present, Range, Term
+from dlq.filters import EACH, KEYS, Comparison, Filter, Kind, Literal, Pattern, Present, Range, Term, Value
 from dlq.filters.readings import duration, is_json_scalar, moment, whole_number
+from dlq.filters.text import short_names, whole_numbers
 from pipeline.replay import documents, regexes
 from pipeline.replay.documents import COMPARE
 
@@ -49,6 +50,12 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "age": {"settled": "sent_at", "dead_letters": "died_at"},
 }
 """By key and kind; as in the database, the age of a settled message is since it was sent."""
+_DEAD_NAMES, _SETTLED_NAMES = ("error_class", "queue", "message_id"), ("queue", "message_id", "group_id")
+WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "name": {"dead_letters": _DEAD_NAMES, "settled": _SETTLED_NAMES},
+    "text": {"dead_letters": (*_DEAD_NAMES, "error", "payload"), "settled": (*_SETTLED_NAMES, "payload")},
+}
+"""The columns that a word searches, by key and kind."""
 
 
 def check(chosen: Filter, kinds: Sequence[str]) -> None:
@@ -60,7 +67,8 @@ def check(chosen: Filter, kinds: Sequence[str]) -> None:
 
 def columns(chosen: Filter, kind: str) -> set[str]:
     """List the columns that the filter reads."""
-    return {COLUMNS[term.key][kind] for term in chosen.terms} - {""} | ({"outcome"} if kind == "settled" else set())
+    read = {column for term in chosen.terms for column in _columns_of(term, kind)}
+    return read - {""} | ({"outcome"} if kind == "settled" else set())
 
 
 def condition(chosen: Filter, kind: str, now: datetime) -> Column:
@@ -71,8 +79,12 @@ def condition(chosen: Filter, kind: str, now: datetime) -> Column:
     return reduce(lambda one, other: one & other, [_term(term, kind, now) for term in chosen.terms], f.lit(True))
 
 
+def _columns_of(term: Term, kind: str) -> tuple[str, ...]:
+    return WORDS[term.key][kind] if term.key in WORDS else (COLUMNS[term.key][kind],)
+
+
 def _check(term: Term, kind: str) -> None:
-    places = COLUMNS.get(term.key)
+    places = WORDS.get(term.key) or COLUMNS.get(term.key)
     if places is None:
         raise term.error(f"{term.key}: is not in the archive.", "another key")
     if kind not in places:
@@ -95,7 +107,7 @@ def _term(term: Term, kind: str, now: datetime) -> Column:
         words = STATES[kind]
         found = [f.expr(words[word]) for word in term.literals if word in words]
     else:
-        found = _CONDITIONS[KEYS[term.key].kind](f.col(COLUMNS[term.key][kind]), term, now)
+        found = [one for name in _columns_of(term, kind) for one in _conditions(name, term, now)]
     matching = f.coalesce(reduce(lambda one, other: one | other, found, f.lit(False)), f.lit(False))
     return ~matching if term.negated else matching
 
@@ -103,9 +115,27 @@ def _term(term: Term, kind: str, now: datetime) -> Column:
 Condition = Callable[["Column", Term, datetime], list["Column"]]
 
 
+def _conditions(name: str, term: Term, now: datetime) -> list[Column]:
+    """Build the conditions on one column. A word is compared as the type of each column allows."""
+    from pyspark.sql import functions as f
+
+    if term.key not in WORDS:
+        return _CONDITIONS[KEYS[term.key].kind](f.col(name), term, now)
+    if name == "payload":
+        return [_of_documents(f.col(name), documents.asks_anywhere([_worded(value) for value in term.values]))]
+    if name == "message_id":
+        numbers = whole_numbers(term.literals)
+        return [f.col(name).cast("long").isin(numbers)] if numbers else []
+    return _substrings(f.col(name), term, now)
+
+
 def _names(column: Column, term: Term, now: datetime) -> list[Column]:
     equal = [column.isin(term.literals)] if term.literals else []
     return equal + _matching_or_present(column, term)
+
+
+def _classes(column: Column, term: Term, now: datetime) -> list[Column]:
+    return _names(column, term, now) + [column.endswith(f".{text}") for text in short_names(term)]
 
 
 def _substrings(column: Column, term: Term, now: datetime) -> list[Column]:
@@ -156,21 +186,28 @@ def _time(column: Column, bound: Comparison | Range) -> Column:
 
 
 def _documents(column: Column, term: Term, now: datetime) -> list[Column]:
+    path = [None if step is EACH else step for step in term.path]
+    return [_of_documents(column, documents.asks(path, [_asked(value) for value in term.values]))]
+
+
+def _of_documents(column: Column, holds: Callable[[str | None], bool]) -> Column:
     import pyarrow as pa
     from pyspark.sql.pandas.functions import arrow_udf
-
-    path = [None if step is EACH else step for step in term.path]
-    holds = documents.asks(path, [_asked(value) for value in term.values])
 
     def look(texts: pa.Array) -> pa.Array:
         return pa.array([holds(text) for text in texts.to_pylist()], pa.bool_())
 
     look.__annotations__ = {"texts": pa.Array, "return": pa.Array}
     made: Any = arrow_udf
-    return [made(look, "boolean")(column)]
+    condition: Column = made(look, "boolean")(column)
+    return condition
 
 
-def _asked(value: Literal | Comparison | Range | Present | Pattern) -> documents.Test:
+def _worded(value: Value) -> documents.Test:
+    return documents.containing(value.text) if isinstance(value, Literal) else _asked(value)
+
+
+def _asked(value: Value) -> documents.Test:
     match value:
         case Literal(text, string_only):
             return documents.equal(text, text if not string_only and is_json_scalar(text) else None)
@@ -191,6 +228,7 @@ def _matching_or_present(column: Column, term: Term) -> list[Column]:
 
 _CONDITIONS: Mapping[Kind, Condition] = {
     **dict.fromkeys((Kind.QUEUE, Kind.TENANT, Kind.CHOICE, Kind.NAME), _names),
+    Kind.CLASS: _classes,
     Kind.SUBSTRING: _substrings,
     Kind.WHOLE: _wholes,
     Kind.AGE: _ages,

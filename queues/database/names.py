@@ -59,11 +59,18 @@ def queue_id_by_name(column: LiteralString) -> LiteralString:
 
 QUEUE_IDS: LiteralString = "array(select queue_id from signalbox.queue where name = any(%s::text[]))"
 """SQL of the ids of queues of these names."""
+QUEUE_IDS_LIKE: LiteralString = "array(select queue_id from signalbox.queue where name ilike any(%s::text[]))"
+"""SQL of the ids of queues whose names match one of these patterns of LIKE, in either case."""
 _ALL_QUEUE_IDS: LiteralString = (
     "select q.queue_id from signalbox.queue q join signalbox.tenant o on o.tenant_id = q.tenant_id"
 )
 TENANT_QUEUE_IDS: LiteralString = f"array({_ALL_QUEUE_IDS} where o.name = any(%s::text[]))"
 """SQL of the ids of the queues of tenants of these names."""
+
+
+def queue_ids_matching(operator: LiteralString) -> LiteralString:
+    """SQL of the ids of queues whose names match a regular expression by this operator."""
+    return f"array(select queue_id from signalbox.queue where (select name {operator} %s::text))"
 
 
 def reached_queue_ids(reach: Reach) -> tuple[LiteralString, list[Any]]:

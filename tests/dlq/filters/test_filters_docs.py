@@ -32,7 +32,7 @@ def test_every_example_compiles(example):
 
 def test_examples_and_mistakes_are_found_on_the_page():
     assert len(EXAMPLES) > 15
-    assert len(MISTAKES) == 7
+    assert len(MISTAKES) == 8
 
 
 def test_every_key_is_described_with_its_example_and_its_places():

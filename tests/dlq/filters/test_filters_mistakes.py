@@ -8,10 +8,10 @@ from dlq.filters import FilterError, parse
 # and what is expected.
 MISTAKES = [
     # keys
-    ("quue:a", "quue", "There is no key quue:; did you mean queue:?", "one of queue, tenant,"),
-    ("queue:a status:dead", "status", "did you mean state:?", "one of queue"),
-    ("receive_count:3", "receive_count", "did you mean attempts:?", "one of queue"),
-    ("--queue:a", "-queue", "did you mean queue:?", "one of queue"),
+    ("quue:a", "quue", "There is no key quue:; did you mean queue:?", "queue: or another key"),
+    ("queue:a status:dead", "status", "did you mean state:?", "state: or another key"),
+    ("receive_count:3", "receive_count", "did you mean attempts:?", "attempts: or another key"),
+    ("--queue:a", "-queue", "did you mean queue:?", "queue: or another key"),
     (
         "psycopg.errors.UniqueViolation:x",
         "psycopg.errors.UniqueViolation",
@@ -52,6 +52,8 @@ MISTAKES = [
     ("attempts:..3", "..3", "attempts: a bound is missing.", "a whole number"),
     ("attempts:1,5..3", "5..3", "The range ends before it starts.", "the lower end first"),
     ("id:9223372036854775808", "9223372036854775808", "id: cannot read this.", "up to 9223372036854775807"),
+    ("priority:12", "12", "priority: cannot read this.", "a whole number from 0 to 9"),
+    ("priority:>9,10..11", "10", "priority: cannot read this.", "a whole number from 0 to 9"),
     # durations
     ("age:1h", "1h", "age: compares durations.", "a bound such as >1h"),
     ("age:>1", "1", "age: cannot read this.", "a duration such as 90s"),
