@@ -119,15 +119,17 @@ def _detail(name: str, read: Callable[[str], Any] = str) -> Callable[[str], Q]:
 
 
 KEYS = {
-    "actor": Key("Who did it.", read=lambda text: Q(actor=text)),
+    "actor": Key("Person or API key that did it.", read=lambda text: Q(actor=text), aliases=("who",)),
     "action": Key(
-        "What was done, such as queue.pause; the beginning is enough.", read=lambda text: Q(action__startswith=text)
+        "Name of the action or its beginning, such as queue.pause.",
+        read=lambda text: Q(action__startswith=text),
+        aliases=("did",),
     ),
-    "queue": Key("The queue it was done to.", read=lambda text: Q(queue_name=text)),
+    "queue": Key("Queue that was changed.", read=lambda text: Q(queue_name=text), aliases=("target", "to")),
     "reason": Key(
         "Part of the reason; words without a key search here too.", read=lambda text: Q(reason__icontains=text)
     ),
-    "at": Key("When: a day, a time, or a range such as 2026-01-31..2026-02-02.", read=_times),
+    "at": Key("A day, a time, or a range such as 2026-01-31..2026-02-02.", read=_times, aliases=("when", "time")),
     "age": Key("How long ago: <1d is within the last day, >1d is before.", read=_ages),
     "row": Key(
         "Its place in the chain, as manage.py audit verify says it.",

@@ -58,6 +58,8 @@ class FilterBar:
     example: str = ""
     kept: Sequence[tuple[str, str]] = ()
     mistake: FilterError | None = None
+    note: str = ""
+    """What the filter does otherwise than it reads, as where a word searches names only."""
     suggest_url: str = ""
     """Where what may be typed next is offered; empty where the keys are all there is."""
     longest: int = field(default=MAX_FILTER_CHARACTERS, init=False)
@@ -117,6 +119,28 @@ def unmasked(request: HttpRequest, read: Filter, *queues: str) -> Filter:
             raise asked[0].error(f"{asked[0].key}: is masked. {reason}", "a key about facts, such as class: or age:")
         return read.held_to_names()
     return read if may_here(request, "reveal") else Masking().readable(read, *queues)
+
+
+HELD_TO_NAMES = (
+    "Words search names only: classes, queues and message ids. Payloads or fields are masked for you, so errors and"
+    " payloads are not searched."
+)
+
+
+def note(request: HttpRequest, filter: CheckedFilter, *queues: str) -> str:
+    """Say that words are held to names, or that a term compares values which rows show masked; else nothing."""
+    terms = filter.filter.terms
+    if any(term.key == "name" and not term.source.lower().lstrip("-").startswith("name:") for term in terms):
+        return HELD_TO_NAMES
+    if not any(term.key in {"text", *MASKED_KEYS} for term in terms):
+        return ""
+    masked = Masking().masked_terms(filter.filter, *queues)
+    fields = ", ".join(dict.fromkeys(f"{term.name}:" for term in masked))
+    return (
+        f"{fields} may look into masked fields. Rows show a mask there; the filter compares the values."
+        if masked
+        else ""
+    )
 
 
 def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFilters:

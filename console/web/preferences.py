@@ -1,4 +1,4 @@
-"""Preferences of one person: theme, density, clock, shortcuts.
+"""Preferences of one person: theme, density, clock, shortcuts, rows a page.
 
 They live in cookies, so that the server can write them into the first byte of the page: no flash of the wrong
 theme, and nothing inline for the content security policy to forgive.
@@ -20,6 +20,7 @@ CHOICES = {
     "density": {"regular": "Regular", "compact": "Compact"},
     "zone": {"utc": "UTC", "local": "Local"},
     "shortcuts": {"on": "On", "off": "Off"},
+    "rows": {"50": "50", "25": "25", "100": "100", "200": "200"},
 }
 
 

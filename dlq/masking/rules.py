@@ -144,17 +144,28 @@ class Masking:
             if (rule.queue_name in names if rule.queue_name else not rule.tenant_name or rule.tenant_name in tenants)
         )
 
-    def readable(self, filter: Filter, *queues: str) -> Filter:
-        """Return the filter as a person may use it who sees the mask: words look into names only where one is masked.
+    def check(self, filter: Filter, *queues: str) -> None:
+        """Refuse a filter that asks for what is masked, here or in any queue it selects. Raises `FilterError`.
 
-        `queues` are those that are listed; without any, those that the filter names, or all. Raises `FilterError` where
-        another term asks for what is masked there.
+        `queues` are those that are listed; without any, those that the filter names, or all.
         """
-        rules = (self.of(*queues) if queues else self.selected(filter)) if self._rules else Rules()
-        for term in filter.terms:
-            if _probes(term, rules):
-                raise _refusal(term)
-        return filter.held_to_names() if rules else filter
+        for term in self.masked_terms(filter, *queues):
+            raise _refusal(term)
+
+    def masked_terms(self, filter: Filter, *queues: str) -> list[Term]:
+        """Return the terms that ask for what is masked, of the same queues as `check`."""
+        rules = self._asked(filter, queues)
+        return [term for term in filter.terms if _probes(term, rules)]
+
+    def readable(self, filter: Filter, *queues: str) -> Filter:
+        """Return the filter with its words held to names where anything is masked; else as `check` does."""
+        held = filter.held_to_names() if self._asked(filter, queues) else filter
+        self.check(held, *queues)
+        return held
+
+    def _asked(self, filter: Filter, queues: Sequence[str]) -> Rules:
+        """The rules of the queues that are listed; without any, of those that the filter names, or all."""
+        return (self.of(*queues) if queues else self.selected(filter)) if self._rules else Rules()
 
     def check_patch(self, patch: Any) -> None:
         """Refuse a JSON Patch that reads what is masked in any queue, to compare or to copy it.
@@ -269,7 +280,7 @@ def _probes(term: Term, rules: Rules) -> bool:
         return touches(_keys(term), rules.payload)
     if term.key == "attr":
         return touches(_keys(term), rules.attributes) or (bool(rules) and touches(_keys(term), [_QUOTED_ERROR]))
-    return term.key == "error" and bool(rules)
+    return term.key in ("error", "text") and bool(rules)
 
 
 def _shown_operation(operation: dict[str, Any], rules: Set[Steps]) -> dict[str, Any]:
@@ -291,4 +302,6 @@ def _keys(term: Term) -> Steps:
 def _refusal(term: Term) -> FilterError:
     if term.key == "error" or (term.key == "attr" and touches(_keys(term), [_QUOTED_ERROR])):
         return term.error(f"{term.name}: may quote fields that are masked here.", "a key such as class: or fp:")
+    if term.key == "text":
+        return term.error("text: may find fields that are masked here.", "name:, which looks into no payload")
     return term.error(f"{term.name}: is masked: you may not ask for it.", "a path that is not masked")

@@ -33,11 +33,16 @@ class Anchored:
     anchors: tuple[Anchor, ...]
 
 
+def narrows(term: Term) -> bool:
+    """Tell whether the term may have anchors: it asks for single values of an indexed column."""
+    return term.key in _LOOK_UPS and not term.negated and len(term.literals) == len(term.values)
+
+
 def of(terms: Sequence[Term]) -> Anchored | None:
     """Return the anchors of the first term that has some; a queue narrows most, so it comes first."""
     for key, look_up in _LOOK_UPS.items():
         for term in terms:
-            if term.key == key and not term.negated and len(term.literals) == len(term.values):
+            if term.key == key and narrows(term):
                 found = look_up(term)
                 if found is not None:
                     return Anchored(term, tuple(dict.fromkeys(found)))

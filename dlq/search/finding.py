@@ -53,7 +53,7 @@ class Search:
 
     def ids(self, limit: int, order: Order) -> Query:
         """Select at most `limit` ids."""
-        if order is not Order.ANY and any(_asks_the_payload(term) for term in self.filter.terms):
+        if order is not Order.ANY and any(asks_the_payload(term) for term in self.filter.terms):
             walk = self._walked(limit, order, id_queries.many_gathered())
             return id_queries.gathered(self._held(self.filter.terms), walk, limit, order)
         return self._walked(limit, order)
@@ -80,17 +80,17 @@ class Search:
         branch = self._matching(f"{anchored} and d.source_queue_id = q.queue_id", values, found, limit, order)
         return id_queries.within_reach(reach, branch, limit, order)
 
-    @staticmethod
     def _matching(
-        anchored: LiteralString, values: list[Parameter], condition: Predicate, limit: int, order: Order
+        self, anchored: LiteralString, values: list[Parameter], condition: Predicate, limit: int, order: Order
     ) -> Query:
         held = Predicate(f"{anchored} and {condition.sql}", [*values, *condition.params])
-        return id_queries.matching(held, limit, order)
+        return id_queries.matching(held, limit, order, self.span.column)
 
     def _held(self, terms: tuple[Term, ...]) -> Predicate:
         """Return the condition of these terms, within reach and span."""
         return self.span.holding(self.filter.compile(Target.DEAD_LETTER, self.as_of, terms))
 
 
-def _asks_the_payload(term: Term) -> bool:
+def asks_the_payload(term: Term) -> bool:
+    """Tell whether the index of payloads serves the term."""
     return term.key == "payload" and not term.negated and all(isinstance(one, Literal) for one in term.values)

@@ -8,6 +8,7 @@ is offered is common, and never the result of a search. What takes too long is n
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -38,13 +39,16 @@ LARGEST_DOCUMENT_BYTES = 32_768  # as stored; a larger one is not looked into
 MAX_PATHS = 300
 DEEPEST = 6
 ELEMENTS = 5  # of a list
+SHORTEST_WORD = 2  # characters
+MAX_CLASSES = 200
 MILLISECONDS = 1_000  # for a look at a sample, which takes a few
 NOTHING_MASKED = Rules()
+_SYNTAX = re.compile(r'["/*:,]')
 COLUMNS: Mapping[str, LiteralString] = {"payload": "payload", "attr": "attributes"}
 """Of documents, whose values may be masked, by key."""
 SAMPLED: Mapping[str, LiteralString] = {
     "class": "error_class",
-    "fp": "fingerprint",
+    "error": "error",
     "group": "group_id",
     "consumer": "consumer",
 }
@@ -88,6 +92,7 @@ def suggest(
     else:
         offered = [one for one in offered if see_payloads or one[0].rstrip(":.") not in {*COLUMNS, "error"}]
         offered += _paths(typed.prefix, place, masked) if see_payloads else []
+        offered += [(f"{key}:{value}", words) for key, value, words in _named(typed.prefix, place)]
     return [
         Suggestion(insert, words, typed.position, cursor, goes_on=insert.endswith((":", ".")))
         for insert, words in offered
@@ -107,12 +112,45 @@ def _values(written: str, prefix: str, place: Place, see_payloads: bool, masked:
     looked_for = prefix.removeprefix('"')
     if term.key in COLUMNS:
         return _values_at(term, looked_for, place, masked) if see_payloads else []
-    query = _query(term.key, looked_for, place)
-    rows = _in_time(query) if query else []
+    see_errors = see_payloads and not masked
+    if term.key == "fp":
+        return _fingerprints(looked_for, place, see_errors)
+    if term.key in ("text", "name"):
+        return [(value, words) for _, value, words in _named(looked_for, place)]
+    query = _query(term.key, looked_for, place) if term.key != "error" or see_errors else None
+    rows = read_in_time(query) if query else []
     return [(render_value(term.key, Literal(row[0])), row[1]) for row in rows if row[0]]
 
 
-def _query(key: str, prefix: str, place: Place) -> Query | None:
+def _fingerprints(part: str, place: Place, see_errors: bool) -> list[tuple[str, str]]:
+    """Fingerprints of the newest dead letters, each with its class and, if it may be seen, an error."""
+    if place.target is not Target.DEAD_LETTER:
+        return []
+    rows = read_in_time(dead_letter_rows.fingerprints_of(newest(place, SAMPLE_ROWS), part, MAX_OFFERED))
+    return [
+        (render_value("fp", Literal(one)), f"{cause}: {error}" if error and see_errors else cause)
+        for one, cause, error, _ in rows
+    ]
+
+
+def _named(part: str, place: Place) -> list[tuple[str, str, str]]:
+    """Return (key, value, help) of the queues and classes that a word may mean."""
+    if place.target is not Target.DEAD_LETTER or len(part) < SHORTEST_WORD or _SYNTAX.search(part):
+        return []
+    queues = [("queue", *row) for row in read_in_time(names.queues(part, place.reach, MAX_OFFERED // 3))]
+    classes = [("class", one, "class of the error") for one in newest_classes(place) if part.lower() in one.lower()]
+    return [
+        (key, render_value(key, Literal(value)), words) for key, value, words in [*queues, *classes[: MAX_OFFERED // 3]]
+    ]
+
+
+def newest_classes(place: Place) -> list[str]:
+    """The classes of the newest dead letters, the commonest first."""
+    query = _query("class", "", place, MAX_CLASSES)
+    return [row[0] for row in read_in_time(query) if row[0]] if query else []
+
+
+def _query(key: str, prefix: str, place: Place, limit: int = MAX_OFFERED) -> Query | None:
     """Return names, or what a column of the newest dead letters holds, the commonest first."""
     if key == "queue":
         return names.queues(prefix, place.reach, MAX_OFFERED)
@@ -122,10 +160,10 @@ def _query(key: str, prefix: str, place: Place) -> Query | None:
         return names.consumers(prefix, place.queue_id, MAX_OFFERED)
     if key not in SAMPLED or place.target is not Target.DEAD_LETTER:
         return None
-    return dead_letter_rows.values_of(_newest(place, SAMPLE_ROWS), SAMPLED[key], prefix, MAX_OFFERED)
+    return dead_letter_rows.values_of(newest(place, SAMPLE_ROWS), SAMPLED[key], prefix, limit)
 
 
-def _newest(place: Place, most: int) -> Query:
+def newest(place: Place, most: int) -> Query:
     """The newest dead letters within reach, by their ids."""
     return find(everything(place.reach), timezone.now()).ids(most, Order.NEWEST_FIRST)
 
@@ -180,15 +218,15 @@ def _documents(key: str, place: Place, masked: Rules) -> list[Any]:
     """The newest payloads or attributes, as they may be shown: attributes may quote what is masked of the payload."""
     column = COLUMNS[key]
     if place.target is Target.DEAD_LETTER:
-        newest = dead_letter_rows.documents(_newest(place, SAMPLE_DOCUMENTS))
+        sample = dead_letter_rows.documents(newest(place, SAMPLE_DOCUMENTS))
     else:
-        newest = newest_documents(place.queue_id or 0, SAMPLE_DOCUMENTS)
+        sample = newest_documents(place.queue_id or 0, SAMPLE_DOCUMENTS)
     query = Query(
         f"select {column}::text, case when body_sha256 is null and pg_column_size(payload) <= %s then payload::text end"
-        f" from ({newest.sql}) newest where pg_column_size({column}) <= %s",
-        [LARGEST_DOCUMENT_BYTES, *newest.params, LARGEST_DOCUMENT_BYTES],
+        f" from ({sample.sql}) newest where pg_column_size({column}) <= %s",
+        [LARGEST_DOCUMENT_BYTES, *sample.params, LARGEST_DOCUMENT_BYTES],
     )
-    return [_shown(key, decode(text, key), payload, masked) for text, payload in _in_time(query)]
+    return [_shown(key, decode(text, key), payload, masked) for text, payload in read_in_time(query)]
 
 
 def _shown(key: str, document: Any, payload: str | None, masked: Rules) -> Any:
@@ -198,7 +236,8 @@ def _shown(key: str, document: Any, payload: str | None, masked: Rules) -> Any:
     return masked.view(known, document, complete=payload is not None).attributes(document)
 
 
-def _in_time(query: Query) -> list[tuple[Any, ...]]:
+def read_in_time(query: Query) -> list[tuple[Any, ...]]:
+    """Read the rows of a query; none when it takes too long."""
     try:
         with time_limit(MILLISECONDS):
             return query.rows()

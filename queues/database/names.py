@@ -12,15 +12,15 @@ from queues.models import Queue
 from queues.reach import Reach
 
 
-def queues(prefix: str, reach: Reach, limit: int) -> Query:
-    """Select (name, what it is) of queues."""
+def queues(part: str, reach: Reach, limit: int) -> Query:
+    """Select (name, what it is) of queues whose names contain `part`; first those that begin with it."""
     condition, reached = reach.condition()
     return Query(
         "select q.name, case when q.is_dead_letter_queue then 'dead-letter queue' else 'queue' end"
         " from signalbox.queue q join signalbox.tenant o using (tenant_id)"
-        f" where starts_with(lower(q.name), lower(%s)) and {condition}"
-        " order by q.is_dead_letter_queue, q.name limit %s",
-        [prefix, *reached, limit],
+        f" where position(lower(%s) in lower(q.name)) > 0 and {condition}"
+        " order by not starts_with(lower(q.name), lower(%s)), q.is_dead_letter_queue, q.name limit %s",
+        [part, *reached, part, limit],
     )
 
 

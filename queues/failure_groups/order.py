@@ -54,13 +54,13 @@ def _conditions(
     conditions: list[LiteralString] = ["x.dead > 0"] if sort is Sort.WORST else ["true"]
     params: list[Any] = []
     for condition, values in (
-        ("x.error_class = any(%s::text[])", wanted.classes),
+        (_CLASSES, wanted.classes),
         ("x.reason = any(%s::text[])", wanted.reasons),
         (_HEADS, wanted.fingerprints),
     ):
         if values:
             conditions.append(condition)
-            params.append(list(values))
+            params += [list(values)] * condition.count("%s")
     if wanted.state:
         conditions.append(f"{_STATE} = %s")
         params.append(wanted.state)
@@ -71,6 +71,10 @@ def _conditions(
     return " and ".join(conditions), params
 
 
+# The full name of the class, or its last part, as in a filter.
+_CLASSES: LiteralString = (
+    "(x.error_class = any(%s::text[]) or substring(x.error_class from '[^.]*$') = any(%s::text[]))"
+)
 # Of a failure group `x` with its note `k`, if it has any: as `dlq.failure_groups.reading` tells it.
 _STATE: LiteralString = """case
     when k.state = 'resolved' and x.last_seen > k.state_changed_at then 'regressed'

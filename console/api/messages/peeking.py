@@ -80,8 +80,8 @@ def _others(
 ) -> tuple[list[dict[str, Any]], str]:
     if reach.holds_others(key, queue):  # such as dead letters that were received there
         raise Problem("not-reached", f"{queue.name!r} also keeps dead letters of queues that this key does not reach.")
-    masking = Masking()
-    read = masking.readable(parse(text), queue.name)
+    read, masking = parse(text), Masking()
+    masking.check(read, queue.name)
     filter = check_filter(read, targets=(TARGETS[State(state)],))
     page = messages(queue.queue_id, State(state), filter, place, size=limit, with_payloads=False)
     rows = whole_messages(queue, page.rows, masking)

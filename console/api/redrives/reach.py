@@ -26,7 +26,8 @@ def dead_letters_in(key: Key, holder: Queue, text: str) -> CheckedFilter:
 
     Raises `FilterError`, also when it asks for what is masked, and the problem `not-reached`.
     """
-    read = Masking().readable(parse(text), holder.name)
+    read = parse(text)
+    Masking().check(read, holder.name)
     read = read.with_term("queue", holder.name)
     if not key.prefix:
         return check_filter(read)
