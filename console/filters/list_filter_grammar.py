@@ -83,10 +83,10 @@ def _term(scanner: Scanner, keys: Mapping[str, Key], wordless: str) -> Term:
 def _unknown(scanner: Scanner, start: int, written: str, keys: Mapping[str, Key]) -> FilterError:
     """Return the mistake, with the nearest key, or with all keys where they are few; the page lists the others."""
     meant = closest(written, keys)
-    question = f"; did you mean {meant}:?" if meant else "."
+    question = f" Did you mean {meant}:?" if meant else ""
     others = f"{meant}: or another key" if meant else "a key of this list"
     expected = f"one of {', '.join(keys)}" if len(keys) <= MAX_LISTED else others
-    return scanner.error(start, f"There is no key {written[:40]}: here{question}", expected)
+    return scanner.error(start, f"Unknown key {written[:40]}:.{question}", expected)
 
 
 def _value(scanner: Scanner, start: int, name: str, key: Key) -> str:

@@ -166,7 +166,7 @@ def _bar(request: HttpRequest, head: QueueHead, state: State, mistake: FilterErr
         text=typed(request),
         label=f"Filter {target.phrase}",
         action=reverse("queue_messages", args=[head.name]),
-        placeholder="id: group: age: payload.path: attr.path:",
+        placeholder="any word, or id: group: age: payload.path:",
         keys=suggestions(target, "queue", "tenant", "state"),  # a queue and a state are chosen already
         example='payload.order.status:"paid" age:>1h',
         kept=[("state", state.value), *pagination.kept(request)],

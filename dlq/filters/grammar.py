@@ -91,9 +91,9 @@ def _key(scanner: Scanner, head: int) -> Key:
     key = KEYS.get(name.lower())
     if key is None:
         meant = closest_key(name)
-        question = f"; did you mean {meant}:?" if meant else "."
+        question = f" Did you mean {meant}:?" if meant else ""
         expected = f"{f'{meant}: or another key' if meant else 'a key'}, or quotes around text that holds a colon"
-        raise scanner.error(head, f"There is no key {name[:40]}:{question}", expected, end)
+        raise scanner.error(head, f"Unknown key {name[:40]}:.{question}", expected, end)
     if key.takes_path and scanner.position == end:
         raise scanner.error(head, f"{key.name}: needs a path.", f"one, as in {key.example}")
     if not key.takes_path and scanner.position < end:

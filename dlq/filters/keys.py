@@ -159,14 +159,14 @@ _KEYS = (
     Key(
         "text",
         Kind.WORDS,
-        "A word without a field: text within what `name:` searches, the error or a value of the payload.",
+        "A word without a key: text within the class, the queue's name, the error or a value of the payload; or an id.",
         'text:CardDeclined,"timed out"',
         _dead(*_DEAD_NAMES, "d.error", "d.payload") | _message(*_MESSAGE_NAMES, "m.payload"),
     ),
     Key(
         "name",
         Kind.WORDS,
-        "Text within the error class, the queue's name or, while a message is not dead, the group id; or a message id.",
+        "Text within the class, the queue's name or, if the message is not dead, the group id; or a message id.",
         "name:payments",
         _dead(*_DEAD_NAMES) | _message(*_MESSAGE_NAMES),
     ),

@@ -156,6 +156,6 @@ def _choice(scanner: Scanner, key: Key, start: int, text: str) -> Literal:
     if text.lower() in key.choices:
         return Literal(text.lower())
     meant = closest(text, key.choices)
-    question = f"; did you mean {meant}?" if meant else "."
+    question = f". Did you mean {meant}?" if meant else "."
     message = f"{key.name}: has no value {text[:40]}{question}"
     raise scanner.error(start, message, f"one of {', '.join(key.choices)}")

@@ -123,6 +123,19 @@ def test_a_word_finds_what_a_row_shows(operator: Browser, scene: DeadLetterScene
     assert len(operator.see("/dead-letters", q=scene.queue).rows()) == 2
 
 
+def test_failure_groups_match_the_words_too(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(1, error_class=f"shop.{scene.queue}Declined", error="card 4742", payload={"order": "ORD-1"})
+    scene.add_dead(1, error_class="shop.Refused", error="no")
+
+    for word in (f"{scene.queue}Declined", "4742 -nothing", "class:" + f"{scene.queue}Declined"):
+        groups = [one.text for one in look(operator, scene, word).all("article")]
+        assert len(groups) == 1, word
+        assert groups[0].startswith(f"shop. {scene.queue}Declined")
+    page = look(operator, scene, "ord-1")
+    assert (len(page.rows()), page.all("article")) == (1, [])
+    assert "No failure group has these words in its class, its error or the name of its queue." in page.text
+
+
 def test_an_empty_list_says_why(operator: Browser, scene: DeadLetterScene) -> None:
     scene.add_dead(1, error_class=f"shop.{scene.queue}Declined")
     ready = scene.engine.send({"a": 1})
@@ -148,7 +161,7 @@ def test_an_empty_list_says_why(operator: Browser, scene: DeadLetterScene) -> No
 def test_a_misspelled_key_names_the_nearest_and_lists_all(operator: Browser, scene: DeadLetterScene) -> None:
     page = look(operator, scene, "quue:x")
 
-    assert "There is no key quue:; did you mean queue:? Expected queue: or another key, or quotes" in page.text
+    assert "Unknown key quue:. Did you mean queue:? Expected queue: or another key, or quotes" in page.text
     assert [one for one in page.all("details") if one.text.startswith("See all keys queue: Name of the queue")]
 
 
