@@ -1,7 +1,7 @@
 """Anchors of a search: values of indexed columns that stand for one term of a filter.
 
-Each value is read by the index of its column, in the order of the ids, so that a page costs the same however many dead
-letters there are. What a person typed in part is looked up first, among the few names that there are.
+Each value is read by the index of its column, in the order of the ids, so that a page costs the same with any number of
+dead letters. A part of a name is looked up first, among the names of all queues and classes.
 """
 
 from __future__ import annotations

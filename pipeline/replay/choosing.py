@@ -11,9 +11,22 @@ from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from dlq.filters import EACH, KEYS, Comparison, Filter, Kind, Literal, Pattern, Present, Range, Term, Value
+from dlq.filters import (
+    EACH,
+    KEYS,
+    Comparison,
+    Filter,
+    Kind,
+    Literal,
+    Pattern,
+    Present,
+    Range,
+    Term,
+    Value,
+    short_names,
+    whole_numbers,
+)
 from dlq.filters.readings import duration, is_json_scalar, moment, whole_number
-from dlq.filters.text import short_names, whole_numbers
 from pipeline.replay import documents, regexes
 from pipeline.replay.documents import COMPARE
 

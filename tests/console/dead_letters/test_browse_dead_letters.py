@@ -118,7 +118,7 @@ def test_a_word_finds_what_a_row_shows(operator: Browser, scene: DeadLetterScene
     scene.add_dead(1, error_class="shop.Refused")
     message_id = look(operator, scene, "class:CardDeclined").rows()[0].split()[0]
 
-    for word in ("CardDeclined", "ord-4711", message_id):
+    for word in ("CardDeclined", "ord-4711", f"{message_id} -Refused"):
         assert [row.split()[0] for row in look(operator, scene, word).rows()] == [message_id], word
     assert len(operator.see("/dead-letters", q=scene.queue).rows()) == 2
 

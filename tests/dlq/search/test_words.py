@@ -51,7 +51,7 @@ def plan(query: Query, how: str = "verbose") -> str:
         "shop.errors.",
         "{queue}",
         "{upper}",
-        "{message_id}",
+        "{message_id} -refused",
         "expired",
         "ORD-4711",
         "4711",
@@ -63,7 +63,7 @@ def plan(query: Query, how: str = "verbose") -> str:
         "class:{queue}CardDeclined",
         "-class:Refused",
         "name:{queue}carddeclined",
-        "name:{message_id}",
+        "name:{message_id} class:{queue}CardDeclined",
     ],
 )
 def test_a_word_finds_what_the_row_shows(scene: DeadLetterScene, word: str) -> None:
