@@ -26,8 +26,8 @@ from dlq.search.dead_letter_list import DeadLetterRow, Sort, dead_letters, sorts
 from dlq.search.explanations import explain
 from dlq.search.finding import find
 from dlq.search.pages import Page, PagePosition
+from dlq.search.samples import Place
 from dlq.search.saved_filters import SavedFilter
-from dlq.search.suggestions import Place
 from queues.dead_letters.ids import FEW, Order
 
 

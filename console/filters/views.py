@@ -24,8 +24,9 @@ from dlq.filters.scanner import Scanner
 from dlq.masking.rules import Masking
 from dlq.search import saved_filters, suggestions
 from dlq.search.message_list import TARGETS
+from dlq.search.samples import Place
 from dlq.search.saved_filters import MAX_OF_ONE_OWNER, NAME_CHARACTERS, SavedFilter
-from dlq.search.suggestions import Place, Suggestion
+from dlq.search.suggestions import Suggestion
 from queues.errors import InvalidArgument
 from queues.messages.lists import State
 from queues.models import Queue

@@ -34,8 +34,8 @@ from dlq.search.checked_filter import CheckedFilter, everything
 from dlq.search.explanations import explain
 from dlq.search.message_list import TARGETS, MessageRow
 from dlq.search.pages import Page
+from dlq.search.samples import Place
 from dlq.search.saved_filters import SavedFilter
-from dlq.search.suggestions import Place
 from queues import audit, bodies, messages
 from queues.errors import BodyCorrupt, BodyMissing
 from queues.messages.lists import State, is_ascending

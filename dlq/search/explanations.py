@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from dlq.filters import Filter, Literal, Term
 from dlq.filters.suggest import closest
 from dlq.search.checked_filter import CheckedFilter
-from dlq.search.suggestions import Place, newest_classes, read_in_time
+from dlq.search.samples import Place, read_in_time
+from dlq.search.suggestions import newest_classes
 from queues.database import names
 from queues.database.query import Query
 from queues.dead_letters.rows import live_fingerprints

@@ -16,7 +16,7 @@ HOSTILE = '"><script>alert(1)</script>'
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is slow, and here that is no failure."""
-    monkeypatch.setattr("dlq.search.suggestions.MILLISECONDS", 60_000)
+    monkeypatch.setattr("dlq.search.samples.MILLISECONDS", 60_000)
 
 
 def options(browser: Browser, text: str, **parameters: str) -> list[str]:

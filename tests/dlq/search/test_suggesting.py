@@ -8,8 +8,9 @@ import pytest
 
 from dlq.filters import Target, parse
 from dlq.masking.masks import Rules
-from dlq.search import suggestions
-from dlq.search.suggestions import Place, suggest
+from dlq.search import samples, suggestions
+from dlq.search.samples import Place
+from dlq.search.suggestions import suggest
 from queues.database.time_limits import OutOfTime
 from tests.dlq.dead_letter_scenes import DeadLetterScene
 from tests.engine import Engine
@@ -18,7 +19,7 @@ from tests.engine import Engine
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is slow, and here that is no failure."""
-    monkeypatch.setattr(suggestions, "MILLISECONDS", 60_000)
+    monkeypatch.setattr(samples, "MILLISECONDS", 60_000)
 
 
 def offered(text: str, place: Place | None = None, see_payloads: bool = True) -> list[str]:
@@ -93,7 +94,7 @@ def test_paths_and_their_values_come_from_a_sample(scene: DeadLetterScene) -> No
 def test_what_is_offered_means_what_it_came_from(scene: DeadLetterScene) -> None:
     nasty = ['a"b', "a\\b", "1..2", "*", "/x/", ">3", "null", "<b>", "it's", "5", "\n"]
     scene.add_dead(
-        1, payload={"nasty": nasty[: suggestions.ELEMENTS], "more": {str(n): one for n, one in enumerate(nasty)}}
+        1, payload={"nasty": nasty[: samples.ELEMENTS], "more": {str(n): one for n, one in enumerate(nasty)}}
     )
 
     for number, text in enumerate(nasty):
@@ -135,7 +136,7 @@ def test_what_takes_too_long_is_not_offered(scene: DeadLetterScene, monkeypatch:
     def no_time(milliseconds: float) -> None:
         raise OutOfTime
 
-    monkeypatch.setattr(suggestions, "time_limit", no_time)
+    monkeypatch.setattr(samples, "time_limit", no_time)
 
     assert offered("queue:") == offered("payload.a:") == []
 
