@@ -1,4 +1,4 @@
-"""The bar above a list: what was typed, the keys one can ask for, and where a mistake stands."""
+"""The filter bar above a list: the typed text, the keys of the list, and the place of a mistake."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class FilterBar:
     note: str = ""
     """What the filter does otherwise than it reads, as where a word searches names only."""
     suggest_url: str = ""
-    """Where what may be typed next is offered; empty where the keys are all there is."""
+    """Address of the suggestions; empty for a list without any."""
     longest: int = field(default=MAX_FILTER_CHARACTERS, init=False)
 
     @property
@@ -102,7 +102,9 @@ def job_filter(request: HttpRequest, text: str, permission: str) -> CheckedFilte
     try:
         return check_filter(held_to(held, unmasked(request, parse(text))))
     except InvalidArgument as error:
-        raise FilterError(0, len(text), text, f"{error}."[:1].upper() + f"{error}."[1:], "queue: of yours") from None
+        raise FilterError(
+            0, len(text), text, f"{error}."[:1].upper() + f"{error}."[1:], "queue: with a queue of your roles"
+        ) from None
 
 
 def unmasked(request: HttpRequest, read: Filter, *queues: str) -> Filter:
@@ -149,7 +151,7 @@ def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFil
 
 
 def kept_for(request: HttpRequest, page: SavedFilter.Page | None = None) -> list[SavedFilter]:
-    """Saved filters, less those of others that tell what is masked for this person, or name a queue beyond reach."""
+    """Return a person's saved filters, and those of others that disclose no masked value and no unreached queue."""
     person, held = request.user.get_username(), reach(request.user, "see_metadata")
     known, is_masked = JobReach(held), bool(denial_here(request, "see_payloads"))
     return [

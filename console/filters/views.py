@@ -98,7 +98,7 @@ def save(request: HttpRequest) -> HttpResponse:
         )
     except (InvalidArgument, FilterError) as error:
         return _refuse(request, form, error)
-    readers = "Everybody who may see this page finds it" if kept.shared else "You find it"
+    readers = "All users who may see this list find it" if kept.shared else "You find it"
     messages.success(request, f"Saved this filter as {kept.name}. {readers} under Saved.")
     return HttpResponseRedirect(_back(request, kept.text))
 

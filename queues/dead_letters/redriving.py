@@ -1,4 +1,4 @@
-"""Queries about dead letters that are about to be sent again: what keeps them, and what they carry."""
+"""Queries about dead letters before a redrive: deduplication ids, bodies, payloads, traces and limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from queues.reach import SYSTEM_TENANT
 
 
 def taken_ids(ids: Sequence[int], target_queue: str | None) -> Query:
-    """Count those whose deduplication id another message holds now, where they would go."""
+    """Count the dead letters whose deduplication id another message holds now in their destination."""
     return Query(
         """
 select count(*)
@@ -27,7 +27,7 @@ where exists (
 
 
 def number_with_ids(ids: Sequence[int], target_queue: str | None) -> int:
-    """Count those that hold a deduplication id where another message may have it."""
+    """Count the dead letters with a deduplication id whose destination keeps ids while messages are in flight."""
     [number] = Query(
         """
 select count(*)
@@ -42,7 +42,7 @@ where d.dead_letter_id = any(%s::bigint[]) and d.deduplication_id is not null
 
 
 def taken_ids_in(queue: str | None, ids: Query) -> Query:
-    """Count the deduplication ids, selected by a query, that a message of this queue holds, or held a day ago."""
+    """Count the deduplication ids of a query that a message of this queue holds, or was sent with in the last day."""
     return Query(
         f"""
 select count(*)
@@ -64,7 +64,7 @@ where q.name = %s
 
 
 def forgotten_bodies(hashes: Query) -> int:
-    """Count the large bodies, their hashes selected by a query, that the store has forgotten."""
+    """Count the hashes of a query whose large body the store no longer has."""
     [number] = Query(
         f"""
 select count(*)
@@ -87,7 +87,7 @@ Indexes: dead_letter_message_id_key, redriven_message.
 
 
 def small_payloads(ids: Sequence[int], max_bytes: int) -> Query:
-    """Select (payload, whether it is in a store) of those that are not too large."""
+    """Select (payload, whether its body is in the store) of the dead letters up to this size."""
     return Query(
         """
 select d.payload::text, d.body_sha256 is not null
@@ -115,7 +115,7 @@ order by d.dead_letter_id
 
 
 def traceparents(ids: Sequence[int]) -> list[str]:
-    """Return the spans that sent some of these first."""
+    """Return the trace contexts with which some of these were sent."""
     return Query(
         """
 select d.attributes ->> 'traceparent'

@@ -46,27 +46,27 @@ def receive(queue: str, max_messages: int = 1, **options: Any) -> list[Message]:
 
 
 def ack(receipts: Iterable[Message | str], *, results: Sequence[object] | None = None) -> dict[str, bool]:
-    """The work is done, in the current transaction; for each receipt handle whether it was still held."""
+    """Acknowledge in the current transaction; return for each receipt handle whether its lease was still held."""
     return client().ack_batch(receipts, results=results)
 
 
 def ack_and_receive(
     receipts: Iterable[Message | str], queue: str, max_messages: int = 1, **options: Any
 ) -> AckedAndReceived:
-    """Ack these and receive what comes next, in one call; refused inside a transaction, as receive is."""
+    """Acknowledge these and receive the next messages in one call; refused inside a transaction, as receive is."""
     return client().ack_and_receive(receipts, queue, max_messages, **options)
 
 
 def nack(receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
-    """The delivery failed: "retry", "dead", or None when the lease was no longer held."""
+    """Report a failed delivery; return "retry", "dead", or None when the lease was no longer held."""
     return client().nack(receipt, **options)
 
 
 def change_visibility(receipt: Message | str, seconds: float) -> datetime | None:
-    """Keep the message for so long from now; its new deadline, or None when it was no longer held."""
+    """Extend or end the lease: it lasts so long from now. Return the new deadline, or None when it was not held."""
     return client().change_visibility(receipt, seconds)
 
 
 def purge(queue: str, **options: Any) -> int:
-    """One step of a purge; returns how many messages it took. Call until it returns 0."""
+    """Purge a batch of messages; return how many. Call until it returns 0."""
     return client().purge(queue, **options)

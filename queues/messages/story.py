@@ -1,4 +1,4 @@
-"""The story of one message: where it stands now, and every mark that it has left, read here and nowhere else."""
+"""The story of one message: its present state and every row about it. No other module reads it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Body:
     priority: int
     sent_at: datetime
     large: LargeBody | None = None
-    """Where the payload is when it is not here."""
+    """The place of the payload in the body store, if it is there."""
     state: Any = None
     """What the last failed delivery left for the next one."""
 
@@ -109,18 +109,18 @@ class Story:
     waiting: WaitingTicket | None = None
     ready: ReadyTicket | None = None
     trashed: Trashed | None = None
-    """Where it stood when it was purged or deleted, while it can be put back."""
+    """Its state before a purge or a deletion, while it can be restored."""
     failures: Sequence[Failure] = ()
     redriven: Sequence[Redriven] = ()
     rewritten: Sequence[Rewritten] = ()
-    """What its payload was before redrives patched it."""
+    """Its payloads before redrives patched them."""
     settlements: Sequence[Settlement] = ()
     holders: Sequence[Holder] = ()
     """The messages in flight that it waits for, in its message group."""
     ahead: Ahead | None = None
-    """What stands between it and the next receive, when it is ready."""
+    """The messages that are delivered before it, when it is ready."""
     unsearched: bool = field(default=False)
-    """Some places could not be searched within the time a page has."""
+    """Whether the time of a page was too short to search everywhere."""
 
     @property
     def known(self) -> bool:
@@ -214,7 +214,7 @@ def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -
 
 
 def _search(story: Story) -> None:
-    """Look in the places that may take long: history, and what is ready."""
+    """Search the tables that may take long: history and ready messages."""
     queue_ids = [story.queue.queue_id, *(redriven.queue_id for redriven in story.redriven)]
     sent_at = story.body.sent_at if story.body else None
     rows = fetch(_SETTLEMENTS, {"queue_ids": queue_ids, "message_id": story.message_id, "sent_at": sent_at})
@@ -231,7 +231,7 @@ _PLACES = ("dead_letter", "lease", "scheduled", "waiting", "trashed")
 
 
 def _cut(story: Story, held: Reach) -> list[int] | None:
-    """Leave out what the message was in queues that are not held, or in all where it was not in this one.
+    """Remove the facts about queues that are not held, or all facts where the message was never in this queue.
 
     Returns the ids of the queues that may be named, None for all.
     """

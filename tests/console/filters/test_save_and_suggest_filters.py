@@ -112,8 +112,8 @@ def test_a_shared_filter_does_not_tell_what_is_masked(
     ("name", "text", "said"),
     [
         ("bad of {queue}", "age:old", "age: cannot read this."),
-        ("taken of {queue}", "class:X", "You keep a filter called 'taken of {queue}' here already."),
-        ("  ", "class:X", "A filter needs a name."),
+        ("taken of {queue}", "class:X", "You already have a saved filter called 'taken of {queue}' for this list."),
+        ("  ", "class:X", "Enter a name."),
     ],
 )
 def test_a_refused_filter_comes_back_as_it_was_typed(
@@ -146,7 +146,7 @@ def test_a_refused_new_name_stays_in_its_row(operator: Browser, scene: DeadLette
 
     assert answer.status_code == 422
     assert page.one("input", id=f"name-{kept.pk}").attributes["value"] == f"one of {scene.queue}"
-    assert f"Nothing was changed. You keep a filter called 'one of {scene.queue}' here already." in page.text
+    assert "Nothing was changed. You already have a saved filter called" in page.text
 
 
 def test_a_stale_filter_shows_its_mistake(operator: Browser, scene: DeadLetterScene) -> None:
