@@ -1,4 +1,4 @@
-"""Build the dashboards: YAML sources in, JSON for import into Grafana out. Equal sources give equal bytes."""
+"""Build the dashboards: YAML sources to JSON files for import into Grafana. Equal sources give equal bytes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from grafana_dashboards.exporter import DashboardExporter, ProjectProcessor
 from grafana_dashboards.parser import DefinitionParser
 
 import dashboards.components  # noqa: F401 - registers our component types
-from dashboards.grafana import present_day
+from dashboards.grafana import current_schema
 
 FOLDER = Path(__file__).parent
 SOURCES = FOLDER / "sources"
 BUILT = FOLDER / "built"
 
-logging.getLogger("grafana_dashboards").setLevel(logging.WARNING)  # it logs every component it knows
+logging.getLogger("grafana_dashboards").setLevel(logging.WARNING)  # it logs every component type
 
 
 class _Texts(DashboardExporter):  # type: ignore[misc]
@@ -32,16 +32,16 @@ class _Texts(DashboardExporter):  # type: ignore[misc]
 
 
 def build() -> dict[str, str]:
-    """The text of every dashboard, by the name of its file in `built/`."""
+    """Build the text of every dashboard, by the name of its file in `built/`."""
     exporter = _Texts()
-    with present_day():
+    with current_schema():
         projects = DefinitionParser().load_projects(sorted(SOURCES.glob("*.yaml")))
         ProjectProcessor([exporter]).process_projects(projects)
     return exporter.texts
 
 
 def write() -> list[str]:
-    """Bring `built/` up to date; return the names of the files that changed or went."""
+    """Write the built dashboards; return the names of the files that changed or were deleted."""
     texts, changed = build(), outdated()
     for name in changed:
         path = BUILT / name
@@ -53,7 +53,7 @@ def write() -> list[str]:
 
 
 def outdated() -> list[str]:
-    """Names of the files in `built/` that differ from what the sources give."""
+    """List the files in `built/` that differ from the sources."""
     texts = build()
     committed = {path.name: path.read_text() for path in BUILT.glob("*.json")}
     return sorted(name for name in texts.keys() | committed.keys() if texts.get(name) != committed.get(name))

@@ -1,36 +1,46 @@
 """Make grafana-dashboard-builder write for current Grafana during a build.
 
-Its Project looks dashboards up by their very class, so a subclass would not be found: two methods are replaced instead.
-`Dashboard` writes schema version 41 with every panel placed on the grid, and `Context` replaces the placeholders it
-knows and leaves all other braces, which are PromQL's and Grafana's, alone.
+The builder finds dashboards by their exact class, so two methods are replaced instead of a subclass. `Dashboard` writes
+schema version 41 with every panel placed on the grid, and `Context` replaces only known placeholders: other braces
+belong to PromQL and Grafana.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from grafana_dashboards.components.dashboards import Dashboard
 from grafana_dashboards.context import Context
 
-from dashboards.components.annotations import FROM_GRAFANA
 from dashboards.components.keys import refuse_unknown
 from dashboards.components.links import out_of_grafana, to_the_others
-from dashboards.requirements import what_it_needs
+from dashboards.components.variables import FROM_GRAFANA
 
 SCHEMA_VERSION = 41
+OLDEST_GRAFANA = "11.0.0"
 GRID_WIDTH = 24
 KEYS = ("title", "description", "uid", "tags", "time", "refresh", "rows", "templates", "annotations", "links")
+
+_NAMES = {
+    "bargauge": "Bar gauge",
+    "heatmap": "Heatmap",
+    "stat": "Stat",
+    "state-timeline": "State timeline",
+    "table": "Table",
+    "text": "Text",
+    "timeseries": "Time series",
+}
 
 # {word}, but not {{word}}, which is a label in a legend.
 _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 
 
 @contextmanager
-def present_day() -> Iterator[None]:
-    """Block within which the builder writes for current Grafana."""
+def current_schema() -> Iterator[None]:
+    """Make the builder write dashboards for current versions of Grafana within the block."""
     old_dashboard, old_expand = Dashboard.gen_json_from_data, Context.expand_placeholders
 
     def gen_json_from_data(self: Any, data: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -45,14 +55,12 @@ def present_day() -> Iterator[None]:
 
 
 def _modern(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """A dashboard of schema version 41 from one of rows and spans."""
+    """Convert a dashboard of rows and spans to schema version 41."""
     panels = list(_placed(old["rows"]))
     return {
-        **what_it_needs(panels),
+        **requirements_of(panels),
         "annotations": {"list": [FROM_GRAFANA, *old["annotations"]["list"]]},
         "description": " ".join(data["description"].split()),
-        "editable": True,
-        "fiscalYearStartMonth": 0,
         "graphTooltip": 1,
         "links": [to_the_others(old["tags"]), *(out_of_grafana(title, url) for title, url in data["links"].items())],
         "panels": panels,
@@ -70,20 +78,30 @@ def _modern(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def requirements_of(panels: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The keys `__inputs` and `__requires` of an export, which state what a dashboard needs from its Grafana.
+
+    There are no inputs, because only the import form fills them in: a dashboard that is provisioned from a file would
+    keep its placeholders. The data source is a variable instead.
+    """
+    types = sorted({panel["type"] for panel in panels} - {"row"})
+    return {
+        "__inputs": [],
+        "__requires": [
+            {"id": "grafana", "name": "Grafana", "type": "grafana", "version": OLDEST_GRAFANA},
+            {"id": "prometheus", "name": "Prometheus", "type": "datasource", "version": "1.0.0"},
+            *({"id": kind, "name": _NAMES[kind], "type": "panel", "version": ""} for kind in types),
+        ],
+    }
+
+
 def _placed(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Every row's header and panels, numbered, filled from left to right and top to bottom."""
+    """Yield the header and panels of each row with ids and positions, from left to right and top to bottom."""
     top, number = 0, 0
     for row in rows:
         number += 1
         position = {"h": 1, "w": GRID_WIDTH, "x": 0, "y": top}
-        yield {
-            "collapsed": False,
-            "gridPos": position,
-            "id": number,
-            "panels": [],
-            "title": row["title"],
-            "type": "row",
-        }
+        yield {"gridPos": position, "id": number, "panels": [], "title": row["title"], "type": "row"}
         top, left, tallest = top + 1, 0, 0
         for panel in row["panels"]:
             number += 1
@@ -96,7 +114,7 @@ def _placed(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _expand_placeholders(context: Any, value: Any) -> Any:
-    """`value` with {name} replaced wherever the context has that name."""
+    """Replace each {name} in a value for which the context has a value."""
     known = context._context or {}
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda match: str(known.get(match[1], match[0])), value)

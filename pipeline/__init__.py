@@ -1,5 +1,5 @@
-"""History kept for longer than the database keeps it: the archive, and the products that Spark computes from it.
+"""The data pipeline: the archive of settled messages, and the rollups, failure analysis and replays made from it.
 
-Modules that run in Spark's workers (`schemas`, `parts`, `files`, `extracting`) know neither Django nor the other rooms,
-so that a zip file of these folders is all that a Spark cluster needs. Only the console imports this room.
+Modules that run in Spark's workers import neither Django nor other packages of this project, so that a Spark cluster
+needs only a zip file of them (`pipeline.spark.packing`). Only the console imports this package.
 """

@@ -1,8 +1,7 @@
-"""Connections that bring rows in Arrow's columns, and take them.
+"""Connections to PostgreSQL that transfer rows as Arrow batches (ADBC).
 
-Given an address, ADBC's driver first reads what types and columns there are, of every table: a tenth of a second of
-both sides in a database of a few hundred, and more where there are more. It keeps that in what it calls a database,
-which holds no connection and makes them; so a process has one for each address.
+For a new `AdbcDatabase` the driver reads the types and columns of all tables, which takes a tenth of a second with a
+few hundred tables. A process therefore keeps one `AdbcDatabase` for each address, and makes its connections from it.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def connect(dsn: str, *, autocommit: bool = False) -> Connection:
-    """A connection of its own, as `adbc_driver_postgresql.dbapi.connect` gives."""
+    """Open a connection, like `adbc_driver_postgresql.dbapi.connect` but with the process's `AdbcDatabase`."""
     from adbc_driver_manager import AdbcConnection, dbapi
 
     made = AdbcConnection(_database(dsn))
     try:
-        # An empty stack closes nothing in the place of the database: others go on with it.
+        # The connection would close its database; an empty stack in its place keeps the shared one open.
         return dbapi.Connection(ExitStack(), made, autocommit=autocommit)  # type: ignore[arg-type]
     except BaseException:
         made.close()
@@ -31,7 +30,7 @@ def connect(dsn: str, *, autocommit: bool = False) -> Connection:
 
 @contextmanager
 def session(dsn: str, settings: Mapping[str, int | str], *, autocommit: bool = True, **options: Any) -> Iterator[Any]:
-    """A cursor of a connection of its own, in whose session these settings hold."""
+    """Open a connection with these PostgreSQL settings, and yield a cursor."""
     with connect(dsn, autocommit=autocommit) as connection, connection.cursor(**options) as cursor:
         change(cursor, settings)
         yield cursor

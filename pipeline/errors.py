@@ -1,36 +1,36 @@
-"""Every way in which the pipeline says no; the docstring is the message."""
+"""Errors of the pipeline. The docstring of an error is its default message."""
 
 
 class PipelineError(Exception):
-    """The pipeline cannot do that."""
+    """The pipeline cannot run the request."""
 
     def __str__(self) -> str:
         return super().__str__() or (self.__doc__ or "").strip()
 
 
 class Busy(PipelineError):  # noqa: N818 - it names what happened
-    """Another process does this work at the moment."""
+    """Another process is doing this work: try again when it has ended."""
 
 
 class Elsewhere(PipelineError):  # noqa: N818 - it names what happened
-    """A run that was begun goes to another address than this one."""
+    """An unfinished archive run writes to another address."""
 
 
 class CountsDiffer(PipelineError):  # noqa: N818 - it names what happened
-    """The rows that were written are not those of the window."""
+    """The number of written rows differs from the number of rows in the database."""
 
 
 class Overtaken(PipelineError):  # noqa: N818 - it names what happened
-    """The run is over, or another process moved the horizon: nothing of this attempt counts."""
+    """Another process ended the run or moved the horizon, so the results of this attempt do not count."""
 
 
 class Behind(PipelineError):  # noqa: N818 - it names what happened
-    """The standby that ARCHIVE_READ_URL names has not replayed the window within ten minutes."""
+    """The standby that ARCHIVE_READ_URL names did not replay the window within ten minutes."""
 
 
 class Cancelled(PipelineError):  # noqa: N818 - it names what happened
-    """The run was cancelled; nothing of it counts."""
+    """The run was cancelled; its results do not count."""
 
 
 class TooMuch(PipelineError):  # noqa: N818 - it names what happened
-    """The filter chooses more messages than are staged at once."""
+    """The filter selects more messages than one replay may stage."""

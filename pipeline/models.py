@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from pipeline.analysis import analysis_models as analysis_models
 from pipeline.spark.servers import Server as Server
 
 
 class Run(models.Model):
-    """One run. Of the archive: a window of transactions, fixed before anything is read, which a later attempt takes
-    again. Of a product of the archive: which of its runs it took in, and the outcome.
+    """One run of the pipeline.
+
+    An archive run has a window of transactions, which later attempts of the run share. Runs of other kinds have their
+    results in `outcome`.
     """
 
     class Kind(models.TextChoices):
@@ -31,29 +35,27 @@ class Run(models.Model):
 
     run_id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=10, choices=Kind.choices, db_default=Kind.ARCHIVE)
-    token = models.CharField(
-        max_length=12, help_text="In the names of its files, so that a restored database takes others."
-    )
+    token = models.CharField(max_length=12)  # in the names of its files: a restored database writes other files
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.RUNNING)
-    url = models.TextField(help_text="Where the archive is.")
-    low = models.BigIntegerField(null=True, help_text="The first transaction of its window.")
-    high = models.BigIntegerField(null=True, help_text="The first transaction after its window.")
-    parts: models.JSONField[Any, Any] = models.JSONField(help_text="See pipeline.archive.parts.")
+    url = models.TextField()  # address of the archive
+    low = models.BigIntegerField(null=True)  # first transaction of the window
+    high = models.BigIntegerField(null=True)  # first transaction after the window
+    parts: models.JSONField[Any, Any] = models.JSONField()  # see pipeline.archive.parts
     parts_done = models.IntegerField(db_default=0)
-    rows = models.BigIntegerField(db_default=0, help_text="Written so far, or, when committed, in all.")
+    rows = models.BigIntegerField(db_default=0)  # rows written so far
     bytes = models.BigIntegerField(db_default=0)
     started_by = models.CharField(max_length=150)
     opened_at = models.DateTimeField(db_default=Now())
-    started_at = models.DateTimeField(db_default=Now(), help_text="When it was taken up last.")
-    seen_at = models.DateTimeField(db_default=Now(), help_text="When it last said how far it was.")
+    started_at = models.DateTimeField(db_default=Now())  # start of the last attempt
+    seen_at = models.DateTimeField(db_default=Now())  # time of the last progress report
     finished_at = models.DateTimeField(null=True)
     attempts = models.IntegerField(db_default=1)
     cancel_requested = models.BooleanField(db_default=False)
     error = models.TextField(db_default="")
     taken_in_by: models.ForeignKey[Run | None, Run | None] = models.ForeignKey(
-        "self", null=True, on_delete=models.SET_NULL, related_name="took_in", help_text="The rollup that has its files."
-    )
-    outcome: models.JSONField[Any, Any] = models.JSONField(db_default={}, help_text="What came of it, for people.")
+        "self", null=True, on_delete=models.SET_NULL, related_name="took_in"
+    )  # the rollup run that includes its files
+    outcome: models.JSONField[Any, Any] = models.JSONField(db_default={})  # results, for people
 
     class Meta:
         db_table = "pipeline_run"
@@ -82,6 +84,12 @@ class Run(models.Model):
         return 100 if self.state == self.State.COMMITTED else 100 * self.parts_done // max(1, len(self.parts))
 
     @property
+    def is_stalled(self) -> bool:
+        """Tell whether a running run has reported no progress for PIPELINE_STALLED_SECONDS."""
+        quiet = timezone.now() - max(self.seen_at, self.started_at)
+        return self.state == self.State.RUNNING and quiet.total_seconds() > settings.PIPELINE_STALLED_SECONDS
+
+    @property
     def rows_per_second(self) -> float | None:
         """The speed of the last attempt; None while it is unknown."""
         until = self.finished_at or self.seen_at
@@ -95,8 +103,9 @@ class Run(models.Model):
 
 
 class RunRequest(models.Model):
-    """A request for a run: kind, arguments and person. A task has only its id. A worker takes it once and empties its
-    arguments; the run's own row has the outcome.
+    """A request for a run: kind, arguments and person.
+
+    Tasks carry only its id. A worker takes it once, and clears its arguments; the row of the run has the results.
     """
 
     class State(models.TextChoices):
@@ -106,7 +115,7 @@ class RunRequest(models.Model):
 
     request_id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=10, choices=Run.Kind.choices)
-    arguments: models.JSONField[Any, Any] = models.JSONField(db_default={}, help_text="Of a replay: what to choose.")
+    arguments: models.JSONField[Any, Any] = models.JSONField(db_default={})  # options of a replay
     requested_by = models.CharField(max_length=150)
     requested_at = models.DateTimeField(db_default=Now())
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.REQUESTED)
@@ -121,14 +130,14 @@ class RunRequest(models.Model):
 
 
 class ArchiveFile(models.Model):
-    """One Parquet file of a committed run. What is not named here does not exist for readers."""
+    """One Parquet file of a committed run. Readers see only files with such a row."""
 
     file_id = models.BigAutoField(primary_key=True)
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="files")
     kind = models.CharField(max_length=20)
-    day = models.DateField(help_text="Of what is in it, in UTC.")
+    day = models.DateField()  # day (UTC) of its rows
     part = models.IntegerField()
-    path = models.TextField(help_text="Below the run's url.")
+    path = models.TextField()  # path below the run's url
     rows = models.BigIntegerField()
     bytes = models.BigIntegerField()
     first_at = models.DateTimeField()
@@ -144,10 +153,9 @@ class ArchiveFile(models.Model):
 
 
 class Rollup(models.Model):
-    """The events of an hour or a day, in UTC, of a queue, or of several: -n is tenant n, 0 are all queues.
+    """Counts and quantiles of an hour or a day (UTC) of a scope: a queue's id, -n for tenant n, 0 for all queues.
 
-    Counted where messages ended. Quantiles are those of a sketch; `pipeline.rollups.aggregation`
-    states their error.
+    Messages count in the hour in which they ended. Quantiles come from sketches (`pipeline.rollups.aggregation`).
     """
 
     pk = models.CompositePrimaryKey("scope", "seconds", "bucket_at")
@@ -157,10 +165,10 @@ class Rollup(models.Model):
     acked = models.BigIntegerField()
     purged = models.BigIntegerField()
     expired = models.BigIntegerField()
-    delivered = models.BigIntegerField(help_text="Deliveries of what ended.")
-    retried = models.BigIntegerField(help_text="Deliveries that failed, and were followed by another.")
+    delivered = models.BigIntegerField()  # deliveries of messages that ended
+    retried = models.BigIntegerField()  # failed deliveries with a later delivery
     dead_lettered = models.BigIntegerField()
-    waits = models.BigIntegerField(help_text="How many waits are behind the quantiles.")
+    waits = models.BigIntegerField()  # number of waits in the quantiles
     wait_p50_ms = models.BigIntegerField(null=True)
     wait_p95_ms = models.BigIntegerField(null=True)
     wait_p99_ms = models.BigIntegerField(null=True)
@@ -177,7 +185,7 @@ class Rollup(models.Model):
 
 
 class Sent(models.Model):
-    """The hours in which the messages of one archive run were sent: a message is known here once it has ended."""
+    """The number of messages of one archive run that were sent in an hour; only ended messages are counted."""
 
     pk = models.CompositePrimaryKey("scope", "bucket_at", "run_id")
     scope = models.IntegerField()

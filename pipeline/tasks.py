@@ -1,7 +1,7 @@
-"""The Celery tasks: each is the command in a process of its own, in the Spark server that the machine keeps.
+"""Celery tasks of the pipeline: each runs `manage.py pipeline` in a process of its own, within a time limit.
 
-A task that is lost is no harm: the next run takes what it would have taken. Nor is one that comes twice: the second
-finds the first at work. What a run did is in its row.
+A lost task does no harm, because the next run does its work; a task that is delivered twice ends at once when the first
+is running. Results are in the rows of the runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from billiard import current_process
@@ -17,7 +18,8 @@ from celery import shared_task
 from django.conf import settings
 
 from pipeline.erasure.models import ArchiveErasure
-from pipeline.jobs import starting
+from pipeline.jobs import starting, time_limits
+from pipeline.models import RunRequest
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +30,10 @@ MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
 def run(request_id: int) -> None:
     """Run what a stored request (`pipeline.jobs.starting`) asks for, once."""
     if starting.waits(request_id):
-        # The worker's main process, with which a server ends that is started for it. Children of a pool come and go.
+        # The kept server ends with the worker's main process; the processes of its pool are replaced often.
         worker = os.getppid() if current_process().name.startswith("ForkPoolWorker") else os.getpid()
-        _run("perform", str(int(request_id)), f"--on-server={worker}")
+        kind = RunRequest.objects.get(pk=request_id).kind
+        _run(kind, "perform", str(int(request_id)), f"--on-server={worker}")
 
 
 @shared_task(name="pipeline.archive")  # type: ignore[untyped-decorator]
@@ -55,28 +58,31 @@ def analyse() -> None:
 def erase(erasure_id: int) -> None:
     """Run an erasure's part of the archive, if it is not finished."""
     if starting.is_id(erasure_id) and ArchiveErasure.objects.filter(pk=erasure_id, finished_at=None).exists():
-        _run("erase", str(int(erasure_id)))
+        _run("", "erase", str(int(erasure_id)))
 
 
 def _scheduled(kind: str) -> None:
     schedule = settings.PIPELINE_SCHEDULES[kind]
     if schedule is None:
-        log.warning("pipeline %s refused: %s_SCHEDULE is not set for this worker, but for beat", kind, kind.upper())
+        log.warning("pipeline %s refused: %s_SCHEDULE is set for beat but not for this worker", kind, kind.upper())
     elif (request := starting.make_scheduled(kind, schedule)) is not None:
         run(request.pk)
 
 
-def _run(verb: str, *words: str) -> None:
-    """Run a pipeline command in a session of its own, which the scheduler weighs as a whole; it ends with this process.
+def _run(kind: str, verb: str, *words: str) -> None:
+    """Run a pipeline command in a session of its own, within its time limit; it ends with this process.
 
-    `words` are ids of rows and the id of this process. No text of a message becomes an argument.
+    `words` are ids of rows and the id of this process. No text of a message becomes an argument. The scheduler weighs
+    the session as a whole.
     """
     command = [sys.executable, str(MANAGE), "pipeline", verb, "--with-input", *words]
-    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, start_new_session=True
-    ) as process:
-        error = process.stderr.read() if process.stderr else ""  # until it ends, with its input open
+    with tempfile.TemporaryFile() as errors:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+        ) as process:
+            time_limits.wait(process, kind)  # with its input open
+        errors.seek(0)
+        error = errors.read().decode(errors="replace")
     if process.returncode:
         log.warning("pipeline %s ended with %d: %s", verb, process.returncode, _last_line(error))
 

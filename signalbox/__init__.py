@@ -12,6 +12,7 @@ from signalbox.errors import (
     BodyCorrupt,
     BodyMissing,
     DeduplicationConflict,
+    Forbidden,
     GroupNotFound,
     InMaintenance,
     InvalidArgument,
@@ -19,18 +20,21 @@ from signalbox.errors import (
     MessageUnreadable,
     NotSettled,
     OpenTransaction,
+    OutcomeUnknown,
     PayloadTooLarge,
     QueueClosed,
     QueueInUse,
     QueueNotFound,
     QuotaExceeded,
+    RateLimited,
+    ServerUnavailable,
     SignalboxError,
     StreamNotFound,
+    Unauthorized,
     WrongIsolation,
 )
 from signalbox.messages import Message, Outcome
 from signalbox.sender import Sender
-from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.unreadable import Unreadable
 from signalbox.verbs import Verbs
 from signalbox.version import __version__

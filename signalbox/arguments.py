@@ -1,4 +1,4 @@
-"""Checks of arguments before they reach the wire: each returns the value, or names the argument at fault.
+"""Checks of arguments before a call: each returns the value, or raises an error that names the argument.
 
 The database checks what depends on the queue: its limits and its settings.
 """
@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from signalbox.errors import InvalidArgument
+from signalbox.payloads import encode
 
 
 def text(field: str, value: object) -> str:
-    """Text that PostgreSQL can store: without the character NUL and without halves of surrogate pairs."""
+    """Check text: PostgreSQL stores neither the character NUL nor half of a surrogate pair."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{field} must be text, not {type(value).__name__}", field=field)
     if storable_text(value) != value:
@@ -22,19 +23,19 @@ def text(field: str, value: object) -> str:
 
 
 def optional_text(field: str, value: object) -> str | None:
-    """Text that PostgreSQL can store, or None."""
+    """Check text as `text` does; None is allowed."""
     return None if value is None else text(field, value)
 
 
 def storable_text(value: str | None) -> str | None:
-    """Make text storable, where it must be recorded rather than refused: in the description of a failure."""
+    """Escape what PostgreSQL cannot store, in the description of a failure, which must not be refused."""
     if value is None:
         return None
     return value.replace("\x00", "\\0").encode(errors="backslashreplace").decode()
 
 
 def seconds(field: str, value: object) -> float:
-    """A finite number of seconds, zero or more."""
+    """Check a finite number of seconds, zero or more."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidArgument(f"{field} must be a number of seconds, not {type(value).__name__}", field=field)
     if not math.isfinite(value) or value < 0:
@@ -43,45 +44,59 @@ def seconds(field: str, value: object) -> float:
 
 
 def optional_seconds(field: str, value: object) -> float | None:
-    """A finite number of seconds, zero or more, or None."""
+    """Check a number of seconds as `seconds` does; None is allowed."""
     return None if value is None else seconds(field, value)
 
 
 def priority(field: str, value: object) -> int:
-    """A whole number from 0 to 9."""
+    """Check a priority, a whole number from 0 to 9."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 9:
         raise InvalidArgument(f"{field} is {value!r}: it must be a whole number from 0 to 9", field=field)
     return value
 
 
 def count(field: str, value: object) -> int:
-    """A whole number, one or more."""
+    """Check a whole number, one or more."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidArgument(f"{field} is {value!r}: it must be a whole number, one or more", field=field)
     return value
 
 
 def one_of(field: str, value: object, choices: Sequence[str]) -> str:
-    """A word among these choices."""
+    """Check that a word is one of the choices."""
     if value not in choices:
         raise InvalidArgument(f"{field} is {str(value)[:80]!r}: it must be one of {', '.join(choices)}", field=field)
     return str(value)
 
 
-def column(
-    field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any] = lambda _, value: value
-) -> list[Any]:
-    """One checked value for each message of a batch; without a check, one that is checked later."""
+def column(field: str, values: Sequence[Any], length: int, check: Callable[[str, Any], Any]) -> list[Any]:
+    """Check a column of a batch, which has one value for each message."""
     if isinstance(values, str) or len(values) != length:
         raise InvalidArgument(f"{field} must have {length} entries, one for each payload", field=field)
     return [check(f"{field}[{index}]", value) for index, value in enumerate(values)]
 
 
 def checked(**values: object) -> dict[str, Any]:
-    """Arguments that several verbs have, by name, each with the check of its name."""
+    """Check arguments of verbs, each by the rule of its name, and return them as the parameters of a statement."""
     return {name: _CHECKS[name](name, value) for name, value in values.items()}
 
 
+def check_of(name: str) -> Callable[[str, Any], Any]:
+    """Find the check of an argument by its name; the check takes the field for the error, and the value."""
+    return _CHECKS[name]
+
+
+def json_object(field: str, value: Mapping[str, object]) -> str:
+    """Encode a mapping as the JSON text of an object."""
+    return encode(dict(value), field)
+
+
+def unchecked(_: str, value: object) -> object:
+    """Return the value unchanged: the engine or psycopg refuses a wrong one."""
+    return value
+
+
+#: The check of each argument's name. Settings and mail are encoded; the engine alone checks what `unchecked` passes.
 _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("queue", "stream", "group", "member", "name", "point", "prefix", "receipt_handle"), text),
     **dict.fromkeys(("consumer", "deduplication_id", "group_id", "key", "tenant", "trace_id"), optional_text),
@@ -89,4 +104,9 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("lease_seconds", "seconds"), seconds),
     **dict.fromkeys(("delay_seconds", "visibility_timeout"), optional_seconds),
     "priority": priority,
+    "settings": json_object,
+    "body": lambda field, value: encode(value, field),
+    **dict.fromkeys(("at", "bytes", "dry_run", "epoch", "partition", "place", "position", "sha256"), unchecked),
+    **dict.fromkeys(("exchange", "kind", "routing_key", "mailbox", "mailboxes", "names"), unchecked),
+    **dict.fromkeys(("keep_seconds", "mail_seconds"), unchecked),
 }

@@ -25,7 +25,7 @@ from signalbox.errors import translated
 
 
 class AsyncClient(AsyncDatabaseVerbs):
-    """The verbs of Signalbox, asked of a database.
+    """The verbs of Signalbox over a connection to its database.
 
     Given a DSN or a pool, each call is a short transaction of its own. Given a connection, calls join the
     caller's transaction and never commit it. Further keywords go to `psycopg.connect` with the DSN. A DSN of several
@@ -47,11 +47,11 @@ class AsyncClient(AsyncDatabaseVerbs):
         await self._connections.close()
 
     async def _run(self, call: Call[T]) -> T:
-        found = await self._run_once(call)
-        if found or call.wait is None or not call.wait.seconds:
-            return found
-        async with self._place(call.wait.queue):
-            return await self._run_until_found(call, call.wait)
+        result = await self._run_once(call)
+        if result or call.wait is None or not call.wait.seconds:
+            return result
+        async with self._long_poll(call.wait.queue):
+            return await self._run_until_result(call, call.wait)
 
     async def _run_once(self, call: Call[T]) -> T:
         async with self._borrow() as connection:
@@ -59,14 +59,14 @@ class AsyncClient(AsyncDatabaseVerbs):
                 call.check(connection)
             return await self._execute(connection, call)
 
-    async def _run_until_found(self, call: Call[T], wait: Wait) -> T:
-        """Repeat the call after each announcement, and periodically without one, until it finds something."""
+    async def _run_until_result(self, call: Call[T], wait: Wait) -> T:
+        """Repeat the call until it returns messages: after each wake-up, and periodically without one."""
         ends_at = time.monotonic() + wait.seconds
         with self._waiter(wait.queue or stream_key(wait.stream or "")) as waiter:
-            while not (found := await self._run_once(call)) and (left := ends_at - time.monotonic()) > 0:
+            while not (result := await self._run_once(call)) and (left := ends_at - time.monotonic()) > 0:
                 await waiter.wait(min(left, jittered(LOOK_SECONDS)))
-                waiter.clear()  # before the look: what is announced after it wakes the next wait
-        return found
+                waiter.clear()  # before the call: a later wake-up ends the next wait
+        return result
 
     async def _send(self, call: Call[T]) -> T:
         parcels = parcels_of(sending.payloads_of(call), self._bodies) if self._bodies is not None else {}
@@ -80,7 +80,7 @@ class AsyncClient(AsyncDatabaseVerbs):
         assert self._bodies is not None  # noqa: S101 - else there are no parcels
         async with self._borrow() as connection, one_transaction(connection):
             for sha256, parcel in sorted(parcels.items()):
-                await self._execute(connection, sending.claim_body(sha256, len(parcel.content)))
+                await self._execute(connection, sending.claim_body(bytes.fromhex(sha256), len(parcel.content)))
                 await asyncio.to_thread(upload, parcel, self._bodies)
             return await self._execute(connection, call)
 
@@ -95,18 +95,18 @@ class AsyncClient(AsyncDatabaseVerbs):
 
     @asynccontextmanager
     async def _borrow(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """A connection; the refusals of the database are raised as errors of `signalbox.errors`."""
+        """Lend a connection; refusals of the database are raised as errors of `signalbox.errors`."""
         with translated():
             async with self._connections.borrow() as connection:
                 yield connection
 
     @asynccontextmanager
-    async def _place(self, queue: str | None) -> AsyncIterator[None]:
-        """Take a place among the long polls of the queue's tenant for as long as the block runs.
+    async def _long_poll(self, queue: str | None) -> AsyncIterator[None]:
+        """Count the block among the long polls of the queue's tenant while it runs.
 
-        The place is an advisory lock of a session: a client that dies gives it back. A source with one connection
-        (a DSN, the caller's own) takes it there; of a pool, one connection is kept for the wait. Behind a pooler in
-        transaction mode no session lasts, and no place is taken.
+        The place of a long poll is an advisory lock of a session: it ends with the client. A client of one connection
+        (a DSN, the caller's own) locks on that; a pool lends one connection for the wait. Behind a pooler in
+        transaction mode no session lasts, and the wait is not counted.
         """
         if queue is None or pooling.is_pooled():
             yield
@@ -127,7 +127,7 @@ class AsyncClient(AsyncDatabaseVerbs):
 
     @contextmanager
     def _waiter(self, key: str) -> Iterator[AsyncWaiter]:
-        """A waiter for news of the queue or stream; where no connection can listen, it only times out."""
+        """Make a waiter for wake-ups of a queue or stream; without a connection that listens, it only times out."""
         waiter, dsn = AsyncWaiter(), self._connections.dsn
         with nullcontext() if dsn is None else shared_listener(dsn).on_ready(key, waiter.wake):
             yield waiter

@@ -64,13 +64,7 @@ class AsyncVerbs:
         began_ns = time.time_ns()
         messages = await self._run(
             receiving.receive(
-                queue,
-                max_messages,
-                visibility_timeout,
-                consumer,
-                durable=durable,
-                allow_open_transaction=allow_open_transaction,
-                wait_seconds=wait_seconds,
+                queue, max_messages, visibility_timeout, consumer, durable, allow_open_transaction, wait_seconds
             )
         )
         return self._received(queue, messages, began_ns)
@@ -114,12 +108,7 @@ class AsyncVerbs:
         Both or neither is done. Otherwise as `ack_batch` and `receive`. Over HTTP all receipts are of the same queue.
         """
         call = receiving.ack_and_receive(
-            receipts,
-            queue,
-            max_messages,
-            visibility_timeout,
-            consumer,
-            allow_open_transaction=allow_open_transaction,
+            receipts, queue, max_messages, visibility_timeout, consumer, allow_open_transaction
         )
         began_ns = time.time_ns()
         done = await self._run(call)
@@ -139,7 +128,7 @@ class AsyncVerbs:
     async def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
         """Let the lease end `seconds` from now; returns its deadline, or None when it was no longer held.
 
-        Zero gives the message back at once: claimable again, with no failure recorded.
+        Zero gives the message back: another consumer can receive it at once, and no failure is recorded.
         """
         return (await self._run(settling.change_visibility([receipt], seconds)))[handle_of(receipt)]
 
@@ -156,10 +145,10 @@ class AsyncVerbs:
     async def wait_settled(self, message_id: int, timeout: float | None = None) -> Outcome:
         """Wait until the message is completed, purged, expired or dead.
 
-        The wait lasts at most `timeout` seconds; None waits for ever. It asks every 10 ms at first, every second in
-        the end. It raises NotSettled, a TimeoutError, when the time is over, and MessageNotFound when the message is
-        unknown. On a connection in a transaction it raises OpenTransaction: a
-        message that this transaction sent can be settled only after it has committed.
+        The wait lasts at most `timeout` seconds; None waits for ever. The client asks every 10 ms at first, and every
+        second in the end. NotSettled, a TimeoutError, is raised when the time is over, and MessageNotFound for an
+        unknown message. OpenTransaction is raised on a connection in a transaction: a message that this
+        transaction sent can be settled only after the commit.
         """
         wait = SettledWait(message_id, timeout)
         while (outcome := await self._run(wait.call)) is None or outcome.outcome is None:
@@ -205,11 +194,11 @@ class AsyncVerbs:
         await self.close()
 
     async def _run(self, call: Call[T]) -> T:
-        """Carry out one call."""
+        """Carry out one call and return its result."""
         raise NotImplementedError
 
     async def _send(self, call: Call[T]) -> T:
-        """Carry out one call that sends payloads."""
+        """Carry out one call that sends payloads, and return its result."""
         return await self._run(call)
 
     def _received(self, queue: str, messages: list[Message], began_ns: int) -> list[Message]:
@@ -232,7 +221,7 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         max_messages: int = 10_000,
         keep_seconds: float = queues.TRASH_SECONDS,
     ) -> int:
-        """Remove up to `max_messages` messages from the queue; returns how many. Call until it returns 0.
+        """Remove up to `max_messages` messages from the queue; returns their number. Repeat until it returns 0.
 
         The messages stay in the trash for `keep_seconds`, where an undo in the console restores them; with 0 they are
         deleted for good.
@@ -297,7 +286,7 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         return await self._run(streams.join_group(stream, group, member, lease_seconds))
 
     async def leave_group(self, stream: str, group: str, member: str) -> int:
-        """Give the member's partitions to the others; returns how many there were."""
+        """Leave a consumer group: other members get the partitions; returns the number of these partitions."""
         return await self._run(streams.leave_group(stream, group, member))
 
     async def read_stream(
@@ -317,13 +306,13 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         The caller's transaction commits its own work and the offset together: roll it back when this is False. A
         place that no read has returned raises `InvalidArgument`.
         """
-        return await self._run(streams.commit_offset(stream, group, member, place, epoch))
+        return await self._run(streams.commit_offset(stream, group, member, *place, epoch))
 
     async def commit_messages(self, stream: str, group: str, member: str, messages: Iterable[StreamMessage]) -> bool:
-        """Commit all these messages, one offset for each partition; False when any was refused."""
+        """Commit the offsets of these messages, one for each partition; False when any commit was refused."""
         committed = [
-            await self.commit_offset(stream, group, member, Place(one.partition, one.position), one.epoch)
-            for one in last_of_each(messages)
+            await self.commit_offset(stream, group, member, Place(last.partition, last.position), last.epoch)
+            for last in last_of_each(messages)
         ]
         return all(committed)
 
@@ -338,8 +327,8 @@ class AsyncDatabaseVerbs(AsyncVerbs):
         position: int | None = None,
         dry_run: bool = False,
     ) -> list[Moved]:
-        """Move a consumer group to another point; returns what moves, or with `dry_run` would move.
+        """Move a consumer group to another point; returns each partition that moves, or with `dry_run` would move.
 
         Commits of messages that members have read before are refused from then on.
         """
-        return await self._run(streams.rewind(stream, group, point, at, partition, position, dry_run=dry_run))
+        return await self._run(streams.rewind(stream, group, point, at, partition, position, dry_run))

@@ -27,13 +27,13 @@ MAX_BYTES = 100_000_000
 
 
 class BodyStore(Protocol):
-    """A place for large bodies, by the SHA-256 of their content in hexadecimal. Called from any thread."""
+    """A store of large bodies, each under the SHA-256 of its content in hexadecimal. Any thread may use it."""
 
-    #: The largest body that it accepts, in bytes.
+    #: The largest body that the store accepts, in bytes.
     max_bytes: int
 
     def put(self, sha256: str, content: bytes) -> None:
-        """Keep the content, whole or not at all. Putting it again changes nothing."""
+        """Store the content under its hash, completely or not at all. A repeated call changes nothing."""
         ...
 
     def open(self, sha256: str) -> BinaryIO:
@@ -46,14 +46,14 @@ class BodyStore(Protocol):
 
 
 class FileBodies:
-    """A folder as a body store; senders and receivers must see the same one."""
+    """A body store in a folder that all senders and receivers share."""
 
     def __init__(self, folder: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> None:
         self.folder = Path(folder)
         self.max_bytes = max_bytes
 
     def put(self, sha256: str, content: bytes) -> None:
-        """Keep the content: it appears under its name when all of it has reached the disk."""
+        """Write the content to a file, which gets its name after all bytes have reached the disk."""
         path = self._path(sha256)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = path.with_name(f".{sha256}.{secrets.token_hex(8)}")
@@ -98,7 +98,7 @@ class Parcel:
 
     @classmethod
     def of(cls, text: str) -> Parcel:
-        """Make the body of a JSON text."""
+        """Make the large body for a payload in JSON text."""
         content = text.encode()
         return cls(hashlib.sha256(content).hexdigest(), content)
 
@@ -115,20 +115,20 @@ def parcels_of(texts: Sequence[str], store: BodyStore) -> dict[int, Parcel]:
 
 
 def is_large(text: str) -> bool:
-    """Return whether PostgreSQL may find this JSON text too long: it writes a space after every comma and colon."""
+    """Return whether JSON text may be too large for the database, which adds a space after each comma and colon."""
     if len(text) * 6 <= INLINE_BYTES:
         return False
     return len(text.encode()) + text.count(",") + text.count(":") > INLINE_BYTES
 
 
 def upload(parcel: Parcel, store: BodyStore) -> None:
-    """Put the body into the store unless it is there. Call it after the claim, in the same transaction."""
+    """Upload a body that the store lacks. The sender must have claimed the body in the same transaction."""
     if not store.exists(parcel.sha256):
         store.put(parcel.sha256, parcel.content)
 
 
 class LargeMessage(Message):
-    """A message whose payload is in the store; it is fetched at the first access and kept."""
+    """A message whose payload is in a body store; the first access fetches the payload and keeps it."""
 
     __slots__ = ("_bodies", "_fetched")
     _bodies: BodyStore | None
@@ -143,11 +143,11 @@ class LargeMessage(Message):
     @property
     def payload(self) -> Any:
         """The payload, from the store. Raises BodyMissing or BodyCorrupt."""
-        assert self.body is not None  # noqa: S101 - none is made without
+        assert self.body is not None  # noqa: S101 - only a message with a body is made a large one
         if not hasattr(self, "_fetched"):
             object.__setattr__(self, "_fetched", decode(read_body(self.body, self._bodies)))
         if isinstance(self._fetched, Unreadable):
-            raise BodyCorrupt(f"What the body store has under {self.body.sha256} cannot be read: {self._fetched}.")
+            raise BodyCorrupt(f"The body {self.body.sha256} in the store cannot be read: {self._fetched}.")
         return self._fetched
 
     def __repr__(self) -> str:
@@ -161,18 +161,18 @@ class LargeMessage(Message):
 
 
 def with_body(message: Message, bodies: BodyStore | None) -> Message:
-    """Give the message a payload from the store, if it points to one."""
+    """Make a message with a large payload fetch it from the store; other messages stay as they are."""
     return LargeMessage(message, bodies) if message.body is not None else message
 
 
 def read_body(body: Body, bodies: BodyStore | None) -> bytes:
     """Read the content of a body and compare it with its hash. Raises BodyMissing or BodyCorrupt."""
     if bodies is None:
-        raise BodyMissing(f"The payload is in a body store, under {body.sha256}, and none was given to the client.")
+        raise BodyMissing(f"The payload is the body {body.sha256} of a body store, and the client has no body store.")
     with bodies.open(body.sha256) as file:
         content = file.read(body.bytes + 1)
     if len(content) != body.bytes or hashlib.sha256(content).hexdigest() != body.sha256:
-        raise BodyCorrupt(f"What the body store has under {body.sha256} is not that body.")
+        raise BodyCorrupt(f"The body {body.sha256} in the store has another content.")
     return content
 
 

@@ -20,12 +20,13 @@ from signalbox.connections.reconnect import jittered
 from signalbox.errors import translated
 from signalbox.verbs import DatabaseVerbs
 
-#: The longest pause of a wait, in seconds: news may be missed, and delays and expired leases are not announced.
+#: The longest pause between two receives of a long poll, in seconds: a wake-up may be lost, and the end of a delay or
+#: of a lease sends none.
 LOOK_SECONDS = 1.0
 
 
 class Client(DatabaseVerbs):
-    """The verbs of Signalbox, asked of a database.
+    """The verbs of Signalbox over a connection to its database.
 
     Given a DSN or a pool, each call is a short transaction of its own. Given a connection, calls join the
     caller's transaction and never commit it. Further keywords go to `psycopg.connect` with the DSN. A DSN of several
@@ -47,11 +48,11 @@ class Client(DatabaseVerbs):
         self._connections.close()
 
     def _run(self, call: Call[T]) -> T:
-        found = self._run_once(call)
-        if found or call.wait is None or not call.wait.seconds:
-            return found
-        with self._place(call.wait.queue):
-            return self._run_until_found(call, call.wait)
+        result = self._run_once(call)
+        if result or call.wait is None or not call.wait.seconds:
+            return result
+        with self._long_poll(call.wait.queue):
+            return self._run_until_result(call, call.wait)
 
     def _run_once(self, call: Call[T]) -> T:
         with self._borrow() as connection:
@@ -59,14 +60,14 @@ class Client(DatabaseVerbs):
                 call.check(connection)
             return self._execute(connection, call)
 
-    def _run_until_found(self, call: Call[T], wait: Wait) -> T:
-        """Repeat the call after each announcement, and periodically without one, until it finds something."""
+    def _run_until_result(self, call: Call[T], wait: Wait) -> T:
+        """Repeat the call until it returns messages: after each wake-up, and periodically without one."""
         ends_at = time.monotonic() + wait.seconds
         with self._waiter(wait.queue or stream_key(wait.stream or "")) as waiter:
-            while not (found := self._run_once(call)) and (left := ends_at - time.monotonic()) > 0:
+            while not (result := self._run_once(call)) and (left := ends_at - time.monotonic()) > 0:
                 waiter.wait(min(left, jittered(LOOK_SECONDS)))
-                waiter.clear()  # before the look: what is announced after it wakes the next wait
-        return found
+                waiter.clear()  # before the call: a later wake-up ends the next wait
+        return result
 
     def _send(self, call: Call[T]) -> T:
         parcels = parcels_of(sending.payloads_of(call), self._bodies) if self._bodies is not None else {}
@@ -80,7 +81,7 @@ class Client(DatabaseVerbs):
         assert self._bodies is not None  # noqa: S101 - else there are no parcels
         with self._borrow() as connection, one_transaction(connection):
             for sha256, parcel in sorted(parcels.items()):
-                self._execute(connection, sending.claim_body(sha256, len(parcel.content)))
+                self._execute(connection, sending.claim_body(bytes.fromhex(sha256), len(parcel.content)))
                 upload(parcel, self._bodies)
             return self._execute(connection, call)
 
@@ -95,18 +96,18 @@ class Client(DatabaseVerbs):
 
     @contextmanager
     def _borrow(self) -> Iterator[psycopg.Connection[Any]]:
-        """A connection; the refusals of the database are raised as errors of `signalbox.errors`."""
+        """Lend a connection; refusals of the database are raised as errors of `signalbox.errors`."""
         with translated():  # noqa: SIM117 - in the asyncio twin only the second is asynchronous
             with self._connections.borrow() as connection:
                 yield connection
 
     @contextmanager
-    def _place(self, queue: str | None) -> Iterator[None]:
-        """Take a place among the long polls of the queue's tenant for as long as the block runs.
+    def _long_poll(self, queue: str | None) -> Iterator[None]:
+        """Count the block among the long polls of the queue's tenant while it runs.
 
-        The place is an advisory lock of a session: a client that dies gives it back. A source with one connection
-        (a DSN, the caller's own) takes it there; of a pool, one connection is kept for the wait. Behind a pooler in
-        transaction mode no session lasts, and no place is taken.
+        The place of a long poll is an advisory lock of a session: it ends with the client. A client of one connection
+        (a DSN, the caller's own) locks on that; a pool lends one connection for the wait. Behind a pooler in
+        transaction mode no session lasts, and the wait is not counted.
         """
         if queue is None or pooling.is_pooled():
             yield
@@ -127,7 +128,7 @@ class Client(DatabaseVerbs):
 
     @contextmanager
     def _waiter(self, key: str) -> Iterator[Waiter]:
-        """A waiter for news of the queue or stream; where no connection can listen, it only times out."""
+        """Make a waiter for wake-ups of a queue or stream; without a connection that listens, it only times out."""
         waiter, dsn = Waiter(), self._connections.dsn
         with nullcontext() if dsn is None else shared_listener(dsn).on_ready(key, waiter.wake):
             yield waiter

@@ -1,7 +1,7 @@
 """Durations of this process's calls to the database, kept only where prometheus-client is installed.
 
-Counting needs nothing of prometheus-client, so importing the client costs what it did. `collector()` gives both to a
-registry: `prometheus_client.REGISTRY.register(signalbox.durations.collector())`.
+The client itself does not import prometheus-client. `collector()` adds both histograms to a registry:
+`prometheus_client.REGISTRY.register(signalbox.durations.collector())`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds in seconds; one bucket more is for what took longer."""
+"""The upper bounds of the buckets, in seconds. One further bucket counts longer calls."""
 
 KEPT = find_spec("prometheus_client") is not None
 
 
 class Durations:
-    """A histogram of seconds. Thread-safe; it never grows."""
+    """A thread-safe histogram of seconds, of constant size."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
@@ -37,13 +37,13 @@ class Durations:
     def observe(self, seconds: float) -> None:
         if not KEPT:
             return
-        place = bisect_left(BOUNDS, seconds)
+        bucket = bisect_left(BOUNDS, seconds)
         with self._lock:
-            self._counts[place] += 1
+            self._counts[bucket] += 1
             self._seconds += seconds
 
     def read(self) -> tuple[tuple[int, ...], float]:
-        """The count of each bucket, and the sum of all seconds."""
+        """Read the count of each bucket, and the sum of all seconds."""
         with self._lock:
             return tuple(self._counts), self._seconds
 

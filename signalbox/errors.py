@@ -1,6 +1,7 @@
-"""The errors of refused verbs, as one tree; each class's docstring is its default message, its fields are its facts.
+"""The errors of the client: refusals by the database, and those that only an HTTP server has.
 
-The database names its refusals by SQLSTATE. This module alone maps them to errors.
+The docstring of a class is its default message, and its fields are facts about the refusal. The database names its
+refusals by SQLSTATE. This module alone maps them to errors.
 """
 # ruff: noqa: N818 - each class names what happened, which "Error" after it would not make clearer
 
@@ -11,10 +12,11 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import psycopg
 
-from signalbox.connections.unavailable import DatabaseUnavailable, unavailable_of
+from signalbox.connections.unavailable import BY_SLUG, DatabaseUnavailable, Unavailable, unavailable_of
 from signalbox.messages import Outcome
 
 
@@ -109,7 +111,8 @@ class InMaintenance(SignalboxError):
 class QueueInUse(SignalboxError):
     """The queue cannot be deleted: it holds messages, or something uses it.
 
-    `messages` is how many are ready, waiting, scheduled, leased and dead; empty when it is something else.
+    `messages` counts the messages by state: ready, waiting, scheduled, leased, dead. The mapping is empty when
+    something else uses the queue.
     """
 
     messages: Mapping[str, int] = field(default_factory=dict)
@@ -133,9 +136,50 @@ class NotSettled(SignalboxError, TimeoutError):
 class OpenTransaction(SignalboxError):
     """A receive must be committed before the work starts, and this connection's transaction stays open.
 
-    Rolled back, the delivery would not be counted and a poisonous message would never die.
+    If that transaction were rolled back, the delivery would not be counted, and a poisonous message would never die.
     Give the client a DSN, a pool or an idle autocommit connection, or pass allow_open_transaction=True.
     """
+
+
+class Unauthorized(SignalboxError):
+    """The API key is missing, unknown, expired or revoked."""
+
+
+class Forbidden(SignalboxError):
+    """The API key lacks the scope for this."""
+
+
+class ServerUnavailable(Unavailable, ConnectionError):
+    """The server gave no clear answer: the request may or may not have been carried out.
+
+    Over a database, the error is `DatabaseUnavailable`. `cause` is set where the server names a fault of its own
+    database. `nothing_done` is True when the request was certainly not carried out.
+    """
+
+    def __init__(self, message: str = "", cause: str = "", *, nothing_done: bool = False) -> None:
+        super().__init__(message or inspect.cleandoc(type(self).__doc__ or type(self).__name__))
+        self.cause = cause
+        self.nothing_done = nothing_done or (cause in BY_SLUG and BY_SLUG[cause].nothing_done)
+
+
+class RateLimited(ServerUnavailable):
+    """The API key has used up its rate or its connections; nothing was done. `retry_after` is in seconds."""
+
+    def __init__(self, message: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, nothing_done=True)
+        self.retry_after = retry_after
+
+
+class OutcomeUnknown(ServerUnavailable):
+    """The answer to a first attempt was lost, and at the second the lease was no longer held.
+
+    Either the first attempt has settled the message, or the lease had ended before. `answers` has the
+    second attempt's result for each receipt handle; a message that it reports as settled is settled.
+    """
+
+    def __init__(self, message: str = "", answers: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.answers = dict(answers or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,28 +192,28 @@ class Refusal:
 
 
 def translate(error: psycopg.Error) -> SignalboxError | DatabaseUnavailable | psycopg.Error:
-    """The error of this tree that `error` stands for, or why the database is unavailable; else `error` itself."""
-    build = _BY_SQLSTATE.get(error.sqlstate or "")
-    if build is None:
+    """Translate an error of psycopg into a refusal or into DatabaseUnavailable; any other error is returned."""
+    make_error = _BY_SQLSTATE.get(error.sqlstate or "")
+    if make_error is None:
         return unavailable_of(error) or error
     diag = error.diag
-    return build(Refusal(diag.message_primary or "", diag.message_detail, diag.column_name))
+    return make_error(Refusal(diag.message_primary or "", diag.message_detail, diag.column_name))
 
 
 def refusal_of(sqlstate: str, message: str, detail: str | None = None, column: str | None = None) -> SignalboxError:
-    """The error of this tree for a refusal that came as a row and not as an error."""
+    """Make the error for a refusal that a statement returned as a row."""
     return _BY_SQLSTATE[sqlstate](Refusal(message, detail, column))
 
 
 class translated:  # noqa: N801 - used as a function
-    """Raise the database's refusals inside the block as errors of this tree."""
+    """Raise refusals of the database inside the block as errors of this module."""
 
     def __enter__(self) -> None:
         """Enter a block whose refusals are translated."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, psycopg.Error) and (known := translate(error)) is not error:
-            raise known from error
+        if isinstance(error, psycopg.Error) and (translation := translate(error)) is not error:
+            raise translation from error
 
 
 def _not_found(refusal: Refusal) -> SignalboxError:
@@ -187,17 +231,14 @@ def _deduplication_conflict(refusal: Refusal) -> DeduplicationConflict:
     return DeduplicationConflict(refusal.message, first_message_id=int(named[0]) if named else None)
 
 
-def _quota_exceeded(refusal: Refusal) -> QuotaExceeded:
-    return QuotaExceeded(refusal.message, **json.loads(refusal.detail or "{}"), field=refusal.column)
-
-
-def _in_maintenance(refusal: Refusal) -> InMaintenance:
-    return InMaintenance(refusal.message, **json.loads(refusal.detail or "{}"))
-
-
 def _queue_in_use(refusal: Refusal) -> QueueInUse:
-    found = json.loads(refusal.detail or "{}")
-    return QueueInUse(refusal.message, messages=found if "ready" in found else {})
+    facts = _facts(refusal)
+    return QueueInUse(refusal.message, messages=facts if "ready" in facts else {})
+
+
+def _facts(refusal: Refusal) -> Any:
+    """The facts about a refusal, which the database gives as a JSON object in the detail."""
+    return json.loads(refusal.detail or "{}")
 
 
 _BY_SQLSTATE: dict[str, Callable[[Refusal], SignalboxError]] = {
@@ -208,8 +249,8 @@ _BY_SQLSTATE: dict[str, Callable[[Refusal], SignalboxError]] = {
     "SB423": lambda refusal: QueueClosed(refusal.message),
     "SB424": _queue_in_use,
     "SB425": lambda refusal: WrongIsolation(refusal.message),
-    "SB429": _quota_exceeded,
-    "SB503": _in_maintenance,
+    "SB429": lambda refusal: QuotaExceeded(refusal.message, **_facts(refusal), field=refusal.column),
+    "SB503": lambda refusal: InMaintenance(refusal.message, **_facts(refusal)),
     "22P02": _unstorable_payload,  # not JSON, or a lone surrogate
     "22P05": _unstorable_payload,  # \u0000
     # NUL, or bytes that are not the database's encoding

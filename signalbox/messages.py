@@ -13,13 +13,13 @@ from signalbox.unreadable import Unreadable
 #: The outcome of a nack; None instead means that the lease was no longer held.
 NackOutcome = Literal["retry", "dead"]
 
-#: The state of a message as in the view message_status, or how it left.
+#: The state of a message as in the view message_status, or how the message ended.
 MessageStatus = Literal["pending", "processing", "failed", "completed", "dead", "purged", "expired"]
 
-#: How a message ended; dead ones may be redriven.
+#: How a message ended; a dead message may be redriven.
 Ending = Literal["acked", "purged", "expired", "dead"]
 
-#: Why a delivery failed: the handler refused the message for good, raised, or lost its time.
+#: Why a delivery failed: the handler rejected the message, raised an error, or exceeded its time.
 FailureReason = Literal["rejected", "runtime_error", "lock_expired"]
 FAILURE_REASONS: tuple[FailureReason, ...] = get_args(FailureReason)
 
@@ -54,8 +54,8 @@ class Message(Marked):
 
     `lease_seconds` is what was left of the lease when the message was received, measured by the
     database: unlike `deadline` it can be relied upon when this machine's clock is wrong. `state` is what the
-    last failed delivery left for this one. `body` says that the payload is large: then it is fetched from
-    the body store when it is first looked at. `unreadable` names the JSON of the message that Python cannot read. It
+    last failed delivery left for this one. `body` is set for a large payload, which the first access fetches from
+    the body store. `unreadable` names the JSON of the message that Python cannot read. It
     takes the place of an unreadable payload; unreadable attributes are empty, and an unreadable state is None.
     """
 
@@ -74,7 +74,7 @@ class Message(Marked):
     unreadable: Unreadable | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The message as a JSON object, for another process."""
+        """Describe the message as a JSON object, for another process."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "payload"}
         return values | {
             "payload": None if self.body or isinstance(self.payload, Unreadable) else self.payload,
@@ -86,7 +86,7 @@ class Message(Marked):
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The message that `to_json` described."""
+        """Make the message again from the JSON object of `to_json`."""
         times = {name: datetime.fromisoformat(values[name]).astimezone(UTC) for name in ("sent_at", "deadline")}
         body = Body(**values["body"]) if values.get("body") else None
         unreadable = Unreadable(**values["unreadable"]) if values.get("unreadable") else None

@@ -1,6 +1,7 @@
-"""Encoding of Python values as JSON that PostgreSQL can store; an error names the part that it cannot.
+"""Encoding of Python values as JSON that PostgreSQL can store; an error names the part that cannot be stored.
 
-The value is encoded once at the speed of the standard library's encoder; only a value that fails is walked.
+The value is encoded once at the speed of the standard library's encoder; only a value that cannot be encoded is
+examined part by part.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from signalbox.errors import InvalidArgument
-from signalbox.unreadable import inside, is_deeper
+from signalbox.unreadable import is_deeper, items_inside
 
 
 def encode(value: object, field: str = "payload") -> str:
@@ -58,53 +59,53 @@ def _has_long_number(value: object) -> bool:
     """Return whether there is a whole number of more than MAX_DIGITS digits; other numbers are never as long."""
     level = [value]
     while level:
-        if any(isinstance(one, int) and abs(one) >= _FIRST_LONG_NUMBER for one in level):
+        if any(isinstance(item, int) and abs(item) >= _FIRST_LONG_NUMBER for item in level):
             return True
-        level = [item for one in level if isinstance(one, dict | list | tuple) for item in inside(one)]
+        level = items_inside(level)
     return False
 
 
-#: The way to a value: the way to its container, and its key or index there. Written as text only for a fault.
-Way = tuple["Way", object] | None
+#: The location of a value: that of its container, and the key or index there. Only an error needs it as text.
+Location = tuple["Location", object] | None
 
 
-def _fault(value: object, way: Way, above: frozenset[int]) -> str | None:
-    """The fault of `value`, or of its first faulty part; None without a fault."""
+def _fault(value: object, location: Location, containers: frozenset[int]) -> str | None:
+    """Describe the fault of a value, or of its first faulty part; None without a fault."""
     if value is None or isinstance(value, bool | int):
         return None
     if isinstance(value, float):
-        return None if math.isfinite(value) else f"at {_path(way)} is {value}, which JSON does not have"
+        return None if math.isfinite(value) else f"at {_path(location)} is {value}, which JSON does not have"
     if isinstance(value, str):
         fault = _text_fault(value)
-        return fault and f"at {_path(way)} {fault}"
+        return fault and f"at {_path(location)} {fault}"
     if not isinstance(value, dict | list | tuple):
-        return f"at {_path(way)} is of type {type(value).__qualname__}, which JSON does not have"
-    if id(value) in above:
-        return f"at {_path(way)} contains itself"
-    return _first_fault_inside(value, way, above | {id(value)})
+        return f"at {_path(location)} is of type {type(value).__qualname__}, which JSON does not have"
+    if id(value) in containers:
+        return f"at {_path(location)} contains itself"
+    return _first_fault_inside(value, location, containers | {id(value)})
 
 
 def _first_fault_inside(
-    value: dict[object, object] | list[object] | tuple[object, ...], way: Way, above: frozenset[int]
+    value: dict[object, object] | list[object] | tuple[object, ...], location: Location, containers: frozenset[int]
 ) -> str | None:
-    if len(above) > _MAX_DEPTH:
-        return f"at {_path(way)[:80]}... is nested too deeply"
+    if len(containers) > _MAX_DEPTH:
+        return f"at {_path(location)[:80]}... is nested too deeply"
     if not isinstance(value, dict):
-        faults = (_fault(item, (way, index), above) for index, item in enumerate(value))
+        faults = (_fault(item, (location, index), containers) for index, item in enumerate(value))
         return next(filter(None, faults), None)
     for key, item in value.items():
-        if fault := _key_fault(key, way) or _fault(item, (way, key), above):
+        if fault := _key_fault(key, location) or _fault(item, (location, key), containers):
             return fault
     return None
 
 
-def _key_fault(key: object, way: Way) -> str | None:
+def _key_fault(key: object, location: Location) -> str | None:
     if isinstance(key, str):
         fault = _text_fault(key)
-        return fault and f"at {_path(way)}.{key[:_MAX_CHARACTERS_OF_KEY]!r} (the key) {fault}"
+        return fault and f"at {_path(location)}.{key[:_MAX_CHARACTERS_OF_KEY]!r} (the key) {fault}"
     if key is None or isinstance(key, int | float):
         return None
-    return f"at {_path(way)} has a key of type {type(key).__qualname__}; keys must be text"
+    return f"at {_path(location)} has a key of type {type(key).__qualname__}; keys must be text"
 
 
 def _text_fault(text: str) -> str | None:
@@ -115,16 +116,16 @@ def _text_fault(text: str) -> str | None:
     return None
 
 
-def _path(way: Way) -> str:
+def _path(location: Location) -> str:
     """The path as text, such as $.orders[3].name; long keys are cut."""
     steps: list[str] = []
-    while way is not None:
-        way, step = way
+    while location is not None:
+        location, step = location
         steps.append(f"[{step}]" if isinstance(step, int) else f".{str(step)[:_MAX_CHARACTERS_OF_KEY]}")
     return "$" + "".join(reversed(steps))
 
 
-#: Most bytes of a state and of a result.
+#: The most bytes of JSON in a state, and in a result.
 STATE_BYTES = 16_384
 RESULT_BYTES = 65_536
 
@@ -134,10 +135,10 @@ RESULT_BYTES = 65_536
 MAX_LEVELS = 128
 MAX_DIGITS = 1000
 _FIRST_LONG_NUMBER = 10**MAX_DIGITS
-#: Begins where the digits begin: tried at each of 900 digits, it would read them 900 times.
+#: A match begins at the first digit only: a search from each of 900 digits would read them 900 times.
 _LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MAX_DIGITS + 1}}}")
 
-#: Of a key in the words of a fault.
+#: The most characters of a key that an error quotes.
 _MAX_CHARACTERS_OF_KEY = 80
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -145,5 +146,5 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 #: The encoded NUL itself, not the text backslash u0000, in which the backslash is encoded as two.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
-#: Levels the walk goes down: it takes three Python frames a level, of the 1000 there are.
+#: The deepest level that the search for a fault visits: a level takes three of Python's 1,000 frames.
 _MAX_DEPTH = 200

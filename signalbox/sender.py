@@ -1,4 +1,4 @@
-"""Batches of sends: each waits a few milliseconds for others, and one call and one commit serve them all."""
+"""Batches of sends: a send waits a few milliseconds for others, and one call sends them in one transaction."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Sender:
         self._batch = batch
         self._capacity = capacity
         self._waiting: deque[_Send] = deque()
-        self._given = 0
+        self._accepted = 0
         self._settled = 0
-        self._hurried = 0
+        self._flushes = 0
         self._closed = False
         self._lock = threading.Lock()
         self._news = threading.Condition(self._lock)
@@ -73,22 +73,22 @@ class Sender:
             if self._closed:
                 raise RuntimeError("this sender is closed")
             self._waiting.append(send)
-            self._given += 1
+            self._accepted += 1
             if len(self._waiting) in (1, self._batch):
                 self._news.notify()
         return send.id
 
     def flush(self) -> None:
-        """Return when everything that was given to `send` so far has been sent or refused."""
+        """Wait until every message given to `send` so far has been sent or refused."""
         with self._lock:
-            given = self._given
-            self._hurried += 1
+            last = self._accepted
+            self._flushes += 1
             self._news.notify()
-            self._room.wait_for(lambda: self._settled >= given)
-            self._hurried -= 1
+            self._room.wait_for(lambda: self._settled >= last)
+            self._flushes -= 1
 
     def close(self) -> None:
-        """Send what waits and stop. A second call does nothing."""
+        """Send the waiting messages and stop. A second call does nothing."""
         with self._lock:
             self._closed = True
             self._news.notify()
@@ -103,27 +103,27 @@ class Sender:
         self.close()
 
     def _work(self) -> None:
-        while taken := self._next():
-            sends = [send for send in taken if send.id.set_running_or_notify_cancel()]
+        while batch := self._next():
+            sends = [send for send in batch if send.id.set_running_or_notify_cancel()]
             for queue in dict.fromkeys(send.queue for send in sends):
                 self._send_together([send for send in sends if send.queue == queue])
             with self._lock:
-                self._settled += len(taken)
+                self._settled += len(batch)
                 self._room.notify_all()
 
     def _next(self) -> list[_Send]:
-        """Take the next batch, when it is full or has waited its time; empty at the end."""
+        """Take the next batch when it is full or its delay is over; returns an empty one after `close`."""
         with self._lock:
             self._news.wait_for(lambda: self._waiting or self._closed)
             if self._waiting:
-                left = self._waiting[0].since + self._delay - time.monotonic()
-                self._news.wait_for(self._must_go, max(left, 0.0))
-            taken = [self._waiting.popleft() for _ in range(min(self._batch, len(self._waiting)))]
+                seconds_left = self._waiting[0].since + self._delay - time.monotonic()
+                self._news.wait_for(self._is_due, max(seconds_left, 0.0))
+            batch = [self._waiting.popleft() for _ in range(min(self._batch, len(self._waiting)))]
             self._room.notify_all()
-            return taken
+            return batch
 
-    def _must_go(self) -> bool:
-        return len(self._waiting) >= self._batch or self._hurried > 0 or self._closed
+    def _is_due(self) -> bool:
+        return len(self._waiting) >= self._batch or self._flushes > 0 or self._closed
 
     def _send_together(self, sends: list[_Send]) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Reading of stored JSON: a value that Python cannot read is one bad value, and no error for other rows.
+"""Reading of stored JSON: a placeholder stands for a value that Python cannot read, so that other rows stay readable.
 
 PostgreSQL stores longer numbers and deeper nesting than Python reads. `send` refuses both, but a stored message may be
 older than that rule, or written without the verbs.
@@ -28,7 +28,7 @@ class Unreadable:
         return f"{self.field} is JSON that Python cannot read: {self.reason}"
 
     def to_json(self) -> dict[str, str]:
-        """Describe it as a JSON object, from which `Unreadable(**fields)` makes it again."""
+        """Describe the placeholder as a JSON object; `Unreadable(**fields)` restores it."""
         return asdict(self)
 
 
@@ -42,10 +42,10 @@ class Contents(NamedTuple):
 
 
 def decode(text: str | bytes, field: str = "payload") -> Any:
-    """The value of this JSON, or an `Unreadable` in its place."""
+    """Decode JSON; returns an `Unreadable` for a value that Python cannot read."""
     try:
         written = text if isinstance(text, str) else text.decode()
-        # PostgreSQL writes numbers out: what is infinite as a float is never shorter than this.
+        # PostgreSQL writes numbers in full: one beyond the range of a float has at least this many characters.
         is_short = len(written) < _INFINITE_CHARACTERS and isinstance(text, str)
         value = json.loads(written) if is_short else _STRICT.decode(written)
     except RecursionError:
@@ -58,30 +58,33 @@ def decode(text: str | bytes, field: str = "payload") -> Any:
 
 
 def decode_contents(payload: str, attributes: str | None, state: str | None = None) -> Contents:
-    """The values of a message. Attributes that cannot be read are empty, such a state is None."""
-    read = decode(payload)
-    properties = decode(attributes, "attributes") if attributes else {}
-    left = decode(state, "state") if state else None
-    unreadable = next((one for one in (read, properties, left) if isinstance(one, Unreadable)), None)
-    if unreadable is not None:
-        properties = {} if isinstance(properties, Unreadable) else properties
-        left = None if isinstance(left, Unreadable) else left
-    return Contents(read, properties, left, unreadable)
+    """Decode the values of a message. Unreadable attributes become empty, and an unreadable state becomes None."""
+    values = (
+        decode(payload),
+        decode(attributes, "attributes") if attributes else {},
+        decode(state, "state") if state else None,
+    )
+    unreadable = next((value for value in values if isinstance(value, Unreadable)), None)
+    if unreadable is None:
+        return Contents(*values, None)
+    readable = [None if isinstance(value, Unreadable) else value for value in values]
+    return Contents(values[0], readable[1] or {}, readable[2], unreadable)
 
 
 def is_deeper(value: object, levels: int) -> bool:
-    """Return whether the value has more levels of lists and objects."""
+    """Return whether lists and objects are nested in more levels than these."""
     level = [value]
     for _ in range(levels):
-        level = [item for one in level if isinstance(one, dict | list | tuple) for item in inside(one)]
+        level = items_inside(level)
         if not level:
             return False
-    return any(isinstance(one, dict | list | tuple) for one in level)
+    return any(isinstance(item, dict | list | tuple) for item in level)
 
 
-def inside(value: Any) -> Iterable[Any]:
-    """The items of a list, or the values of an object."""
-    return value.values() if isinstance(value, dict) else value
+def items_inside(values: Iterable[object]) -> list[object]:
+    """The items of all lists, and the values of all objects, among these values."""
+    containers = (value for value in values if isinstance(value, dict | list | tuple))
+    return [item for value in containers for item in (value.values() if isinstance(value, dict) else value)]
 
 
 def _finite(text: str) -> float:

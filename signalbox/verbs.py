@@ -73,13 +73,7 @@ class Verbs:
         began_ns = time.time_ns()
         messages = self._run(
             receiving.receive(
-                queue,
-                max_messages,
-                visibility_timeout,
-                consumer,
-                durable=durable,
-                allow_open_transaction=allow_open_transaction,
-                wait_seconds=wait_seconds,
+                queue, max_messages, visibility_timeout, consumer, durable, allow_open_transaction, wait_seconds
             )
         )
         return self._received(queue, messages, began_ns)
@@ -123,12 +117,7 @@ class Verbs:
         Both or neither is done. Otherwise as `ack_batch` and `receive`. Over HTTP all receipts are of the same queue.
         """
         call = receiving.ack_and_receive(
-            receipts,
-            queue,
-            max_messages,
-            visibility_timeout,
-            consumer,
-            allow_open_transaction=allow_open_transaction,
+            receipts, queue, max_messages, visibility_timeout, consumer, allow_open_transaction
         )
         began_ns = time.time_ns()
         done = self._run(call)
@@ -148,7 +137,7 @@ class Verbs:
     def change_visibility(self, receipt: Message | str, seconds: float) -> datetime | None:
         """Let the lease end `seconds` from now; returns its deadline, or None when it was no longer held.
 
-        Zero gives the message back at once: claimable again, with no failure recorded.
+        Zero gives the message back: another consumer can receive it at once, and no failure is recorded.
         """
         return self._run(settling.change_visibility([receipt], seconds))[handle_of(receipt)]
 
@@ -163,10 +152,10 @@ class Verbs:
     def wait_settled(self, message_id: int, timeout: float | None = None) -> Outcome:
         """Wait until the message is completed, purged, expired or dead.
 
-        The wait lasts at most `timeout` seconds; None waits for ever. It asks every 10 ms at first, every second in
-        the end. It raises NotSettled, a TimeoutError, when the time is over, and MessageNotFound when the message is
-        unknown. On a connection in a transaction it raises OpenTransaction: a
-        message that this transaction sent can be settled only after it has committed.
+        The wait lasts at most `timeout` seconds; None waits for ever. The client asks every 10 ms at first, and every
+        second in the end. NotSettled, a TimeoutError, is raised when the time is over, and MessageNotFound for an
+        unknown message. OpenTransaction is raised on a connection in a transaction: a message that this
+        transaction sent can be settled only after the commit.
         """
         wait = SettledWait(message_id, timeout)
         while (outcome := self._run(wait.call)) is None or outcome.outcome is None:
@@ -212,11 +201,11 @@ class Verbs:
         self.close()
 
     def _run(self, call: Call[T]) -> T:
-        """Carry out one call."""
+        """Carry out one call and return its result."""
         raise NotImplementedError
 
     def _send(self, call: Call[T]) -> T:
-        """Carry out one call that sends payloads."""
+        """Carry out one call that sends payloads, and return its result."""
         return self._run(call)
 
     def _received(self, queue: str, messages: list[Message], began_ns: int) -> list[Message]:
@@ -239,7 +228,7 @@ class DatabaseVerbs(Verbs):
         max_messages: int = 10_000,
         keep_seconds: float = queues.TRASH_SECONDS,
     ) -> int:
-        """Remove up to `max_messages` messages from the queue; returns how many. Call until it returns 0.
+        """Remove up to `max_messages` messages from the queue; returns their number. Repeat until it returns 0.
 
         The messages stay in the trash for `keep_seconds`, where an undo in the console restores them; with 0 they are
         deleted for good.
@@ -304,7 +293,7 @@ class DatabaseVerbs(Verbs):
         return self._run(streams.join_group(stream, group, member, lease_seconds))
 
     def leave_group(self, stream: str, group: str, member: str) -> int:
-        """Give the member's partitions to the others; returns how many there were."""
+        """Leave a consumer group: other members get the partitions; returns the number of these partitions."""
         return self._run(streams.leave_group(stream, group, member))
 
     def read_stream(
@@ -324,13 +313,13 @@ class DatabaseVerbs(Verbs):
         The caller's transaction commits its own work and the offset together: roll it back when this is False. A
         place that no read has returned raises `InvalidArgument`.
         """
-        return self._run(streams.commit_offset(stream, group, member, place, epoch))
+        return self._run(streams.commit_offset(stream, group, member, *place, epoch))
 
     def commit_messages(self, stream: str, group: str, member: str, messages: Iterable[StreamMessage]) -> bool:
-        """Commit all these messages, one offset for each partition; False when any was refused."""
+        """Commit the offsets of these messages, one for each partition; False when any commit was refused."""
         committed = [
-            self.commit_offset(stream, group, member, Place(one.partition, one.position), one.epoch)
-            for one in last_of_each(messages)
+            self.commit_offset(stream, group, member, Place(last.partition, last.position), last.epoch)
+            for last in last_of_each(messages)
         ]
         return all(committed)
 
@@ -345,8 +334,8 @@ class DatabaseVerbs(Verbs):
         position: int | None = None,
         dry_run: bool = False,
     ) -> list[Moved]:
-        """Move a consumer group to another point; returns what moves, or with `dry_run` would move.
+        """Move a consumer group to another point; returns each partition that moves, or with `dry_run` would move.
 
         Commits of messages that members have read before are refused from then on.
         """
-        return self._run(streams.rewind(stream, group, point, at, partition, position, dry_run=dry_run))
+        return self._run(streams.rewind(stream, group, point, at, partition, position, dry_run))

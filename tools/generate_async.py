@@ -1,7 +1,7 @@
 """Generate the asyncio twins of the client's modules: `make generate`.
 
-A twin differs from its module in `async`, `await` and the names below, and in nothing else. Definitions that would be
-the same are imported from the module. tests/signalbox/test_generated.py compares the twins with what this makes.
+A twin differs from its module in `async`, `await` and the names below, and in nothing else. Definitions that would not
+differ are imported from the module. tests/signalbox/test_generated.py compares the twins with what this makes.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ NAMES = {
     "threading.Lock": "asyncio.Lock",
     "time.sleep": "asyncio.sleep",
 }
-#: The names of a coroutine function, for those of a function; and of what gives one.
+#: The names that a coroutine function needs in place of those of a function.
 COROUTINE_NAMES = {"Iterator": "AsyncIterator", "contextmanager": "asynccontextmanager"}
-#: Methods of others' objects that are awaited, context managers that are entered with `async with`, and functions that
-#: run in a thread.
+#: Methods of libraries that are awaited, context managers that are entered with `async with`, and functions that run in
+#: a thread.
 AWAITED = {"close", "connect", "execute", "fetchall", "request", "sleep", "wait"}
 ENTERED = {"_turn", "connection", "one_transaction", "transaction"}
 THREADED = {"payload_of", "upload"}
@@ -69,22 +69,22 @@ class Twin:
         self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     def learn(self) -> bool:
-        """Note which functions are coroutine functions; True when there is news."""
+        """Collect the names of coroutine functions; True when a name was added."""
         known = len(self.coroutines)
         for node in ast.walk(self.tree):
             if isinstance(node, Function) and any(
-                self._is_awaited(one) or self._is_entered(one) for one in own_nodes(node)
+                self._is_awaited(inner) or self._is_entered(inner) for inner in own_nodes(node)
             ):
                 self.coroutines.add(node.name)
         return len(self.coroutines) > known
 
     def changed(self) -> set[str]:
-        """The names at the top of the module whose definitions the twin has in a form of its own."""
+        """The names at the top of the module whose definitions differ in the twin."""
         edits = list(self._edits({}))
         return {name for node in self._definitions() if self._is_changed(node, edits) for name in names_of(node)}
 
     def written(self, changed: dict[str, set[str]]) -> str:
-        """The text of the twin, when these names of each module have definitions of their own in its twin."""
+        """Write the text of the twin; `changed` has the names of each module that differ in its twin."""
         edits = list(self._edits(changed))
         unchanged = [node for node in self._definitions() if not self._is_changed(node, edits)]
         edits += [(*self._with_comments(node), "") for node in unchanged]
@@ -120,9 +120,9 @@ class Twin:
         if isinstance(node, Function) and self._is_coroutine(node):
             yield start, start, "async "
         if node.name in NAMES:
-            found = re.compile(rf"\b{node.name}\b").search(self.text, start)
-            assert found is not None  # noqa: S101 - it was parsed
-            yield *found.span(), NAMES[node.name]
+            match = re.compile(rf"\b{node.name}\b").search(self.text, start)
+            assert match is not None  # noqa: S101 - the name was parsed
+            yield *match.span(), NAMES[node.name]
 
     def _edits_of_call(self, node: ast.AST) -> Iterator[Edit]:
         assert isinstance(node, ast.Call)  # noqa: S101 - nothing else is awaited
@@ -155,7 +155,7 @@ class Twin:
         return isinstance(node, ast.With) and any(self._entered(node))
 
     def _entered(self, node: ast.With) -> list[bool]:
-        names = [last_name(one.context_expr) for one in node.items]
+        names = [last_name(item.context_expr) for item in node.items]
         return [name in ENTERED or name in self.coroutines for name in names]
 
     def _is_coroutine(self, node: Function | None) -> bool:
@@ -175,7 +175,7 @@ class Twin:
     def _with_comments(self, node: ast.stmt) -> tuple[int, int]:
         """The range of a definition with its decorators and the comments above it."""
         decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(one.lineno for one in decorators)])
+        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
         lines = self.text.splitlines()
         while lines[first - 2].startswith("#"):
             first -= 1
@@ -205,7 +205,7 @@ def last_name(node: ast.AST) -> str:
 
 
 def unparse(node: ast.AST | None) -> str:
-    """The source of a node; of none, none."""
+    """The source of a node; empty text for None."""
     return "" if node is None else ast.unparse(node)
 
 
@@ -227,7 +227,7 @@ def names_of(node: ast.stmt) -> list[str]:
 
 
 def imports(node: ast.ImportFrom, changed: dict[str, set[str]]) -> list[str]:
-    """The imports of a twin for one of its module: names that have changed come from twins, and both of some."""
+    """Write the imports of a twin for one import of its module: a name that differs comes from the other twin."""
     twins = {module_of(source): module_of(twin) for source, twin in TWINS.items()}
     lines = []
     for alias in node.names:
@@ -243,14 +243,14 @@ def twins() -> dict[str, str]:
     """The text of every twin by its path."""
     coroutines = {"borrow", "close", "__enter__", "__exit__", "wait"}
     made = {twin: Twin(source, coroutines) for source, twin in TWINS.items()}
-    while any(one.learn() for one in made.values()):
+    while any(twin.learn() for twin in made.values()):
         continue
-    changed = {one.module: one.changed() for one in made.values()}
-    return {path: tidied(path, one.written(changed)) for path, one in made.items()}
+    changed = {twin.module: twin.changed() for twin in made.values()}
+    return {path: tidied(path, twin.written(changed)) for path, twin in made.items()}
 
 
 def tidied(path: str, text: str) -> str:
-    """The text of a twin in the house style, with a first line that says where it comes from."""
+    """Format the text of a twin, and add a first line that names its source."""
     source = next(source for source, made in TWINS.items() if made == path)
     text = f"# Generated from {source} by `make generate`: change that file, then generate this one.\n{text}"
     tidy = ["check", "--quiet", "--fix", "--exit-zero"]

@@ -1,1 +1,1 @@
-"""Roles, login, sessions, second factor and lockout: which person may do what."""
+"""Access of people and programs: roles, grants, login, sessions, second factor, API keys."""

@@ -1,4 +1,4 @@
-"""The page of a person's own account: the password, and the second factor where there may be one."""
+"""The page of a person's own account: the password and the second factor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console.access import lockout, second_factor, sessions
+from console.access import lockout, roles, second_factor, sessions
 from console.access.login import CodeForm
 from console.access.reauthentication import confirms, confirms_or_begins
 from console.access.second_factor import PASSED
@@ -28,7 +28,7 @@ ENDED = "Your other sessions were signed out."
 
 
 class PasswordForm(forms.Form):
-    """The current password, and a new one."""
+    """The current password and a new one."""
 
     old = password_field("current-password", label="Current password", max_length=4096)
     new = password_field(
@@ -53,7 +53,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def password(request: HttpRequest) -> HttpResponse:
-    """POST /account/password: a new password. The person's other sessions end."""
+    """POST /account/password: set a new password. The person's other sessions end."""
     form = PasswordForm(request.POST, person=request.user)
     if form.is_valid():
         try:
@@ -78,7 +78,7 @@ def _change(request: HttpRequest, new: str) -> None:
 @confirms_or_begins
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
-    """POST /account/second-factor: a new key for the person's app."""
+    """POST /account/second-factor: create a new secret for the person's app."""
     _must_be_allowed()
     if second_factor.app_of(request.user) is None:
         second_factor.begin(request.session)
@@ -88,14 +88,16 @@ def begin(request: HttpRequest) -> HttpResponse:
 @confirms_or_begins
 @require_POST
 def confirm(request: HttpRequest) -> HttpResponse:
-    """POST /account/second-factor/confirm: the first code of the app. Shows the recovery codes, once."""
+    """POST /account/second-factor/confirm: check the app's first code, then show the recovery codes once."""
     _must_be_allowed()
     form = CodeForm(request.POST)
     if form.is_valid():
         paper = second_factor.confirm(request.user, request.session, form.cleaned_data["code"])
         if paper is not None:
             request.session[PASSED] = True
-            sessions.end_sessions(request.user, but=request.session.session_key)  # they began without a code
+            sessions.end_sessions(
+                request.user, but=request.session.session_key
+            )  # the other sessions began without a code
             messages.success(request, f"Second factor set up: login now asks for a code. {ENDED}")
             return _page(request, paper=paper)
         form.add_error("code", "The code is wrong, expired or already used. Check the clock of your device.")
@@ -105,7 +107,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 @confirms
 @require_POST
 def recovery_codes(request: HttpRequest) -> HttpResponse:
-    """POST /account/recovery-codes: new recovery codes, which replace the earlier ones."""
+    """POST /account/recovery-codes: create recovery codes that replace the earlier ones."""
     _must_be_allowed()
     if not _lacks_code(request):
         if paper := second_factor.renew_paper(request.user):
@@ -117,7 +119,7 @@ def recovery_codes(request: HttpRequest) -> HttpResponse:
 @confirms
 @require_POST
 def remove(request: HttpRequest) -> HttpResponse:
-    """POST /account/second-factor/remove: login asks for no code again."""
+    """POST /account/second-factor/remove: remove the second factor, so that login asks for no code."""
     _must_be_allowed()
     if settings.SECOND_FACTOR == "required":
         messages.error(request, "Nothing was changed: a second factor is required (SECOND_FACTOR).")
@@ -129,7 +131,7 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 
 def _lacks_code(request: HttpRequest) -> bool:
-    """Return whether the person has an app but gave no code: the password alone must not change the second factor."""
+    """Return whether a person with an app gave no code. The password alone must not change the second factor."""
     lacking = second_factor.has_one(request.user) and not request.session.get(PASSED)
     if lacking:
         messages.error(request, "Nothing was changed: this session began without a code. Log out and log in again.")
@@ -142,7 +144,7 @@ def _must_be_allowed() -> None:
 
 
 def _page(request: HttpRequest, **given: Any) -> HttpResponse:
-    """Render the page; what is given is a form with its mistakes, or `paper`: new recovery codes."""
+    """Render the page with a refused form, or with new recovery codes in `paper`."""
     person = request.user
     factor = second_factor.app_of(person)
     secret = "" if factor else second_factor.pending(request.session)
@@ -158,6 +160,7 @@ def _page(request: HttpRequest, **given: Any) -> HttpResponse:
         "app_address": address,
         "picture": second_factor.picture_of(address) if secret else "",
         "paper_left": second_factor.paper_left(person) if factor else 0,
+        "permissions": [words for name, words in roles.PERMISSIONS.items() if roles.may(person, name)],
         "provider": provider.name() if admission.is_from_provider(person) else "",
         **given,
     }

@@ -1,12 +1,12 @@
-"""Protection against guessing: after too many wrong passwords for one name from one address, a person has to wait.
+"""Protection against guessed passwords: wrong passwords for one name from one address lock that pair for a time.
 
 A /64 network of IPv6 counts as one address, because one customer has that many. Many addresses or many names slow the
 login down: after MANY wrong passwords for one name from all addresses, or from one address for all names, the console
-checks one password a minute. This is a delay and not a lock. It spares a person who is logged in and confirms the
-password, and a browser in which the person has logged in before: it keeps a signed cookie for one person, which ends
-with that person's password, and after KNOWN_SECONDS. So strangers who guess a password do not slow its person down.
+checks one password a minute. This delay spares a person who is logged in and confirms the password, and a browser in
+which the person has logged in before. Such a browser has a signed cookie for one person, which is valid until the
+person's password changes, and for KNOWN_SECONDS. So strangers who guess a password do not delay its owner.
 
-django-axes counts. It gets no form, so its tables do not store the other fields of a request.
+django-axes counts the failures. It gets no form, so its tables store no other field of a request.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from django.utils.crypto import constant_time_compare
 from console.web.preferences import set_cookie
 from queues import audit
 
-# Of a client without an address, and of all together; no client has it. An attempt without any would be a row that
-# nothing keeps from being there twice, and with two of them each further one fails uncounted.
+# The address of clients without one, and of all clients together. An attempt with a null address would not be
+# unique in axes' table, and with two such rows every later attempt would fail uncounted.
 NOWHERE = "::"
 NETWORK_BITS = 64
 NAME_TIMES, ADDRESS_TIMES = 5, 20
@@ -47,7 +47,7 @@ ONE_AT_A_TIME = "select pg_try_advisory_xact_lock(hashtext('console.access.locko
 
 
 class TooManyAttempts(Exception):  # noqa: N818 - it names what happened
-    """A refusal to check another password or code before `until`."""
+    """The refusal to check another password or code before `until`."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(TooManyAttempts.__doc__)
@@ -55,7 +55,7 @@ class TooManyAttempts(Exception):  # noqa: N818 - it names what happened
 
 
 def authenticate(request: HttpRequest, username: str, password: str) -> AbstractBaseUser | None:
-    """The person, or None when name and password do not match. Raises `TooManyAttempts`."""
+    """Return the person, or None if name and password do not match. Raises `TooManyAttempts`."""
     bare = _bare(request)
     with _no_faster_than_allowed(request, username):
         person = auth.authenticate(bare, username=username, password=password)
@@ -65,44 +65,51 @@ def authenticate(request: HttpRequest, username: str, password: str) -> Abstract
 
 
 def check(request: HttpRequest, username: str) -> None:
-    """Raise `TooManyAttempts` where no code is checked for this name now, from this address or from any."""
+    """Raise `TooManyAttempts` if no code may be checked now for this name, from this address or from any."""
     for one in _places(request):
         if not AxesProxyHandler.is_allowed(one, {"username": username}):
             raise TooManyAttempts(_until(username, client_address(one)))
 
 
 def note_wrong_code(request: HttpRequest, username: str) -> None:
-    """Count it like a wrong password, and once more for any address: a person who gives codes knows the password."""
+    """Count a wrong code like a wrong password, and also for all addresses, since the password was right."""
     for one in _places(request):
         auth.user_login_failed.send(sender=__name__, credentials={"username": username}, request=one)
 
 
 def forgive_codes(username: str) -> None:
-    """Forget wrong codes after a right one."""
+    """Delete the counted wrong codes after a right one."""
     AccessAttempt.objects.filter(username=username, ip_address=NOWHERE).delete()
 
 
 def remember_browser(response: HttpResponse, person: AbstractBaseUser) -> None:
-    """Let the browser show from now on that the person has logged in there."""
+    """Set the cookie that shows that the person has logged in with this browser."""
     known = signing.dumps([person.get_username(), person.get_session_auth_hash()], salt=KNOWN_SALT)
     set_cookie(response, KNOWN_COOKIE, known, KNOWN_SECONDS)
 
 
-def _knows(request: HttpRequest, username: str) -> bool:
-    """Return whether the person of this name has logged in there, with the password that is right today."""
+def known_person(request: HttpRequest) -> AbstractBaseUser | None:
+    """Return the person who last logged in with this browser; None if the password has changed since."""
     try:
         cookie = request.COOKIES.get(KNOWN_COOKIE, "")
         name, password = signing.loads(cookie, salt=KNOWN_SALT, max_age=KNOWN_SECONDS)
     except (signing.BadSignature, TypeError, ValueError):
-        return False
-    person = get_user_model().objects.filter(username=name).first() if name == username else None
-    return person is not None and constant_time_compare(person.get_session_auth_hash(), password)
+        return None
+    person = get_user_model().objects.filter(username=name).first()
+    same = person is not None and constant_time_compare(person.get_session_auth_hash(), password)
+    return person if same else None
+
+
+def _knows(request: HttpRequest, username: str) -> bool:
+    """Return whether the person has logged in with this browser, with the current password."""
+    person = known_person(request)
+    return person is not None and person.get_username() == username
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's address according to the server, which knows its proxies; `NOWHERE` when it is no address.
+    """Return the client's address as the server reports it; `NOWHERE` if it is no address.
 
-    For IPv6 the first address of its /64 network; an IPv4 address has one spelling.
+    IPv6 addresses become the first address of their /64 network; an IPv4 address has one spelling.
     """
     try:
         address = ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0])
@@ -117,7 +124,7 @@ def client_address(request: HttpRequest) -> str:
 
 @transaction.atomic
 def unlock(username: str, *, actor: str) -> int:
-    """Let this name try again at once, from everywhere; returns how many records of failures were removed."""
+    """Allow this name to try again at once from everywhere; return the number of deleted failure records."""
     removed = int(reset(username=username))
     if removed:
         audit.record(actor, "person.unlock", details={"person": username})
@@ -127,12 +134,14 @@ def unlock(username: str, *, actor: str) -> int:
 @contextmanager
 def _no_faster_than_allowed(request: HttpRequest, username: str) -> Iterator[None]:
     """Allow one password in SLOW_SECONDS after MANY wrong ones. Raises `TooManyAttempts`."""
-    own = getattr(getattr(request, "user", None), "is_authenticated", False)  # they confirm; strangers do not stop them
+    own = getattr(
+        getattr(request, "user", None), "is_authenticated", False
+    )  # confirms a password; strangers must not delay it
     slow = {} if own or _knows(request, username) else _too_many(username, client_address(request))
     if not slow:
         yield
         return
-    with transaction.atomic():  # of several at once, one is looked at
+    with transaction.atomic():  # of concurrent requests, one is checked
         if not all(_is_next(lock) for lock in slow):
             raise TooManyAttempts(timezone.now() + timedelta(seconds=SLOW_SECONDS))
         last = max(failures.aggregate(at=Max("attempt_time"))["at"] or timezone.now() for failures in slow.values())
@@ -142,7 +151,7 @@ def _no_faster_than_allowed(request: HttpRequest, username: str) -> Iterator[Non
 
 
 def _too_many(username: str, address: str) -> dict[str, QuerySet[AccessAttempt]]:
-    """The wrong passwords within LOGIN_LOCK_MINUTES of a name and of an address, where they are MANY, by lock."""
+    """Return the wrong passwords of this name and of this address where they are MANY, by the lock to take."""
     since = timezone.now() - settings.AXES_COOLOFF_TIME
     lately = AccessAttempt.objects.filter(attempt_time__gte=since).exclude(ip_address=NOWHERE)
     sames = [({"username": username.replace("\0", "")}, NAME_TIMES), ({"ip_address": address}, ADDRESS_TIMES)]
@@ -155,21 +164,21 @@ def _too_many(username: str, address: str) -> dict[str, QuerySet[AccessAttempt]]
 
 
 def _is_next(lock: str) -> bool:
-    """Return whether no other request checks a password for this name or address now."""
+    """Return whether no other request is checking a password for this name or address."""
     with connection.cursor() as cursor:
         cursor.execute(ONE_AT_A_TIME, [lock])
         return bool(cursor.fetchone()[0])
 
 
 def _bare(request: HttpRequest) -> HttpRequest:
-    """Copy as much of the request as the counting needs."""
+    """Copy the parts of the request that django-axes needs."""
     bare = HttpRequest()
     bare.META, bare.path, bare.path_info = request.META, request.path[:255], request.path_info[:255]
     return bare
 
 
 def _places(request: HttpRequest) -> list[HttpRequest]:
-    """List the place that the request comes from, and `NOWHERE`, which requests from all addresses have in common."""
+    """Return the request from its own address, and from `NOWHERE`, under which all addresses are counted together."""
     here, nowhere = _bare(request), _bare(request)
     nowhere.META = {name: value for name, value in request.META.items() if name != "REMOTE_ADDR"}
     return [nowhere] if client_address(request) == NOWHERE else [here, nowhere]

@@ -1,4 +1,4 @@
-"""People and their roles: who may log in, and what they may do."""
+"""The people who may log in, and their roles."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ NO_ROLE = "none: what is granted"
 
 
 class PersonForm(forms.Form):
-    """The role of a person for all queues, and whether the person may log in."""
+    """A person's role for all queues, and whether the person may log in."""
 
     role = forms.ChoiceField(choices=[("", NO_ROLE), *((role, role) for role in ROLES)], required=False)
     active = forms.BooleanField(required=False)
 
     def clean(self) -> dict[str, Any] | None:
-        """Refuse a request without a role: a browser always sends the field, if only empty."""
+        """Refuse a request without the field for the role; a browser always sends the field, even if it is empty."""
         if "role" not in self.data:
             self.add_error("role", "Choose a role, or none.")
         return super().clean()
 
 
 class NewPersonForm(forms.Form):
-    """A new person who may log in."""
+    """The name, password and role of a new person."""
 
     username = forms.RegexField(
         r"^[\w.@+-]+$", label="Name", max_length=150, error_messages={"invalid": "Letters, digits and @ . + - _ only."}
@@ -66,7 +66,7 @@ class NewPersonForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("administer")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /people: everybody with their role. POST: one person more."""
+    """GET /people: list people and roles. POST: add a person."""
     form = NewPersonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         person, role = _create(request, form), form.cleaned_data["role"]
@@ -76,7 +76,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     elsewhere = SocialAccount.objects.filter(user_id=OuterRef("pk"), provider=settings.OIDC_ISSUER)
     everybody = get_user_model().objects.annotate(signs_on=Exists(elsewhere)).prefetch_related("groups", "grants")
     context = {
-        "title": "People",
+        "title": "Users & access",
         "people": [(one, _role(one)) for one in everybody.order_by("-is_active", "username")[:MAX_PEOPLE]],
         "roles": list(ROLES),
         "form": form,
@@ -97,7 +97,7 @@ def _create(request: HttpRequest, form: NewPersonForm) -> User:
 @require_POST
 @requires("administer")
 def change(request: HttpRequest, person_id: int) -> HttpResponse:
-    """POST /people/<id>: another role, or no login. People cannot change their own role."""
+    """POST /people/<id>: change the role, or the right to log in. People cannot change their own role."""
     person = find(person_id)
     form = PersonForm(request.POST)
     if person == request.user:
@@ -113,7 +113,7 @@ def change(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 def find(person_id: int) -> User:
-    """The person of an address; raises Http404 that says so."""
+    """Return the person of an address. Raises Http404 with an explanation."""
     person = User.objects.filter(pk=person_id).first()
     if person is None:
         raise Http404("There is no such person.")
@@ -128,7 +128,7 @@ def _change(request: HttpRequest, person: User, form: PersonForm) -> None:
     person.is_active = active
     person.save(update_fields=["is_active"])
     if not active:
-        sessions.end_sessions(person)  # else they would go on where they were as soon as the person is let in again
+        sessions.end_sessions(person)  # otherwise the sessions would work again once the person may log in again
     after = {"role": role, "active": active}
     changes = {name: {"before": before[name], "after": after[name]} for name in after if before[name] != after[name]}
     details = {"person": person.get_username(), "changes": changes}
@@ -136,11 +136,11 @@ def _change(request: HttpRequest, person: User, form: PersonForm) -> None:
 
 
 def _put_into(person: User, role: str) -> None:
-    """Give a role for all queues, or none: then the person has what is granted."""
+    """Set the role for all queues, or remove it, which leaves the grants."""
     person.groups.set(Group.objects.filter(name=role) if role else [])
 
 
 def _role(person: User) -> str:
-    """The name of the role by group, as it stands in the form; a superuser may do everything anyway."""
+    """Return the name of the role by group, as the form shows it; a superuser may do everything anyway."""
     names = {group.name for group in person.groups.all()}
     return next((role for role in reversed(ROLES) if role in names), "")

@@ -1,8 +1,8 @@
-"""Reauthentication: the password is asked for again before purges, configuration and changes of rights.
+"""Reauthentication: purges, configuration and changes of rights ask for the password again.
 
-A session that was left open, or that was stolen, can look and cannot do these. The form that was sent is kept
-in the page that asks, and goes on to its view with the right password: only secrets are typed twice. A person who has
-no password here gives a code of their second factor, or logs in once more at the provider that they came from.
+A stolen or abandoned session can read, but cannot do these. The page that asks keeps the form that was sent, and
+submits it after the right password; secrets must be typed again. A person without a password gives a code of the second
+factor, or logs in again at the provider.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
-from console.access import lockout, second_factor
+from console.access import kept_forms, lockout, second_factor
 from console.access.sign_on import admission, provider
 from console.web.htmx import render_form
 from console.web.layout import bare_frame
@@ -27,35 +27,34 @@ PERMISSIONS = {"purge", "configure", "administer"}
 CHECKED_AT = "password_checked_at"  # in the session: seconds since 1970
 SIGNED_ON_AT = "signed_on_at"  # seconds since 1970 of a sign-on at a provider
 FIELD, CODE_FIELD = "current_password", "current_code"
-NOT_KEPT = {FIELD, CODE_FIELD, "csrfmiddlewaretoken", "password"}
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 View = Callable[..., Any]
 
 
 def confirms(view: View) -> View:
-    """A view that checks its permission itself: what it changes takes a recent password too."""
+    """Mark a view that checks its permission itself and needs a recent password."""
     view.confirms = True  # type: ignore[attr-defined]
     return view
 
 
 def confirms_or_begins(view: View) -> View:
-    """Mark a view as `confirms` does, but let a person without any proof make the first one right after a sign-on."""
+    """Mark a view like `confirms`, but accept a person without any proof just after a sign-on."""
     view.begins = True  # type: ignore[attr-defined]
     return confirms(view)
 
 
 def note_login(sender: Any, request: HttpRequest | None, user: AbstractBaseUser, **_: Any) -> None:
-    """Note that a person who logs in has just proved who they are."""
+    """Record that a person who logs in has just proved their identity."""
     if request is not None:
         request.session[CHECKED_AT] = timezone.now().timestamp()
 
 
 class RecentPasswordMiddleware(MiddlewareMixin):
-    """Middleware that stops requests without a recent password before every view of these permissions."""
+    """Middleware that asks for a recent password before views of these permissions."""
 
     def process_view(self, request: HttpRequest, view: View, *_: Any) -> HttpResponse | None:
-        """Return None to let the request go on."""
+        """Return None if the request may continue."""
         is_guarded = getattr(view, "permission", None) in PERMISSIONS or getattr(view, "confirms", False)
         if request.method in SAFE_METHODS or not is_guarded or not request.user.is_authenticated:
             return None
@@ -85,15 +84,15 @@ def _check(request: HttpRequest) -> HttpResponse | None:
             return _ask(request, wrong=True)
     except lockout.TooManyAttempts as error:
         return _ask(request, until=error.until)
-    request.user.refresh_from_db(fields=["password"])  # the check replaced a hash of an older kind
-    update_session_auth_hash(request, request.user)  # a session that was stolen before gains nothing by this
+    request.user.refresh_from_db(fields=["password"])  # the check may have upgraded an old hash
+    update_session_auth_hash(request, request.user)  # a stolen copy of the session does not become recent
     request.session[CHECKED_AT] = timezone.now().timestamp()
     request.POST = _without_password(request)
     return None
 
 
 def _is_right(request: HttpRequest) -> bool:
-    """Return whether it is the password, or a code for people without one. Raises `TooManyAttempts`."""
+    """Return whether the password is right, or the code of a person without one. Raises `TooManyAttempts`."""
     if request.user.has_usable_password():
         given = request.POST.get(FIELD, "")[:4096]
         return lockout.authenticate(request, request.user.get_username(), given) == request.user
@@ -109,15 +108,15 @@ def _without_password(request: HttpRequest) -> Any:
 
 
 def _ask(request: HttpRequest, **why: Any) -> HttpResponse:
-    kept = [(name, values) for name, values in request.POST.lists() if name not in NOT_KEPT]
+    fields = kept_forms.fields_of(request)
     has_password = request.user.has_usable_password()
     context = {
-        "title": "Your password, please" if has_password else "Is it you?",
+        "title": "Confirm your password" if has_password else "Confirm your identity",
         "frame": bare_frame(request),
         "field": FIELD,
         "code_field": CODE_FIELD,
-        "kept": [(name, value) for name, values in kept for value in values],
-        "fields": json.dumps(kept),
+        "kept": kept_forms.flat(fields),
+        "fields": json.dumps(fields),
         "by_code": not has_password and second_factor.has_one(request.user),
         "provider": provider.name() if not has_password and admission.is_from_provider(request.user) else "",
         "minutes": settings.CONFIRM_PASSWORD_MINUTES,

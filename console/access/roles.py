@@ -1,9 +1,9 @@
-"""Roles and permissions: nine permissions, bundled into three roles, denied unless given.
+"""Roles and permissions: nine permissions in three roles, denied unless given.
 
-A role for all queues is a Django group, made again after every migration; a role for some queues is a grant
-(`console.access.grants`), and several add up. Views name the permission they need with `requires`, and templates
-ask the same question: a denied action stays visible, disabled, with the reason. A page that does not say how it
-is cut to some queues is open only to roles for all queues.
+A role for all queues is a Django group, which every migration recreates. A role for some queues is a grant
+(`console.access.grants`); grants are additive. Views declare their permission with `requires`, and templates ask the
+same question: a denied action stays visible, disabled, with the reason. A page that does not limit itself to a person's
+queues is open only to roles for all queues.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from queues.control.queues import check_beginning
 from queues.errors import InvalidArgument
 from queues.reach import EVERYTHING, NOTHING, Reach, check_reserved
 
-# Codename -> what it allows, as a sentence says it after "may".
+# Codename -> what it allows, worded to follow "may" in a sentence.
 PERMISSIONS = {
     "see_metadata": "see queues, numbers and message facts",
     "see_payloads": "see payloads, attributes and stacks, and send test messages",
@@ -53,18 +53,18 @@ View = Callable[..., HttpResponseBase]
 
 
 class Thing(Protocol):
-    """The subject of a request, as far as rights go: a queue, a stream, a job."""
+    """The subject of a request that rights apply to: a queue, a stream, a job."""
 
     @property
     def is_system(self) -> bool:
-        """Return whether it belongs to Signalbox itself, so that people may look at it and do nothing with it."""
+        """Return whether it belongs to Signalbox itself, so that people may look at it and change nothing."""
 
     def is_within(self, reach: Reach) -> bool:
-        """Return whether all of it is reached."""
+        """Return whether the reach covers all its queues."""
 
 
 def may(user: User, permission: str, thing: Thing | None = None) -> bool:
-    """Return whether `user` has `permission` for this; without anything named, for all queues."""
+    """Return whether `user` has `permission` for this thing; without one, for all queues."""
     if _is_kept_from_people(permission, thing):
         return False
     if user.has_perm(f"console.{permission}"):  # type: ignore[union-attr]
@@ -73,19 +73,19 @@ def may(user: User, permission: str, thing: Thing | None = None) -> bool:
 
 
 def reach(user: User, permission: str) -> Reach:
-    """The queues for which `user` has `permission`. One query for each person, and none for who may everything."""
+    """Return the queues for which `user` has `permission`. Costs one query, and none for a role for all queues."""
     if user.has_perm(f"console.{permission}"):  # type: ignore[union-attr]
         return EVERYTHING
     return Reach.of(one.bounds for one in _grants(user) if permission in ROLES.get(one.role, ()))
 
 
 def is_scoped(user: User) -> bool:
-    """Return whether the person sees some queues only."""
+    """Return whether the person sees only some queues."""
     return not may(user, "see_metadata")
 
 
 def role_of(user: User) -> str:
-    """The name of the largest role that the user's permissions fill, and what is granted; or "no role"."""
+    """Return the name of the largest role that the user's permissions fill, and the grants; or "no role"."""
     held = {permission for permission in PERMISSIONS if may(user, permission)}
     filled = [role for role, permissions in ROLES.items() if held.issuperset(permissions)]
     said = [*filled[-1:], *(str(one) for one in (_grants(user) if len(filled) < len(ROLES) else ()))]
@@ -94,7 +94,9 @@ def role_of(user: User) -> str:
 
 
 def denial(user: User, permission: str, thing: Thing | None = None) -> str:
-    """Say why `user` may not, and which role may; empty when the user may. Without a thing: for all queues."""
+    """Say why `user` lacks the permission and which role has it; empty if the user has it. Without a thing: for all
+    queues.
+    """
     if may(user, permission, thing):
         return ""
     if _is_kept_from_people(permission, thing):
@@ -114,13 +116,13 @@ def _is_kept_from_people(permission: str, thing: Thing | None) -> bool:
 
 
 def check(user: User, permission: str, thing: Thing | None = None) -> None:
-    """Raise PermissionDenied, saying why, unless `user` has `permission`."""
+    """Raise PermissionDenied with the reason unless `user` has `permission`."""
     if reason := denial(user, permission, thing):
         raise PermissionDenied(reason)
 
 
 def _grants(user: User) -> Sequence[Any]:
-    """The person's grants, asked for once in a request."""
+    """Return the person's grants, read once in a request."""
     if not user.is_authenticated or not getattr(user, "is_active", False):
         return ()
     known: Sequence[Any] | None = getattr(user, "_signalbox_grants", None)
@@ -132,7 +134,7 @@ def _grants(user: User) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Subject:
-    """A finder of what an address names; by default people requested it, so it is never Signalbox's own."""
+    """A finder of the thing that an address names. By default people requested it, so it is never Signalbox's own."""
 
     find: Callable[..., Thing | None]
     missing: Callable[..., str]
@@ -142,11 +144,11 @@ class Subject:
 
 
 def requires(permission: str, *, of: Subject | None = None, in_part: bool = False) -> Callable[[View], View]:
-    """Let a view run only for people with `permission`; others log in, or read which role may.
+    """Restrict a view to people with `permission`; others log in, or read which role has the permission.
 
-    `of` says which queues the address is about: a person who may not see those gets 404, one who sees them and lacks
-    the permission there 403. `in_part` is for views that show or do what the person reaches and nothing else. Without
-    either a role for all queues is needed.
+    `of` finds the queues that the address is about: a person who may not see them gets 404, and one who sees them
+    without the permission gets 403. `in_part` marks views that limit themselves to the person's queues. Without either,
+    the view needs a role for all queues.
     """
     if permission not in PERMISSIONS:
         raise ValueError(f"unknown permission {permission!r}")
@@ -171,18 +173,20 @@ def requires(permission: str, *, of: Subject | None = None, in_part: bool = Fals
 
 
 def _enter(request: HttpRequest, permission: str, subject: Subject, named: dict[str, Any]) -> None:
-    """Note what the request is about, and refuse people who may not see it, or may not do this there."""
+    """Record the subject of the request, and refuse people who may not see it or lack the permission."""
     user = request.user
     if all(may(user, one) for one in PERMISSIONS) or not _grants(user):
         if not subject.is_system(**named):
             return check(user, permission)
         if subject.find(**named) is None:
-            raise Http404(subject.missing(**named))  # it has another name by now
+            raise Http404(subject.missing(**named))  # it was renamed
     return enter(request, permission, subject.find(**named), subject.missing(**named))
 
 
 def enter(request: HttpRequest, permission: str, thing: Thing | None, missing: str) -> None:
-    """Note that the request is about `thing`, or about nothing; refuse people who may not see it, or not do this."""
+    """Record that the request is about `thing`, or about nothing; refuse people who may not see it or lack the
+    permission.
+    """
     user = request.user
     if thing is None and not may(user, permission):
         if is_scoped(user) or reach(user, permission):
@@ -197,12 +201,12 @@ def enter(request: HttpRequest, permission: str, thing: Thing | None, missing: s
 
 
 def may_here(request: HttpRequest, permission: str) -> bool:
-    """Return whether the person may, for what the request is about."""
+    """Return whether the person has the permission for the subject of the request."""
     return not denial_here(request, permission)
 
 
 def denial_here(request: HttpRequest, permission: str) -> str:
-    """Say why the person may not, for what the request is about; of several queues, what its list may offer."""
+    """Say why the person lacks the permission for the subject of the request; for several queues, for any of them."""
     held = getattr(request, "denied_by_maintenance", None)
     if held and permission in CHANGING and (reason := held()):
         return str(reason)
@@ -216,13 +220,13 @@ def denial_here(request: HttpRequest, permission: str) -> str:
 
 
 def check_here(request: HttpRequest, permission: str) -> None:
-    """Raise PermissionDenied, saying why, unless the person may, for what the request is about."""
+    """Raise PermissionDenied with the reason unless the person has the permission for the subject of the request."""
     if reason := denial_here(request, permission):
         raise PermissionDenied(reason)
 
 
 def check_new(request: HttpRequest, name: str, tenant: str) -> None:
-    """Refuse to make a queue or a stream outside of what the person may configure. Raises `InvalidArgument`."""
+    """Refuse a new queue or stream outside of the queues that the person may configure. Raises `InvalidArgument`."""
     check_reserved(name, tenant)
     held = reach(request.user, "configure")
     if not held.has_all_tenants:
@@ -232,7 +236,7 @@ def check_new(request: HttpRequest, name: str, tenant: str) -> None:
 
 
 class Denials:
-    """Reasons why one person may not do something here, for templates: `denied.redrive` is empty when they may."""
+    """Reasons for denied actions, for templates: `denied.redrive` is empty if the person may redrive."""
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
@@ -244,12 +248,12 @@ class Denials:
 
 
 def create_groups(app_config: AppConfig, using: str, **_: Any) -> None:
-    """Make the three groups hold exactly their permissions. Safe to run again."""
+    """Create the three groups with exactly their permissions. Can run again."""
     from django.contrib.auth.management import create_permissions
     from django.contrib.auth.models import Group, Permission
     from django.contrib.contenttypes.models import ContentType
 
-    create_permissions(app_config, verbosity=0, using=using)  # auth's own receiver may run after this one
+    create_permissions(app_config, verbosity=0, using=using)  # the receiver of django.contrib.auth may run later
     kind = ContentType.objects.db_manager(using).get_for_model(app_config.get_model("Access"))
     for role, permissions in ROLES.items():
         group, _created = Group.objects.using(using).get_or_create(name=role)

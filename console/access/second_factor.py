@@ -1,9 +1,9 @@
-"""A second factor at the login: a code that only the person's own device can compute, or one on paper, used once.
+"""A second factor for the login: a code from the person's app, or a recovery code, each usable once.
 
-Codes, secrets and their rows are django-allauth's; asking, counting, encryption and the audit are here. A code of an
-app is used up by its step, which is written into the row that is locked for looking at it. allauth notes used codes in
-a cache, which each process has its own of, and for one step, though a code is taken for three. Wrong codes count like
-wrong passwords, so six digits cannot be tried one after another.
+django-allauth makes the codes, secrets and rows; this module asks, counts, encrypts and audits. A code of an app is
+marked as used by its time step, in the row that is locked while the code is checked. allauth would mark it in a cache,
+which differs between processes, and for one step, although a code is accepted for three. Wrong codes count like wrong
+passwords, so six digits cannot be tried one after another.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from console.access import lockout
 from queues import audit
 
 PASSED = "second_factor"  # in the session: a code was given
-PENDING = "second_factor_secret"  # in the session, encrypted: a secret that no code has confirmed yet
-LAST_STEP = "last_step"  # in the row's data: of the code that was used last
+PENDING = "second_factor_secret"  # in the session, encrypted: a secret without a confirming code
+LAST_STEP = "last_step"  # in the row's data: the time step of the last used code
 APP, PAPER = Authenticator.Type.TOTP, Authenticator.Type.RECOVERY_CODES
 
 # Pages for a person without a factor where one is required.
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 
 def has_one(person: AbstractBaseUser) -> bool:
-    """Return whether a code is asked for when the person logs in."""
+    """Return whether the person's login asks for a code."""
     return settings.SECOND_FACTOR != "off" and app_of(person) is not None
 
 
@@ -58,12 +58,12 @@ def app_of(person: AbstractBaseUser) -> Authenticator | None:
 
 
 def begin(session: SessionBase) -> None:
-    """A new secret to be confirmed."""
+    """Create a new secret, to be confirmed by its first code."""
     session[PENDING] = encrypt(totp.generate_totp_secret())
 
 
 def pending(session: SessionBase) -> str:
-    """The secret that waits for its first code; empty when there is none."""
+    """Return the secret that is not confirmed yet; empty if there is none."""
     try:
         return decrypt(session[PENDING])
     except (KeyError, Unreadable):
@@ -71,12 +71,12 @@ def pending(session: SessionBase) -> str:
 
 
 def address(person: AbstractBaseUser, secret: str) -> str:
-    """Return the address that an app on the same device opens, and that the picture shows."""
+    """Return the otpauth address, which the picture shows and which an app on the same device opens."""
     return get_adapter().build_totp_url(person, secret)
 
 
 def confirm(person: AbstractBaseUser, session: SessionBase, code: str) -> list[str] | None:
-    """Put the app into force, and return the codes to keep on paper; None when the code is wrong."""
+    """Activate the second factor and return the recovery codes; None if the code is wrong."""
     secret = pending(session)
     step = _step(secret, code, 0) if secret else None
     if step is None:
@@ -84,7 +84,7 @@ def confirm(person: AbstractBaseUser, session: SessionBase, code: str) -> list[s
     with transaction.atomic():
         _lock(person)
         if app_of(person) is not None:
-            return None  # confirmed in another window in between
+            return None  # confirmed in another window
         made = totp.TOTP.activate(person, secret).instance
         made.data[LAST_STEP] = step
         made.save(update_fields=["data"])
@@ -95,7 +95,7 @@ def confirm(person: AbstractBaseUser, session: SessionBase, code: str) -> list[s
 
 
 def takes(person: AbstractBaseUser, code: str) -> bool:
-    """Return whether it is an unused code of the person: of the app, of this moment, or one of those on paper."""
+    """Return whether this is an unused code of the person: of the app, at this time, or a recovery code."""
     try:
         return _takes_app(person, code) or _takes_paper(person, code)
     except Unreadable:
@@ -105,9 +105,9 @@ def takes(person: AbstractBaseUser, code: str) -> bool:
 
 @transaction.atomic
 def takes_counted(request: HttpRequest, person: AbstractBaseUser, code: str) -> bool:
-    """Return whether this is a code of the person. Wrong codes are counted; raises `TooManyAttempts`.
+    """Return whether this is a code of the person, and count wrong codes. Raises `TooManyAttempts`.
 
-    Under the person's row, one code after another: of many at once each would else be looked at before any is counted.
+    The person's row is locked, so that concurrent codes are checked one after another and each is counted.
     """
     name = person.get_username()
     get_user_model().objects.select_for_update(no_key=True).filter(pk=person.pk).first()
@@ -120,7 +120,7 @@ def takes_counted(request: HttpRequest, person: AbstractBaseUser, code: str) -> 
 
 
 def renew_paper(person: AbstractBaseUser) -> list[str] | None:
-    """Make other codes to keep on paper, in place of those before; None for a person without a second factor."""
+    """Replace the recovery codes; None for a person without a second factor."""
     with transaction.atomic():
         _lock(person)
         if app_of(person) is None:
@@ -130,7 +130,7 @@ def renew_paper(person: AbstractBaseUser) -> list[str] | None:
 
 
 def paper_left(person: AbstractBaseUser) -> int:
-    """Return how many codes on paper are not used yet."""
+    """Return the number of unused recovery codes."""
     row = Authenticator.objects.filter(user_id=person.pk, type=PAPER).first()
     try:
         return len(RecoveryCodes(row).get_unused_codes()) if row else 0
@@ -139,7 +139,7 @@ def paper_left(person: AbstractBaseUser) -> int:
 
 
 def remove(person: AbstractBaseUser, *, actor: str) -> bool:
-    """Remove the second factor, so that the password is enough. False when there was none."""
+    """Remove the second factor, so that the password is enough. Return False if there was none."""
     with transaction.atomic():
         _lock(person)
         Authenticator.objects.filter(user_id=person.pk, type=PAPER).delete()
@@ -150,10 +150,12 @@ def remove(person: AbstractBaseUser, *, actor: str) -> bool:
 
 
 class RequiredFactorMiddleware(MiddlewareMixin):
-    """Middleware that leads a person without a second factor to making one, where one is required."""
+    """Middleware that leads people to the setup of a second factor if one is required."""
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: Any) -> HttpResponse | None:
-        """Return None to let the request go on. Reads no database: the session says whether a code was given."""
+        """Return None if the request may continue. Reads no database, because the session says whether a code was
+        given.
+        """
         if settings.SECOND_FACTOR != "required" or not request.user.is_authenticated or request.session.get(PASSED):
             return None
         name = request.resolver_match.url_name if request.resolver_match else ""
@@ -167,7 +169,9 @@ def _takes_app(person: AbstractBaseUser, code: str) -> bool:
     if row is None or step is None:
         return False
     row.data[LAST_STEP], row.last_used_at = step, timezone.now()
-    row.save(update_fields=["data", "last_used_at"])  # of two with the same code at once one waits, and finds it used
+    row.save(
+        update_fields=["data", "last_used_at"]
+    )  # of two requests with one code, the second waits for the lock and finds it used
     return True
 
 
@@ -182,7 +186,7 @@ def _takes_paper(person: AbstractBaseUser, code: str) -> bool:
 
 
 def _step(secret: str, code: str, after: int) -> int | None:
-    """The step whose code this is, of those around now that come `after` the last used; else None."""
+    """Return the time step of this code, if it is current and `after` the last used step; else None."""
     for step in totp.yield_hotp_counters_from_time():
         expected = totp.format_hotp_value(totp.hotp_value(secret, step))
         if step > after and compare_user_code(actual=code, expected=expected):
@@ -203,18 +207,18 @@ PURPOSE = b"signalbox: secrets of second factors"
 
 
 class Unreadable(Exception):  # noqa: N818 - it names what happened
-    """A secret that was encrypted with another SECRET_KEY."""
+    """The secret was encrypted with another SECRET_KEY."""
 
 
 class SealingAdapter(DefaultMFAAdapter):
-    """Answers for allauth: how secrets are kept, and how people are called in their app."""
+    """Adapter of allauth: encrypts secrets, and sets the label of the person in the app."""
 
     def encrypt(self, text: str) -> str:
-        return _box().encrypt(text.encode()).decode()
+        return cipher(PURPOSE).encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
         try:
-            return _box().decrypt(encrypted_text.encode()).decode()
+            return cipher(PURPOSE).decrypt(encrypted_text.encode()).decode()
         except InvalidToken:
             raise Unreadable(Unreadable.__doc__) from None
 
@@ -222,15 +226,15 @@ class SealingAdapter(DefaultMFAAdapter):
         return f"{self.get_totp_issuer()}:{user.get_username()}"
 
 
-def _box() -> MultiFernet:
-    """Encrypts with SECRET_KEY, opens also what those before it encrypted."""
+def cipher(purpose: bytes) -> MultiFernet:
+    """Return a cipher that encrypts with SECRET_KEY, and also decrypts with the fallback keys."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    derived = [hmac.digest(key.encode(), PURPOSE, hashlib.sha256) for key in keys]
+    derived = [hmac.digest(key.encode(), purpose, hashlib.sha256) for key in keys]
     return MultiFernet([Fernet(base64.urlsafe_b64encode(one)) for one in derived])
 
 
 def picture_of(address: str) -> SafeString:
-    """The element. The address is drawn as squares: nothing of it is text in the page."""
+    """Return the QR code of the address as an SVG element, without the address as text."""
     _, _, element = get_adapter().build_totp_svg(address).partition("?>")
     named = element.strip().replace(
         "<svg ", '<svg class="key-picture" role="img" aria-label="The key as a picture" ', 1

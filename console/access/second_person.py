@@ -1,8 +1,8 @@
-"""The rule for a second person: not the author's account, and none that the same person opened lately.
+"""The rule for approvals by a second person: neither the requester's account, nor one that the requester controls.
 
-An administrator may make an account, know its password and approve with it. So an account counts as one person with
-the person who created it, gave it a role or let it in within SECOND_PERSON_DAYS, with the person who opened that
-person's account, and so on. Actions of `manage.py` and of sign-on open no account in this sense.
+An administrator may create an account, know its password, and approve with it. So an account counts as one person with
+the person who created it, gave it a role or allowed its login within SECOND_PERSON_DAYS, with the person who did that
+for this person, and so on. `manage.py` and sign-on do not count as such persons.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Givers = dict[str, set[str]]
 
 
 def objection(person: str, asked_by: str, asked_at: datetime, givers: Givers | None = None) -> str:
-    """Say why this person is not a second person for a job; empty otherwise."""
+    """Say why this person cannot approve the job; empty otherwise."""
     author = person_behind(asked_by, asked_at)
     if author == person:
         return "Another person has to decide: you made the API key that asked."
@@ -43,7 +43,7 @@ def objection(person: str, asked_by: str, asked_at: datetime, givers: Givers | N
 
 
 def _behind(person: str, givers: Givers) -> set[str]:
-    """The person, the people who lately opened the person's account, those who opened theirs, and so on."""
+    """Return the person, the people who lately opened the person's account, those who opened theirs, and so on."""
     found, new = {person}, [person]
     while new:
         more = givers.get(new.pop(), set()) - found
@@ -53,7 +53,7 @@ def _behind(person: str, givers: Givers) -> set[str]:
 
 
 def read_givers() -> Givers:
-    """Read from the audit who opened which account; call once to check several jobs."""
+    """Read from the audit who opened which account. One call serves several jobs."""
     since = timezone.now() - timedelta(days=settings.SECOND_PERSON_DAYS)
     people = get_user_model().objects.values("username")
     opened = AuditEvent.objects.filter(action__in=OPENING, at__gte=since, actor__in=people)
@@ -75,7 +75,9 @@ def _opens(action: str, details: dict[str, Any]) -> bool:
 
 
 def person_behind(actor: str, at: datetime) -> str:
-    """The person who acted, or who made the key that acted. A key's name can be used again, so `at` selects the key."""
+    """Return the person who acted, or who created the key that acted. A key's name can be reused, so `at` selects the
+    key.
+    """
     if not actor.startswith(ACTOR_PREFIX):
         return actor
     keys = ApiKey.objects.filter(name=actor.removeprefix(ACTOR_PREFIX), created_at__lte=at)

@@ -1,6 +1,7 @@
-"""Sessions in the database under a hash of their keys: a reader of the table, or of a dump, has no usable cookie.
+"""Sessions in the database under hashes of their keys, so that a reader of the table has no usable cookie.
 
-A key has 165 random bits, so a plain hash cannot be reversed, and a new SECRET_KEY ends no session."""
+A key has 165 random bits, so a plain hash cannot be reversed, and a new SECRET_KEY ends no session.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ STORED_CHARACTERS = 40  # what the column has room for: 160 bits
 
 
 def stored_key(session_key: str) -> str:
-    """The hash of a session's key, under which the table has the session."""
+    """Return the hash under which the table stores a session."""
     return hashlib.sha256(f"signalbox.session:{session_key}".encode()).hexdigest()[:STORED_CHARACTERS]
 
 
@@ -65,9 +66,9 @@ class SessionStore(db.SessionStore):
 
 
 def end_sessions(person: AbstractBaseUser, *, but: str | None = None) -> int:
-    """End all sessions of a person, except (`but`) the one with this cookie; returns how many were ended.
+    """End all sessions of a person except the one with the cookie `but`; return how many ended.
 
-    The person is encoded within the session, so each session is decoded: there are about as many as logins of a day.
+    The person is encoded in the session, so each session is decoded: about one for each login of a day.
     """
     kept = stored_key(but) if but else None
     theirs = [

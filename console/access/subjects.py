@@ -1,4 +1,4 @@
-"""Subjects of addresses, as far as rights go: a queue, a stream, a job or a plan by its number."""
+"""Subjects that rights apply to, found from addresses: a queue, a stream, a job or a plan by its number."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _is_system_queue(*, name: str, **_: Any) -> bool:
 
 
 def _find_stream(*, name: str, **_: Any) -> QueueIdentity | None:
-    """Find a stream: streams have tenants and names, as queues do."""
+    """Return a stream. Streams have tenants and names, as queues do."""
     stream = Stream.objects.select_related("tenant").filter(name=name).first()
     return None if stream is None else QueueIdentity(stream.name, stream.tenant.name)
 
 
 def _numbered(model: type[Job] | type[Plan], noun: str) -> Subject:
-    """The job or plan of `redrives/<row:redrive_id>` and the like."""
+    """Return the finder of the job or plan in `redrives/<row:redrive_id>` and similar addresses."""
 
     def find(**named: Any) -> JobThing | None:
         job = model._default_manager.filter(pk=named[f"{noun}_id"]).first()
@@ -50,7 +50,7 @@ def _find_awaiting(*, noun: str, job_id: int, **_: Any) -> JobThing | None:
 
 
 class WholeTenant:
-    """A tenant: reached where all of its queues are, those to come included."""
+    """A tenant, which is reached if all its queues are, future ones included."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -72,7 +72,7 @@ def _find_tenant(*, tenant_id: int, **_: Any) -> WholeTenant | None:
 
 
 class SilencePattern:
-    """The queues of a silence: reached where every queue that the pattern can fit is."""
+    """The queues of a silence, which is reached if every queue that can match the pattern is."""
 
     is_system = False
 

@@ -1,1 +1,1 @@
-"""Tenants, audit, maintenance, erasures, old snapshots, health and metrics."""
+"""Pages of the audit, maintenance, tenants, erasures and old snapshots; endpoints for metrics and health."""

@@ -1,6 +1,6 @@
-"""The audit: every action, who took it, and why; its filter and its reach. Rows are only ever added.
+"""Pages of the audit: every action, its actor and its reason, with a filter.
 
-A person who reaches some queues sees actions on those, and nothing that names others.
+Rows are only added. A person who sees some queues sees the actions on these, and no names of others.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     reach = roles.reach(request.user, "see_metadata")
     events, mistake = select(within(AuditEvent.objects.all(), reach), typed(request))
     context = {
-        "title": "Audit",
+        "title": "Audit log",
         "export_url": f"{reverse('export_audit')}?{urlencode({'q': typed(request)})}",
         **_page(request, events),
         "bar": FilterBar(
@@ -68,7 +68,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def of_queue(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>/audit: what was done to one queue."""
+    """GET /queues/<name>/audit: the actions on one queue."""
     head = queue_head.find(name)
     events = AuditEvent.objects.filter(queue_id=head.numbers.queue_id)
     context = {"title": f"Audit · {name}", "head": head, "tab": "audit", **_page(request, events)}
@@ -82,7 +82,7 @@ def _page(request: HttpRequest, events: QuerySet[AuditEvent]) -> dict[str, Any]:
 
 
 def select(events: QuerySet[AuditEvent], text: str) -> tuple[QuerySet[AuditEvent], FilterError | None]:
-    """The events that `text` selects, or all of them beside its first mistake."""
+    """Return the events that `text` selects, or all of them with the first mistake in `text`."""
     selected = events
     try:
         for term in parse(text, KEYS, wordless="reason"):
@@ -94,7 +94,7 @@ def select(events: QuerySet[AuditEvent], text: str) -> tuple[QuerySet[AuditEvent
 
 
 def _times(text: str) -> Q:
-    """A day or a moment, or a range of them: the first named until the end of the last."""
+    """Parse a day, a moment, or a range from the beginning of the first to the end of the last."""
     first, dots, last = text.partition("..")
     if not first and not last:
         raise MisreadError("a date, a time, or two with .. between them")
@@ -107,7 +107,7 @@ def _times(text: str) -> Q:
 
 
 def _ages(text: str) -> Q:
-    """Parse an age: younger than, as in <1d, or older, as in >2h."""
+    """Parse an age: `<1d` is younger than a day, `>2h` is older than two hours."""
     if not text.startswith(("<", ">")):
         raise MisreadError("< or > and a duration, as in <1d")
     bound = datetime.now(UTC) - duration(text[1:])
@@ -119,32 +119,34 @@ def _detail(name: str, read: Callable[[str], Any] = str) -> Callable[[str], Q]:
 
 
 KEYS = {
-    "actor": Key("Person or API key that did it.", read=lambda text: Q(actor=text), aliases=("who",)),
+    "actor": Key("The actor.", read=lambda text: Q(actor=text), aliases=("who",)),
     "action": Key(
-        "Name of the action or its beginning, such as queue.pause.",
+        "The action, such as queue.pause; a prefix is enough.",
         read=lambda text: Q(action__startswith=text),
         aliases=("did",),
     ),
-    "queue": Key("Queue that was changed.", read=lambda text: Q(queue_name=text), aliases=("target", "to")),
+    "queue": Key("The queue of the action.", read=lambda text: Q(queue_name=text), aliases=("target", "to")),
     "reason": Key(
-        "Part of the reason; words without a key search here too.", read=lambda text: Q(reason__icontains=text)
+        "Part of the reason. Words without a key also search the reason.", read=lambda text: Q(reason__icontains=text)
     ),
-    "at": Key("A day, a time, or a range such as 2026-01-31..2026-02-02.", read=_times, aliases=("when", "time")),
-    "age": Key("How long ago: <1d is within the last day, >1d is before.", read=_ages),
+    "at": Key(
+        "The time: a day, a moment, or a range such as 2026-01-31..2026-02-02.", read=_times, aliases=("when", "time")
+    ),
+    "age": Key("The age: <1d is the last day, >1d is before it.", read=_ages),
     "row": Key(
-        "Its place in the chain, as manage.py audit verify says it.",
+        "The position in the chain, as manage.py audit verify prints it.",
         read=lambda text: Q(position=whole_number(text)),
     ),
-    "tenant": Key("The tenant whose quotas were changed.", read=_detail("tenant")),
-    "person": Key("The person whose role was changed.", read=_detail("person")),
-    "key": Key("The API key that was made or revoked; what it did has actor:key:NAME.", read=_detail("key")),
+    "tenant": Key("The tenant whose quotas changed.", read=_detail("tenant")),
+    "person": Key("The person whose role changed.", read=_detail("person")),
+    "key": Key("The API key that was created or revoked. Its own actions have actor:key:NAME.", read=_detail("key")),
     **{noun: Key(f"The {noun} of this number.", read=_detail(f"{noun}_id", whole_number)) for noun in NUMBERED},
 }
 _READ = {name: key.read for name, key in KEYS.items() if key.read is not None}
 
 
 def links(event: AuditEvent) -> list[tuple[str, str, int | str]]:
-    """(words, name of the page, number) of what the event is about."""
+    """Return (words, name of the page, number) of what the event is about."""
     details = _details(event)
     found: list[tuple[str, str, int | str]] = []
     for noun in (*NUMBERED, "plan"):
@@ -157,14 +159,14 @@ def links(event: AuditEvent) -> list[tuple[str, str, int | str]]:
 
 
 def within(events: QuerySet[AuditEvent], reach: Reach) -> QuerySet[AuditEvent]:
-    """Events about queues that are reached: not of those that are gone, nor of what concerns no queue."""
+    """Limit events to queues that are reached. Deleted queues, and events about no queue, are left out."""
     if reach.is_everything:
         return events
     return events.filter(queue_id__in=Queue.objects.filter(reach.among()).values("queue_id"))
 
 
 def visible_events(events: Iterable[AuditEvent], reach: Reach) -> Sequence[AuditEvent]:
-    """Leave out details that name queues or tenants beyond reach, as the filter of a redrive may."""
+    """Remove details that name queues or tenants beyond reach, such as a redrive's filter."""
     known = JobReach(reach)
     shown = list(events)
     for event in shown if not reach.is_everything else ():
@@ -174,7 +176,7 @@ def visible_events(events: Iterable[AuditEvent], reach: Reach) -> Sequence[Audit
 
 
 def _names(event: AuditEvent) -> list[str]:
-    """The queues that the details of an event name; an empty name stands for a filter that cannot be read."""
+    """Return the queues that the details of an event name; an empty name stands for an unreadable filter."""
     target = _details(event).get("target_queue")
     named = [target] if isinstance(target, str) else []
     try:

@@ -1,4 +1,4 @@
-"""Erasing one person's data: what is to be found, a look at it, the start, how far it is, and the report."""
+"""Pages of erasures, which remove one person's data: the form, its preview, progress and report."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from django.shortcuts import redirect
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from console.access import suggestions
 from console.access.roles import requires
+from console.filters.moments import MomentField
 from console.redrives import jobs
-from console.web.forms import refuse
+from console.web.forms import refuse, suggest
 from console.web.htmx import render_form, render_page
 from dlq.erasure import erasures, report
-from dlq.erasure.erasures import Wanted
+from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.models import MAX_ROWS_PER_SECOND, USUAL_ROWS_PER_SECOND, Erasure
 from dlq.erasure.target import MAX_VALUE_CHARACTERS, PARTS
 from queues.errors import SignalboxError
@@ -29,19 +31,19 @@ SALT = "signalbox.erasure"
 VERBS = {
     "pause": (erasures.pause, "is paused"),
     "resume": (erasures.resume, "goes on"),
-    "cancel": (erasures.cancel, "is cancelled: what is erased stays erased"),
+    "cancel": (erasures.cancel, "is cancelled. Erased data stays erased"),
 }
 NOT_WANTED = {"reason", "confirmation", "previewed"}
 NOT_SEEN = {*NOT_WANTED, "rows_per_second"}
 LIVE = [
-    ("hold", "left until processed, and reported"),
-    ("redact", "erased now: consumers get the marker"),
-    ("delete", "removed from their queues for good"),
+    ("hold", "skip and report"),
+    ("redact", "erase now; consumers receive the marker"),
+    ("delete", "delete permanently"),
 ]
 
 
 class ErasureForm(forms.Form):
-    """An erasure that is previewed first: it erases what the preview counted."""
+    """The search values and options of an erasure. The erasure is limited to what its preview counted."""
 
     part = forms.ChoiceField(choices=[(part, part) for part in PARTS])
     path = forms.CharField(
@@ -50,17 +52,22 @@ class ErasureForm(forms.Form):
     value = forms.CharField(
         max_length=MAX_VALUE_CHARACTERS + 2,
         strip=False,
-        help_text='4711 is the number or the string, "4711" the string alone. It is kept until the job is over.',
+        help_text='4711 is the number or the string, "4711" the string alone. It is kept until the job ends.',
     )
-    live = forms.ChoiceField(label="Messages that wait", choices=LIVE)
-    queues = forms.CharField(max_length=2_000, required=False, help_text="Names with commas between; empty: all.")
-    tenant = forms.CharField(max_length=100, required=False, help_text="Or the queues of a tenant.")
-    since = forms.DateTimeField(required=False, help_text="Sent from then on, in UTC, as 2026-01-31 10:30.")
-    until = forms.DateTimeField(required=False, help_text="Sent before.")
+    live = forms.ChoiceField(label="Pending messages", choices=LIVE)
+    queues = forms.CharField(
+        max_length=2_000, required=False, help_text="Names, separated by commas. Empty: all queues."
+    )
+    tenant = forms.CharField(max_length=100, required=False, help_text="All queues of a tenant.")
+    since = MomentField(help_text="Messages sent at or after this time.")
+    until = MomentField(help_text="Messages sent before this time.")
     rows_per_second = forms.IntegerField(
         label="Pace", min_value=1, max_value=MAX_ROWS_PER_SECOND, initial=USUAL_ROWS_PER_SECOND
     )
-    reason = forms.CharField(max_length=500, help_text="Whose request it is. Kept in the audit: not the value.")
+    reason = forms.CharField(
+        max_length=500,
+        help_text=("The person who asked for the erasure. The audit keeps this text, and not the value."),
+    )
     confirmation = forms.CharField(label="Type erase", max_length=20, required=False)
     previewed = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
@@ -70,29 +77,30 @@ class ErasureForm(forms.Form):
         for name in ("path", "value", "confirmation"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
 
-    def wanted(self) -> Wanted:
-        """Return what a valid form asks for."""
+    def wanted(self) -> ErasureRequest:
+        """Return the erasure that a valid form describes."""
         given = {name: value for name, value in self.cleaned_data.items() if name not in NOT_WANTED}
         names = [name.strip() for name in given.pop("queues").split(",") if name.strip()]
-        return Wanted(queues=names, **given)
+        return ErasureRequest(queues=names, **given)
 
 
 @require_safe
 @requires("administer")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /erasures: the latest."""
-    context = {"title": "Erasures", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
+    """GET /erasures: list erasures, newest first."""
+    context = {"title": "Erasure requests", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
     return render_page(request, "administration/erasures/browse.html", "administration/erasures/_list.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("administer")
 def new(request: HttpRequest) -> HttpResponse:
-    """GET /erasures/new: the form. POST: a look, an exact count, or the erasure of what was looked at.
+    """GET /erasures/new: the form. POST: a preview, an exact count, or the start of the previewed erasure.
 
-    Always by POST, for what is searched for belongs into no address and no log.
+    Always by POST, because search values must not appear in addresses and logs.
     """
     form = ErasureForm(request.POST if request.method == "POST" else None)
+    suggest(form, queues=suggestions.queue_names(request), tenant=suggestions.tenant_names(request))
     seen = None
     if form.is_valid():
         try:
@@ -123,7 +131,7 @@ def _start(request: HttpRequest, form: ErasureForm, *, only_counts: bool) -> Htt
 
 
 def _was_seen(form: ErasureForm) -> bool:
-    """Return whether just this was looked at: who changes the value looks again."""
+    """Return whether the person previewed exactly this erasure. A changed value needs a new preview."""
     return constant_time_compare(form.cleaned_data["previewed"], _token(form))
 
 
@@ -135,7 +143,7 @@ def _token(form: ErasureForm) -> str:
 @require_safe
 @requires("administer")
 def show(request: HttpRequest, erasure_id: int) -> HttpResponse:
-    """GET /erasures/<id>: how far it is, and its results."""
+    """GET /erasures/<id>: the progress and the results of an erasure."""
     job = jobs.find(Erasure, erasure_id)
     context = {
         "title": f"{'Count' if job.only_counts else 'Erasure'} {erasure_id}",
@@ -149,7 +157,7 @@ def show(request: HttpRequest, erasure_id: int) -> HttpResponse:
 @require_safe
 @requires("administer")
 def download(request: HttpRequest, erasure_id: int) -> HttpResponse:
-    """GET /erasures/<id>/report: the same as a file."""
+    """GET /erasures/<id>/report: the report as a file."""
     text = json.dumps(report.report(jobs.find(Erasure, erasure_id)), indent=2, ensure_ascii=False)
     answer = HttpResponse(text, content_type="application/json; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="erasure-{erasure_id}.json"'
@@ -159,9 +167,9 @@ def download(request: HttpRequest, erasure_id: int) -> HttpResponse:
 @require_POST
 @requires("administer")
 def change(request: HttpRequest, erasure_id: int, verb: str) -> HttpResponse:
-    """POST /erasures/<id>/pause, resume, cancel."""
+    """POST /erasures/<id>/pause, resume or cancel: change the state of an erasure."""
     if verb not in VERBS:
-        raise Http404(f"An erasure is not to {verb[:20]}.")
+        raise Http404(f"An erasure cannot {verb[:20]}.")
     jobs.find(Erasure, erasure_id)
     act, done = VERBS[verb]
     if act(erasure_id, actor=request.user.get_username()):

@@ -1,4 +1,4 @@
-"""Maintenance: holding the whole installation still, with a look at what that does before it is done."""
+"""Pages of maintenance mode, which pauses changes and delivery in the whole installation, with a preview."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from console.overview import standings
 from console.web import error_views
 from console.web.forms import ReasonForm, refuse
 from console.web.htmx import render_page
-from console.web.sidebar import Badge
 from queues.control import maintenance
 from queues.errors import InvalidArgument
 from queues.models import Maintenance
 
-# What a person does about themselves, and what Alertmanager tells.
+# Allowed during maintenance: changes of one's own account, and deliveries from Alertmanager.
 OWN = {"login", "login_code", "logout", "preferences", "account_password", "recovery_codes", "alerts_webhook"}
 OWN |= {"second_factor", "second_factor_confirm", "second_factor_remove", "sign_on", "sign_on_again"}
 RETRY_SECONDS = 60
 
-# The announced length -> minutes.
+# The expected duration -> minutes.
 LENGTHS = {
     "15": "15 minutes",
     "30": "30 minutes",
@@ -44,54 +43,49 @@ LENGTHS = {
 
 
 class MaintenanceForm(forms.Form):
-    """The reason of maintenance, its announced length, and what is held beside the console."""
+    """The reason, the expected duration, and the parts to pause."""
 
-    reason = forms.CharField(max_length=500, strip=True, help_text="Everybody reads it on every page.")
+    reason = forms.CharField(max_length=500, strip=True, help_text="Shown on every page.")
     minutes = forms.ChoiceField(
         label="Announced for",
         choices=list(LENGTHS.items()),
         initial="60",
-        help_text="People and senders read it. Maintenance ends when an administrator ends it, and not before.",
+        help_text="Shown to people and senders. Maintenance lasts until an administrator ends it.",
     )
     holds_claims = forms.BooleanField(
-        label="Hand out no messages",
+        label="Pause delivery",
         required=False,
         initial=True,
-        help_text="Workers finish what they have and get nothing more, of any queue.",
+        help_text="Workers finish their messages and receive no more from any queue.",
     )
     refuses_sends = forms.BooleanField(
         label="Refuse sends",
         required=False,
-        help_text="Senders get an error and must send again. Leave it off where they cannot.",
+        help_text="Senders get an error and must send again. Leave this off if they cannot.",
     )
 
     def until(self) -> datetime | None:
-        """Return when it is announced to end, as of now."""
+        """Return the announced end, counted from now."""
         minutes = int(self.cleaned_data["minutes"])
         return timezone.now() + timedelta(minutes=minutes) if minutes else None
-
-
-def is_on(request: HttpRequest) -> Badge:
-    """Return whether maintenance is on."""
-    return Badge(int(standings.snapshot().conditions.maintenance is not None), "it is on", "plain")
 
 
 @require_safe
 @requires("administer")
 def show(request: HttpRequest) -> HttpResponse:
-    """GET /maintenance: whether it is on, and the form that begins it."""
+    """GET /maintenance: the state of maintenance mode, and the form that starts it."""
     return _answer(request, MaintenanceForm())
 
 
 @require_safe
 @requires("administer")
 def plan(request: HttpRequest) -> HttpResponse:
-    """GET /maintenance/plan: what it would hold, before it begins."""
+    """GET /maintenance/plan: preview what maintenance mode pauses."""
     form = MaintenanceForm(request.GET or None)
     if not form.is_valid():
         return _answer(request, form)
     context = {
-        "title": "Maintenance: what it does",
+        "title": "Maintenance mode: preview",
         "form": form,
         "given": form.cleaned_data,
         "until": form.until(),
@@ -107,7 +101,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires("administer")
 def begin(request: HttpRequest) -> HttpResponse:
-    """POST /maintenance/begin: from now on."""
+    """POST /maintenance/begin: start maintenance mode."""
     form = MaintenanceForm(request.POST)
     if not form.is_valid():
         return _answer(request, form)
@@ -118,23 +112,23 @@ def begin(request: HttpRequest) -> HttpResponse:
         refuse(form, error)
         return _answer(request, form)
     standings.forget()
-    messages.success(request, "Maintenance has begun: the head of every page says so.")
+    messages.success(request, "Maintenance started. Every page shows a notice.")
     return redirect("maintenance")
 
 
 @require_POST
 @requires("administer")
 def end(request: HttpRequest) -> HttpResponse:
-    """POST /maintenance/end: every queue goes on as it was."""
+    """POST /maintenance/end: end maintenance mode; every queue returns to its state before."""
     form = ReasonForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     try:
         ended = maintenance.end(actor=request.user.get_username(), reason=reason)
         standings.forget()
         if ended is None:
-            messages.warning(request, "There was no maintenance: another administrator has ended it.")
+            messages.warning(request, "Maintenance had ended already.")
         else:
-            messages.success(request, "Maintenance has ended: every queue goes on as it was.")
+            messages.success(request, "Maintenance ended. Every queue has its earlier state.")
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}")
     return redirect("maintenance")
@@ -142,7 +136,7 @@ def end(request: HttpRequest) -> HttpResponse:
 
 def _answer(request: HttpRequest, form: MaintenanceForm) -> HttpResponse:
     row = maintenance.current()
-    context: dict[str, Any] = {"title": "Maintenance", "form": form, "row": row}
+    context: dict[str, Any] = {"title": "Maintenance mode", "form": form, "row": row}
     if row is not None:
         context |= {"late": row.overdue(), "standings": standings.snapshot()}
     return render_page(
@@ -151,14 +145,14 @@ def _answer(request: HttpRequest, form: MaintenanceForm) -> HttpResponse:
 
 
 class MaintenanceMiddleware(MiddlewareMixin):
-    """Middleware that refuses changes under maintenance, before a password is asked for in vain."""
+    """Middleware that refuses changes during maintenance, before the password is asked for again."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Note why pages deny actions, by the state of a second ago, which all pages share."""
+        """Let pages deny actions during maintenance, by a state that is at most a second old."""
         request.denied_by_maintenance = lambda: _denial(request, standings.snapshot().conditions.maintenance)  # type: ignore[attr-defined]
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: Any) -> HttpResponse | None:
-        """Return None to let the request go on. A change reads the state as it is now: one query."""
+        """Return None if the request may continue. A change costs one query, which reads the current state."""
         name = request.resolver_match.url_name if request.resolver_match else ""
         if request.method in error_views.SAFE_METHODS or name in OWN or not request.user.is_authenticated:
             return None
@@ -170,7 +164,7 @@ class MaintenanceMiddleware(MiddlewareMixin):
 
 
 def _denial(request: HttpRequest, row: Maintenance | None) -> str:
-    """Say why this person changes nothing now; empty when they may."""
+    """Say why maintenance denies this person changes; empty if it does not."""
     if row is None or roles.may(request.user, "administer"):
         return ""
     return (

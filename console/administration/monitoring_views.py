@@ -1,4 +1,4 @@
-"""Pages for programs without a login, by METRICS_TOKEN or from this machine: /metrics and /healthz."""
+"""Endpoints for programs without a login: /metrics and /healthz, by METRICS_TOKEN or from this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metrics import health
 from metrics.exposition.pages import CONTENT_TYPE, Answer, UnknownNameError
 from metrics.reading.snapshot import fleet_page, queue_page
 
-CLOSED = "METRICS_TOKEN is not set, so only programs of this machine may read metrics. Set it for other machines."
+CLOSED = "METRICS_TOKEN is not set, so only programs on this machine can read metrics. Set it for other machines."
 FILTERS = ("tenant", "queue")
 
 
@@ -25,7 +25,7 @@ FILTERS = ("tenant", "queue")
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """GET /metrics: totals and health, by METRICS_TOKEN; where none is set, for this machine only."""
+    """GET /metrics: totals and health, by METRICS_TOKEN; without a token set, for this machine only."""
     if not is_allowed(request):
         return _refused()
     return _answered(request, fleet_page())
@@ -35,11 +35,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def queues(request: HttpRequest) -> HttpResponse:
-    """GET /metrics/queues[?tenant=&queue=]: every queue, or those of exactly these names; each may be repeated."""
+    """GET /metrics/queues[?tenant=&queue=]: metrics of all queues, or of the named ones; names can be repeated."""
     if not is_allowed(request):
         return _refused()
     if unknown := sorted(set(request.GET) - set(FILTERS)):
-        return _said(f"{unknown[0]!r} is no filter: there are tenant and queue.", 400)
+        return _said(f"{unknown[0]!r} is not a filter. Allowed: tenant, queue.", 400)
     try:
         return _answered(request, queue_page(*(request.GET.getlist(name) for name in FILTERS)))
     except UnknownNameError as error:
@@ -69,7 +69,7 @@ def _said(text: str, status: int) -> HttpResponse:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """GET /healthz: 200 when all is well, else 503; the body has each check.
+    """GET /healthz: 200 if every check passes, else 503, with each check in the body.
 
     Only requests that may read metrics get the numbers.
     """
@@ -83,7 +83,7 @@ FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP",
 
 
 def is_allowed(request: HttpRequest) -> bool:
-    """Return whether the request bears METRICS_TOKEN; if none is set, whether it comes from this machine directly."""
+    """Return whether the request has METRICS_TOKEN, or comes directly from this machine if no token is set."""
     expected = settings.METRICS_TOKEN
     if not expected:
         return is_local(request)
@@ -94,7 +94,7 @@ def is_allowed(request: HttpRequest) -> bool:
 def is_local(request: HttpRequest) -> bool:
     """Return whether the request comes from this machine without a proxy.
 
-    Some proxies and tunnels add no header, and keep the public host that the request names.
+    Some proxies and tunnels add no header, but keep the public host name of the request.
     """
     host = split_domain_port(request.META.get("HTTP_HOST", ""))[0].strip("[]").removesuffix(".")
     has_public_host = ("." in host or ":" in host) and not is_loopback(host)

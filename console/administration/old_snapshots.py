@@ -1,4 +1,4 @@
-"""Old snapshots: who keeps PostgreSQL from removing dead rows, in words, and what to do about it."""
+"""The page of old snapshots: the sessions that keep PostgreSQL from removing dead rows, with advice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ TITLES = {
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /old-snapshots: the holders, oldest first. Statements may quote payloads, so masking rules hide them."""
+    """GET /old-snapshots: list the holders, oldest first. Masking rules hide statements, because they may quote
+    payloads.
+    """
     holders = read_holders()
     sees_queries = may(request.user, "see_payloads")
     masks = bool(Masking())
@@ -62,13 +64,13 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 def _query(holder: Holder, *, masks: bool) -> str | None:
-    """The holder's statement, masked as a whole if any rule exists: the queue of a statement is not known."""
+    """Return the holder's statement, masked as a whole if any rule exists, because its queue is unknown."""
     return MASK if masks and holder.query else holder.query
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice, and the statement that follows it, where there is one, ready to be copied into psql."""
+    """Advice, with an SQL statement to copy into psql if one applies."""
 
     words: str
     statement: str = ""
@@ -76,7 +78,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Row:
-    """One holder as the page shows it."""
+    """One holder of an old snapshot on the page."""
 
     holder: Holder
     query: str | None
@@ -88,16 +90,16 @@ class Row:
 
     @property
     def held_for(self) -> str:
-        """Say how long it has held, and when it may be longer."""
+        """Say how long the snapshot is held, and whether it may be longer."""
         age = wording.span(self.holder.age_seconds)
         return age if self.holder.age_seconds is None or self.holder.kind in EXACT else f"at least {age}"
 
     @property
     def facts(self) -> list[str]:
-        """Say who it is, as far as is known."""
+        """Return the known facts of the holder."""
         holder = self.holder
         known = {"": holder.application, "role": holder.user, "database": holder.database, "from": holder.client}
-        named = holder.kind == STANDBY  # whose application is its name
+        named = holder.kind == STANDBY  # a standby's application name is its name
         return [f"{label} {value}".strip() for label, value in known.items() if value and not (named and not label)]
 
     @property
@@ -115,7 +117,7 @@ class Row:
 
 
 def warning(holders: Sequence[Holder]) -> str:
-    """One sentence about the oldest of those that are too old, for the overview; empty when there is none."""
+    """Return a sentence about the oldest snapshot above the limit, for the overview; empty if there is none."""
     old = [holder for holder in holders if holder.is_old]
     if not old:
         return ""
@@ -125,7 +127,7 @@ def warning(holders: Sequence[Holder]) -> str:
 
 
 def _who(row: Row) -> str:
-    """Session 4711 of reporting (psql, idle in transaction)."""
+    """Name a session, such as "Session 4711 of reporting (psql, idle in transaction)"."""
     holder = row.holder
     owner = f" of {holder.user}" if holder.user else ""
     application = holder.application if holder.kind in (BACKEND, HIDDEN_BACKEND) else None
@@ -138,55 +140,58 @@ TERMINATE = "select pg_terminate_backend({pid});"
 DROP_SLOT = "select pg_drop_replication_slot({name});"
 NO_FEEDBACK = "alter system set hot_standby_feedback = off; select pg_reload_conf();"
 OWN_UPKEEP = Advice(
-    "Our own upkeep, at a step that takes too long. Ended, it connects again and repeats the step.", TERMINATE
+    "Signalbox's own upkeep, in a step that takes too long. If you end the session, upkeep connects again and "
+    "repeats the step.",
+    TERMINATE,
 )
-# By kind, and whether its state is active.
+# Advice by kind and by whether the session is active.
 ADVICE = {
     (BACKEND, True): Advice(
-        "At work on a long statement: a report, a dump, an index. Let it finish, or cancel it.",
+        "A long statement is running: a report, a dump, or an index. Let it finish, or cancel it.",
         "select pg_cancel_backend({pid});",
     ),
     (BACKEND, False): Advice(
-        "Its program began a transaction and does nothing in it. Commit or roll back there; or end the session, and"
-        " what it has not committed is undone.",
+        "An idle open transaction. Commit or roll back in its program, or end the session, which rolls back its "
+        "changes.",
         TERMINATE,
     ),
     (HIDDEN_BACKEND, False): Advice(
-        "Since when and why is hidden from the console's role. The age is that of its transaction id; the session may"
-        " be young and only follow an older holder. To let the role look:",
+        "The console's role may not see this session's times and statement. The age is that of its transaction id; "
+        "the session may be younger and wait for an older holder. To let the role see it:",
         "grant pg_read_all_stats to {reader};",
     ),
     (PREPARED_TRANSACTION, False): Advice(
-        "Its transaction manager has to decide. If that is gone, find out whether the other half was committed, and do"
-        " the same in database {database} as {user}: commit prepared, or",
+        "A prepared transaction waits for its transaction manager. If that is gone, find out whether the other part "
+        "was committed, and do the same in database {database} as {user}: commit prepared, or",
         "rollback prepared {name};",
     ),
     (REPLICATION_SLOT, True): Advice(
-        "A long query runs on the standby that uses it. End it there; or, where the primary matters more, on the"
-        " standby:",
+        "A long query runs on the standby that uses this slot. End the query, or, if the primary matters more, run "
+        "on the standby:",
         NO_FEEDBACK,
     ),
     (REPLICATION_SLOT, False): Advice(
-        "Its standby is away. Bring it back; or, if it will not return, drop the slot, which keeps WAL as well.",
+        "The standby of this slot is disconnected. Start it again, or, if it will not return, drop the slot, which "
+        "also keeps WAL:",
         DROP_SLOT,
     ),
     (CATALOG_SLOT, True): Advice(
-        "It keeps rows of system catalogs alone, and queues do not feel it. Its consumer may lag behind."
+        "It keeps only rows of system catalogs and does not slow queues. Its consumer may lag behind."
     ),
     (CATALOG_SLOT, False): Advice(
-        "It keeps rows of system catalogs alone, and queues do not feel it; no client reads from it, and it keeps WAL."
-        " If its consumer will not return:",
+        "It keeps only rows of system catalogs and does not slow queues. No client reads from it, and it keeps WAL. "
+        "If its consumer will not return:",
         DROP_SLOT,
     ),
     (STANDBY, False): Advice(
-        "A long query runs on this standby. End it there; or, where the primary matters more, on the standby:",
+        "A long query runs on this standby. End the query, or, if the primary matters more, run on the standby:",
         NO_FEEDBACK,
     ),
 }
 
 
 def advise(holder: Holder) -> Advice:
-    """Say what to do about a holder, by its kind and state."""
+    """Return advice for a holder by its kind and state."""
     is_upkeep = holder.kind == BACKEND and (holder.application or "").startswith(UPKEEP)
     key = (holder.kind, holder.state == "active")
     advice = OWN_UPKEEP if is_upkeep else ADVICE.get(key, ADVICE[holder.kind, False])

@@ -1,4 +1,4 @@
-"""Tenants: what each may use, what it uses, and changing the former."""
+"""Pages of tenants: their quotas, their present use, and a form that changes quotas."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from queues.settings import QUOTAS
 
 
 class QuotaForm(forms.Form):
-    """A tenant's quotas, and why they change; `changes()` gives those that differ from what was shown."""
+    """A form for the quotas of a tenant. `changes()` returns those that differ from the values shown."""
 
     def __init__(self, data: Any = None, *, tenant: Tenant) -> None:
         super().__init__(data, initial={name: getattr(tenant, name) for name in QUOTAS})
         for name, quota in QUOTAS.items():
             self.fields[name] = setting_field(quota)
         self.fields["reason"] = forms.CharField(
-            max_length=REASON_CHARACTERS, required=False, help_text="Kept in the audit beside what changed."
+            max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit with the changes."
         )
 
     def changes(self) -> dict[str, Any]:
@@ -45,9 +45,12 @@ class QuotaForm(forms.Form):
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /tenants: every tenant, its quotas and what it uses of them."""
+    """GET /tenants: show every tenant with its quotas and their use."""
     reach = roles.reach(request.user, "see_metadata")
-    context = {"title": "Tenants", "tenants": [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)]}
+    context = {
+        "title": "Tenants & quotas",
+        "tenants": [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)],
+    }
     return render_page(request, "administration/tenants/browse.html", "administration/tenants/_list.html", context)
 
 
@@ -55,7 +58,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("see_metadata", of=TENANT)
 def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
-    """GET, POST /tenants/<id>: everybody may look, who may configure can change."""
+    """GET, POST /tenants/<id>: show the quotas, and change them with the permission `configure`."""
     tenant = Tenant.objects.filter(pk=tenant_id).first()
     if request.method == "POST":
         roles.check(request.user, "configure")  # a tenant cannot widen its own limits
@@ -74,7 +77,7 @@ def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
 
 
 def _change(request: HttpRequest, tenant: Tenant, form: QuotaForm) -> bool:
-    """Change what differs from what was shown; False, with the form saying why, when refused."""
+    """Change the quotas that differ from the values shown, and warn of quotas below the present use."""
     changed, reason = form.changes(), form.cleaned_data["reason"]
     try:
         quotas.set_quota(tenant.name, changed, actor=request.user.get_username(), reason=reason)
@@ -84,4 +87,7 @@ def _change(request: HttpRequest, tenant: Tenant, form: QuotaForm) -> bool:
     standings.forget()
     done = f"Changed {plural(len(changed), 'quota')} of {tenant.name}." if changed else "Nothing was changed."
     messages.success(request, done)
+    use = next((one for one in quotas.read_use() if one.tenant.pk == tenant.pk), None)
+    for warning in quotas.exceeded(use, changed) if use else ():
+        messages.warning(request, warning)
     return True

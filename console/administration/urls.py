@@ -1,11 +1,11 @@
-"""Addresses of tenants, audit, maintenance, erasures, health and metrics."""
+"""Addresses of the audit, maintenance, tenants, erasures, health and metrics."""
 
 from __future__ import annotations
 
 from django.urls import path
 
 from console.administration import audit, erasures, maintenance, monitoring_views, old_snapshots, tenants
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("queues/<queue:name>/audit", audit.of_queue, name="queue_audit"),
@@ -28,8 +28,7 @@ urlpatterns = [
 ]
 
 register(
-    Item(110, "Tenants", "tenants", ("tenants", "tenant")),
-    Item(120, "Audit", "audit", ("audit",)),
-    Item(130, "Maintenance", "maintenance", ("maintenance",), maintenance.is_on, permission="administer"),
-    Item(150, "Erasures", "erasures", ("erasures", "erasure"), permission="administer"),
+    Item(Group.ADMIN, 10, "Tenants & quotas", "tenants", "tenants", ("tenant",)),
+    Item(Group.ADMIN, 40, "Maintenance mode", "maintenance", "maintenance", ("maintenance",), permission="administer"),
+    Item(Group.ADMIN, 50, "Audit log", "audit", "audit"),
 )

@@ -1,8 +1,8 @@
-"""The API's own way from ASGI to a view: no sessions, no cookies, no middleware, and no thread.
+"""The ASGI application of the API: requests without sessions, cookies, middleware or threads.
 
-Django's handler takes a thread for each request, to tell synchronous receivers of its signals that it began and ended,
-and keeps it until the answer is sent. A request that waits for messages would hold it for twenty seconds. Here one is
-a task of the loop and nothing else; what speaks to the database through Django goes by `database.in_thread`.
+Django's own handler keeps a thread for each request until the answer is sent, because its signals have synchronous
+receivers. A request that waits for messages would keep that thread for twenty seconds. Here each request is one task of
+the event loop. Work that uses Django's database connections goes through `database.in_thread`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _resolver = URLResolver(RegexPattern(f"^{PREFIX}"), [one for one in api.urls[0] 
 
 
 def is_for(path: str) -> bool:
-    """Return whether this address is the API's; its documentation is a page like others."""
+    """Return whether the API answers this address. The API's documentation is an ordinary page of the console."""
     return path.startswith(PREFIX) and path not in OF_THE_CONSOLE
 
 
@@ -63,9 +63,9 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpResponse:
-    """Refuse a client without a key first, and read no body of a request that has no place to go to."""
+    """Answer a request. Clients without a key are refused first; the body is read only if the address exists."""
     if settings.HTTPS_ONLY and scope.get("scheme") != "https":
-        raise Problem("https-required", "Send this over HTTPS.")
+        raise Problem("https-required", "Send this request over HTTPS.")
     headers = dict(scope["headers"])
     key = None
     if scope["path"] not in OPEN_TO_ALL:
@@ -87,7 +87,7 @@ async def _respond(scope: Scope, receive: Receive, measured: Measured) -> HttpRe
 
 
 def _authorization(scope: Scope) -> str | None:
-    """Refuse duplicate headers: the proxy before this process may have looked at the other one."""
+    """Return the Authorization header. Duplicates are refused, because a proxy may have checked the other one."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(given) > 1:
         raise Problem("unreadable-request", "The header Authorization stands more than once.")
@@ -129,15 +129,15 @@ class Measured:
         self._waits = ""
 
     def goes_to(self, pattern: str) -> None:
-        """Note the route; `pattern` is as Django says it, without the common prefix."""
+        """Record the route; `pattern` is Django's pattern without the common prefix."""
         self._route = PREFIX + _PARAMETER.sub(r"{\1}", pattern)
 
     def waits(self) -> None:
-        """Note that it may take as long as its sender likes: counted apart."""
+        """Record that the request may wait as long as its sender asks. Such requests are counted separately."""
         self._waits = " waiting"
 
     def ends(self, status: int | None) -> None:
-        """Note the answer; None: the client had gone."""
+        """Record the status of the answer; None means that the client closed the connection."""
         outcome = "gone" if status is None else f"{status // 100}xx"
         route = self._route if self._route == NOWHERE else f"{self._method} {self._route}{self._waits}"
         API_REQUESTS.observe(route, outcome, time.perf_counter() - self._began)

@@ -1,4 +1,4 @@
-"""The description of the API as OpenAPI 3.1: what the routes say, and what is true of all of them."""
+"""The OpenAPI 3.1 description of the API: the routes, and the facts that hold for all routes."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ HEADERS = {
 
 @api.get("/openapi.json", include_in_schema=False)
 async def openapi(request: HttpRequest) -> HttpResponse:
-    """The description of the API, as OpenAPI 3.1."""
+    """Serve the OpenAPI 3.1 description."""
     return answer(200, document())
 
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole description; routes are the same for as long as the process lives."""
+    """Build the whole description; it stays the same while the process runs."""
     described: dict[str, Any] = api.get_openapi_schema(path_prefix=PREFIX.removeprefix("/"))
     described["info"]["description"] = (
         "A durable message queue inside PostgreSQL. Every refusal is a problem document; names are in camelCase."
@@ -82,7 +82,7 @@ def document() -> dict[str, Any]:
 
 
 def scopes() -> dict[tuple[str, str], str]:
-    """Return the scope that each route demands, by method and path: the description does not say it."""
+    """Return the scope that each route requires, by method and path; ninja's description lacks it."""
     return {
         (method, PREFIX + re.sub(r"\{[^}:]*:([^}]*)\}", r"{\1}", f"{prefix}{path}").lstrip("/")): demand.scope
         for prefix, router in api._routers
@@ -114,7 +114,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
 
 
 def _documentation(route: str) -> str:
-    """The first sentence of the verb that a route of this name calls, with the names of the wire; empty without one."""
+    """Return the first sentence of the verb that the route calls, in the API's names; empty if it calls none."""
     verb = getattr(Verbs, ROUTES.get(route, route), None)
     sentence = re.split(r"; returns|[.;] ", inspect.getdoc(verb) or "")[0].partition("\n")[0].removesuffix(".")
     wire = re.sub(r"`([a-z_]+)`", lambda name: f"`{wire_field(name[1])}`", sentence)
@@ -167,7 +167,7 @@ def _problem() -> dict[str, Any]:
 
 
 def _without_noise(value: Any) -> None:
-    """Titles that only repeat names, and defaults of null where null cannot be given."""
+    """Remove titles that repeat names, and null defaults of fields that cannot be null."""
     if isinstance(value, dict):
         if isinstance(value.get("title"), str) and ("type" in value or "anyOf" in value or "enum" in value):
             del value["title"]

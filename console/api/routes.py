@@ -1,4 +1,4 @@
-"""Every address of the API, and the answers to errors in any of them."""
+"""The router of the API, and the answers to errors in any route."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from console.api.redrives import routes as redrives
 
 
 class SegmentConverter(StringConverter):
-    """Part of an address up to a slash, or to the colon before a verb."""
+    """A part of an address up to the next slash, or to the colon before a verb."""
 
     regex = "[^/:]+"
 
@@ -44,7 +44,7 @@ for router in (queues.router, peeking.router, queues.consumers, redrives.router,
 
 @api.exception_handler(Exception)
 def refuse(_: HttpRequest, error: Exception) -> HttpResponse:
-    """Every error of a route, as a problem document."""
+    """Answer every error of a route with a problem document."""
     if isinstance(error, ClientGone):
         raise error
     if isinstance(error, ValidationError):

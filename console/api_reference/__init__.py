@@ -1,1 +1,1 @@
-"""The API's description as a page for people: made from the OpenAPI document, so it says what is there."""
+"""The reference of the HTTP API as pages, generated from the OpenAPI document."""

@@ -1,4 +1,4 @@
-"""The fields of a schema as lines: a name, what it may be, and what it means."""
+"""The fields of a schema as lines: name, type and meaning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LENGTHS = (("minLength", "maxLength", "characters"), ("minItems", "maxItems", "
 
 @dataclass(frozen=True)
 class Field:
-    """One line: `name` with its place, as in messages[].body."""
+    """One field; `name` is its path, such as `messages[].body`."""
 
     name: str
     kind: str
@@ -25,13 +25,13 @@ class Field:
 
 
 class Schemas:
-    """The schemas of one document, found by their references."""
+    """The schemas of one document, by reference."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._named: Mapping[str, Schema] = document.get("components", {}).get("schemas", {})
 
     def resolved(self, schema: Schema) -> Schema:
-        """The schema itself, with what stands beside a reference to it."""
+        """Return the schema of a reference, with the members beside the reference."""
         reference = schema.get("$ref")
         if reference is None:
             return schema
@@ -39,7 +39,7 @@ class Schemas:
         return {**found, **{name: value for name, value in schema.items() if name != "$ref"}}
 
     def fields(self, schema: Schema, prefix: str = "", depth: int = 0) -> Iterator[Field]:
-        """Every field of an object, and of the objects within."""
+        """Return every field of an object and of the objects within it."""
         schema = self._object(schema)
         required = set(schema.get("required", ()))
         for name, of_field in schema.get("properties", {}).items():
@@ -50,13 +50,13 @@ class Schemas:
                 yield from self.fields(inner, f"{field.name}{mark}.", depth + 1)
 
     def field(self, name: str, schema: Schema, *, required: bool) -> Field:
-        """One field of a document."""
+        """Return one field of a schema."""
         whole = self.resolved(schema)
         default = "" if required or whole.get("default") in (None, "") else str(whole["default"])
         return Field(name, self.kind(whole), required, whole.get("description", ""), default)
 
     def kind(self, schema: Schema) -> str:
-        """Describe in words what a value may be."""
+        """Describe the type of a value in words."""
         schema = self.resolved(schema)
         if choices := schema.get("anyOf") or schema.get("oneOf"):
             return " or ".join(dict.fromkeys(self.kind(one) for one in choices))
@@ -69,7 +69,7 @@ class Schemas:
         return ", ".join([_TYPES.get(schema.get("type", ""), "any JSON"), *_bounds(schema)])
 
     def _object(self, schema: Schema) -> Schema:
-        """Return the one choice that has fields, where there are several."""
+        """Return the object among several alternatives."""
         schema = self.resolved(schema)
         for one in schema.get("anyOf", ()):
             if "properties" in (found := self.resolved(one)):

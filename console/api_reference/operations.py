@@ -1,4 +1,4 @@
-"""The calls of the API, in the order of the document: where, what for, what goes in, what comes out."""
+"""The operations of the API in the order of the document: address, purpose, request and answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Scopes = Mapping[tuple[str, str], str]
 
 @dataclass(frozen=True)
 class Response:
-    """One good answer of a call."""
+    """A successful answer of an operation."""
 
     status: str
     fields: Sequence[Field]
@@ -28,7 +28,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Operation:
-    """One call of the API."""
+    """One operation of the API."""
 
     method: str
     path: str
@@ -44,14 +44,14 @@ class Operation:
 
 @dataclass(frozen=True)
 class Section:
-    """The calls of one noun."""
+    """The operations of one noun."""
 
     name: str
     operations: Sequence[Operation]
 
 
 def sections(document: Mapping[str, Any], scopes: Scopes, base: str) -> list[Section]:
-    """Every call by its first tag; `base` is the address of this installation."""
+    """Return every operation by its first tag; `base` is the address of this installation."""
     found: dict[str, list[Operation]] = {}
     schemas = Schemas(document)
     for path, methods in document.get("paths", {}).items():
@@ -83,7 +83,7 @@ def _operation(
 
 
 def _address(path: str, described: Mapping[str, Any]) -> str:
-    """The path with the examples of what is in it, where there are some."""
+    """Return the path with example values in place of its parameters."""
     for one in described.get("parameters", ()):
         if one["in"] == "path" and "example" in one:
             path = path.replace(f"{{{one['name']}}}", str(one["example"]))
@@ -110,7 +110,7 @@ def _schema(holder: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def example_body(schemas: Schemas, schema: Schema, depth: int = 0) -> Any:
-    """Required fields, and those that have an example."""
+    """Return the required fields, and fields that have an example."""
     schema = schemas.resolved(schema)
     if "examples" in schema:
         return schema["examples"][0]
@@ -132,7 +132,7 @@ def example_body(schemas: Schemas, schema: Schema, depth: int = 0) -> Any:
 
 
 def curl(method: str, address: str, document: Any, *, has_body: bool) -> str:
-    """The request as a line for a shell."""
+    """Return the request as a shell command."""
     parts = ["curl", *(["-X", method] if method != "GET" else []), shlex.quote(address)]
     lines = [" ".join(parts), '-H "Authorization: Bearer $KEY"']
     if has_body:

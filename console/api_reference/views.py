@@ -1,4 +1,4 @@
-"""The HTTP API explained: its calls, its problems. For everybody, without a key and without logging in."""
+"""Pages of the API reference and of problem types, open to everyone without a key or login."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from console.web.htmx import render_page
 @login_not_required
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
-    """GET /v1/docs: every call, from the same document as /v1/openapi.json."""
+    """GET /v1/docs: every operation, from the same document as /v1/openapi.json."""
     context = {
         "title": "HTTP API",
         "base": settings.CONSOLE_URL,
@@ -33,7 +33,7 @@ def show(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def problem(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET /problems/<slug>: what a refusal means, and what to do."""
+    """GET /problems/<slug>: the meaning of a problem, and advice."""
     kind = PROBLEM_TYPES.get(slug)
     if kind is None:
         raise Http404(f"There is no problem {slug[:80]!r}.")
@@ -43,5 +43,5 @@ def problem(request: HttpRequest, slug: str) -> HttpResponse:
 
 @cache
 def _sections() -> list[Section]:
-    """Routes are the same for as long as the process lives."""
+    """Return the sections, which stay the same while the process runs."""
     return sections(openapi.document(), openapi.scopes(), settings.CONSOLE_URL)

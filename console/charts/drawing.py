@@ -1,6 +1,6 @@
-"""Drawing of time series on the server: inline SVG made of attributes and classes, never of styles.
+"""Time series as inline SVG, drawn on the server with attributes and classes, without styles.
 
-A chart says in words what it shows, and also comes as a table.
+Each chart has a text alternative and a table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from console.charts.time_axis import TimeAxis
 from console.web import wording
 
-PLOT_WIDTH, PLOT_HEIGHT = 600, 100  # stretched to its box; lines keep their width, text stays outside
+PLOT_WIDTH, PLOT_HEIGHT = 600, 100  # stretched to its box; lines keep their width, and text stays outside the SVG
 SECONDS_STEPS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 172_800, 604_800)
 
 Point = tuple[float, float]
@@ -21,7 +21,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a chart; None is a moment nothing is known of."""
+    """One line of a chart; None marks a moment without a value."""
 
     label: str
     tone: str
@@ -41,7 +41,7 @@ class Stroke:
 
 
 class Hit(NamedTuple):
-    """The stretch of the chart that belongs to one moment, and what it says when pointed at."""
+    """The area of the chart that belongs to one moment, and its text for the pointer."""
 
     x: float
     width: float
@@ -50,7 +50,7 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True)
 class Mark:
-    """An event at one moment; the page that shows the chart lists it, with a link."""
+    """An event at one moment. Its number stands above its line in the chart; the page lists it below, with a link."""
 
     at: datetime
     number: int
@@ -61,7 +61,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn time series; `components/_chart.html` shows it. `subtitle` gives way to values pointed at."""
+    """A drawn time series, shown by `components/_chart.html`. Pointed values replace `subtitle`."""
 
     title: str
     subtitle: str
@@ -73,7 +73,7 @@ class Chart:
     threshold_y: float | None
     rows: Sequence[tuple[datetime | str, Sequence[str]]]  # the newest first
     x_labels: Sequence[str] = ()  # from the oldest to the newest; empty where the last point is now
-    marks: Sequence[tuple[float, Mark]] = ()  # and where they stand
+    marks: Sequence[tuple[float, Mark]] = ()  # each with its horizontal position
 
     @property
     def empty(self) -> bool:
@@ -81,7 +81,7 @@ class Chart:
 
     @property
     def reach(self) -> str:
-        """Return how far back it goes, in whole minutes."""
+        """Return the length of the chart's time span, in whole minutes."""
         seconds = (self.times[-1] - self.times[0]).total_seconds()
         return wording.span(max(round(seconds / wording.MINUTE), 1) * wording.MINUTE)
 
@@ -97,9 +97,9 @@ def draw(
     axis: TimeAxis | None = None,
     marks: Sequence[Mark] = (),
 ) -> Chart:
-    """Draw `series` over `times`, which are evenly spaced; `say` words one value.
+    """Draw `series` over evenly spaced `times`; `say` formats a value.
 
-    With an `axis` the chart says its moments in UTC; without, how long ago they were.
+    With an `axis` the chart labels moments in UTC, otherwise by their age.
     """
     known = [value for one in series for value in one.values if value is not None]
     top = _ceiling(max([*known, threshold or 0.0]), say)
@@ -126,7 +126,7 @@ def draw(
 def _stroke(series: Series, top: float, say: Callable[[float | None], str]) -> Stroke:
     runs = _runs(series.values, top)
     paths = ["L".join(f"{x:.0f} {y:.1f}" for x, y in run) for run in runs]
-    # A point that stands alone becomes a dot, as wide as the line.
+    # A single point becomes a dot as wide as the line.
     line = " ".join(f"M{path}{'h.1' if len(run) == 1 else ''}" for path, run in zip(paths, runs, strict=True))
     areas = [
         f"M{run[0][0]:.0f} {PLOT_HEIGHT}L{path}L{run[-1][0]:.0f} {PLOT_HEIGHT}Z"
@@ -137,7 +137,7 @@ def _stroke(series: Series, top: float, say: Callable[[float | None], str]) -> S
 
 
 def _runs(values: Sequence[float | None], top: float) -> list[list[Point]]:
-    """The stretches without a gap, as points."""
+    """Return the runs of points without a gap."""
     runs: list[list[Point]] = [[]]
     for index, value in enumerate(values):
         if value is None:
@@ -172,7 +172,7 @@ def _hits(
 
 
 def _tick(value: float, say: Callable[[float | None], str]) -> str:
-    """A label of the axis: zero and whole rates need no decimals."""
+    """Format a label of the axis; zero and whole rates need no decimals."""
     return wording.number(value) if value == 0 or (say is wording.rate and value == int(value)) else say(value)
 
 
@@ -181,12 +181,12 @@ def _summary(title: str, series: Sequence[Series], say: Callable[[float | None],
     for one in series:
         known = [value for value in one.values if value is not None]
         if known:
-            said.append(f"{one.label} {say(known[-1])} now, {say(min(known))} to {say(max(known))}")
+            said.append(f"{one.label} {say(one.values[-1])} now, {say(min(known))} to {say(max(known))}")
     return f"{title}: " + ("; ".join(said) or "nothing recorded")
 
 
 def _ceiling(highest: float, say: Callable[[float | None], str]) -> float:
-    """The round value at or above `highest` at which the axis ends; half of it is round as well."""
+    """Return the round number at or above `highest` that ends the axis. Its half is round as well."""
     if say is wording.span:
         return next((float(step) for step in SECONDS_STEPS if step >= highest), highest)
     if highest <= 10:

@@ -1,4 +1,4 @@
-"""Markers in charts: rooms register what happened while a chart's numbers moved, drawn as lines and listed under it."""
+"""Markers in charts: events that rooms register, drawn as lines and listed below the chart."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _sources: list[Source] = []
 
 
 def register(source: Source) -> None:
-    """Ask `source` for the marks of queues (None: of any) between two moments, within a reach."""
+    """Register a source of marks; it gets queues (None: any), two moments and a reach."""
     if source not in _sources:
         _sources.append(source)
 
 
 def gather(names: Sequence[str] | None, start: datetime, end: datetime, reach: Reach = EVERYTHING) -> list[Mark]:
-    """List what happened to these queues (None: to any), the oldest first, numbered."""
+    """Return the marks of these queues (None: of any), oldest first, numbered."""
     marks = [mark for source in _sources for mark in source(names, start, end, reach)]
     return [replace(mark, number=place) for place, mark in enumerate(sorted(marks, key=lambda mark: mark.at), 1)]

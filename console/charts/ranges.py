@@ -1,4 +1,4 @@
-"""The stretch of the past that a page shows: picked from a few, or from one moment to another. The address has it."""
+"""The time range that a page shows: a preset, or two moments. The address contains it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from queues.history.series import coarseness
 
-# What the address says -> (seconds back, seconds in a step, words).
+# Name in the address -> (seconds back, seconds in a step, words).
 RANGES = {
     "15m": (900, 10, "15 minutes"),
     "1h": (3_600, 60, "hour"),
@@ -29,13 +29,14 @@ ARCHIVED = timedelta(days=366)
 """How far back whole days are drawn, where an archive has them."""
 DAY_SECONDS = 86_400
 STEPS_SECONDS = (10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400)
-MAX_STEPS = 96  # more make a page heavy and no chart clearer
-_TYPED = "%Y-%m-%dT%H:%M"  # what a field of date and time sends
+MAX_STEPS = 96  # more points make a page heavier and no chart clearer
+_TYPED = "%Y-%m-%d %H:%M"
+_LINKED = "%Y-%m-%dT%H:%M"  # without a space
 
 
 @dataclass(frozen=True)
 class Range:
-    """A stretch of the past; `name` is empty where it was given by its ends."""
+    """A time range; `name` is empty if its ends were given."""
 
     name: str
     start: datetime
@@ -48,7 +49,9 @@ class Range:
 
     @property
     def of_days(self) -> bool:
-        """Return whether it is longer than the database keeps: whole days, from the archive's rollups."""
+        """Return whether the range exceeds what the database keeps, so that it uses the archive's rollups of whole
+        days.
+        """
         return self.step_seconds >= DAY_SECONDS
 
     @property
@@ -66,13 +69,13 @@ class Range:
         return self.end.strftime(_TYPED)
 
     @property
-    def earliest(self) -> str:
-        return (datetime.now(UTC) - (ARCHIVED if self.archived else KEPT)).strftime(_TYPED)
+    def query(self) -> str:
+        """Return the query string of this range, so that another page shows the same."""
+        return urlencode({"range": self.name} if self.name else self._linked)
 
     @property
-    def query(self) -> str:
-        """The address of this view, so that another page shows the same."""
-        return urlencode({"range": self.name} if self.name else {"from": self.typed_start, "to": self.typed_end})
+    def _linked(self) -> dict[str, str]:
+        return {"from": self.start.strftime(_LINKED), "to": self.end.strftime(_LINKED)}
 
     @property
     def choices(self) -> Sequence[tuple[str, bool]]:
@@ -81,14 +84,14 @@ class Range:
 
     @property
     def live_seconds(self) -> int:
-        """Return how often a page of it is worth fetching again."""
+        """Return the refresh interval of a page with this range."""
         return max(10, self.step_seconds // 4) if self.name else 3_600
 
 
 def of_request(request: HttpRequest, *, archived: bool = True) -> Range:
-    """Return what the address asks for: `range`, or `from` and `to` in UTC. What cannot be shown says so.
+    """Return the range in the address: `range`, or `from` and `to` in UTC, with an error if it is invalid.
 
-    What is not `archived` is shown as far as the database keeps it.
+    Ranges that are not `archived` are cut to what the database keeps.
     """
     now = datetime.now(UTC)
     asked, start, end = (request.GET.get(name, "") for name in ("range", "from", "to"))
@@ -128,7 +131,7 @@ def _given(start_text: str, end_text: str, now: datetime) -> Range:
 
 
 def _step(start: datetime, end: datetime, now: datetime) -> int:
-    """The finest step that is still kept of the beginning and does not make too many points."""
+    """Return the finest step that is kept for the whole range and gives at most MAX_STEPS points."""
     least = max(coarseness(start, now), (end - start).total_seconds() / MAX_STEPS)
     return next(step for step in STEPS_SECONDS if step >= least)
 
@@ -136,7 +139,7 @@ def _step(start: datetime, end: datetime, now: datetime) -> int:
 def _read(text: str) -> datetime | None:
     for form in (_TYPED, f"{_TYPED}:%S"):
         try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC)
+            return datetime.strptime(text.replace("T", " "), form).replace(tzinfo=UTC)
         except ValueError:
             continue
     return None

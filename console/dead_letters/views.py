@@ -1,4 +1,4 @@
-"""Dead letters: the failure groups with the most of them, and the list, for any filter."""
+"""The page of dead letters: the worst failure groups and the list, for any filter."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def dead(request: HttpRequest) -> Badge:
 @require_safe
 @requires("see_metadata", in_part=True)
 def show(request: HttpRequest) -> HttpResponse:
-    """GET /dead-letters: the worst failure groups of what the filter selects, and the list, newest first."""
+    """GET /dead-letters: the worst failure groups that the filter selects, and the list, newest first."""
     filter, mistake = read_filter(request)
     place, sort = pagination.place(request), _sort(request)
     try:
         page = _page(request, filter, place, sort)
-    except FilterError as error:  # only its run showed that it takes too long
+    except FilterError as error:  # the filter took too long to run
         filter, mistake = everything(roles.reach(request.user, "see_metadata")), error
         page = _page(request, filter, place, sort)
     served = sorts(filter)
     sort = sort if sort in served else Sort.NEWEST
     if filter:
         count = count_rows(find(filter, datetime.now(UTC)).ids(FEW + 1, Order.ANY))
-    else:  # the counters know
+    else:  # the counters have the number
         count = BoundedCount(standings.of_request(request).dead, exact=True)
     context = {
         "title": "Dead letters",
@@ -94,7 +94,7 @@ ORDERS = {
 
 
 def read_filter(request: HttpRequest) -> tuple[CheckedFilter, FilterError | None]:
-    """The filter in the address, or the one that selects all beside the mistake."""
+    """Return the filter in the address; for a mistake, the filter that selects all, and the mistake."""
     try:
         return dead_letter_filter(request, typed(request)), None
     except FilterError as error:
@@ -102,7 +102,7 @@ def read_filter(request: HttpRequest) -> tuple[CheckedFilter, FilterError | None
 
 
 def filter_bar(request: HttpRequest, mistake: FilterError | None, note: str = "") -> FilterBar:
-    """The bar above dead letters."""
+    """Make the filter bar above dead letters."""
     return FilterBar(
         text=typed(request),
         label="Filter dead letters",

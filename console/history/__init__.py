@@ -1,1 +1,1 @@
-"""The charts of the past of a queue, a tenant or all queues."""
+"""History pages: charts of a queue, a tenant or all queues over a time range."""

@@ -1,7 +1,6 @@
-"""The charts of one queue, one tenant or all queues over a stretch of the past.
+"""History charts of one queue, one tenant or all queues.
 
-The database keeps two weeks of steps (`Past`); of weeks and months there are whole days, from what the archive's
-rollups have counted (`Days`).
+The database keeps two weeks of steps (`Past`). For weeks and months, the archive's rollups have whole days (`Days`).
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from pipeline.rollups.past import Stretch, stretches
 from queues.counters.durations import percentile
 from queues.history.series import series
 
-PERCENTILES = (("p50", 0.5, "ready"), ("p95", 0.95, "leased"), ("p99", 0.99, "dead"))
+PERCENTILES = (("p50", 0.5, "p50"), ("p95", 0.95, "p95"), ("p99", 0.99, "p99"))
 ESTIMATED = "estimated from buckets"
-NOT_YET = 2  # steps at the end that may not be added up yet
+NOT_YET = 2  # steps at the end that may not be aggregated yet
 
 
 @dataclass(frozen=True)
@@ -51,18 +50,18 @@ class Past:
 
     @property
     def begins(self) -> datetime | None:
-        """The first moment that is known; None where that is all of it, or nothing."""
+        """Return the first recorded moment; None if the range is complete or empty."""
         first = next((step.at for step, known in zip(self.steps, self.known, strict=True) if known), None)
         return first if first is not None and first > self.steps[0].at + self.axis.step * self.late_steps else None
 
     @property
     def known(self) -> list[bool]:
-        """Return of each step whether it was recorded."""
+        """Return for each step whether it was recorded."""
         return [step.depths is not None for step in self.steps]
 
     @property
     def gap(self) -> timedelta:
-        """Return for how long nothing was recorded between recorded steps."""
+        """Return the total time without recorded steps between recorded ones."""
         known = self.known
         inner = known[known.index(True) :] if True in known else []
         return self.axis.step * sum(not one for one in inner)
@@ -75,18 +74,18 @@ class Past:
         """Draw the charts of queues that have workers."""
         failures = lines(
             self._rates,
-            ("failed", "leased", "nacked"),
-            ("lease expired", "scheduled", "lease_expired"),
-            ("died", "dead", "dead_lettered"),
-            ("delivered again", "ready", "redelivered"),
+            ("failed", "failed", "nacked"),
+            ("lease expired", "expired", "lease_expired"),
+            ("dead-lettered", "dead", "dead_lettered"),
+            ("redelivered", "redelivered", "redelivered"),
         )
         return [
-            self.draw("Messages", depths(self._highest), f"the highest of each {self.step_words}"),
+            self.draw("Messages", depths(self._highest), f"maximum per {self.step_words}"),
             self._flow(),
             self._age(alert_age_seconds),
             self.draw("Wait until received", self._shares("waits"), f"first deliveries, {ESTIMATED}", wording.span),
             self.draw("Work until acknowledged", self._shares("work"), ESTIMATED, wording.span),
-            self.draw("Failures per second", failures, f"means of each {self.step_words}", wording.rate),
+            self.draw("Failures per second", failures, f"average per {self.step_words}", wording.rate),
             self._dead(),
         ]
 
@@ -96,13 +95,16 @@ class Past:
 
     def _flow(self) -> Chart:
         flow = lines(
-            self._rates, ("in", "ready", "added"), ("out", "scheduled", "removed"), ("delivered", "leased", "delivered")
+            self._rates,
+            ("in", "sent", "added"),
+            ("out", "completed", "removed"),
+            ("delivered", "delivered", "delivered"),
         )
-        return self.draw("In and out per second", flow, f"means of each {self.step_words}", wording.rate)
+        return self.draw("Sent and completed per second", flow, f"average per {self.step_words}", wording.rate)
 
     def _age(self, alert_age_seconds: float | None) -> Chart:
         ages = [step.oldest_age_seconds for step in self.steps]
-        words, threshold = "ready and not yet received", None
+        words, threshold = "ready messages", None
         if alert_age_seconds is not None:
             words += f"; {wording.span(alert_age_seconds)} allowed"
             threshold = threshold_near(ages, alert_age_seconds)
@@ -115,7 +117,7 @@ class Past:
 
     def _dead(self) -> Chart:
         dead = [Series("dead", "dead", self._highest("dead"), filled=True)]
-        return self.draw("Dead letters", dead, f"the highest of each {self.step_words}")
+        return self.draw("Dead letters", dead, f"maximum per {self.step_words}")
 
     def _highest(self, state: str) -> list[float | None]:
         return [step.highest[state] if step.highest else None for step in self.steps]
@@ -125,7 +127,7 @@ class Past:
 
 
 class Days(Past):
-    """The rollups of a range, where a page has `Past` for what the database keeps."""
+    """The daily rollups of a range, for ranges beyond what the database keeps."""
 
     steps: Sequence[Stretch]
     gap = timedelta()
@@ -133,7 +135,7 @@ class Days(Past):
 
     @property
     def nothing(self) -> bool:
-        """Return whether nothing was rolled up of this time."""
+        """Return whether no rollup exists for the range."""
         return not any(self.known)
 
     @property
@@ -145,24 +147,24 @@ class Days(Past):
         return "day" if self.axis.step <= timedelta(days=1) else "week"
 
     def of_work(self, alert_age_seconds: float | None = None) -> list[Chart]:
-        """Draw the charts of any queue; none where nothing was rolled up."""
+        """Draw the charts of any queue; none without a rollup."""
         if self.nothing:
             return []
         flow = lines(
             self._counted,
-            ("sent", "ready", "sent"),
-            ("acknowledged", "scheduled", "acked"),
-            ("deliveries", "leased", "delivered"),
+            ("sent", "sent", "sent"),
+            ("completed", "completed", "acked"),
+            ("deliveries", "delivered", "delivered"),
         )
         failures = lines(
             self._counted,
-            ("tried again", "leased", "retried"),
-            ("died", "dead", "dead_lettered"),
-            ("purged", "waiting", "purged"),
-            ("expired", "scheduled", "expired"),
+            ("retried", "failed", "retried"),
+            ("dead-lettered", "dead", "dead_lettered"),
+            ("purged", "removed", "purged"),
+            ("expired", "expired", "expired"),
         )
         each = f"in each {self.step_words}"
-        waited, how = "from sending to the first delivery, which succeeded", f"ranks within ±{RANK_ERROR:.1%}"
+        waited, how = "from sending to a first delivery that succeeded", f"ranks within ±{RANK_ERROR:.1%}"
         how = how.replace(".0%", "%") + ("" if self.step_words == "day" else "; the highest day of each week")
         return [
             self.draw("Messages", flow, f"{each}, of those that have ended"),
@@ -190,7 +192,7 @@ class Days(Past):
 
 
 def read(queue_id: int, shown: Range, marks: Sequence[Mark] = ()) -> Past:
-    """Read what is known of a queue, or of a sum of several, over a range."""
+    """Read the history of a queue, or the sum of several, over a range."""
     step = timedelta(seconds=shown.step_seconds)
     if shown.of_days:
         days = stretches(queue_id, shown.start, shown.end, shown.step_seconds // DAY_SECONDS)
@@ -204,12 +206,12 @@ def read(queue_id: int, shown: Range, marks: Sequence[Mark] = ()) -> Past:
 
 
 def lines(values: Callable[[str], Sequence[float | None]], *named: tuple[str, str, str]) -> list[Series]:
-    """Make a line of each (label, tone, name of its values)."""
+    """Make a line for each (label, tone, name of its values)."""
     return [Series(label, tone, values(name)) for label, tone, name in named]
 
 
 def depths(values: Callable[[str], Sequence[float | None]]) -> list[Series]:
-    """Make the lines of a queue's messages by their state; groups only where any waited for theirs."""
+    """Make lines of a queue's messages by state; waiting only if any waited."""
     waiting = lines(values, ("waiting for their group", "waiting", "waiting"))
     return [
         Series("ready", "ready", values("ready"), filled=True),
@@ -219,5 +221,5 @@ def depths(values: Callable[[str], Sequence[float | None]]) -> list[Series]:
 
 
 def threshold_near(values: Sequence[float | None], allowed: float) -> float | None:
-    """Return what is allowed, unless all values are far below it: the threshold would flatten the line."""
+    """Return the threshold, or None if all values are far below it, where it would flatten the line."""
     return allowed if max((value for value in values if value is not None), default=0.0) > allowed / 4 else None

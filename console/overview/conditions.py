@@ -18,7 +18,7 @@ def notices(request: HttpRequest) -> Iterator[Notice]:
     conditions = standings.snapshot().conditions
     if conditions.maintenance is not None:
         row = conditions.maintenance
-        effects = ", ".join([*row.effects, "only administrators change anything"])
+        effects = ", ".join([*row.effects, "only administrators can make changes"])
         yield Notice(
             f"Maintenance by {row.started_by}, {row.announced_end}.",
             f"“{row.reason}” Until it ends: {effects}.",
@@ -27,8 +27,8 @@ def notices(request: HttpRequest) -> Iterator[Notice]:
     if conditions.read_only:
         yield Notice(
             "The database is read-only.",
-            "It is a standby, or default_transaction_read_only is on. Nothing can be sent, received or changed."
-            " What is shown is true.",
+            "It is a standby, or default_transaction_read_only is on. Messages cannot be sent, received or changed. "
+            "Pages show current data.",
             "bad",
         )
     match = request.resolver_match
@@ -40,8 +40,8 @@ def _on_the_overview(conditions: Conditions) -> Iterator[Notice]:
     if conditions.clock_ahead_seconds > TOLERATED_SECONDS:
         yield Notice(
             f"The engine's clock is {span(conditions.clock_ahead_seconds)} ahead of the database server's.",
-            "No lease, retry or delay ends before that time. If the server's clock is right again, run"
-            " manage.py clock reset.",
+            "Leases, retries and delays do not end before that time. When the server's clock is right again, run "
+            "manage.py clock reset.",
             "bad",
         )
     if conditions.unsafe:

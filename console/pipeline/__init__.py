@@ -1,1 +1,1 @@
-"""The pages of the archive, replays and failure analysis."""
+"""Pages of archive runs, replays and failure analyses."""

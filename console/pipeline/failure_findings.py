@@ -1,6 +1,6 @@
-"""Results of the last failure analysis: what fails in all queues by its template, and what stands out in a group.
+"""Results of the last failure analysis: failures of all queues by template, and the facts that stand out in a group.
 
-Pages show never more than the masking rules of this moment let people see.
+The current masking rules apply to every page.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LIVE_LINKS = 3
 
 @dataclass(frozen=True)
 class InQueue:
-    """One cause in one queue: what stands out, or why nothing does. No queue: it is gone."""
+    """One cause in one queue: the facts that stand out, or the reason why none do. A deleted queue is None."""
 
     queue: str
     said: Sequence[Said]
@@ -49,7 +49,7 @@ class InQueue:
 
 @dataclass(frozen=True)
 class OfGroup:
-    """The analysis of a failure group; without `made` there was none yet."""
+    """The analysis of a failure group; `made` is None if there was none yet."""
 
     made: Run | None
     queues: Sequence[InQueue] = ()
@@ -78,7 +78,7 @@ class TemplateRow:
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /pipeline/failures: the templates with the most failures, or those of one trend."""
+    """GET /pipeline/failures: the templates with the most failures, or those with one trend."""
     made, address = last_made(), reverse("failure_analysis")
     trend = request.GET.get("trend", "")
     query = Template.objects.order_by("-failures", "template")
@@ -106,9 +106,9 @@ def last_made() -> Run | None:
 
 
 def of_group(fingerprints: Sequence[str], user: AbstractBaseUser | AnonymousUser) -> OfGroup:
-    """Say what stands out among the failures of a group and of what was merged into it, by queue. Some six queries.
+    """Return the facts that stand out in a failure group and its merged ones, by queue, in about six queries.
 
-    Of the queues that the person sees: a person who sees some queues reads of no other, and not of one that is gone.
+    Only queues that the person sees are included; people who see some queues see no deleted queue.
     """
     made = last_made()
     if made is None:
@@ -133,7 +133,7 @@ def of_group(fingerprints: Sequence[str], user: AbstractBaseUser | AnonymousUser
 
 
 def template_rows(found: Sequence[Template], made: Run) -> list[TemplateRow]:
-    """List templates with their share of all failures and the live failure groups they lead to. Three queries."""
+    """List templates with their share of all failures and their failure groups. Three queries."""
     live = live_fingerprints([one["fingerprint"] for row in found for one in row.fingerprints])
     masking, whole = Masking(), max(1, made.outcome["failures"])
     return [
@@ -163,7 +163,7 @@ def _in_queue(name: str, one: Comparison, found: Sequence[Finding], rules: Rules
 
 
 def _error(row: Template, masking: Masking) -> str | None:
-    """Mask a template as a failure group is masked: it still has words of the error, which may quote a payload."""
+    """Mask a template like a failure group, because its words may quote a payload."""
     names: list[Any] = [one["queue"] for one in row.queues]
     known = row.queue_count == len(names) and all(names)
     rules = masking.of_dead_letters(*names) if known else masking.everywhere()

@@ -1,4 +1,4 @@
-"""Pages of the data pipeline: how far the archive is, what each run took, where it lies, and its products."""
+"""Pages of the data pipeline: the archive's progress, the runs, their files and products."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STARTED = {"archive": "an archive run", "rollup": "a rollup", "analyse": "a fail
 
 @dataclass(frozen=True)
 class ServerShown:
-    """The Spark server that was heard of last, and how it is."""
+    """The latest Spark server and its state."""
 
     at: Server
     now: datetime
@@ -59,11 +59,11 @@ class ServerShown:
 @require_safe
 @requires("see_metadata")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /pipeline: the horizon, and the runs, newest first."""
+    """GET /pipeline: the archive's progress, and the runs, newest first."""
     page = pagination.by_id(_runs(), "run_id", request)
     at, server = archive_horizon.read(), servers.latest()
     context = {
-        "title": "Pipeline",
+        "title": "Runs",
         "page": page,
         "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'run')} shown"),
         "horizon": at,
@@ -78,7 +78,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires("see_metadata")
 def show(request: HttpRequest, run_id: int) -> HttpResponse:
-    """GET /pipeline/<id>: one run: its window, its files, and what was made of them."""
+    """GET /pipeline/<id>: one run with its window, files and products."""
     run = _find(run_id)
     page = pagination.by_id(run.files.all(), "file_id", request)
     context = {
@@ -94,35 +94,35 @@ def show(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_POST
 @requires("configure")
 def start(request: HttpRequest, kind: str) -> HttpResponse:
-    """POST /pipeline/start/<kind>: a worker begins a run, unless one is under way."""
+    """POST /pipeline/start/<kind>: ask a worker to start a run, unless one is running."""
     if kind not in STARTED:
-        raise Http404(f"There is no run called {kind[:40]!r}: it may be {', '.join(STARTED)}.")
+        raise Http404(f"There is no run called {kind[:40]!r}: allowed: {', '.join(STARTED)}.")
     asked = starting.start(kind, actor=request.user.get_username())
-    return say_asked(request, asked, f"Asked a worker for {STARTED[kind]}. It is listed here once it has begun.")
+    return say_asked(request, asked, f"Requested {STARTED[kind]}. It is listed here when it starts.")
 
 
 def say_asked(request: HttpRequest, asked: bool, done: str) -> HttpResponse:
-    """Say whether a worker could be asked, and go to the list of runs."""
+    """Say whether a worker was asked, and redirect to the list of runs."""
     if asked:
         messages.success(request, done)
     else:
-        messages.error(request, "Nothing was started: Celery's broker cannot be reached, or takes no tasks.")
+        messages.error(request, "Nothing started: Celery's broker cannot be reached, or accepts no tasks.")
     return redirect("pipeline")
 
 
 @require_POST
 @requires("configure")
 def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
-    """POST /pipeline/<id>/cancel: what is under way is interrupted, and nothing of it counts."""
+    """POST /pipeline/<id>/cancel: interrupt a run and discard its output."""
     _find(run_id)
     stopping = starting.cancel(run_id, actor=request.user.get_username())
-    done = f"Run {run_id} is stopping; nothing of it counts."
-    tell(request, stopping, done, f"run {run_id} was over already, or is about to stop")
+    done = f"Stopping run {run_id}. Its partial output is discarded."
+    tell(request, stopping, done, f"run {run_id} had ended already, or is stopping")
     return redirect("pipeline_run", run_id)
 
 
 def _runs() -> QuerySet[Run]:
-    """Files are counted for the rows of a page, where a join would first count those of all runs."""
+    """Return runs with numbers of files, counted only for the rows of one page."""
     files = ArchiveFile.objects.filter(run=OuterRef("pk")).order_by().values("run").annotate(of_run=Count("*"))
     return Run.objects.annotate(number_of_files=Coalesce(Subquery(files.values("of_run")), 0))
 
@@ -135,9 +135,8 @@ def _find(run_id: int) -> Run:
 
 
 def _days(run: Run) -> Sequence[tuple[date, str]]:
-    """The days whose buckets it is in: those that a rollup reckoned, or those of its own files.
-
-    Each with what history is asked for the week around it.
+    """Return the days of a run: those that a rollup computed, or those of its files, each with the week of history
+    around it.
     """
     if run.kind in (Run.Kind.ROLLUP, Run.Kind.ANALYSE):
         days = [date.fromisoformat(day) for day in run.outcome.get("days", [])]

@@ -24,23 +24,25 @@ LEFT = ("ready", "leased", "scheduled", "waiting", "dead")
 def add_arguments(verbs: Any) -> None:
     """Add the verbs to the parser of `manage.py queues`."""
     add = verbs.add_parser
-    parser = add("drain", help="close a queue for sends, and print its remaining messages")
+    parser = add("drain", help="close a queue for sends, and print its numbers of messages")
     parser.add_argument("name")
-    parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="until it is empty, so long at most")
+    parser.add_argument(
+        "--wait", type=float, default=0.0, metavar="SECONDS", help=("wait until the queue is empty, at most this long")
+    )
     _end(parser, drain)
-    parser = add("delete", help="delete a queue that is empty and that nothing uses")
+    parser = add("delete", help="delete an empty, unused queue")
     parser.add_argument("name")
     _end(parser, delete)
-    parser = add("rename", help="give a queue another name; the old one works on for a while")
+    parser = add("rename", help="rename a queue; the old name works for a time")
     parser.add_argument("name")
     parser.add_argument("new_name", nargs="?")
     days = GRACE_SECONDS / DAY_SECONDS
     parser.add_argument("--grace-days", type=float, default=days, help=f"how long the old name works ({days:g})")
-    parser.add_argument("--check", action="store_true", help="say what would change, and change nothing")
-    parser.add_argument("--free", action="store_true", help="NAME is an old name: let another queue have it")
+    parser.add_argument("--check", action="store_true", help="show the changes without making them")
+    parser.add_argument("--free", action="store_true", help="NAME is an old name: free it for another queue")
     _end(parser, rename)
-    parser = add("restored", help="make a database ready that was just restored, before anything works on it")
-    skipped = f"ids that may have been drawn since the backup, and are skipped ({restoring.SKIP_IDS:,})"
+    parser = add("restored", help="prepare a database that was just restored, before processes use it")
+    skipped = f"ids to skip, because they may have been used since the backup ({restoring.SKIP_IDS:,})"
     parser.add_argument("--skip-ids", type=int, default=restoring.SKIP_IDS, metavar="N", help=skipped)
     _end(parser, restored)
 
@@ -93,7 +95,7 @@ def rename(out: Any, options: dict[str, Any]) -> None:
     if not options["check"]:
         seconds = options["grace_days"] * DAY_SECONDS
         rename_queue(name, new_name, seconds, actor=ACTOR, reason=options["reason"])
-        out.write(f"{name} is called {new_name}.")
+        out.write(f"Renamed {name} to {new_name}.")
 
 
 def restored(out: Any, options: dict[str, Any]) -> None:
@@ -106,5 +108,5 @@ def restored(out: Any, options: dict[str, Any]) -> None:
         out.write(f"The engine's clock was {done.clock_ahead_seconds:,.0f} s ahead of the server's, and was reset.")
     if done.leased and done.leased_until:
         until = done.leased_until.isoformat(timespec="seconds")
-        out.write(f"{done.leased:,} messages are in consumers' hands, the last until {until}; then they come again.")
-    out.write("Start manage.py upkeep, then the rest.")
+        out.write(f"{done.leased:,} messages are in flight, the last until {until}; then they are delivered again.")
+    out.write("Start manage.py upkeep, then the other processes.")

@@ -26,16 +26,18 @@ SIGNS = {"create": "+", "change": "~", "quota": "~", "delete": "-"}
 
 def add_arguments(verbs: Any) -> None:
     """The two verbs for the parser of `manage.py queues`."""
-    export = verbs.add_parser("export", help="queues and quotas as YAML, what differs from the defaults")
-    export.add_argument("--queue", action="append", default=[], metavar="NAME", help="these alone, without quotas")
+    export = verbs.add_parser("export", help="print queues and quotas as YAML, without defaults")
+    export.add_argument(
+        "--queue", action="append", default=[], metavar="NAME", help="only these queues, without quotas"
+    )
     export.set_defaults(run=write)
-    apply = verbs.add_parser("apply", help="make them as a file says; shows the plan and asks")
-    apply.add_argument("file", help="what export wrote, or - for standard input")
-    apply.add_argument("--check", action="store_true", help="show the plan alone; ends with 1 if there is one")
-    apply.add_argument("--yes", action="store_true", help="do not ask")
-    apply.add_argument("--prune", action="store_true", help="also delete the queues that it does not name, if empty")
+    apply = verbs.add_parser("apply", help="change queues and quotas to match a file; shows the plan and asks")
+    apply.add_argument("file", help="a file that export wrote, or - for standard input")
+    apply.add_argument("--check", action="store_true", help="only show the plan; exits with 1 if it has changes")
+    apply.add_argument("--yes", action="store_true", help="apply without asking")
+    apply.add_argument("--prune", action="store_true", help="also delete empty queues that the file does not name")
     apply.add_argument("--reason", default="", help="kept in the audit")
-    apply.add_argument("--json", action="store_true", help="the plan for programs")
+    apply.add_argument("--json", action="store_true", help="print the plan as JSON")
     apply.set_defaults(run=change)
 
 
@@ -64,7 +66,7 @@ def change(out: Any, options: dict[str, Any]) -> None:
     applying.apply(wanted, planned, prune=options["prune"], actor=ACTOR, reason=options["reason"])
     deleted = applying.delete(planned, actor=ACTOR, reason=options["reason"])
     if kept := [f"{name}: {why}" for name, why in deleted if why]:
-        raise CommandError("The rest is done; not deleted: " + "; ".join(kept))
+        raise CommandError("Everything else is done. Not deleted: " + "; ".join(kept))
     out.write("Done.")
 
 
@@ -78,7 +80,7 @@ def _text(name: str) -> str:
 def _agreed(source: TextIO, out: Any) -> bool:
     """Ask at a terminal; without a terminal there is no agreement."""
     if not source.isatty():
-        out.write("There is no terminal to ask at: say --yes.")
+        out.write("There is no terminal to ask. Use --yes.")
         return False
     out.write("Apply? [y/N] ", ending="")
     out.flush()
@@ -93,7 +95,7 @@ def _lines(planned: Changes, prune: bool) -> Iterator[str]:
             yield f"    {name}: {json.dumps(after)}{was}"
     if planned.undeclared and not prune:
         shown = ", ".join(planned.undeclared[:5]) + (", …" if len(planned.undeclared) > 5 else "")
-        yield f"Not in the file and left alone, --prune deletes what is empty: {shown}"
+        yield f"Not in the file, and left unchanged (--prune deletes the empty ones): {shown}"
     kinds = [change.kind for change in planned.changes]
     made, deleted = kinds.count("create"), kinds.count("delete")
     totals = f"{made} to make, {len(kinds) - made - deleted} to change, {deleted} to delete"

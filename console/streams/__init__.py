@@ -1,1 +1,1 @@
-"""Streams, their consumer groups and subscriptions."""
+"""Pages of streams, consumer groups and subscriptions."""

@@ -1,4 +1,4 @@
-"""The forms of streams and their groups."""
+"""Forms of streams and consumer groups."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 
+from console.filters.moments import MomentField
 from console.web.forms import PlainFloatField, ReasonForm, measured
 from queues.stream_models import Stream
 
@@ -25,36 +26,41 @@ def _seconds(label: str, initial: float, low: float, high: float, help_text: str
 
 
 class RetentionForm(forms.Form):
-    """The retention of a stream, and how far behind a group may be."""
+    """The retention of a stream, and the allowed lag of its groups."""
 
     retention_seconds = _seconds(
-        "Retention", 604_800, 3_600, 315_360_000, "How long messages are kept, whether or not they were read."
+        "Retention", 604_800, 3_600, 315_360_000, "The time for which messages are kept, read or unread."
     )
     alert_group_lag_seconds = _seconds(
         "Alert: group lag",
         300,
         1,
         31_536_000,
-        "A group that is behind for longer, and moves nothing, counts as stalled.",
+        "A group with a larger lag and no progress counts as stalled.",
     )
 
 
 class StreamForm(RetentionForm):
-    """A new stream and its partitions."""
+    """A new stream and its number of partitions."""
 
     field_order = ("name", "tenant", "partitions")
     name = _name("Name", "Letters, digits, dots, dashes and underscores.")
-    tenant = forms.CharField(max_length=100, required=False, empty_value=None, help_text="Made when it does not exist.")
+    tenant = forms.CharField(
+        max_length=100, required=False, empty_value=None, help_text="Created if it does not exist."
+    )
     partitions = forms.IntegerField(
         initial=4,
         min_value=1,
         max_value=64,
-        help_text="How many members of a group can read at once. It cannot change later, because keys would move.",
+        help_text=(
+            "The maximum number of members of a group that read at once. It cannot change later, because keys would "
+            "move."
+        ),
     )
 
 
 class StreamSettingsForm(RetentionForm, ReasonForm):
-    """The settings of a stream that can be changed, with a reason for the audit."""
+    """The changeable settings of a stream, with a reason for the audit."""
 
     field_order = ("retention_seconds", "alert_group_lag_seconds", "max_payload_bytes", "closed", "reason")
     max_payload_bytes = measured(
@@ -73,7 +79,7 @@ class StreamSettingsForm(RetentionForm, ReasonForm):
         super().__init__(*args, initial=self.shown, **kwargs)
 
     def changes(self) -> dict[str, Any]:
-        """The settings whose value differs from the stream's."""
+        """Return the settings that differ from the stream's."""
         return {name: self.cleaned_data[name] for name, value in self.shown.items() if self.cleaned_data[name] != value}
 
 
@@ -83,19 +89,14 @@ def _point(label: str) -> forms.ChoiceField:
 
 
 class PointForm(forms.Form):
-    """A point of a stream's history; a time is in UTC."""
+    """A position, or a time in UTC, in a stream."""
 
-    at = forms.DateTimeField(
-        label="Time, UTC",
-        required=False,
-        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S"),
-    )
+    at = MomentField(label="Time")
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         if given.get("point") == "time" and not given.get("at") and "at" not in self.errors:
-            self.add_error("at", "Which time?")
+            self.add_error("at", "Enter a time, or choose another position.")
         if given.get("point") != "time":
             given["at"] = None
         elif given.get("at"):
@@ -104,31 +105,31 @@ class PointForm(forms.Form):
 
 
 class GroupForm(PointForm):
-    """A new group, or a subscription that feeds a queue."""
+    """A new consumer group, or a subscription that sends to a queue."""
 
     field_order = ("name", "point", "at", "queue")
     name = _name("Name", "Letters, digits, dots, dashes and underscores.")
     point = _point("Begin at")
     queue = forms.ChoiceField(
         required=False,
-        help_text="Send what it reads to this queue: there each message has a lease, retries and dead letters.",
+        help_text="Send the group's messages to this queue, where each has a lease, retries and dead letters.",
     )
 
     def __init__(self, *args: Any, queues: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [("", "none: members read it"), *((name, name) for name in queues)]
+        choices = [("", "none: members read the stream"), *((name, name) for name in queues)]
         self.fields["queue"].choices = choices  # type: ignore[attr-defined]
 
 
 class RewindForm(PointForm, ReasonForm):
-    """The point where a group goes on, and the reason."""
+    """The new position of a group, and the reason."""
 
     field_order = ("point", "at", "reason")
-    point = _point("Go on from")
+    point = _point("New position")
 
 
 class DropGroupForm(ReasonForm):
-    """Forgetting a group: its name once more, and why."""
+    """The typed name of the group to delete, and the reason."""
 
     typed_name = forms.CharField(max_length=90)
 
@@ -138,5 +139,5 @@ class DropGroupForm(ReasonForm):
 
     def clean_typed_name(self) -> str:
         if self.cleaned_data["typed_name"] != self.name:
-            raise forms.ValidationError(f"Type {self.name} to forget the group.")
+            raise forms.ValidationError(f"Type {self.name} to delete the group.")
         return self.name

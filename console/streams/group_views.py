@@ -1,4 +1,4 @@
-"""Groups of a stream: one group's course, making one, letting it go on from another point, forgetting it."""
+"""Pages of one consumer group: its lag, creation, rewind and deletion."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from signalbox.calls.streams import Moved
 @require_safe
 @requires("see_metadata", of=STREAM)
 def show(request: HttpRequest, name: str, group: str) -> HttpResponse:
-    """GET /streams/<name>/groups/<group>: how far it is, partition by partition, and its lag over time."""
+    """GET /streams/<name>/groups/<group>: the offset of each partition, and the lag over time."""
     found = find(name, group)
     (numbers,) = streams.read_groups([found])
     shown = ranges.of_request(request, archived=False)
@@ -56,7 +56,7 @@ def show(request: HttpRequest, name: str, group: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", of=STREAM)
 def new(request: HttpRequest, name: str) -> HttpResponse:
-    """GET, POST /streams/<name>/new-group: make a group that reads from a point of history on."""
+    """GET, POST /streams/<name>/new-group: create a group that reads from a chosen position."""
     stream = find_stream(name)
     form = GroupForm(request.POST if request.method == "POST" else None, queues=subscriptions.offered(request, stream))
     if form.is_valid():
@@ -65,7 +65,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
         with refusals(form):
             subscriptions.check_name(request, given["queue"])
             made = streams.create_group(name, given.pop("name"), actor=request.user.get_username(), **given)
-            notices.success(request, f"Made the group {made.name}.")
+            notices.success(request, f"Created the group {made.name}.")
             return redirect("group", name, made.name)
     context = {"title": f"New group · {name}", "stream": stream, "form": form}
     return render_form(request, "streams/groups/new.html", context)
@@ -74,7 +74,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", of=STREAM)
 def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
-    """GET /streams/<name>/groups/<group>/rewind?point=: what would be read again. POST: the rewind."""
+    """GET /streams/<name>/groups/<group>/rewind?point=: preview a rewind. POST: rewind."""
     found = find(name, group)
     subscriptions.check(request, found)
     form = RewindForm(request.POST if request.method == "POST" else request.GET or None)
@@ -82,14 +82,14 @@ def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
     if form.is_bound:
         form.full_clean()
         if request.method != "POST":
-            form.errors.pop("reason", None)  # asked for with the button that does it
+            form.errors.pop("reason", None)  # required only with the button that rewinds
         if not form.errors:
             point, at = form.cleaned_data["point"], form.cleaned_data["at"]
             with refusals(form):
                 if request.method == "POST":
                     actor, reason = request.user.get_username(), form.cleaned_data["reason"]
                     moved = streams.rewind(name, group, point, at=at, actor=actor, reason=reason)
-                    notices.success(request, f"{group} goes on from there: {_said(*_moves(moved))}.")
+                    notices.success(request, f"{group} has a new position: {_said(*_moves(moved))}.")
                     return redirect("group", name, group)
                 preview = streams.preview_rewind(name, group, point, at=at)
     again, passed = _moves(preview)
@@ -106,7 +106,7 @@ def rewind(request: HttpRequest, name: str, group: str) -> HttpResponse:
 
 
 def _moves(moved: Sequence[Moved]) -> tuple[int, int]:
-    """(messages that will be read again, messages that are skipped)."""
+    """Return (messages that will be read again, messages that will be skipped)."""
     return sum(max(one.messages, 0) for one in moved), -sum(min(one.messages, 0) for one in moved)
 
 
@@ -118,13 +118,13 @@ def _said(again: int, passed: int) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", of=STREAM)
 def drop(request: HttpRequest, name: str, group: str) -> HttpResponse:
-    """GET /streams/<name>/groups/<group>/drop: what is forgotten. POST: forget it."""
+    """GET /streams/<name>/groups/<group>/drop: preview the deletion of a group. POST: delete it."""
     found = find(name, group)
     subscriptions.check(request, found)
     form = DropGroupForm(request.POST if request.method == "POST" else None, name=group)
     if form.is_valid():
         dropped = streams.drop_group(name, group, actor=request.user.get_username(), reason=form.cleaned_data["reason"])
-        tell(request, dropped, f"The group {group} is forgotten.", f"{group} was forgotten already")
+        tell(request, dropped, f"The group {group} is deleted.", f"{group} was deleted already")
         return redirect("stream", name)
     (numbers,) = streams.read_groups([found])
     context = {"title": f"Forget {group}", "stream": found.stream, "group": found, "numbers": numbers, "form": form}
@@ -132,7 +132,7 @@ def drop(request: HttpRequest, name: str, group: str) -> HttpResponse:
 
 
 def find(name: str, group: str) -> ConsumerGroup:
-    """The group of an address."""
+    """Return the group of an address."""
     try:
         return streams.get_group(find_stream(name), group)
     except GroupNotFound as error:
@@ -140,19 +140,19 @@ def find(name: str, group: str) -> ConsumerGroup:
 
 
 def draw_charts(group: ConsumerGroup, shown: Range) -> list[Chart]:
-    """Lag in messages, lag in time with what is allowed, members."""
+    """Draw the lag in messages, the lag in time with its limit, and the number of members."""
     steps = stream_groups.read(group.group_id, shown.start, shown.end, shown.step_seconds)
     while len(steps) > 1 and shown.name and steps[-1].lag_messages is None:
-        steps = steps[:-1]  # not recorded yet
+        steps = steps[:-1]  # the last step is not recorded yet
     axis = TimeAxis(steps[0].at, steps[-1].at, timedelta(seconds=shown.step_seconds))
     past, each = Past(steps, axis, ()), wording.span(shown.step_seconds)
     allowed, behind = group.stream.alert_group_lag_seconds, [step.lag_seconds for step in steps]
     lag = [Series("behind", "ready", [step.lag_messages for step in steps], filled=True)]
-    age = [Series("oldest not committed", "leased", behind, filled=True)]
+    age = [Series("age of the oldest message without a commit", "leased", behind, filled=True)]
     words = f"its age; {wording.span(allowed)} allowed"
     members = [Series("reading", "scheduled", [step.members for step in steps])]
     return [
-        past.draw("Lag in messages", lag, f"the highest of each {each}"),
+        past.draw("Lag in messages", lag, f"maximum per {each}"),
         past.draw("Lag in time", age, words, wording.span, threshold_near(behind, allowed)),
-        past.draw("Members", members, f"the most of each {each}"),
+        past.draw("Members", members, f"maximum per {each}"),
     ]

@@ -1,4 +1,4 @@
-"""Streams: the list, worst lag first, and one stream with its groups and messages."""
+"""Pages of streams: the list, worst lag first, and one stream with its groups and messages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.roles import requires
 from console.access.subjects import STREAM
 from console.streams import subscriptions
 from console.streams.forms import StreamForm, StreamSettingsForm
 from console.web import pagination
-from console.web.forms import refusals
+from console.web.forms import refusals, suggest
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from dlq.masking.rules import Masking
@@ -47,7 +47,7 @@ class StreamRow:
 
 @dataclass(frozen=True)
 class StreamMessage:
-    """One message as a list may show it."""
+    """One message of a stream in a list."""
 
     position: int
     key: str | None
@@ -58,7 +58,7 @@ class StreamMessage:
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /streams: all of them, the one whose group is furthest behind first."""
+    """GET /streams: list streams, the largest lag first."""
     known = streams.read_streams()
     reach = roles.reach(request.user, "see_metadata")
     rows = [
@@ -67,7 +67,8 @@ def browse(request: HttpRequest) -> HttpResponse:
         if reach.holds(stream.name, stream.tenant.name)
     ]
     rows.sort(key=lambda row: (-row.lag_seconds, -row.lag_messages, row.stream.name))
-    context = {"title": "Streams", "rows": rows}
+    fed = {subscriptions.named(request, one.group.queue) for row in rows for one in row.groups}
+    context = {"title": "Streams", "rows": rows, "fed": fed}
     return render_page(request, "streams/browse.html", "streams/_list.html", context)
 
 
@@ -79,15 +80,16 @@ def _of(stream: Stream, groups: Sequence[GroupNumbers]) -> list[GroupNumbers]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", in_part=True)
 def new(request: HttpRequest) -> HttpResponse:
-    """GET, POST /new-stream: make one."""
+    """GET, POST /new-stream: create a stream."""
     form = StreamForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request, "configure"))
     if form.is_valid():
         given = dict(form.cleaned_data)
         name, tenant = given.pop("name"), given.pop("tenant")
         with refusals(form):
             roles.check_new(request, name, tenant or "default")
             made = streams.create_stream(name, given, tenant=tenant, actor=request.user.get_username())
-            notices.success(request, f"Made the stream {made.name}.")
+            notices.success(request, f"Created the stream {made.name}.")
             return redirect("stream", made.name)
     context = {"title": "New stream", "form": form}
     return render_form(request, "streams/new.html", context)
@@ -96,7 +98,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", of=STREAM)
 def edit(request: HttpRequest, name: str) -> HttpResponse:
-    """GET, POST /streams/<name>/settings: how long it keeps messages, and what it accepts."""
+    """GET, POST /streams/<name>/settings: retention and limits of a stream."""
     stream = find(name)
     form = StreamSettingsForm(request.POST if request.method == "POST" else None, stream=stream)
     if form.is_valid():
@@ -113,7 +115,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @requires("see_metadata", of=STREAM)
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /streams/<name>: its groups and how far each is."""
+    """GET /streams/<name>: the groups of a stream and their lag."""
     stream = find(name)
     groups = streams.read_groups(list(stream.groups.select_related("stream__tenant", "queue__tenant")))
     fed = {subscriptions.named(request, one.group.queue) for one in groups}
@@ -124,10 +126,10 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @requires("see_payloads", of=STREAM)
 def messages(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /streams/<name>/messages?partition=: what one partition keeps, the newest first, a page at a time."""
+    """GET /streams/<name>/messages?partition=: the messages of one partition, newest first, in pages."""
     stream, asked = find(name), request.GET.get("partition", "")
     chosen = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 4 else 0
-    partition = chosen if chosen < stream.partitions else 0  # an edited address leads to the first
+    partition = chosen if chosen < stream.partitions else 0  # an invalid partition in the address shows the first
     page = _page(stream, partition, pagination.place(request), pagination.size(request))
     context = {
         "title": f"Messages · {name}",
@@ -142,7 +144,7 @@ def messages(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _page(stream: Stream, partition: int, at: PagePosition, size: int) -> Page[StreamMessage]:
-    """A page of one partition. One query, a probe of each segment however deep the page is."""
+    """Return a page of one partition with one query, at the same cost for deep pages."""
     before, after = pagination.whole(at.before), pagination.whole(at.after)
     rules = Masking().of(stream.name)
     found = streams.browse(stream, partition, above=before, below=after, most=size + 1)
@@ -157,7 +159,7 @@ def _page(stream: Stream, partition: int, at: PagePosition, size: int) -> Page[S
 
 
 def find(name: str) -> Stream:
-    """The stream of an address."""
+    """Return the stream of an address."""
     try:
         return streams.get_stream(name)
     except StreamNotFound as error:

@@ -1,30 +1,9 @@
-"""Plugin for grafana-dashboard-builder: components that it lacks for current Grafana.
+"""Plugin for grafana-dashboard-builder: components for current versions of Grafana.
 
-Its component types register by being defined, so importing this package makes `stat-panel`, `table-panel`,
-`time-series-panel`, `prometheus-query`, `query-variable`, `alerts-annotation` and the others known to the builder's
-parser.
+Importing this package registers its component types (`stat-panel`, `prometheus-query`, `query-variable` and others)
+with the builder's parser. Panels leave out the options that have Grafana's default value.
 """
 
-from dashboards.components import (
-    annotations,
-    heatmap,
-    numbers,
-    queries,
-    state_timeline,
-    table,
-    text,
-    time_series,
-    variables,
-)
+from dashboards.components import graphs, numbers, panel, queries, table, variables
 
-__all__ = [
-    "annotations",
-    "heatmap",
-    "numbers",
-    "queries",
-    "state_timeline",
-    "table",
-    "text",
-    "time_series",
-    "variables",
-]
+__all__ = ["graphs", "numbers", "panel", "queries", "table", "variables"]

@@ -27,23 +27,12 @@ def to_the_others(tags: list[str]) -> dict[str, Any]:
 
 
 def out_of_grafana(title: str, url: str) -> dict[str, Any]:
-    """A link on top of a dashboard to somewhere else, such as the console."""
+    """A link at the top of a dashboard that leaves Grafana, such as to the console."""
     return _dashboard_link("link", title) | {"targetBlank": True, "url": url}
 
 
 def _dashboard_link(kind: str, title: str) -> dict[str, Any]:
-    return {
-        "asDropdown": False,
-        "icon": "external link",
-        "includeVars": False,
-        "keepTime": False,
-        "tags": [],
-        "targetBlank": False,
-        "title": title,
-        "tooltip": "",
-        "type": kind,
-        "url": "",
-    }
+    return {"icon": "external link", "title": title, "type": kind, "url": ""}
 
 
 def _link(title: str, url: str, *, new_tab: bool = False) -> dict[str, Any]:

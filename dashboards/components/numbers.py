@@ -21,20 +21,13 @@ class StatPanel(GrafanaPanel):
     def options(self, data: dict[str, Any]) -> dict[str, Any]:
         instant = all(query["instant"] for query in self.queries(data))
         return {
-            "colorMode": "value",
             "graphMode": "none" if instant else "area",
-            "justifyMode": "auto",
-            "orientation": "auto",
-            "percentChangeColorMode": "standard",
             "reduceOptions": _LAST,
-            "showPercentChange": False,
-            "textMode": "auto",
-            "wideLayout": True,
         }
 
 
 class BarGaugePanel(GrafanaPanel):
-    """A bar for each series. `max` is where bars end; `of_queues` links each to its queue."""
+    """A bar for each series. `max` is the value of a full bar; `of_queues` links each bar to its queue."""
 
     type = "bargauge"
     keys = ("max", "of_queues")
@@ -49,12 +42,6 @@ class BarGaugePanel(GrafanaPanel):
             "displayMode": "basic",
             "legend": {"calcs": [], "displayMode": "list", "placement": "bottom", "showLegend": False},
             "maxVizHeight": 40,
-            "minVizHeight": 16,
-            "minVizWidth": 8,
-            "namePlacement": "auto",
             "orientation": "horizontal",
             "reduceOptions": _LAST,
-            "showUnfilled": True,
-            "sizing": "auto",
-            "valueMode": "color",
         }

@@ -1,4 +1,4 @@
-"""Base of all panels. Sizes are in grid units: a dashboard is 24 wide, a usual graph 8 high."""
+"""Base of all panels, and text panels. Sizes are in grid units: a dashboard is 24 wide, a usual graph 8 high."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ EVERY_PANEL = ("title", "description", "width", "height", "targets", "unit", "de
 
 
 class GrafanaPanel(PanelsItemBase):  # type: ignore[misc]
-    """A panel with queries. `thresholds` maps colours to the value from which they hold; the first holds below.
+    """A panel with queries. `thresholds` maps each colour to its lowest value; the first colour has none.
 
-    `none` is shown in place of a value when there is none. `links` maps titles to addresses, shown in the panel's
-    corner.
+    `none` is the text without a value. `links` maps titles to addresses, shown in the panel's corner.
     """
 
     type = ""
@@ -40,12 +39,11 @@ class GrafanaPanel(PanelsItemBase):  # type: ignore[misc]
             "pluginVersion": PLUGIN_VERSION,
             "targets": self.queries(data),
             "title": data["title"],
-            "transparent": False,
             "type": self.type,
         }
 
     def queries(self, data: dict[str, Any]) -> list[dict[str, Any]]:
-        """The targets, lettered A, B, C."""
+        """Generate the queries of the targets, with the ids A, B, C."""
         queries = self.registry.create_component(Targets, {"targets": data["targets"]}).gen_json()
         return [query | {"refId": letter} for letter, query in zip(string.ascii_uppercase, queries, strict=False)]
 
@@ -64,8 +62,24 @@ class GrafanaPanel(PanelsItemBase):  # type: ignore[misc]
         raise NotImplementedError
 
 
+class TextPanel(PanelsItemBase):  # type: ignore[misc]
+    """Panel of Markdown, without queries and data source."""
+
+    def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
+        refuse_unknown("text", data, ("title", "description", "content", "width", "height"))
+        return {
+            "description": " ".join(data["description"].split()),
+            "gridPos": {"w": data.get("width", 24), "h": data.get("height", 3)},
+            "options": {"content": data["content"].strip(), "mode": "markdown"},
+            "pluginVersion": PLUGIN_VERSION,
+            "title": data["title"],
+            "transparent": True,
+            "type": "text",
+        }
+
+
 def override(field: str, properties: list[dict[str, Any]]) -> dict[str, Any]:
-    """Override of a field's appearance, selected by its display name."""
+    """Override the appearance of a field, selected by its display name."""
     return {"matcher": {"id": "byName", "options": field}, "properties": properties}
 
 
@@ -74,7 +88,7 @@ def steps(thresholds: dict[str, float | None]) -> list[dict[str, Any]]:
 
 
 def series_links(data: dict[str, Any]) -> dict[str, Any]:
-    """Links of a series to the queue that its labels name, with `of_queues`."""
+    """Links from a series to the queue in its labels, for panels with `of_queues`."""
     if not data.get("of_queues"):
         return {}
     return {"links": to_queue("${__field.labels.tenant:percentencode}", "${__field.labels.queue:percentencode}")}

@@ -28,13 +28,13 @@ class TablePanel(GrafanaPanel):
 
     def overrides(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         looks = [(column["name"], _column_looks(column)) for column in data["columns"]]
-        if "none" in data:  # meant for an empty table; Grafana would write it into empty cells too
+        if "none" in data:  # Grafana would also write the text for an empty table into empty cells
             looks = [(name, [*properties, {"id": "noValue", "value": "-"}]) for name, properties in looks]
         return [override(name, properties) for name, properties in looks if properties]
 
     def options(self, data: dict[str, Any]) -> dict[str, Any]:
         sort = [{"desc": True, "displayName": data["sort"]}] if "sort" in data else []
-        return {"cellHeight": "sm", "showHeader": True, "sortBy": sort}
+        return {"sortBy": sort}
 
     def _transformations(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         fields = {self._field(column["field"], data): column["name"] for column in data["columns"]}

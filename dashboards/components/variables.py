@@ -1,9 +1,10 @@
-"""Variables that a viewer selects at the top of a dashboard."""
+"""Variables that a viewer selects at the top of a dashboard, and annotations on the time axis of its graphs."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from grafana_dashboards.components.annotations import AnnotationsItemBase
 from grafana_dashboards.components.templates import TemplatesItemBase
 
 from dashboards.components.keys import refuse_unknown
@@ -24,9 +25,7 @@ class DatasourceVariable(TemplatesItemBase):  # type: ignore[misc]
         return {
             "current": {},
             "hide": SHOWN,
-            "includeAll": False,
             "label": data["label"],
-            "multi": False,
             "name": "datasource",
             "options": [],
             "query": "prometheus",
@@ -78,6 +77,36 @@ class TextVariable(TemplatesItemBase):  # type: ignore[misc]
             "name": data["name"],
             "options": [chosen],
             "query": data["value"],
-            "skipUrlSync": False,
             "type": "textbox",
+        }
+
+
+FROM_GRAFANA: dict[str, Any] = {
+    "builtIn": 1,
+    "datasource": {"type": "grafana", "uid": "-- Grafana --"},
+    "enable": True,
+    "hide": True,
+    "iconColor": "rgba(0, 211, 255, 1)",
+    "name": "Annotations & Alerts",
+    "type": "dashboard",
+}
+"""Annotations made on the dashboard itself, a source that Grafana adds to every dashboard."""
+
+
+class AlertsAnnotation(AnnotationsItemBase):  # type: ignore[misc]
+    """Annotations of firing alerts: `expr` selects from Prometheus' own series ALERTS."""
+
+    def gen_json_from_data(self, data: dict[str, Any], context: Any) -> dict[str, Any]:
+        refuse_unknown("alerts-annotation", data, ("name", "expr"))
+        return {
+            "datasource": DATASOURCE,
+            "enable": True,
+            "hide": False,
+            "iconColor": "red",
+            "name": data["name"],
+            "tagKeys": "severity",
+            "target": {"expr": " ".join(data["expr"].split()), "interval": "60s", "refId": "Anno"},
+            "textFormat": "{{tenant}} {{queue}}",
+            "titleFormat": "{{alertname}}",
+            "useValueForTime": False,
         }

@@ -1,4 +1,4 @@
-"""Erasing one person's data: every message whose payload has a value at a path, wherever its payload is kept.
+"""Erasures of one person's data: all messages that have a value at a path, in every location that keeps payloads.
 
-`target` says what is meant, `locations` where it is looked for, `batches` do it, `erasures` is the entry point.
+`target` matches documents, `locations` lists where they are kept, `batches` erases, `erasures` is the entry point.
 """

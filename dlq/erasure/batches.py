@@ -1,11 +1,11 @@
-"""One batch of an erasure: some rows of one place, or some messages that have to be looked at again.
+"""Batches of an erasure: each searches a page of one location, or checks messages again that were found before.
 
-After the walks come the messages that were found: each is looked at once more when every transaction of its first look
-is over, and one that a consumer holds as soon as it is settled. Then large bodies that nothing points to any more,
-and what lies outside, since until then the archive may take in what was not erased yet.
+When all locations were searched, each message that was found is checked again after all transactions that were running
+at the first check have ended, and a message in flight when it is settled. Then large bodies without references are
+deleted. External locations come last: the archive may take in messages until they are erased in the database.
 
-Transactions are over when the oldest that is under way began behind a bound, and the bound is drawn in a later batch
-than what it is about: a transaction that began before that commit may still see the earlier rows.
+Earlier transactions have ended when the oldest running transaction id has passed a bound. The bound is taken in a later
+batch than the rows it is for, because a transaction that began before their commit still sees the old rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import partial
 from django.db import transaction
 
 from dlq.erasure import external
-from dlq.erasure.documents import Documents, StoreAway, asking_store
+from dlq.erasure.documents import Documents, StoreAway, store_errors
 from dlq.erasure.locations import CAUSES_AGAIN, ERASE, LATE, SENDING, STAGED_AGAIN, WALKS, Walk
 from dlq.erasure.models import Erasure
 from dlq.erasure.target import Target
@@ -38,24 +38,24 @@ log = logging.getLogger(__name__)
 ERASED_AT_ONCE = 100
 MAX_SLICE_ROWS = 5_000
 LONG_SECONDS, SHORT_SECONDS = 1.0, 0.2
-"""A batch that took longer does less the next time, and one that took less does more."""
+"""A batch above the first duration halves the rows of the next one; a batch below the second doubles them."""
 COPIES, AGAIN, BODIES, ELSEWHERE = "copies", "again", "bodies", external.PLACE
 BODIES_AT_ONCE = 20
 MOMENT_SECONDS = 0.1
-"""In which most transactions end."""
+"""Pause in which most transactions end."""
 
 
 def batch(job: Erasure, now: datetime) -> float | None:
-    """Return what one batch does; the seconds after which the next may begin, `REST`, or None at the end."""
+    """Run one batch. Return the seconds until the next may begin, `REST`, or None when the erasure is done."""
     steps = _steps(job)
     job.place = job.place or next(iter(steps))
     began, looked = time.monotonic(), job.looked
     job.note = ""
     try:
         wait_seconds = steps[job.place](job)
-    except StoreAway as error:  # it may be there again in a moment; what was searched for would be forgotten
+    except StoreAway as error:  # failing the job would clear its value, and the error may be temporary
         log.warning("%s: %s", job, in_brief(error.__cause__ or error))
-        job.note = "Waits for the store of large bodies, which does not answer as it should: the log says more."
+        job.note = "Waits for the store of large bodies, which cannot be read; the log has the error."
         return REST
     _adapt(job, time.monotonic() - began)
     if wait_seconds is not None:
@@ -68,11 +68,11 @@ def batch(job: Erasure, now: datetime) -> float | None:
     return (job.looked - looked) / job.rows_per_second
 
 
-# Places for people.
+# Names of the places for people.
 PLACE_WORDS = {walk.name: walk.words for walk in (*WALKS, *LATE)} | {
-    COPIES: "what transactions under way sent of these places",
-    AGAIN: "what was found, looked at again: what was in work, and what transactions under way copied",
-    BODIES: "large bodies that nothing points to any more",
+    COPIES: "copies that running transactions sent from these places",
+    AGAIN: "found messages, checked again: in flight, or copied by running transactions",
+    BODIES: "large bodies without references",
     ELSEWHERE: "outside of the database",
 }
 
@@ -81,7 +81,7 @@ Step = Callable[[Erasure], float | None]
 
 
 def _steps(job: Erasure) -> dict[str, Step]:
-    """Return the steps in order; a step that returns None is done."""
+    """Return the steps of a job in order. A step returns None when it is done."""
     walks: dict[str, Step] = {walk.name: partial(_walk, walk) for walk in (*WALKS, *LATE)}
     steps = {walk.name: walks[walk.name] for walk in SENDING} | {COPIES: _wait_for_copies}
     steps |= {walk.name: walks[walk.name] for walk in WALKS}
@@ -104,7 +104,7 @@ def _walk(walk: Walk, job: Erasure) -> float | None:
 
 
 def scope_of(job: Erasure, target: Target) -> Scope:
-    """Return what a job is about, for its walks."""
+    """Return the scope of a job for its searches."""
     return Scope(
         document=target.part,
         text=target.text,
@@ -121,16 +121,16 @@ def scope_of(job: Erasure, target: Target) -> Scope:
 
 
 def fix_bounds(job: Erasure) -> None:
-    """Set the bounds of what is there now; messages sent from the first locations are included later."""
+    """Set the bounds to the newest message and dead letter; messages sent from `SENDING` are included later."""
     job.through_message_id, job.through_dead_letter_id = newest_message_id(), newest_id()
 
 
 def _wait_for_copies(job: Erasure) -> float | None:
-    """Wait until messages sent from the first locations can be seen. Messages sent later are not touched."""
+    """Wait for transactions that may have sent messages from `SENDING`, then set the bound of message ids."""
     oldest, following = _transactions()
     if not job.only_counts:
         is_new = not job.cursor
-        job.cursor = [min([following, *job.cursor])]  # after a restore, numbers of the earlier server may be ahead
+        job.cursor = [min([following, *job.cursor])]  # after a restore, the earlier server's ids may be higher
         if oldest < job.cursor[0]:
             job.note = WAITS
             return MOMENT_SECONDS if is_new else REST
@@ -139,7 +139,7 @@ def _wait_for_copies(job: Erasure) -> float | None:
 
 
 def _transactions() -> tuple[int, int]:
-    """(the oldest transaction that is under way, the next one that begins); ours is under way, and never the next."""
+    """Return the ids of the oldest running transaction and of the next one; this one is running."""
     [(oldest, following)] = Query(TRANSACTIONS, []).rows()
     return int(oldest), int(following)
 
@@ -168,7 +168,7 @@ def _treat(job: Erasure, walk: Walk, target: Target, rows: Sequence[Row]) -> Non
 
 
 def note(job: Erasure, treated: Sequence[tuple[int, str, str | None, str]]) -> None:
-    """Count messages once, by what they are now."""
+    """Count each message once, by its latest state."""
     for _, state, before, became in treated:
         if before is None:
             job.states[state] = job.states.get(state, 0) + 1
@@ -179,23 +179,23 @@ def note(job: Erasure, treated: Sequence[tuple[int, str, str | None, str]]) -> N
 
 
 def _wait_elsewhere(job: Erasure) -> float | None:
-    """Wait for the erasure outside of the database, which other processes do."""
+    """Wait for external locations, in which other processes erase."""
     job.note = external.wait_for(job)[:500]
     return REST if job.note else None
 
 
-WAITS = "Waits for transactions that began before it looked."
+WAITS = "Waits for transactions that began before the search."
 TRANSACTIONS = "select pg_snapshot_xmin(s)::text, pg_snapshot_xmax(s)::text from pg_current_snapshot() s"
 
 
 def _look_again(job: Erasure) -> float | None:
-    """Round after round, until nothing is open; between two rounds it rests.
+    """Check found messages again, in rounds until none is open.
 
-    A round closes what was looked at before a bound, if all is over by then that began before it; else it is about what
-    consumers held, and the next one has the same bound.
+    A round closes messages that were checked before its bound, when all transactions before the bound have ended. Until
+    then, a round checks only messages in flight, and the next round has the same bound.
     """
     oldest, following = _transactions()
-    if not job.cursor:  # in a batch that looks at nothing: what looks later is not before this bound
+    if not job.cursor:  # a batch of its own: later checks are not before this bound
         job.cursor = [0, 0, following]
         return MOMENT_SECONDS
     after, closes, bound = job.cursor
@@ -212,7 +212,7 @@ def _look_again(job: Erasure) -> float | None:
         return None
     job.cursor = [] if closes else [0, 0, bound]
     working = left.get("in_work", 0)
-    job.note = f"{working:,} in work now: done when their consumers are." if working else WAITS
+    job.note = f"{working:,} messages are in flight: they are erased when they are settled." if working else WAITS
     return 0.0 if not closes and oldest >= bound else REST
 
 
@@ -229,11 +229,11 @@ def _remove_bodies(job: Erasure) -> float | None:
 
 
 def _remove_body(job: Erasure, sha256: bytes) -> bool:
-    """Tell whether the body has gone: now, or before, by another process."""
+    """Delete a large body without references. Tell whether the store no longer has it."""
     with transaction.atomic():
         forgotten = bulk_verbs.erase_body(job.pk, sha256)
         if forgotten:
-            with asking_store():
+            with store_errors():
                 store().delete(sha256.hex())
     return forgotten is not False
 

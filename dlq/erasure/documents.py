@@ -1,4 +1,4 @@
-"""Reading what may hold the value: the document of a row, or its large body from the store."""
+"""Test whether a row contains the value of an erasure, in its document or in its large body in the store."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from signalbox.errors import BodyMissing
 
 
 class StoreAway(Exception):  # noqa: N818 - it names what happened
-    """The store of large bodies does not answer as it should."""
+    """The store of large bodies cannot be read at the moment."""
 
 
 @contextmanager
-def asking_store() -> Iterator[None]:
-    """Each storage has errors of its own; all but a missing body mean that one has to come back. Raises `StoreAway`."""
+def store_errors() -> Iterator[None]:
+    """Convert errors of the store to `StoreAway`, except for a missing body: the others may be temporary."""
     try:
         yield
     except BodyMissing:
@@ -27,7 +27,7 @@ def asking_store() -> Iterator[None]:
 
 
 class Documents:
-    """Reader of documents for one batch: a body that several rows share is read once. `unreadable` counts failures."""
+    """Reader of documents for one batch, which reads shared bodies once. `unreadable` counts documents not read."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -35,7 +35,7 @@ class Documents:
         self._bodies: dict[bytes, bool] = {}
 
     def hold(self, row: Row) -> bool:
-        """Tell whether the row has the value."""
+        """Tell whether the row contains the value."""
         if row.plain:
             return row.text is not None and self.target.quoted_in(row.text)
         if row.sha256 is not None:
@@ -45,7 +45,7 @@ class Documents:
     def _body_holds(self, sha256: bytes) -> bool:
         if sha256 not in self._bodies:
             try:
-                with asking_store(), store().open(sha256.hex()) as body:
+                with store_errors(), store().open(sha256.hex()) as body:
                     content = body.read()
                 self._bodies[sha256] = self._holds(content)
             except BodyMissing:

@@ -1,4 +1,4 @@
-"""The door to erasures: looking first, starting, stopping, and running them."""
+"""Entry point to erasures: preview, start, pause, cancel and run them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SAMPLE_MILLISECONDS = 2_000
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Request for an erasure. `live` says what happens to messages under way; see docs/operate/erasure.md."""
+class ErasureRequest:
+    """Request for an erasure. `live` is the treatment of unsettled messages (docs/operate/erasure.md)."""
 
     path: str
     value: str = field(repr=False)
@@ -48,7 +48,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Sample:
-    """Sample of one location: of about `rows` rows the first `looked`, of which `found` have the value."""
+    """Sample of one location: the first `looked` of about `rows` rows, of which `found` have the value."""
 
     place: str
     words: str
@@ -61,63 +61,69 @@ class Sample:
 
 @dataclass(frozen=True)
 class Preview:
-    """Samples of the beginning of each location, and the duration of all of it at the wanted rate."""
+    """Samples of all locations, and the duration of the erasure at the requested rate."""
 
     samples: Sequence[Sample]
     seconds: float
 
     @property
     def rows(self) -> int:
-        return sum(one.rows for one in self.samples)
+        return sum(sample.rows for sample in self.samples)
 
     @property
     def found(self) -> int:
-        return sum(one.found for one in self.samples)
+        return sum(sample.found for sample in self.samples)
 
     @property
     def is_whole(self) -> bool:
-        return all(one.whole for one in self.samples)
+        return all(sample.whole for sample in self.samples)
 
 
-def preview(wanted: Wanted) -> Preview:
-    """Look, within seconds, and change nothing. Raises `InvalidArgument`."""
-    job = _job(wanted)
-    samples = [_sample(job, wanted.target, walk) for walk in WALKS if walk.name != "trash_again"]
-    return Preview(samples, sum(one.rows for one in samples) / job.rows_per_second)
+def preview(request: ErasureRequest) -> Preview:
+    """Search the beginning of each location within seconds. Raises `InvalidArgument`."""
+    job = _job(request)
+    samples = [_sample(job, request.target, walk) for walk in WALKS if walk.name != "trash_again"]
+    return Preview(samples, sum(sample.rows for sample in samples) / job.rows_per_second)
 
 
 def create(
-    wanted: Wanted, *, actor: str, reason: str, confirmation: str = "", only_counts: bool = False, wake: bool = True
+    request: ErasureRequest,
+    *,
+    actor: str,
+    reason: str,
+    confirmation: str = "",
+    only_counts: bool = False,
+    wake: bool = True,
 ) -> Erasure:
-    """Start an erasure; or, with `only_counts`, the same walk without changing anything. Raises `InvalidArgument`."""
+    """Start an erasure; with `only_counts`, the same search without changes. Raises `InvalidArgument`."""
     if not reason.strip():
-        raise InvalidArgument("reason is empty: say who asked for it, for the audit", "reason")
+        raise InvalidArgument("reason is empty: name the person who asked for the erasure, for the audit", "reason")
     if not only_counts and confirmation != WORD:
         raise InvalidArgument(f"Type the word {WORD}.", "confirmation")
-    job = _job(wanted)
+    job = _job(request)
     job.only_counts, job.created_by, job.reason = only_counts, actor, reason
     job.total_estimate = sum(walk.estimate() for walk in WALKS)
     return lifecycle.start(job, wake=wake)
 
 
-def _job(wanted: Wanted) -> Erasure:
-    """Return a checked job that is not saved yet, with the bounds of now."""
-    target = wanted.target
-    if wanted.live not in Erasure.Live.values:
-        raise InvalidArgument(f"live is {wanted.live[:40]!r}: it must be hold, redact or delete", "live")
-    if not 1 <= wanted.rows_per_second <= MAX_ROWS_PER_SECOND:
+def _job(request: ErasureRequest) -> Erasure:
+    """Make an unsaved job from a valid request, bounded by the newest message. Raises `InvalidArgument`."""
+    target = request.target
+    if request.live not in Erasure.Live.values:
+        raise InvalidArgument(f"live is {request.live[:40]!r}: it must be hold, redact or delete", "live")
+    if not 1 <= request.rows_per_second <= MAX_ROWS_PER_SECOND:
         raise InvalidArgument(f"rows_per_second must be from 1 to {MAX_ROWS_PER_SECOND}", "rows_per_second")
-    if wanted.since and wanted.until and wanted.since >= wanted.until:
+    if request.since and request.until and request.since >= request.until:
         raise InvalidArgument("until must be later than since", "until")
     job = Erasure(
         part=target.part,
         path=target.path,
         value=target.value,
         value_digest=target.digest(settings.SECRET_KEY),
-        **{name: getattr(wanted, name) for name in ("live", "since", "until", "rows_per_second")},
-        queue_names=list(wanted.queues),
-        queue_ids=_queue_ids(wanted),
-        tenant_name=wanted.tenant,
+        **{name: getattr(request, name) for name in ("live", "since", "until", "rows_per_second")},
+        queue_names=list(request.queues),
+        queue_ids=_queue_ids(request),
+        tenant_name=request.tenant,
         **{name: {} for name in ("places", "states", "became", "remarks")},
         cursor=[],
     )
@@ -125,19 +131,19 @@ def _job(wanted: Wanted) -> Erasure:
     return job
 
 
-def _queue_ids(wanted: Wanted) -> list[int] | None:
-    if wanted.queues and wanted.tenant:
+def _queue_ids(request: ErasureRequest) -> list[int] | None:
+    if request.queues and request.tenant:
         raise InvalidArgument("tenant must be empty beside queues: it is one or the other", "tenant")
-    if len(wanted.queues) > MAX_QUEUES:
-        raise InvalidArgument(f"queues has {len(wanted.queues)} names: at most {MAX_QUEUES}", "queues")
-    if wanted.tenant:
-        if not Tenant.objects.filter(name=wanted.tenant).exists():
-            raise InvalidArgument(f"tenant '{wanted.tenant[:100]}' does not exist", "tenant")
-        return sorted(Queue.objects.filter(tenant__name=wanted.tenant).values_list("queue_id", flat=True))
-    if not wanted.queues:
+    if len(request.queues) > MAX_QUEUES:
+        raise InvalidArgument(f"queues has {len(request.queues)} names: at most {MAX_QUEUES}", "queues")
+    if request.tenant:
+        if not Tenant.objects.filter(name=request.tenant).exists():
+            raise InvalidArgument(f"tenant '{request.tenant[:100]}' does not exist", "tenant")
+        return sorted(Queue.objects.filter(tenant__name=request.tenant).values_list("queue_id", flat=True))
+    if not request.queues:
         return None
-    known = dict(Queue.objects.filter(name__in=wanted.queues).values_list("name", "queue_id"))
-    for name in wanted.queues:
+    known = dict(Queue.objects.filter(name__in=request.queues).values_list("name", "queue_id"))
+    for name in request.queues:
         if name not in known:
             raise InvalidArgument(f"queue '{name[:100]}' does not exist", "queues")
     return sorted(known.values())

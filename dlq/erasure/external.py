@@ -1,8 +1,8 @@
-"""Locations outside of the database. A room that has one registers it here, since this room knows none."""
+"""Locations outside of the database. The package that knows one registers it here (`pipeline.erasure`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -12,25 +12,25 @@ from dlq.erasure.target import Target
 from queues.erasure import finds
 
 PLACE = "elsewhere"
-"""Where an erasure stands while it waits for what is outside."""
+"""The place of an erasure that waits for the external locations."""
 
 
-class Outside(Protocol):
-    """A place outside of the database. It is asked within a batch, and does the work elsewhere."""
+class External(Protocol):
+    """A location outside of the database. Batches of the erasure ask for its state; another process does the work."""
 
     def waits_for(self, erasure_id: int) -> str:
-        """Return what there still is to do, as a sentence; empty when it is done."""
+        """Return a sentence about the work that is left; empty when the location is done."""
 
     def work(self, erasure_id: int) -> None:
-        """Do it here and now, as far as it goes."""
+        """Erase in this process, as far as possible without waiting."""
 
     def report(self, erasure_id: int) -> dict[str, Any]:
-        """Return what was done, for the report."""
+        """Return the results of the location; empty when it has none."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Description of an erasure, for the work outside of the database."""
+class Request:
+    """The work of an erasure in external locations."""
 
     erasure_id: int
     target: Target
@@ -39,50 +39,48 @@ class Asked:
     until: datetime | None
 
     def message_ids(self) -> list[int]:
-        """The messages that are erased in the database."""
+        """List the messages that were erased in the database."""
         return finds.erased_message_ids(self.erasure_id)
 
     def body_hashes(self) -> list[bytes]:
-        """Return their large bodies."""
+        """List the hashes of large bodies of messages that were found in the database."""
         return finds.body_hashes(self.erasure_id)
 
 
-_places: dict[str, Outside] = {}
+_locations: dict[str, External] = {}
 
 
-def add(name: str, outside: Outside) -> None:
-    """Register a location: from now on an erasure is not over before it is done there."""
-    _places[name] = outside
+def add(name: str, location: External) -> None:
+    """Register a location: every erasure waits for it before it ends."""
+    _locations[name] = location
 
 
 def wait_for(job: Erasure) -> str:
-    """The first that is not done; empty when all are."""
-    return next((words for outside in _places.values() if (words := outside.waits_for(job.pk))), "")
+    """Return a sentence about the first location that is not done; empty when all are done."""
+    return next((sentence for location in _locations.values() if (sentence := location.waits_for(job.pk))), "")
 
 
 def work(job: Erasure) -> None:
-    """Do all of it here."""
-    for outside in _places.values():
-        outside.work(job.pk)
+    """Erase in all external locations in this process."""
+    for location in _locations.values():
+        location.work(job.pk)
 
 
-def reports(job: Erasure) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return what each has to say, if anything."""
-    for name, outside in _places.items():
-        if report := outside.report(job.pk):
-            yield name, report
+def reports(job: Erasure) -> dict[str, dict[str, Any]]:
+    """Return the results of each location that has any."""
+    return {name: report for name, location in _locations.items() if (report := location.report(job.pk))}
 
 
-def over(erasure_ids: Iterable[int]) -> set[int]:
-    """Return those that are not, and will not be, worked on any more."""
+def ended(erasure_ids: Iterable[int]) -> set[int]:
+    """Return the ids of erasures that have ended or no longer exist."""
     ids = set(erasure_ids)
-    going_on = Erasure.objects.filter(pk__in=ids, state__in=Erasure.UNDECIDED_STATES)
-    return ids - set(going_on.values_list("pk", flat=True))
+    undecided = Erasure.objects.filter(pk__in=ids, state__in=Erasure.UNDECIDED_STATES)
+    return ids - set(undecided.values_list("pk", flat=True))
 
 
-def asked(erasure_id: int) -> Asked | None:
-    """Return what is to be done outside now; None when the erasure is over, stopped, or not that far."""
+def request_of(erasure_id: int) -> Request | None:
+    """Return the external work of an erasure; None when it has ended, is paused, or has not reached this place."""
     job = Erasure.objects.filter(pk=erasure_id, state__in=Erasure.RUNNABLE_STATES, place=PLACE).first()
     if job is None:
         return None
-    return Asked(job.pk, Target(job.part, job.path, job.value), job.queue_ids, job.since, job.until)
+    return Request(job.pk, Target(job.part, job.path, job.value), job.queue_ids, job.since, job.until)

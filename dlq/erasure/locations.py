@@ -1,4 +1,4 @@
-"""Every location that an erasure walks through, in order, and how rows are erased that are no messages of queues."""
+"""The locations of an erasure in order, and functions that erase rows that are not messages of queues."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from queues.erasure.locations import DEAD, KEPT, LOG, REWRITTEN, STREAMS, TRASH,
 
 @dataclass(frozen=True)
 class Causes:
-    """The sample of an error that each failure group keeps; first those that are not added to their group yet."""
+    """Samples of errors that failure groups keep, and those that were not added to their group yet."""
 
     name: str = "causes"
-    words: str = "samples of errors that causes keep"
+    words: str = "samples of errors in failure groups"
 
     def page(self, scope: Scope, after: Sequence[Any], limit: int) -> Page:
         if len(scope.text) < SHORTEST_QUOTED:
             return Page((), 0, None)
         queue_ids = None if scope.queue_ids is None else list(scope.queue_ids)
-        pending = [] if after else finds.unfolded_samples(queue_ids)
+        pending = [] if after else finds.pending_samples(queue_ids)
         kept = finds.samples(after[0] if after else "", queue_ids, limit)
-        rows = [Row(None, 0, text, None, (one,), plain=True) for one, text in [*pending, *kept] if text]
+        rows = [Row(None, 0, text, None, (fingerprint,), plain=True) for fingerprint, text in [*pending, *kept] if text]
         return Page(rows, len(kept), [kept[-1][0]] if len(kept) == limit else None)
 
     def estimate(self) -> int:
@@ -36,10 +36,10 @@ class Causes:
 
 
 Walk = Location | Causes
-"""A location that is walked through."""
+"""A location that is read page by page."""
 STAGED = Location(
     "staged",
-    "staged replays: chosen from the archive, and not sent yet",
+    "staged replays: selected from the archive, and not sent yet",
     "signalbox.staged_message",
     keys=2,
     rows=f"""
@@ -52,22 +52,22 @@ order by t.staging_id, t.message_id
 )
 CAUSES = Causes()
 SENDING: tuple[Walk, ...] = (STAGED, STREAMS, TRASH, DEAD)
-"""What lies there is sent as new messages: by a redrive of what was staged, to queues of subscriptions, to consumers of
-a dead-letter queue. The bound of messages is fixed behind them. What comes back from the trash is dead then.
+"""Locations whose rows may be sent as new messages: by replays, subscriptions, restores and receives of dead letters.
+The highest message id of the erasure is fixed after them, so that it includes these copies.
 """
-TRASH_AGAIN = replace(TRASH, name="trash_again", words="the trash once more: what was deleted during the walk")
+TRASH_AGAIN = replace(TRASH, name="trash_again", words="the trash again: messages deleted during the search")
 WALKS: tuple[Walk, ...] = (*SENDING, REWRITTEN, LOG, KEPT, TRASH_AGAIN, CAUSES)
-"""In this order nothing gets past: what is redriven has a kept body."""
-CAUSES_AGAIN = Causes("causes_again", "samples of errors once more: of what was in work during the walk")
+"""The order follows the moves of messages, so that a message that moves during the search is found later."""
+CAUSES_AGAIN = Causes("causes_again", "samples of errors again: from messages in flight during the search")
 STAGED_AGAIN = replace(
-    STAGED, name="staged_again", words="staged replays once more: what was chosen before the archive was done"
+    STAGED, name="staged_again", words="staged replays again: selected before the archive was erased"
 )
 LATE: tuple[Walk, ...] = (CAUSES_AGAIN, STAGED_AGAIN)
-"""Once more, when messages are done and when the archive is: what failed, and what was staged from it before that."""
+"""Locations that are read again after all messages, and after the archive, were erased."""
 
 
 def _erase_staged(erasure_id: int, target: Target, rows: Sequence[Row]) -> int:
-    """Wait for one that is being sent: it is gone then, and its message is in its queue."""
+    """Erase staged messages. One that is being sent is waited for, and is then a message of its queue."""
     with connection.cursor() as cursor:
         cursor.execute(
             "update signalbox.staged_message t"
@@ -101,4 +101,4 @@ ERASE: Mapping[str, Callable[[int, Target, Sequence[Row]], int]] = {
     CAUSES.name: _erase_causes,
     CAUSES_AGAIN.name: _erase_causes,
 }
-"""Rows that are no messages of queues, each by its own key; all others are erased as messages."""
+"""Functions for locations whose rows are not messages of queues; other rows are erased by message id."""

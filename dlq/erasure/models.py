@@ -1,4 +1,4 @@
-"""The row of an erasure: what is searched for, its position, and its results."""
+"""The row of an erasure: its target, position and results."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ USUAL_ROWS_PER_SECOND = 20_000
 
 
 class Erasure(Job):
-    """Erasure of all that has a value at a path, location by location.
+    """Job that erases all messages with a value at a path, location by location.
 
-    `value` is what is to be erased, in clear: the job needs it until it is over, and it goes then.
+    `value` holds the value in plain text while the job runs, and is cleared when the job ends.
     """
 
     NOUN, COUNTS = "erasure", ("looked",)
@@ -32,27 +32,27 @@ class Erasure(Job):
     part = models.CharField(max_length=10)
     path = models.CharField(max_length=200)
     value = models.TextField(db_default="")  # empty once the job is over
-    value_digest = models.CharField(max_length=16)  # of path and value, under a key: the same for the same
+    value_digest = models.CharField(max_length=16)  # keyed hash of path and value
     live = models.CharField(max_length=10, choices=Live.choices, db_default=Live.HOLD)
-    only_counts = models.BooleanField(db_default=False)  # it looks, and changes nothing
-    queue_names: models.JSONField[Any, Any] = models.JSONField(db_default=[])  # empty: all
-    queue_ids: models.JSONField[Any, Any] = models.JSONField(null=True)  # as of the beginning
+    only_counts = models.BooleanField(db_default=False)  # counts, and changes nothing
+    queue_names: models.JSONField[Any, Any] = models.JSONField(db_default=[])  # empty: all queues
+    queue_ids: models.JSONField[Any, Any] = models.JSONField(null=True)  # at the start of the job
     tenant_name = models.CharField(max_length=100, db_default="")
-    since = models.DateTimeField(null=True)  # of what was sent from then on
+    since = models.DateTimeField(null=True)  # of messages sent at this time or later
     until = models.DateTimeField(null=True)
     through_message_id = models.BigIntegerField()
     through_dead_letter_id = models.BigIntegerField()
     rows_per_second = models.IntegerField(db_default=USUAL_ROWS_PER_SECOND)
-    slice_rows = models.IntegerField(db_default=1_000)  # rows at a time; it follows how long they take
-    place = models.CharField(max_length=30, db_default="")  # where it is now; empty: at the beginning
-    cursor: models.JSONField[Any, Any] = models.JSONField(db_default=[])  # up to which key of the place
+    slice_rows = models.IntegerField(db_default=1_000)  # rows of a batch, adapted to their duration
+    place = models.CharField(max_length=30, db_default="")  # current step; empty: the first
+    cursor: models.JSONField[Any, Any] = models.JSONField(db_default=[])  # last key read in the place
     looked = models.BigIntegerField(db_default=0)
     found = models.BigIntegerField(db_default=0)  # rows that have the value
-    places: models.JSONField[Any, Any] = models.JSONField(db_default={})  # for each place what was counted
-    states: models.JSONField[Any, Any] = models.JSONField(db_default={})  # where what was found stood
-    became: models.JSONField[Any, Any] = models.JSONField(db_default={})  # what messages are now
-    remarks: models.JSONField[Any, Any] = models.JSONField(db_default={})  # what could not be done
-    note = models.CharField(max_length=500, db_default="")  # what it waits for
+    places: models.JSONField[Any, Any] = models.JSONField(db_default={})  # counts of each place
+    states: models.JSONField[Any, Any] = models.JSONField(db_default={})  # states in which messages were found
+    became: models.JSONField[Any, Any] = models.JSONField(db_default={})  # results of messages
+    remarks: models.JSONField[Any, Any] = models.JSONField(db_default={})  # what could not be erased
+    note = models.CharField(max_length=500, db_default="")  # why the job waits
 
     class Meta(Job.Meta):
         db_table = "erasure"
@@ -79,7 +79,7 @@ class Erasure(Job):
 
     @property
     def scope_words(self) -> str:
-        """Return where it looks, for people."""
+        """The scope of the erasure in words, for people."""
         where = ", ".join(self.queue_names) or (
             f"the queues of {self.tenant_name}" if self.tenant_name else "everywhere"
         )

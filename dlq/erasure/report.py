@@ -1,4 +1,4 @@
-"""Report of an erasure, for people and programs: counts by location, and plainly what it could not reach."""
+"""Report of an erasure, for people and programs: counts by location, and what it could not erase."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dlq.erasure.batches import PLACE_WORDS
 from dlq.erasure.models import Erasure
 
 BEYOND = (
-    "Backups and copies of the database that were made before, and its write-ahead log: each has its own retention.",
-    "Earlier versions of rows, which stay in the files of tables until vacuum has passed, usually within minutes.",
-    "What consumers have made of these messages: their own databases, logs and files.",
-    "Exports and downloads that people made: nothing here knows where they are.",
-    "What is no payload: ids of groups, of deduplication and of traces, names of consumers. They stay as they are.",
-    "Hashes of requests that deduplication keeps, and answers that the HTTP API keeps for repeats: a day at most.",
-    "What is stored for less than a minute: mail between Celery's workers, batches that Spark is about to write.",
-    "The audit and saved filters, where a person wrote the value into a filter or a reason: the audit is chained.",
+    "Earlier backups and copies of the database, and its write-ahead log. Each has its own retention.",
+    "Old versions of rows in the files of tables. Vacuum removes them, usually within minutes.",
+    "Data that consumers stored: their own databases, logs and files.",
+    "Exports and downloads of users. Signalbox does not know where they are.",
+    "Data outside of payloads: group ids, deduplication ids, trace ids and names of consumers. They are not changed.",
+    "Hashes of requests for deduplication, and stored answers of the HTTP API. Both expire within a day.",
+    "Data that is stored for less than a minute: messages between Celery's workers, batches that Spark writes.",
+    "Filters and reasons in the audit, and saved filters, that contain the value. Entries of the audit cannot change.",
 )
-# What is left of messages, by what they became.
+# Sentences about messages that are not erased, by their state.
 LEFT = {
-    "held": "messages that wait to be processed were held back. Erase again when they have ended.",
-    "in_work": "messages are in work now; they are done when they end.",
-    "busy": "messages were being moved by another job; they are looked at again.",
+    "held": "messages wait to be processed and were not changed. Erase again when they have ended.",
+    "in_work": "messages are in flight; they are erased when they are settled.",
+    "busy": "messages were being moved by another job; they are checked again.",
 }
 
 
 def report(job: Erasure) -> dict[str, Any]:
-    """Return the whole report as JSON, without the value."""
+    """Return the report as JSON, without the erased value."""
     return {
         "erasure": job.pk,
         **{name: getattr(job, name) for name in ("state", "only_counts", "part", "path", "value_digest", "live")},
@@ -42,7 +42,7 @@ def report(job: Erasure) -> dict[str, Any]:
         ],
         "stood": dict(job.states),
         "messages": dict(job.became),
-        "elsewhere": dict(external.reports(job)),
+        "elsewhere": external.reports(job),
         "not_done": not_done(job),
         "note": job.note,
         "error": job.error,
@@ -50,22 +50,16 @@ def report(job: Erasure) -> dict[str, Any]:
 
 
 def not_done(job: Erasure) -> list[str]:
-    """Return what is left, and why, as sentences: first what is of this job, then what is of any."""
-    return [*_of_this(job), *BEYOND]
-
-
-def _of_this(job: Erasure) -> list[str]:
-    said = []
+    """Return sentences about data that was not erased: by this job first, then by any erasure."""
+    sentences = []
     if job.only_counts:
-        said.append("Nothing was changed: it was asked to count.")
+        sentences.append("The job only counted, and changed nothing.")
     elif job.state == job.State.CANCELLED:
-        said.append("It was cancelled: what it had not reached is as it was.")
-    said += [f"{job.became[name]:,} {words}" for name, words in LEFT.items() if job.became.get(name)]
+        sentences.append("The erasure was cancelled; locations that it had not reached are unchanged.")
+    sentences += [f"{job.became[name]:,} {words}" for name, words in LEFT.items() if job.became.get(name)]
     if unreadable := sum(counted.get("unreadable", 0) for counted in job.places.values()):
-        said.append(
-            f"{unreadable:,} bodies could not be read, because they are missing, or no JSON, or nested too deeply."
-        )
+        sentences.append(f"{unreadable:,} bodies could not be read: they are missing, not JSON, or nested too deeply.")
     bodies = job.places.get("bodies", {})
     if kept := bodies.get("looked", 0) - bodies.get("removed", 0):
-        said.append(f"{kept:,} large bodies stay in the store, because other messages point to them.")
-    return [*said, *(text for text in job.remarks.values() if isinstance(text, str))]
+        sentences.append(f"{kept:,} large bodies stay in the store, because other messages use them.")
+    return [*sentences, *(text for text in job.remarks.values() if isinstance(text, str)), *BEYOND]

@@ -1,7 +1,7 @@
-"""Lists as files: rows written as NDJSON or CSV, a batch at a time, up to a bound, with the audit on both ends.
+"""Exports: write rows as NDJSON or CSV in batches, up to a limit; the audit records the start and the end.
 
-Nothing is held but the batch at hand, neither rows nor a transaction: however much is written, an export needs little
-memory, and no old snapshot stands behind it. What was cut says so in its last line.
+An export keeps one batch in memory and no transaction open, so its size costs neither memory nor an old snapshot. The
+last line of an export that reached its limit says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from queues import audit
 from queues.errors import InvalidArgument
 from queues.models import Queue
 
-# Spreadsheets take a cell that begins so for a formula, some also behind spaces.
+# Beginnings of cells that spreadsheets take for formulas, some even after spaces.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 CONTROL = ("\t", "\r", "\n")
 
@@ -30,7 +30,7 @@ CONTROL = ("\t", "\r", "\n")
 class Format(StrEnum):
     """Format of an export."""
 
-    NDJSON = "ndjson"  # a JSON object a line
+    NDJSON = "ndjson"  # one JSON object per line
     CSV = "csv"
 
     @property
@@ -39,7 +39,7 @@ class Format(StrEnum):
 
 
 class Document(str):
-    """JSON as text: it goes into NDJSON as the value that it is."""
+    """JSON text, which NDJSON exports write as it is and not as a string."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Bound:
 
     @classmethod
     def of(cls, rows: int | None = None) -> Bound:
-        """Return what the settings allow, or fewer rows. Raises `InvalidArgument`."""
+        """Return the limits of the settings, perhaps with fewer rows. Raises `InvalidArgument`."""
         most: int = settings.EXPORT_MAX_ROWS
         if rows is not None and not 1 <= rows <= most:
             raise InvalidArgument(f"limit is {rows}: it must be from 1 to {most} (EXPORT_MAX_ROWS)", "limit")
@@ -65,7 +65,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Source:
-    """Rows to export: `of` names the list, `batches` are its rows in order, `columns` their names."""
+    """Rows to export. `of` names the list, `columns` are the names of the columns, `batches` yields the rows."""
 
     of: str
     filter_text: str
@@ -73,11 +73,11 @@ class Source:
     batches: Iterator[Sequence[Row]]
     queue: Queue | None = None
     reveal: bool = False
-    """Nothing is masked."""
+    """Whether masked values are shown."""
 
 
 class Export:
-    """A file under way: iterate over its chunks, and close it however that ends. Its beginning is audited at once."""
+    """An export in progress: iterate over its chunks, and close it in the end. The constructor audits its start."""
 
     def __init__(self, source: Source, form: Format, bound: Bound, actor: str) -> None:
         self.rows = self.bytes = 0
@@ -101,7 +101,7 @@ class Export:
             raise
 
     def close(self) -> None:
-        """Stop the export, if it is not over."""
+        """End the export; the audit records it as abandoned when it is not complete."""
         self._chunks.close()
         self._end("abandoned")
 
@@ -132,7 +132,7 @@ class Export:
                     return
                 lines.append(self._counted(written))
                 self.rows += 1
-            yield b"".join(lines)  # empty too: between two chunks a closed connection is noticed
+            yield b"".join(lines)  # even when empty: the server notices a closed connection between chunks
 
     def _counted(self, written: bytes) -> bytes:
         self.bytes += len(written)
@@ -140,9 +140,9 @@ class Export:
 
     def _is_full(self, more: int) -> bool:
         if self.rows >= self._bound.rows:
-            self.cut = f"cut after {self.rows:,} rows, as many as an export may have; there are more"
+            self.cut = f"cut after {self.rows:,} rows (the limit of an export); there are more"
         elif self.bytes + more > self._bound.bytes:
-            self.cut = f"cut after {self.bytes:,} bytes, as an export may have {self._bound.bytes:,}; there are more"
+            self.cut = f"cut after {self.bytes:,} bytes (limit: {self._bound.bytes:,}); there are more"
         return bool(self.cut)
 
     def _last_line(self) -> bytes:
@@ -157,9 +157,7 @@ def _json_line(row: Row, columns: Sequence[str]) -> bytes:
 
 
 def _json(value: Any) -> str:
-    if isinstance(value, Document):
-        return str(value)
-    return json.dumps(value.isoformat() if isinstance(value, datetime) else value, ensure_ascii=False)
+    return str(value) if isinstance(value, Document) else json.dumps(_plain(value), ensure_ascii=False)
 
 
 def _csv_line(row: Row, columns: Sequence[str]) -> bytes:
@@ -168,16 +166,14 @@ def _csv_line(row: Row, columns: Sequence[str]) -> bytes:
 
 def _csv_cells(values: Iterable[Any]) -> bytes:
     line = io.StringIO()
-    csv.writer(line).writerow([_cell(value) for value in values])
+    csv.writer(line).writerow([defused(value) if isinstance(value, str) else _plain(value) for value in values])
     return line.getvalue().encode()
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return defused(value) if isinstance(value, str) else value
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def defused(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: one that could be is given an apostrophe in front."""
+    """Put an apostrophe before a text that spreadsheets would take for a formula."""
     return f"'{text}" if text.startswith(CONTROL) or text.lstrip().startswith(FORMULA) else str(text)

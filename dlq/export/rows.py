@@ -1,7 +1,7 @@
-"""The rows of an export, batch by batch: dead letters the newest first, messages of a queue state by state.
+"""Rows of exports, read in batches: dead letters from the newest on, messages of a queue state by state.
 
-Each batch is a few short statements of its own, by the indexes that serve the lists; what happens in between is seen
-by the batches that follow. Dead letters that die after the beginning are left out.
+Each batch has short statements of its own, with the indexes of the lists; later batches see changes in between. A
+dead letter that arrives after the start is left out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MASKED_MESSAGE_COLUMNS = BODY_COLUMNS
 
 
 def dead_letters(filter: CheckedFilter, *, see_payloads: bool, reveal: bool = False) -> Source:
-    """Return the dead letters that the filter selects now; `reveal` leaves nothing masked."""
+    """Select dead letters for an export; `reveal` shows masked values."""
     search = find(filter, database_now(), Span(through=newest_id()))
     columns = (*DEAD_LETTER_COLUMNS, *MASKED_DEAD_LETTER_COLUMNS) if see_payloads else DEAD_LETTER_COLUMNS
     masking = None if reveal else Masking()
@@ -57,7 +57,7 @@ def dead_letters(filter: CheckedFilter, *, see_payloads: bool, reveal: bool = Fa
 def messages(
     queue: Queue, filter: CheckedFilter, state: State | None = None, *, see_payloads: bool, reveal: bool = False
 ) -> Source:
-    """Return a queue's messages in one state, or in every state that the filter leaves; `reveal` masks nothing."""
+    """Select messages of a queue for an export, in one or all states; `reveal` shows masked values."""
     states = states_of(filter.filter, state)
     columns = (*MESSAGE_COLUMNS, *MASKED_MESSAGE_COLUMNS) if see_payloads else MESSAGE_COLUMNS
     batches = _messages(queue, states, filter, database_now(), None if reveal else Masking(), see_payloads)
@@ -65,17 +65,17 @@ def messages(
 
 
 def states_of(filter: Filter, state: State | None) -> list[State]:
-    """Return the states to look at: the one that is asked for, or every one that the filter leaves."""
-    return [state] if state else [one for one in State if filter.admits(message_list.TARGETS[one])]
+    """Return the requested state, or all states that the filter allows."""
+    return [state] if state else [state for state in State if filter.admits(message_list.TARGETS[state])]
 
 
 def whole_dead_letters(ids: Sequence[int], masking: Masking) -> list[Row]:
-    """Return these dead letters with all of their columns, the newest first."""
+    """Return dead letters with all their columns, from the newest on."""
     return _dead_letter_rows(ids, (*DEAD_LETTER_COLUMNS, *MASKED_DEAD_LETTER_COLUMNS), masking)
 
 
 def whole_messages(queue: Queue, rows: Sequence[MessageRow], masking: Masking) -> list[Row]:
-    """The messages of a queue's list with all of their columns, in its order."""
+    """Return messages of a queue's list with all their columns, in the order of the list."""
     bodies = bodies_of(queue.queue_id, [row.message_id for row in rows])
     return [_message(row, bodies, queue, masking) for row in rows]
 
@@ -142,7 +142,7 @@ def _message(row: MessageRow, bodies: dict[int, tuple[Any, ...]], queue: Queue, 
 
 
 def _shown(row: dict[str, Any], rules: Rules) -> Row:
-    """The row with masks over masked values and over texts that quote them."""
+    """Mask the values of a row, and the texts that quote them."""
     if "payload" not in row:
         return row
     documents = {name: None if row[name] is None else Document(row[name]) for name in ("payload", "attributes")}

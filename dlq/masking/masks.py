@@ -1,7 +1,7 @@
-"""Masking: values at named paths of a document replaced by one fixed mask. Pure: no database, no web.
+"""Masking: replace the values at given paths of a document by a fixed mask. Pure: no database, no web.
 
-Code that shows a message asks `Rules.view` for the masked payload, attributes, errors, state and result. A text that
-is not whole JSON, because a list cut it, is masked as a whole: half a document may be half a secret.
+Code that shows a message asks `Rules.view` for the masked payload, attributes, errors, state and result. A text that is
+not complete JSON, because a list shortened it, is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from signalbox.unreadable import Unreadable
 MASK = "•••••"
 MAX_STEPS = 20
 MAX_PATH_CHARACTERS = 200
-# More values than this are not looked for one by one in a text: it is masked as a whole.
+# A text that may quote more masked values than this is replaced as a whole.
 MAX_VALUES = 500
 
 ORIGIN, ERROR = "dead_letter", "error"
-"""The keys under which attributes of a former dead letter have its error, as `_receive_dead_letters` writes them."""
+"""The keys of the error in the attributes of a former dead letter, which `_receive_dead_letters` writes."""
 CUT_ERROR = 1_000
-"""The engine cuts that error to this length. A value that is cut at its end is not recognised."""
+"""Length to which the engine cuts that error. A value that was cut cannot be recognized."""
 
 Steps = tuple[str, ...]
 ANY, ANY_DEPTH = "*", "**"
@@ -35,34 +35,36 @@ _STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^".]+)')
 
 
 def parse_path(text: str) -> Steps:
-    """The steps of a path: keys with dots between them; `*` is any one key, `**` any number; quotes hold dots.
+    """Divide a path into keys, as in a.b."c.d": `*` stands for any key, `**` for any number of keys.
 
     Raises `InvalidArgument`, which names the field `path`.
     """
     if not text or len(text) > MAX_PATH_CHARACTERS:
         raise InvalidArgument(f"path has {len(text)} characters: it must have 1 to {MAX_PATH_CHARACTERS}", "path")
-    steps, at = [], 0
+    steps, position = [], 0
     while True:
-        found = _STEP.match(text, at)
-        if found is None:
-            raise InvalidArgument(f"path has no key at character {at + 1}, as in card.number", "path")
-        steps.append(re.sub(r"\\(.)", r"\1", found[1]) if found[2] is None else found[2])
-        at = found.end()
-        if at == len(text):
+        step = _STEP.match(text, position)
+        if step is None:
+            raise InvalidArgument(f"path has no key at character {position + 1}; write it as card.number", "path")
+        steps.append(re.sub(r"\\(.)", r"\1", step[1]) if step[2] is None else step[2])
+        position = step.end()
+        if position == len(text):
             break
-        if text[at] != ".":
-            raise InvalidArgument(f"path has {text[at]!r} at character {at + 1} where a dot must be", "path")
-        at += 1
+        if text[position] != ".":
+            raise InvalidArgument(
+                f"path has {text[position]!r} at character {position + 1} where a dot must be", "path"
+            )
+        position += 1
     if len(steps) > MAX_STEPS or steps == [ANY_DEPTH]:
         raise InvalidArgument(f"path must have 1 to {MAX_STEPS} keys, and name one of them", "path")
     return tuple(steps)
 
 
 def mask(document: Any, rules: Iterable[Steps]) -> Any:
-    """The document with the mask in the place of whatever a rule names: a value, an array or an object.
+    """Replace the values, arrays and objects at the paths of the rules by the mask.
 
-    Keys match whatever their case. Arrays are passed through: `items.sku` is that key in every element, as is
-    `items.*.sku`, and `items.0.sku` in the first.
+    The case of keys is ignored. Paths pass through arrays: `items.sku` and `items.*.sku` mean that key in every
+    element, `items.0.sku` in the first.
     """
     patterns = frozenset(rules)
     if patterns and isinstance(document, Unreadable):
@@ -74,26 +76,26 @@ def mask(document: Any, rules: Iterable[Steps]) -> Any:
 
 
 def masked_values(document: Any, rules: Iterable[Steps]) -> frozenset[str]:
-    """Every text in which what `mask` hides may be quoted elsewhere."""
-    found: set[str] = set()
+    """List the spellings of all values that `mask` hides, as errors may quote them."""
+    spellings: set[str] = set()
     patterns = frozenset(rules)
     if patterns and isinstance(document, Unreadable):
         return frozenset({""})
     try:
         for value in _scalars(document, patterns, below=True):
-            found.update(_spellings(value))
+            spellings.update(_spellings(value))
     except RecursionError:
         return frozenset({""})
-    return frozenset(found - {""})
+    return frozenset(spellings - {""})
 
 
 def values_at(document: Any, rule: Steps) -> Iterator[Any]:
-    """Every scalar that lies just where a path leads; of an array there, each element. Raises RecursionError."""
+    """Yield the scalar at a path, or each scalar element of an array at the path. Raises RecursionError."""
     return _scalars(document, frozenset([rule]), below=False)
 
 
 def scrub(text: str, values: Set[str]) -> str:
-    """The text with the mask in the place of every value, in any case; all of it when there are too many."""
+    """Replace each value in a text by the mask, ignoring case; the whole text when there are too many values."""
     lengths, ordered = _searched(frozenset(values))
     short_enough = bisect_right(lengths, len(text))
     if "" in values or short_enough > MAX_VALUES:
@@ -103,15 +105,12 @@ def scrub(text: str, values: Set[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _searched(values: frozenset[str]) -> tuple[list[int], list[str]]:
-    """The lengths of values, and as many values as are looked for, without regard to case, the shortest first.
-
-    In a text that could hold more of them nothing is looked for.
-    """
-    return sorted(map(len, values)), [_folded(one) for one in sorted(values, key=len)[:MAX_VALUES]]
+    """Return the sorted lengths of all values, and the shortest `MAX_VALUES` values in lower case."""
+    return sorted(map(len, values)), [_folded(value) for value in sorted(values, key=len)[:MAX_VALUES]]
 
 
 def _places(text: str, values: Iterable[str]) -> list[tuple[int, int]]:
-    """Return where values stand, each looked for by itself: one pattern of all would take time by their lengths."""
+    """Find the positions of values, one value at a time: a pattern of all of them would not be linear."""
     folded, found = _folded(text), []
     for value in values:
         start = folded.find(value)
@@ -122,7 +121,7 @@ def _places(text: str, values: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def _covered(text: str, places: Iterable[tuple[int, int]]) -> str:
-    """The text with one mask over each place; over places that overlap, one for all."""
+    """Replace each place by a mask; overlapping places get one mask."""
     parts, shown_to = [], 0
     for start, end in places:
         if start >= shown_to:
@@ -132,17 +131,18 @@ def _covered(text: str, places: Iterable[tuple[int, int]]) -> str:
 
 
 def _folded(text: str) -> str:
-    """Lower the case of a text without changing its length."""
+    """Convert a text to lower case without changing its length."""
     return text.lower() if text.isascii() else "".join(map(_folded_character, text))
 
 
 @lru_cache(maxsize=4_096)
-def _folded_character(one: str) -> str:
-    return next((folded for folded in (one.casefold(), one.lower()) if len(folded) == 1), one)
+def _folded_character(character: str) -> str:
+    variants = (character.casefold(), character.lower(), character)
+    return next(variant for variant in variants if len(variant) == 1)
 
 
 def scrub_document(document: Any, values: Set[str]) -> Any:
-    """A document that may quote masked values: a state, a result."""
+    """Replace masked values that a document quotes, such as a state or a result."""
     if isinstance(document, Unreadable):
         return MASK if values else document
     try:
@@ -152,12 +152,12 @@ def scrub_document(document: Any, values: Set[str]) -> Any:
 
 
 def touches(asked: Steps, rules: Iterable[Steps]) -> bool:
-    """Tell whether asking for this path could tell something of a masked one: it lies on the way there, or behind."""
+    """Tell whether a query of this path could reveal a masked value: one path is the beginning of the other."""
     return any(_meets(asked, rule) for rule in rules)
 
 
 def covers(rules: Iterable[Steps], others: Iterable[Steps]) -> bool:
-    """Tell whether `rules` mask everything that the `others` mask, in any document."""
+    """Tell whether `rules` mask everything that `others` mask, in any document."""
     known = list(rules)
     return all(any(_holds_for(rule, other) for rule in known) for other in others)
 
@@ -180,12 +180,12 @@ class Rules:
         return covers(self.payload, other.payload) and covers(self.attributes, other.attributes)
 
     def view(self, payload: Any, attributes: Any = None, *, complete: bool = True) -> View:
-        """The masked view of a message. `complete` is false when a part of its payload or attributes is elsewhere."""
+        """Make the masked view of a message. `complete` is false when a part of the payload was not loaded."""
         known = complete or not self.payload
         return View(self, self.values(payload, attributes) if known else None)
 
     def mask_text(self, text: str | None) -> str | None:
-        """The text of a payload as lists have it, perhaps cut."""
+        """Mask the text of a payload in a list, which may be shortened."""
         if not self.payload or text is None or text.startswith("large body of "):
             return text
         try:
@@ -194,55 +194,55 @@ class Rules:
             return MASK
 
     def values(self, payload: Any, attributes: Any = None) -> frozenset[str]:
-        """Return what is hidden of one message, as it may be quoted in errors."""
+        """List the spellings of the masked values of a message."""
         return masked_values(payload, self.payload) | masked_values(attributes, self.attributes)
 
 
 @dataclass(frozen=True)
 class View:
-    """The masked documents and texts of one message; code that shows a message uses it. Made by `Rules.view`."""
+    """The masked documents and texts of one message, for display; made by `Rules.view`."""
 
     rules: Rules
     values: frozenset[str] | None
-    """Every spelling of the masked values of this message; None where its body is not at hand."""
+    """Spellings of the masked values of this message; None when its body was not loaded."""
 
     def also(self, *payloads: Any) -> View:
-        """The view of a message that had these payloads before: texts may quote those too."""
+        """Extend the view by former payloads of the message, which texts may quote too."""
         if self.values is None:
             return self
-        return View(self.rules, self.values.union(*(self.rules.values(one) for one in payloads)))
+        return View(self.rules, self.values.union(*(self.rules.values(payload) for payload in payloads)))
 
     def payload(self, document: Any) -> Any:
-        """The masked payload, or a masked former payload of the message."""
+        """Mask the payload, or a former payload of the message."""
         return mask(document, self.rules.payload)
 
     def attributes(self, document: Any) -> Any:
-        """The masked attributes, with the error that attributes of a former dead letter quote."""
+        """Mask the attributes, and the error in the attributes of a former dead letter."""
         if not self.rules:
             return document
         shown = mask(document, self.rules.attributes)
-        if (error := _quoted_error(shown)) is not None and (self.values is None or len(error) >= CUT_ERROR):
+        if (error := origin_text(shown, ERROR)) is not None and (self.values is None or len(error) >= CUT_ERROR):
             shown = {**shown, ORIGIN: {**shown[ORIGIN], ERROR: MASK}}
         return shown if self.values is None else scrub_document(shown, self.values)
 
     def text(self, text: str | None) -> str | None:
-        """The masked text of an error or a stack."""
+        """Mask the text of an error or a stack."""
         if text is None or not self.rules:
             return text
         return MASK if self.values is None else scrub(text, self.values)
 
     def document(self, document: Any) -> Any:
-        """A masked state or result, which a handler may have filled from the payload."""
+        """Mask a state or result, which a handler may have filled from the payload."""
         if document is None or not self.rules:
             return document
         return MASK if self.values is None else scrub_document(self.payload(document), self.values)
 
 
-def _quoted_error(attributes: Any) -> str | None:
-    """The error that the engine wrote into the attributes of a message that was dead."""
+def origin_text(attributes: Any, key: str) -> str | None:
+    """Return a text that the engine wrote into the attributes of a former dead letter, if there is one."""
     origin = attributes.get(ORIGIN) if isinstance(attributes, dict) else None
-    error = origin.get(ERROR) if isinstance(origin, dict) else None
-    return error if isinstance(error, str) else None
+    text = origin.get(key) if isinstance(origin, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def _masked(node: Any, patterns: frozenset[Steps]) -> Any:
@@ -253,12 +253,12 @@ def _masked(node: Any, patterns: frozenset[Steps]) -> Any:
     if isinstance(node, dict):
         return {key: _masked(value, _after(patterns, key)) for key, value in node.items()}
     if isinstance(node, list):
-        return [_masked(one, patterns | _after(patterns, str(index))) for index, one in enumerate(node)]
+        return [_masked(item, patterns | _after(patterns, str(index))) for index, item in enumerate(node)]
     return node
 
 
 def _scalars(node: Any, patterns: frozenset[Steps], *, below: bool, within: bool = False) -> Iterator[Any]:
-    """The scalars that lie just where a path leads; with `below` those behind it, too: all that `_masked` hides."""
+    """Yield the scalars at the paths; with `below` also those inside of objects there, all that `_masked` hides."""
     within = _ends(patterns) or (below and within)
     if not patterns and not within:
         return
@@ -266,8 +266,8 @@ def _scalars(node: Any, patterns: frozenset[Steps], *, below: bool, within: bool
         for key, value in node.items():
             yield from _scalars(value, _after(patterns, key), below=below, within=within)
     elif isinstance(node, list):
-        for index, one in enumerate(node):
-            yield from _scalars(one, patterns | _after(patterns, str(index)), below=below, within=within)
+        for index, item in enumerate(node):
+            yield from _scalars(item, patterns | _after(patterns, str(index)), below=below, within=within)
     elif within:
         yield node
 
@@ -277,7 +277,7 @@ def _ends(patterns: frozenset[Steps]) -> bool:
 
 
 def _after(patterns: frozenset[Steps], key: str) -> frozenset[Steps]:
-    """Return what is left of the rules behind this key."""
+    """Return the rests of the rules that match this key, behind the key."""
     return frozenset(rest for rule in patterns for rest in _behind(rule, key))
 
 
@@ -294,16 +294,16 @@ def _meets(asked: Steps, rule: Steps) -> bool:
     if not asked or not rule or ANY_DEPTH in (asked[0], rule[0]):
         return True
     if asked[0].isdigit() and _meets(asked[1:], rule):
-        return True  # an index of an array that the rule passes through
+        return True  # the query names an element of an array that the rule passes through
     if (rule[0].isdigit() or rule[0] == ANY) and _meets(asked, rule[1:]):
-        return True  # the rule names elements of an array; the question passes through it
+        return True  # the rule names an element of an array that the query passes through
     same = ANY in (asked[0], rule[0]) or asked[0].casefold() == rule[0].casefold()
     return same and _meets(asked[1:], rule[1:])
 
 
 @lru_cache(maxsize=8_192)
 def _holds_for(rule: Steps, other: Steps) -> bool:
-    """Tell whether every path that the other rule masks lies at, or below, a path that the rule masks."""
+    """Tell whether the rule masks everything that the other rule masks."""
     if not rule or (len(rule) == 1 and rule[0] == ANY_DEPTH):
         return True
     if rule[0] == ANY_DEPTH and any(_holds_for(rule[1:], other[start:]) for start in range(len(other) + 1)):
@@ -318,7 +318,7 @@ def _scrubbed(node: Any, values: Set[str]) -> Any:
     if isinstance(node, dict):
         return {scrub(key, values): _scrubbed(value, values) for key, value in node.items()}
     if isinstance(node, list):
-        return [_scrubbed(one, values) for one in node]
+        return [_scrubbed(item, values) for item in node]
     if isinstance(node, str):
         return scrub(node, values)
     if node is None or isinstance(node, bool):
@@ -327,7 +327,7 @@ def _scrubbed(node: Any, values: Set[str]) -> Any:
 
 
 def _spellings(value: Any) -> set[str]:
-    """Return how a scalar may stand in an error or a stack; null, true and false tell nothing."""
+    """List the spellings of a scalar in errors and stacks; null, true and false identify nothing and have none."""
     if value is None or isinstance(value, bool):
         return set()
     if isinstance(value, str):

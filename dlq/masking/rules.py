@@ -1,4 +1,4 @@
-"""Masking rules: paths masked in a queue or stream, in a tenant, or everywhere, stored in a table and audited."""
+"""Masking rules in the database: paths that are masked in a queue or stream, in a tenant, or everywhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from dlq.filters import Filter, FilterError
 from dlq.filters.syntax import Term
-from dlq.masking.masks import ERROR, MASK, ORIGIN, Rules, Steps, mask, parse_path, touches
+from dlq.masking.masks import ERROR, MASK, ORIGIN, Rules, Steps, mask, origin_text, parse_path, touches
 from queues import audit
 from queues.database.names import former_names, sources_by_holder
 from queues.errors import InvalidArgument
@@ -24,7 +24,7 @@ _QUOTED_ERROR: Steps = (ORIGIN, ERROR)
 
 
 class MaskingRule(models.Model):
-    """A path into payloads or attributes that is masked: in a queue or a stream, in all of a tenant, or everywhere."""
+    """A path into payloads or attributes that is masked in a queue or stream, in a tenant, or everywhere."""
 
     class Part(models.TextChoices):
         PAYLOAD = "payload"
@@ -52,17 +52,17 @@ class MaskingRule(models.Model):
         return f"{self.part}.{self.path}"
 
     def summary(self) -> dict[str, Any]:
-        """Return the details for the audit."""
+        """Return the details of a rule for the audit."""
         return {"part": self.part, "path": self.path, "queue": self.queue_name, "tenant": self.tenant_name}
 
 
 def add(*, part: str, path: str, queue: str = "", tenant: str = "", actor: str, reason: str = "") -> MaskingRule:
-    """Mask a path from now on. Raises `InvalidArgument`, which names the field."""
+    """Add a masking rule. Raises `InvalidArgument`, which names the field."""
     parse_path(path)
     if part not in MaskingRule.Part.values:
         raise InvalidArgument(f"part is {part[:40]!r}: it must be payload or attributes", "part")
     if queue and tenant:
-        raise InvalidArgument("tenant must be empty beside a queue: the rule is of one of them, or of all", "tenant")
+        raise InvalidArgument("tenant must be empty when a queue is given: a rule has one of them or neither", "tenant")
     found = Queue.objects.filter(name=queue).first() if queue else None
     if queue and found is None and not Stream.objects.filter(name=queue).exists():
         raise InvalidArgument(f"queue '{queue[:100]}' does not exist, nor does a stream of that name", "queue")
@@ -82,7 +82,7 @@ def add(*, part: str, path: str, queue: str = "", tenant: str = "", actor: str, 
 
 
 def remove(rule_id: int, *, actor: str, reason: str = "") -> bool:
-    """Show the path again. False when there is no such rule."""
+    """Remove a masking rule. False when it does not exist."""
     with transaction.atomic():
         rule = MaskingRule.objects.select_for_update().filter(pk=rule_id).first()
         if rule is None:
@@ -94,7 +94,7 @@ def remove(rule_id: int, *, actor: str, reason: str = "") -> bool:
 
 
 class Masking:
-    """The rules as of one moment: read once for a page or an export, then asked for each queue or stream."""
+    """All masking rules, read once for a page or an export."""
 
     def __init__(self) -> None:
         self._rules: Sequence[MaskingRule] = list(MaskingRule.objects.all()[:MAX_RULES])
@@ -105,28 +105,28 @@ class Masking:
         return bool(self._rules)
 
     def of(self, *places: str) -> Rules:
-        """The rules for a message that is, or was, in any of these queues or streams.
+        """Return the rules for a message that is, or was, in any of these queues or streams.
 
-        They include the rules of the queues whose dead letters such a queue keeps, and of the streams whose
-        subscriptions feed it. For a name that no queue or stream has, all rules hold.
+        They include the rules of queues whose dead letters are kept there, and of streams with a subscription to the
+        queue. All rules apply to an unknown name.
         """
         return self._together(places, of_dead_letters=False)
 
     def of_dead_letters(self, *queues: str) -> Rules:
-        """The rules for dead letters that died in any of these queues, or are kept in one of them."""
+        """Return the rules for dead letters that died in any of these queues, or are kept in one of them."""
         return self._together(queues, of_dead_letters=True)
 
     def everywhere(self) -> Rules:
-        """Return what is masked in any queue."""
+        """Return the rules of all queues and streams."""
         return _rules(self._rules)
 
     def _together(self, names: Iterable[str], *, of_dead_letters: bool) -> Rules:
         rules = Rules()
         for name in dict.fromkeys(names) if self._rules else ():
-            rules |= self._of_one(name, of_dead_letters=of_dead_letters)
+            rules |= self._of_name(name, of_dead_letters=of_dead_letters)
         return rules
 
-    def _of_one(self, name: str, *, of_dead_letters: bool) -> Rules:
+    def _of_name(self, name: str, *, of_dead_letters: bool) -> Rules:
         origins = self._places.origins(name)
         if not all(map(self._places.knows, origins)):
             return self.everywhere()
@@ -145,60 +145,64 @@ class Masking:
         )
 
     def check(self, filter: Filter, *queues: str) -> None:
-        """Refuse a filter that asks for what is masked, here or in any queue it selects. Raises `FilterError`.
+        """Refuse a filter on values that are masked in the listed queues. Raises `FilterError`.
 
-        `queues` are those that are listed; without any, those that the filter names, or all.
+        Without `queues`, the queues that the filter selects are checked.
         """
         for term in self.masked_terms(filter, *queues):
             raise _refusal(term)
 
     def masked_terms(self, filter: Filter, *queues: str) -> list[Term]:
-        """Return the terms that ask for what is masked, of the same queues as `check`."""
+        """Return the terms that compare masked values in the listed queues, or in the queues of the filter."""
         rules = self._asked(filter, queues)
-        return [term for term in filter.terms if _probes(term, rules)]
+        return [term for term in filter.terms if _reveals(term, rules)]
 
     def readable(self, filter: Filter, *queues: str) -> Filter:
-        """Return the filter with its words held to names where anything is masked; else as `check` does."""
+        """Limit the words of the filter to names when any field is masked. Raises `FilterError` as `check` does."""
         held = filter.held_to_names() if self._asked(filter, queues) else filter
         self.check(held, *queues)
         return held
 
     def _asked(self, filter: Filter, queues: Sequence[str]) -> Rules:
-        """The rules of the queues that are listed; without any, of those that the filter names, or all."""
+        """Return the rules of the listed queues; without `queues`, of the queues that the filter selects."""
         return (self.of(*queues) if queues else self.selected(filter)) if self._rules else Rules()
 
     def check_patch(self, patch: Any) -> None:
-        """Refuse a JSON Patch that reads what is masked in any queue, to compare or to copy it.
+        """Refuse a JSON Patch that tests, copies or moves a value that is masked in any queue.
 
-        Raises `InvalidArgument`, which names the field `patch`. A merge patch reads nothing.
+        Raises `InvalidArgument`, which names the field `patch`. A merge patch reads no values.
         """
         rules = self.everywhere().payload
         for operation in patch if rules and isinstance(patch, list) else ():
             pointer = operation.get("path" if operation.get("op") == "test" else "from")
-            if isinstance(pointer, str) and any(touches(steps, rules) for steps in _readings(pointer)):
-                raise InvalidArgument(f"patch reads {pointer[:100]}, which is masked: you may not ask for it", "patch")
+            if isinstance(pointer, str) and any(touches(steps, rules) for steps in _pointer_paths(pointer)):
+                raise InvalidArgument(f"patch reads {pointer[:100]}, which is masked: use another path", "patch")
 
     def shown_patch(self, patch: Any) -> Any:
-        """A patch with masks over the values that it writes to paths that are masked in any queue."""
+        """Mask the values that a patch writes to paths that are masked in any queue."""
         rules = self.everywhere().payload
         if not rules:
             return patch
-        return [_shown_operation(one, rules) for one in patch] if isinstance(patch, list) else mask(patch, rules)
+        return (
+            [_shown_operation(operation, rules) for operation in patch]
+            if isinstance(patch, list)
+            else mask(patch, rules)
+        )
 
     def check_destination(self, carried: Rules, target_queue: str) -> None:
-        """Refuse to send messages with the rules `carried` to a queue that masks less.
+        """Refuse to send messages to a queue that does not mask everything that the rules `carried` mask.
 
         Raises `InvalidArgument`, which names the field `target_queue`.
         """
         if not self.of(target_queue).covers(carried):
             raise InvalidArgument(
-                f"target_queue is '{target_queue}': fields that are masked elsewhere would be seen in this queue;"
+                f"target_queue is '{target_queue}', which would show fields that are masked in the source queues:"
                 " mask them there too, or ask a person with the permission reveal",
                 "target_queue",
             )
 
     def selected(self, filter: Filter) -> Rules:
-        """The rules for the dead letters that a filter may select: of the queues that it names, or all rules."""
+        """Return the rules for the dead letters that a filter may select: of the queues it names, or all rules."""
         names = [name for term in filter.terms if term.key == "queue" and not term.negated for name in term.literals]
         plain = names and all(self._places.knows(name) for name in names)
         bound = all(len(term.literals) == len(term.values) for term in filter.terms if term.key == "queue")
@@ -206,24 +210,23 @@ class Masking:
 
 
 def died_in(attributes: Any) -> list[str]:
-    """The queue in which a message died before it was received from a dead-letter queue, by its attributes."""
-    origin = attributes.get(ORIGIN) if isinstance(attributes, dict) else None
-    queue = origin.get("queue") if isinstance(origin, dict) else None
-    return [queue] if isinstance(queue, str) else []
+    """List the queue in which a former dead letter died, according to its attributes; empty for other messages."""
+    queue = origin_text(attributes, "queue")
+    return [] if queue is None else [queue]
 
 
 @dataclass(frozen=True)
 class _Places:
-    """The names of queues and streams, and which of them put messages into which, at one moment."""
+    """The names of queues and streams, and the flows of messages between them."""
 
     tenants: Mapping[str, Set[str]] = field(default_factory=dict)
-    """By name, the tenants of the queue and of the stream of that name."""
+    """The tenants of the queue and the stream of each name."""
     called: Mapping[str, Set[str]] = field(default_factory=dict)
-    """By name, the other names of the same queue, former and current."""
+    """The other names of the queue of each name, former and current."""
     comes_from: Mapping[str, Set[str]] = field(default_factory=dict)
-    """By queue, the queues whose dead letters it keeps and the streams that feed it."""
+    """For each queue, the queues whose dead letters it keeps, and the streams with a subscription to it."""
     kept_in: Mapping[str, Set[str]] = field(default_factory=dict)
-    """By queue, the queues that keep its dead letters."""
+    """For each queue, the queues that keep its dead letters."""
 
     @classmethod
     def read(cls) -> _Places:
@@ -246,18 +249,18 @@ class _Places:
         return cls(tenants, called, comes_from, kept_in)
 
     def knows(self, name: str) -> bool:
-        """Tell whether a queue or a stream has this name, or a queue had it."""
+        """Tell whether a queue or stream has, or a queue had, this name."""
         return name in self.tenants or name in self.called
 
     def origins(self, name: str) -> frozenset[str]:
-        """The name, and every current and former name of a queue or stream that may have put a message there."""
-        found, ahead = set[str](), {name}
-        while ahead:
-            found |= ahead
-            ahead = {
-                other for one in ahead for beyond in (self.called, self.comes_from) for other in beyond.get(one, ())
-            } - found
-        return frozenset(found)
+        """Return this name, and all names of queues and streams whose messages may have come to it."""
+        names, added = set[str](), {name}
+        while added:
+            names |= added
+            added = {
+                source for known in added for graph in (self.called, self.comes_from) for source in graph.get(known, ())
+            } - names
+        return frozenset(names)
 
     def holders_of(self, names: Iterable[str]) -> frozenset[str]:
         return frozenset(holder for name in names for holder in self.kept_in.get(name, ()))
@@ -274,8 +277,8 @@ def _rules(rules: Iterable[MaskingRule]) -> Rules:
     return Rules(frozenset(payload), frozenset(attributes))
 
 
-def _probes(term: Term, rules: Rules) -> bool:
-    """Asking for a masked path, for a whole document around one, or for an error that may quote one."""
+def _reveals(term: Term, rules: Rules) -> bool:
+    """Tell whether a term could reveal a masked value, in a document or in an error that quotes it."""
     if term.key == "payload":
         return touches(_keys(term), rules.payload)
     if term.key == "attr":
@@ -284,24 +287,24 @@ def _probes(term: Term, rules: Rules) -> bool:
 
 
 def _shown_operation(operation: dict[str, Any], rules: Set[Steps]) -> dict[str, Any]:
-    touched = "value" in operation and any(touches(steps, rules) for steps in _readings(operation["path"]))
+    touched = "value" in operation and any(touches(steps, rules) for steps in _pointer_paths(operation["path"]))
     return {**operation, "value": MASK} if touched else operation
 
 
-def _readings(pointer: str) -> tuple[Steps, Steps]:
-    """Return what a JSON pointer names, where a number is a key, and where it is a place in a list."""
+def _pointer_paths(pointer: str) -> tuple[Steps, Steps]:
+    """Convert a JSON pointer to two paths: with its numbers as keys, and without them, as indexes of arrays."""
     steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
     return steps, tuple(step for step in steps if not step.isdigit())
 
 
 def _keys(term: Term) -> Steps:
-    """Rules pass through lists, so what counts of the term's path are its names."""
+    """Return the keys of a term's path without list steps, since rules pass through lists."""
     return tuple(step for step in term.path if isinstance(step, str))
 
 
 def _refusal(term: Term) -> FilterError:
     if term.key == "error" or (term.key == "attr" and touches(_keys(term), [_QUOTED_ERROR])):
-        return term.error(f"{term.name}: may quote fields that are masked here.", "a key such as class: or fp:")
+        return term.error(f"{term.name}: may quote masked fields.", "a key such as class: or fp:")
     if term.key == "text":
-        return term.error("text: may find fields that are masked here.", "name:, which looks into no payload")
-    return term.error(f"{term.name}: is masked: you may not ask for it.", "a path that is not masked")
+        return term.error("text: may find masked fields.", "name:, which does not search payloads")
+    return term.error(f"{term.name}: is masked.", "a path that is not masked")

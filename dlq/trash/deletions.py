@@ -1,10 +1,10 @@
-"""Deletions: dead letters that a filter selects, removed. The same walk as a redrive's, with another end."""
+"""Deletions: remove the dead letters that a filter selects, in batches by id like a redrive."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from dlq.jobs import lifecycle, runner
+from dlq.jobs import confirmations, lifecycle, runner
 from dlq.jobs.models import Deletion
 from dlq.search import selecting
 from dlq.search.checked_filter import CheckedFilter
@@ -24,26 +24,26 @@ def create(
     as_of: datetime | None = None,
     confirmed: bool = True,
 ) -> Deletion:
-    """Start deleting what the filter selects up to a dead-letter id; look first with `plans.preview`.
+    """Start to delete the dead letters that the filter selects, up to a dead-letter id (see `plans.preview`).
 
-    A large one has to be `confirmed`, by a word that was typed. An empty filter is refused: to delete everything
-    of a queue, name the queue. Raises `InvalidArgument`.
+    A large deletion must be `confirmed` by a typed word. An empty filter is refused: to delete all dead letters of a
+    queue, name the queue. Raises `InvalidArgument`.
     """
     job = Deletion(created_by=actor, reason=reason, trash_hours=trash.hours())
     selecting.freeze(job, filter, upper_bound, as_of)
     if not job.filter_text:
-        raise InvalidArgument("filter is empty: say which dead letters to delete", "filter_text")
-    if not confirmed and trash.must_confirm(job.total_estimate if job.total_is_exact else None):
+        raise InvalidArgument("filter is empty: name the dead letters to delete, as in queue:NAME", "filter_text")
+    if not confirmed and confirmations.must_confirm(job):
         raise InvalidArgument("Type the word delete.", "confirmation")
     return lifecycle.start(job)
 
 
 def _batch(job: Deletion, now: datetime) -> float | None:
-    chosen = selecting.next_ids(job, BATCH_DEAD_LETTERS)
-    deleted = bulk_verbs.delete_dead_letters(chosen.ids, trash.trash_batch_of(job)) if chosen.ids else 0
-    job.cursor = chosen.cursor
+    selected = selecting.next_ids(job, BATCH_DEAD_LETTERS)
+    deleted = bulk_verbs.delete_dead_letters(selected.ids, trash.trash_batch_of(job)) if selected.ids else 0
+    job.cursor = selected.cursor
     job.deleted += deleted
-    job.skipped += len(chosen.ids) - deleted
+    job.skipped += len(selected.ids) - deleted
     return None if job.cursor >= job.upper_bound else 0.0
 
 

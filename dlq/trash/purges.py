@@ -1,4 +1,4 @@
-"""Purges: a queue emptied of what it held when the purge was reviewed, state by state, in small transactions."""
+"""Purges: remove the messages that a queue had when the purge was previewed, by state, in small transactions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dlq.jobs import lifecycle, runner
+from dlq.jobs import confirmations, lifecycle, runner
 from dlq.jobs.models import Purge
 from dlq.trash import trash
 from queues import bulk_verbs
@@ -23,7 +23,7 @@ STATES = ("ready", "scheduled", "waiting", "leased", "dead")
 
 @dataclass(frozen=True)
 class Bounds:
-    """The last message and the last dead letter that exist now: later ones have higher ids, and stay."""
+    """The newest message and the newest dead letter; later ones have higher ids, and are not purged."""
 
     through_message_id: int
     through_dead_letter_id: int
@@ -31,7 +31,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Preview:
-    """Counts of the messages that a purge would remove, by state. Give `bounds` to `create` to remove no others."""
+    """Counts of the messages that a purge would remove, by state; `create` with these `bounds` removes no others."""
 
     queue: str
     counts: dict[str, int]
@@ -43,27 +43,27 @@ class Preview:
 
 
 def states_of(queue: Queue) -> Sequence[str]:
-    """The states in which this queue has messages to purge: dead ones are in the dead-letter queue."""
+    """List the states that a purge of this queue can select; only dead-letter queues have dead messages."""
     absent = set() if queue.is_dead_letter_queue else {"dead"}
     return [state for state in STATES if state not in absent | (set() if queue.group_limit else {"waiting"})]
 
 
 def preview(queue: str, states: Collection[str]) -> Preview:
-    """Count by counters, and freeze the bounds. Raises `QueueNotFound` and `InvalidArgument`."""
-    found = queues.get_queue(queue)
-    chosen = _checked(found, states)
-    bounds = Bounds(newest_message_id(), newest_id())  # first: what comes while counting is not purged
-    [numbers] = read_numbers([found.queue_id])
-    return Preview(queue, {state: max(0, getattr(numbers, state)) for state in chosen}, bounds)
+    """Count messages by the counters, and set the bounds. Raises `QueueNotFound` and `InvalidArgument`."""
+    row = queues.get_queue(queue)
+    selected = _checked(row, states)
+    bounds = Bounds(newest_message_id(), newest_id())  # before counting: messages that arrive then are not purged
+    [numbers] = read_numbers([row.queue_id])
+    return Preview(queue, {state: max(0, getattr(numbers, state)) for state in selected}, bounds)
 
 
 def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str, *, actor: str, reason: str) -> Purge:
-    """Start a purge; `typed_name` is what the actor typed to confirm and must be the queue's name, when it is large.
+    """Start a purge. A large one needs the queue's name, as the actor typed it, in `typed_name`.
 
     Raises `QueueNotFound` and `InvalidArgument`.
     """
     now = preview(queue, states)  # messages sent later are not purged
-    if typed_name != queue and trash.must_confirm(now.total):
+    if typed_name != queue and confirmations.asks(Purge.NOUN, now.total):
         raise InvalidArgument(f"type the name of the queue, {queue}, to confirm", "typed_name")
     job = Purge(
         queue_name=queue,
@@ -80,7 +80,7 @@ def create(queue: str, states: Collection[str], bounds: Bounds, typed_name: str,
 
 
 def _checked(queue: Queue, states: Collection[str]) -> list[str]:
-    """The states in the order of STATES, each once."""
+    """Return the states once each, in the order of `STATES`. Raises `InvalidArgument`."""
     allowed = states_of(queue)
     if not states:
         raise InvalidArgument(f"states is empty: choose among {', '.join(allowed)}", "states")

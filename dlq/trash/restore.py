@@ -1,7 +1,7 @@
-"""Undo: what a purge or a deletion removed, put back out of the trash, in small transactions.
+"""Undo of purges and deletions: restore their messages from the trash, in small transactions.
 
-Like a redrive, a batch puts its messages back, moves the cursor and counts in one transaction under the lock of the
-job's row: whatever dies, each message comes back once.
+Each batch restores messages, moves the cursor and counts in one transaction under the lock of the job's row, so that
+each message is restored once, even when processes die.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BATCH_MESSAGES = 1_000
 
 @dataclass(frozen=True)
 class Preview:
-    """Preview of an undo. `parts` are those that were looked at, None when there was no time."""
+    """Preview of an undo. `parts` counts messages by queue; None when the time limit was reached."""
 
     job: Job
     trash_batch: TrashBatch
@@ -34,30 +34,30 @@ class Preview:
 
     @property
     def warnings(self) -> list[str]:
-        """Return what to think about first; sentences."""
+        """List sentences about consequences that a person should know before the undo."""
         parts = self.parts or []
-        gone = sum(part.messages for part in parts if part.queue is None)
+        deleted = sum(part.messages for part in parts if part.queue is None)
         taken = sum(part.id_taken for part in parts)
-        found = [
+        sentences = [
             f"{part.queue} is paused: messages will wait there until it is resumed." for part in parts if part.paused
         ]
-        found += [f"{part.queue} is closed: what comes back still goes in." for part in parts if part.closed]
-        if gone:
-            found.append(f"{gone:,} have lost their queue, and stay in the trash.")
+        sentences += [f"{part.queue} is closed, but restored messages are accepted." for part in parts if part.closed]
+        if deleted:
+            sentences.append(f"{deleted:,} stay in the trash: their queues were deleted.")
         if taken:
-            found.append(f"{taken:,} have a deduplication id that another message holds now, and stay in the trash.")
+            sentences.append(f"{taken:,} stay in the trash: other messages have their deduplication ids now.")
         if self.parts is None:
-            found.append("There was no time to look where they go.")
+            sentences.append("The queues of the messages could not be read within the time limit.")
         elif self.trash_batch.left > MAX_EXAMINED:
-            found.append(f"Only the first {MAX_EXAMINED:,} were looked at.")
-        return list(dict.fromkeys(found))
+            sentences.append(f"Only the first {MAX_EXAMINED:,} were examined.")
+        return list(dict.fromkeys(sentences))
 
 
 def preview(noun: str, job_id: int) -> Preview:
-    """Look at what a purge or deletion left in the trash. Raises `InvalidArgument` when it cannot be undone."""
+    """Preview the undo of a purge or deletion. Raises `InvalidArgument` when it cannot be undone."""
     job = _removing_job(noun, job_id)
     if job.is_active:
-        raise InvalidArgument(f"{job} is still under way: cancel it first", noun)
+        raise InvalidArgument(f"{job} is still running: cancel it first", noun)
     heap = trash.heap_of(job)
     if heap is None:
         raise InvalidArgument(f"nothing of {job} is in the trash", noun)
@@ -65,7 +65,7 @@ def preview(noun: str, job_id: int) -> Preview:
 
 
 def create(noun: str, job_id: int, *, actor: str, reason: str) -> Undo:
-    """Start putting back what a purge or deletion removed; look first with `preview`. Raises `InvalidArgument`."""
+    """Start to restore the messages of a purge or deletion (see `preview`). Raises `InvalidArgument`."""
     seen = preview(noun, job_id)
     trash_batch_id = seen.trash_batch.trash_batch_id
     if not bulk_verbs.hold_trash_batch(trash_batch_id, (settings.APPROVAL_HOURS + 1) * 3600.0):

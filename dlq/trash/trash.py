@@ -1,4 +1,4 @@
-"""The trash: what a purge or a deletion removed stays there for some hours, in a batch of the engine for each job."""
+"""The trash keeps the messages that purges and deletions removed for TRASH_HOURS, in one trash batch per job."""
 
 from __future__ import annotations
 
@@ -20,17 +20,12 @@ MAX_LISTED = 200
 
 
 def hours() -> int:
-    """Return how long what is removed from now on can be put back; 0: not at all."""
+    """Return the hours for which removed messages are kept in the trash; 0: messages are removed for good."""
     return int(settings.TRASH_HOURS)
 
 
-def must_confirm(messages: int | None) -> bool:
-    """Tell whether removing so many asks for a typed word; an unknown number does."""
-    return messages is None or messages > settings.TYPED_CONFIRMATION_ABOVE or not settings.TYPED_CONFIRMATION_ABOVE
-
-
 def trash_batch_of(job: Remover) -> int | None:
-    """Return where the job's batch puts what it removes; begun with the first, in its transaction. None: for good."""
+    """Return the trash batch of a job, which its first batch opens; None when messages are removed for good."""
     if job.trash_batch_id is None and job.trash_hours:
         job.trash_batch_id = bulk_verbs.open_trash_batch(job.trash_hours * 3600.0)
     return job.trash_batch_id
@@ -38,14 +33,14 @@ def trash_batch_of(job: Remover) -> int | None:
 
 @dataclass(frozen=True)
 class Heap:
-    """Contents of the trash that one job removed."""
+    """The messages in the trash that one job removed."""
 
     job: Job
     trash_batch: TrashBatch
 
 
 def heaps() -> Sequence[Heap]:
-    """Return the contents of the trash by job, the next to go first. Two queries for each kind of job."""
+    """List the contents of the trash by job, ordered by their expiry."""
     full = TrashBatch.objects.extra(where=["trashed > restored + emptied"])  # the predicate of its index, word for word
     batches = {batch.trash_batch_id: batch for batch in full.order_by("expires_at")[:MAX_LISTED]}
     jobs: Iterable[Remover] = (
@@ -56,14 +51,14 @@ def heaps() -> Sequence[Heap]:
 
 
 def heap_of(job: Job) -> Heap | None:
-    """Return what is left of one job; None when nothing is, or when it removed for good."""
+    """Return the messages of one job in the trash; None when there are none."""
     trash_batch_id = getattr(job, "trash_batch_id", None)
     batch = TrashBatch.objects.filter(trash_batch_id=trash_batch_id).first() if trash_batch_id else None
     return Heap(job, batch) if batch and batch.left > 0 else None
 
 
 def survey(trash_batch_id: int) -> Sequence[Part] | None:
-    """Return where the first ten thousand would go; None when there was no time to look."""
+    """Count the first `MAX_EXAMINED` messages of a trash batch by queue; None when the time limit was reached."""
     try:
         with time_limit(COUNT_MILLISECONDS):
             return read_parts(trash_batch_id, MAX_EXAMINED)

@@ -118,6 +118,8 @@ def _placeholder(action: argparse.Action) -> str:
 def _value(action: argparse.Action) -> str:
     if action.nargs == 0:
         return ""
+    if isinstance(action.choices, range):
+        return f"{{{action.choices[0]}..{action.choices[-1]}}}"
     if action.choices:
         return "{" + ",".join(map(str, action.choices)) + "}"
     name = action.metavar or action.dest.upper()

@@ -63,7 +63,7 @@ def _is_reader(node: ast.AST) -> bool:
 
 def _default(call: ast.Call) -> str:
     given = [*call.args[1:2], *(one.value for one in call.keywords if one.arg == "default")]
-    if not given or call.func.id in ("env_parsed", "env_addresses"):  # type: ignore[attr-defined]
+    if not given or call.func.id in ("env_parsed", "env_addresses", "env_url_template"):  # type: ignore[attr-defined]
         return "none"
     value = given[0].value if isinstance(given[0], ast.Constant) else ast.unparse(given[0])
     return _shown(value, given[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from docs.build.markdown import table
+from docs.build.markdown import table, title
 from docs.build.pages import DOCS
 
 FOLDERS = {
@@ -28,14 +28,13 @@ def table_of_pages() -> str:
 def list_of_decisions() -> str:
     """Return the decisions in order, with their titles."""
     paths = sorted((DOCS / "decisions").glob("[0-9]*.md"))
-    titles = [(path.name, path.read_text().split("\n", 1)[0].lstrip("# ")) for path in paths]
+    titles = [(path.name, title(path)) for path in paths]
     return table(
         ("decision", "title"),
-        ((f"[{name[:4].lstrip('0')}]({name})", re.sub(r"^\d+\. ", "", title)) for name, title in titles),
+        ((f"[{name[:4].lstrip('0')}]({name})", re.sub(r"^\d+\. ", "", text)) for name, text in titles),
     )
 
 
 def _links(folder: str) -> Iterator[str]:
     for path in sorted((DOCS / folder).glob("*.md")):
-        title = path.read_text().lstrip().split("# ", 1)[-1].split("\n", 1)[0]
-        yield f"[{title}]({folder}/{path.name})"
+        yield f"[{title(path)}]({folder}/{path.name})"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+DOCS = Path(__file__).parents[1]
 PAGE = re.compile(r"`?docs/([\w/-]+)\.md(#[\w-]+)?`?")
 
 
@@ -19,9 +21,14 @@ def linked(text: str, folder: str) -> str:
 
     def link(found: re.Match[str]) -> str:
         target = posixpath.relpath(f"{found[1]}.md", folder)
-        return f"[{posixpath.basename(found[1]).replace('-', ' ')}]({target}{found[2] or ''})"
+        return f"[{_link_text(found[1])}]({target}{found[2] or ''})"
 
     return PAGE.sub(link, text)
+
+
+def title(page: Path) -> str:
+    """Return the first heading of a page."""
+    return page.read_text().split("# ", 1)[-1].split("\n", 1)[0]
 
 
 def sentence(text: str) -> str:
@@ -33,6 +40,13 @@ def sentence(text: str) -> str:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text."""
     return sentence(re.split(r"(?<=[.;])\s", " ".join(text.split()), maxsplit=1)[0].rstrip(";:"))
+
+
+def _link_text(name: str) -> str:
+    """Return the words of a link: the title of the page, or the number of a decision."""
+    if name.startswith("decisions/"):
+        return f"decision {int(posixpath.basename(name).split('-')[0])}"
+    return title(DOCS / f"{name}.md")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -32,7 +32,8 @@ def _allowed(setting: Setting) -> str:
         return ", ".join(setting.choices) + (f" {setting.unit}" if setting.unit else "")
     if setting.minimum is None:
         return "a queue name"
-    return f"{_whole(setting.minimum)} to {_whole(setting.maximum)} {setting.unit}".strip()
+    bounds = f"{_whole(setting.minimum)} to {_whole(setting.maximum)}"
+    return bounds if setting.unit == bounds else f"{bounds} {setting.unit}".strip()
 
 
 def _whole(value: float | None) -> str:

@@ -1,7 +1,7 @@
-"""Analysis runs: the failures in the last days of the archive, by template, and what sets those of a cause apart.
+"""Analysis runs: group the failures of the archive's last days by template, and compare failures with successes.
 
-The result is computed from all files of the window, and replaces the last one in one transaction, so that a run done
-twice, or killed anywhere, changes nothing twice. The window ends with the archive and not with the clock.
+A run computes its result from all files of the window, and replaces the last result in one transaction; a repeated or
+killed run therefore changes nothing twice. The window ends with the archive's last day, not with today.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.analysis.normal_errors import RULES
 from pipeline.archive import spark_tables
 from pipeline.archive.spark_tables import rows_of
 from pipeline.jobs import runs
-from pipeline.jobs.runs import alone, heeding
+from pipeline.jobs.runs import alone, interrupted_when_cancelled
 from pipeline.models import ArchiveFile, Run
 from queues.models import Queue
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 USUAL_DAYS = 30
 MAX_DAYS = 366
 MAX_COMPARISONS = 2_000
-"""Causes in queues, those with the most deaths; what a page can lead to is bounded, the rest is counted."""
+"""Largest number of pairs of queue and cause whose comparison is stored: those with the most dead letters."""
 MADE_BY = f"1-{RULES}"
-"""The version of all that is computed here: with another version an analysis computes everything again."""
+"""Version of the computation. A result of another version is computed again."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Analysed:
-    """The result of one call; nothing where nothing was archived, or nothing since the last time."""
+    """The result of one call: the current analysis, if there is one, and whether this call computed it."""
 
     run: Run | None
     is_new: bool
@@ -62,7 +62,7 @@ class Analysed:
 def analyse(
     session: Callable[[], SparkSession], *, actor: str, days: int = USUAL_DAYS, since: date | None = None
 ) -> Analysed:
-    """Bring the analysis up to the archive. Raises `Busy` while another process does that."""
+    """Analyse the archive, unless nothing changed since the last analysis. Raises `Busy`."""
     with alone("signalbox.analyse"):
         runs.fail_dead(Run.Kind.ANALYSE)
         window = window_of(days, since)
@@ -74,13 +74,13 @@ def analyse(
             return Analysed(last, False)
         with runs.begun(Run.Kind.ANALYSE, actor) as run:
             spark = session()
-            with heeding(Run.Kind.ANALYSE, spark):
-                _commit(run, window, basis, _Found.of(spark, window))
+            with interrupted_when_cancelled(Run.Kind.ANALYSE, spark):
+                _commit(run, window, basis, _Result.of(spark, window))
         return Analysed(run, True)
 
 
 def window_of(days: int = USUAL_DAYS, since: date | None = None) -> Window | None:
-    """The last days that the archive has, or those from `since` on; None when it has none."""
+    """Return the archive's last days, or its days from `since` on; None when there are no such days."""
     known = ArchiveFile.objects.aggregate(first=Min("day"), last=Max("day"))
     if known["last"] is None:
         return None
@@ -90,7 +90,7 @@ def window_of(days: int = USUAL_DAYS, since: date | None = None) -> Window | Non
 
 
 def _basis(window: Window) -> dict[str, str]:
-    """Collect all that the result follows from: files, window, masked paths, merged groups, and rules."""
+    """Describe all inputs of an analysis: window, files, masking rules, merged failure groups and version."""
     files = list(_files(window).order_by("pk").values_list("pk", flat=True))
     rules = sorted(map(repr, _rows("select part, path, queue_name, tenant_name from signalbox.masking_rule")))
     return {
@@ -111,18 +111,18 @@ def _files(window: Window) -> QuerySet[ArchiveFile]:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """The answer of Spark: bounded, whatever the archive holds."""
+class _Result:
+    """The results that Spark computed. Their number is bounded, whatever the archive contains."""
 
     templates: Sequence[dict[str, Any]]
     failures: int
     comparisons: Sequence[dict[str, Any]]
     compared: int
-    """How many there were before the bound."""
+    """The number of comparisons before the bound."""
     findings: Sequence[dict[str, Any]]
 
     @classmethod
-    def of(cls, spark: SparkSession, window: Window) -> _Found:
+    def of(cls, spark: SparkSession, window: Window) -> _Result:
         files = _files(window)
         failed = spark_tables.of_files(spark, "failures", files.filter(kind="failures"), templates.COLUMNS)
         days = templates.by_day(failed).persist()
@@ -140,7 +140,7 @@ class _Found:
 
 
 def _certain(rows: Sequence[dict[str, Any]], heads: Sequence[dict[str, Any]], groups: int) -> Sequence[dict[str, Any]]:
-    """Keep what stands out given the number of queues with causes that were compared."""
+    """Keep the findings that are certain enough for the number of comparisons that were made."""
     known = {(row["queue_id"], row["cause"]) for row in heads}
     return [
         row
@@ -152,7 +152,7 @@ def _certain(rows: Sequence[dict[str, Any]], heads: Sequence[dict[str, Any]], gr
 
 
 def _messages(spark: SparkSession, files: QuerySet[ArchiveFile]) -> tuple[DataFrame, DataFrame]:
-    """Read the messages that died, each with its cause, and those that succeeded in the same queues."""
+    """Read the features of dead letters with their causes, and of the acknowledged messages of the same queues."""
     dead_files, settled = list(files.filter(kind="dead_letters")), list(files.filter(kind="settled"))
     died = spark_tables.of_files(spark, "dead_letters", dead_files, ("queue_id", "queue"))
     names = {row["queue_id"]: row["queue"] for row in rows_of(died.where("queue_id is not null").distinct())}
@@ -172,59 +172,57 @@ def _said(
     spark: SparkSession, kind: str, files: Iterable[ArchiveFile], queue_ids: Sequence[int], hidden: Mapping[int, Hidden]
 ) -> DataFrame:
     by_url = spark_tables.paths_by_url(files) or {".": []}
-    return spark_tables.together(
+    return spark_tables.union(
         [looking.said(spark, url, kind, paths, queue_ids, hidden) for url, paths in by_url.items()]
     )
 
 
 def _hidden(names: Mapping[int, str | None]) -> dict[int, Hidden]:
-    """Read the masking rules of each queue; all rules for a queue that is gone, since its tenant is unknown."""
+    """Read the masking rules of each queue. All rules apply to a deleted queue, because its tenant is unknown."""
     masking = Masking()
-    there = set(Queue.objects.filter(queue_id__in=names).values_list("queue_id", flat=True))
-    found = {}
+    existing = set(Queue.objects.filter(queue_id__in=names).values_list("queue_id", flat=True))
+    hidden = {}
     for queue_id, name in names.items() if masking else ():
-        rules = masking.of_dead_letters(name) if queue_id in there and name else masking.everywhere()
-        found[queue_id] = (rules.payload, rules.attributes)
-    return found
+        rules = masking.of_dead_letters(name) if queue_id in existing and name else masking.everywhere()
+        hidden[queue_id] = (rules.payload, rules.attributes)
+    return hidden
 
 
 def _heads() -> dict[str, str]:
-    """Fingerprints that people merged into others."""
+    """Map each fingerprint that was merged into a failure group to the fingerprint of the group."""
     return dict(_rows("select fingerprint, head from signalbox.failure_group_member"))
 
 
-def _commit(run: Run, window: Window, basis: dict[str, str], found: _Found) -> None:
-    """Readers see the last analysis whole, or this one."""
+def _commit(run: Run, window: Window, basis: dict[str, str], result: _Result) -> None:
+    """Replace the last analysis in one transaction."""
     with transaction.atomic():
         for model in (Finding, Comparison, Template):
             model.objects.all().delete()
-        _copy(Template, [_template(run, window, row) for row in found.templates])
-        _copy(Comparison, [row | {"run_id": run.pk} for row in found.comparisons])
-        _copy(Finding, [row | {"run_id": run.pk} for row in found.findings])
+        _copy(Template, [_template(run, window, row) for row in result.templates])
+        _copy(Comparison, [row | {"run_id": run.pk} for row in result.comparisons])
+        _copy(Finding, [row | {"run_id": run.pk} for row in result.findings])
         archived = _files(window).order_by("run_id").values_list("run_id", flat=True).distinct()
         outcome = {
             "basis": basis,
             "days": [str(day) for day in window.days],
             "archive_runs": list(archived),
-            "failures": found.failures,
-            "templates": len(found.templates),
-            "comparisons": len(found.comparisons),
-            "left_out": found.compared - len(found.comparisons),
-            "findings": len(found.findings),
+            "failures": result.failures,
+            "templates": len(result.templates),
+            "comparisons": len(result.comparisons),
+            "left_out": result.compared - len(result.comparisons),
+            "findings": len(result.findings),
         }
-        runs.commit(run, found.failures, outcome)
+        runs.commit(run, result.failures, outcome)
 
 
 def _template(run: Run, window: Window, row: dict[str, Any]) -> dict[str, Any]:
-    of_day = {one["day"]: -one["less"] for one in row["days"]}
-    days = [of_day.get(day, 0) for day in window.days]
-    queues = [
-        {"queue_id": one["queue_id"], "queue": one["queue"], "tenant": one["tenant"], "failures": -one["less"]}
-        for one in row["queues"]
-    ]
-    fingerprints = [{"fingerprint": one["fingerprint"], "failures": -one["less"]} for one in row["fingerprints"]]
-    lists = {"days": days, "queues": queues, "fingerprints": fingerprints}
-    texts = {name: json.dumps(value) for name, value in lists.items()}
+    failures_of_day = {entry["day"]: -entry["less"] for entry in row["days"]}
+    days = [failures_of_day.get(day, 0) for day in window.days]
+    named = {
+        name: [{**{key: entry[key] for key in keys}, "failures": -entry["less"]} for entry in row[name]]
+        for name, keys in (("queues", ("queue_id", "queue", "tenant")), ("fingerprints", ("fingerprint",)))
+    }
+    texts = {name: json.dumps(value) for name, value in {"days": days, **named}.items()}
     return row | texts | {"run_id": run.pk, "trend": trend_of(days)}
 
 
@@ -236,7 +234,7 @@ def _copy(model: type[Any], rows: Sequence[dict[str, Any]]) -> None:
         cursor.copy(f'copy signalbox."{model._meta.db_table}" ({columns}) from stdin') as out,
     ):
         for row in rows:
-            # PostgreSQL's text has no NUL; JSON of the archive has it escaped, an error cannot have it.
+            # PostgreSQL stores no NUL, which a decoded JSON string may contain.
             values = (row[name] for name in names)
             out.write_row([value.replace("\0", "") if isinstance(value, str) else value for value in values])
 

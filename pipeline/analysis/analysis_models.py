@@ -1,7 +1,4 @@
-"""The results of the last failure analysis, each of which replaces the one before.
-
-Templates of errors, and what sets the failures of a cause apart.
-"""
+"""Results of the last failure analysis: templates of errors, and comparisons of failures with successes."""
 
 from __future__ import annotations
 
@@ -25,22 +22,22 @@ class Template(models.Model):
         FALLING = "falling"
         GONE = "gone"
 
-    template = models.CharField(max_length=40, primary_key=True, help_text="The fingerprint without a stack.")
+    template = models.CharField(max_length=40, primary_key=True)  # fingerprint without a stack
     run = models.ForeignKey("pipeline.Run", on_delete=models.CASCADE, related_name="templates")
     reason = models.TextField()
     error_class = models.TextField(null=True)
-    error = models.TextField(null=True, help_text="With what differs between occurrences taken out; it may quote.")
-    failures = models.BigIntegerField(help_text="Failed deliveries.")
-    deaths = models.BigIntegerField(help_text="Those that were the last.")
+    error = models.TextField(null=True)  # normalized error, which may quote values
+    failures = models.BigIntegerField()  # failed deliveries
+    deaths = models.BigIntegerField()  # last deliveries of dead letters
     first_seen = models.DateTimeField()
     last_seen = models.DateTimeField()
     trend = models.CharField(max_length=10, choices=Trend.choices)
-    days: models.JSONField[Any, Any] = models.JSONField(help_text="Failures of each day of the window.")
+    days: models.JSONField[Any, Any] = models.JSONField()  # failures of each day of the window
     queue_count = models.BigIntegerField()
     tenant_count = models.BigIntegerField()
     fingerprint_count = models.BigIntegerField()
-    queues: models.JSONField[Any, Any] = models.JSONField(help_text="Those with the most: name, tenant, failures.")
-    fingerprints: models.JSONField[Any, Any] = models.JSONField(help_text="Those with the most.")
+    queues: models.JSONField[Any, Any] = models.JSONField()  # queues with the most failures
+    fingerprints: models.JSONField[Any, Any] = models.JSONField()  # fingerprints with the most failures
 
     class Meta:
         db_table = "pipeline_template"
@@ -51,9 +48,9 @@ class Template(models.Model):
 
 
 def trend_of(days: Sequence[int]) -> Template.Trend:
-    """The later half of the days against the earlier one, reported only when chance would hardly cause it.
+    """Compare the later half of the days with the earlier one; a change that chance explains is steady.
 
-    Of an odd number the day in the middle is left out.
+    The middle day of an odd number of days is left out.
     """
     half = len(days) // 2
     earlier, later = sum(days[:half]), sum(days[len(days) - half :])
@@ -66,17 +63,17 @@ def trend_of(days: Sequence[int]) -> Template.Trend:
 
 
 class Comparison(models.Model):
-    """The messages that died of a cause in a queue, beside those that succeeded there: how many were compared."""
+    """Numbers of the dead letters of a cause in a queue, and of the acknowledged messages, that were compared."""
 
     pk = models.CompositePrimaryKey("cause", "queue_id")
-    cause = models.TextField(help_text="A fingerprint, or that of the failure group into which it was merged.")
+    cause = models.TextField()  # fingerprint of the failure group
     queue_id = models.IntegerField()
     run = models.ForeignKey("pipeline.Run", on_delete=models.CASCADE, related_name="comparisons")
     failures = models.BigIntegerField()
-    failures_unread = models.BigIntegerField(help_text="Too large to be looked at.")
+    failures_unread = models.BigIntegerField()  # messages too large to be read
     successes = models.BigIntegerField()
     successes_unread = models.BigIntegerField()
-    tests = models.BigIntegerField(help_text="How many things were compared.")
+    tests = models.BigIntegerField()  # number of compared features
 
     class Meta:
         db_table = "pipeline_comparison"
@@ -86,15 +83,15 @@ class Comparison(models.Model):
 
 
 class Finding(models.Model):
-    """One thing that failures of a cause in a queue say more often than what succeeded there."""
+    """A feature that failures of a cause in a queue have more often than the queue's acknowledged messages."""
 
     pk = models.CompositePrimaryKey("cause", "queue_id", "place")
     cause = models.TextField()
     queue_id = models.IntegerField()
-    place = models.IntegerField(help_text="From 1, the strongest.")
+    place = models.IntegerField()  # 1 is the strongest finding
     run = models.ForeignKey("pipeline.Run", on_delete=models.CASCADE, related_name="findings")
-    path: models.JSONField[Any, Any] = models.JSONField(help_text="Part, then keys; null is any element of a list.")
-    kind = models.CharField(max_length=10, help_text="See pipeline.analysis.features.")
+    path: models.JSONField[Any, Any] = models.JSONField()  # part, then keys; null is any list element
+    kind = models.CharField(max_length=10)  # see pipeline.analysis.features
     value = models.TextField()
     failures_with = models.BigIntegerField()
     successes_with = models.BigIntegerField()

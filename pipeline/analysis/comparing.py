@@ -1,9 +1,9 @@
 """Compare messages that died of a cause with those that succeeded in the same queue. Pure.
 
-A thing is reported only if the numbers prove it: its share among the failures is at least 1.5 times that among the
-successes, and if cause and thing were unrelated, this many together would be rarer than `ALPHA` for everything that was
-compared in the run taken together (Bonferroni, over queues with causes and over candidates). Rarity is bounded, not
-estimated: Chvátal's bound on the tail that Fisher's exact test sums up, exp(-n KL).
+A feature is reported when its share among the failures is at least 1.5 times its share among the successes, and when
+the probability of such a difference by chance is below `ALPHA` for the whole run (Bonferroni correction, over queues
+with causes and over features). The probability is an upper bound and not an estimate: Chvátal's bound on the tail of
+Fisher's exact test, exp(-n KL).
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pipeline.analysis.features import ALL, HAS, UNREAD, Feature
 
 MISSING = "missing"
 ALPHA = 0.01
-"""How likely a whole run calls out anything at all where there is nothing."""
+"""Probability that a run reports a finding when failures and successes do not differ."""
 LEAST_SUPPORT = 5
 LEAST_SHARE = 0.1
 LEAST_LIFT = 1.5
 MAX_FOUND = 20
-"""Of each queue and cause, the strongest."""
+"""Largest number of findings of a queue and cause; the strongest are kept."""
 
 WHOLE, NOT_READ = ("[]", ALL, ""), ("[]", UNREAD, "")
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A feature that stands out. `surprise` is -ln of the bound on its chance."""
+    """A feature that sets failures apart. `surprise` is -ln of the bound on its probability by chance."""
 
     feature: Feature
     failures_with: int
@@ -38,7 +38,7 @@ class Standing:
 
 @dataclass
 class Compared:
-    """The messages of one cause beside the successes of its queue, and what stands out among them."""
+    """Counts of the messages of one cause and of its queue's successes, and the features that set them apart."""
 
     cause: str
     failures: int
@@ -49,12 +49,14 @@ class Compared:
 
 
 Counted = Mapping[Feature, int]
-"""How many messages say each thing; `WHOLE` is said by all that were looked at."""
+"""The number of messages that have each feature; all messages that were read have the feature `WHOLE`."""
 
 
 def compare(causes: Mapping[str, Counted], successes: Counted, tests: int) -> Iterator[Compared]:
-    """Compare each cause of a queue with its successes. `tests` is the number of things of this queue that are
-    compared: the caller chooses them without looking at failures, else chance would have more tries than are counted.
+    """Compare each cause of a queue with its successes.
+
+    `tests` is the number of features that are compared. They must be chosen without regard to failures: else the
+    correction would count too few tests.
     """
     all_s = successes.get(WHOLE, 0)
     for cause, said in causes.items():
@@ -68,14 +70,14 @@ def compare(causes: Mapping[str, Counted], successes: Counted, tests: int) -> It
 
 
 def is_certain(found: float, tests: int, groups: int) -> bool:
-    """Tell whether a surprise is rare enough, given the number of queues with causes that were compared."""
+    """Tell whether a surprise is high enough for the number of features and of queues with causes compared."""
     return found > math.log(max(1, tests) * max(1, groups) / ALPHA)
 
 
 def surprise(f_with: int, f_all: int, s_with: int, s_all: int) -> float:
-    """Compute -ln of a bound on the chance of this many or more among the failures; 0 if it is no excess.
+    """Compute -ln of a bound on the probability by chance of at least `f_with` failures with the feature.
 
-    Drawing the failures from all messages, or those that say it, is the same chance: the better bound counts.
+    The probability is the same whether failures or messages with the feature are drawn: the better bound is used.
     """
     saying, everyone = f_with + s_with, f_all + s_all
     if f_with * everyone <= saying * f_all:
@@ -86,7 +88,7 @@ def surprise(f_with: int, f_all: int, s_with: int, s_all: int) -> float:
 
 
 def _pairs(said: Counted, successes: Counted) -> Iterator[tuple[Feature, int, int]]:
-    """Each thing with how many failures and successes say it; of what is usually there also how many lack it."""
+    """Yield each feature with its failures and successes; for keys also the messages that lack the key."""
     for feature, count in said.items():
         if feature not in (WHOLE, NOT_READ):
             yield feature, count, successes.get(feature, 0)
@@ -104,6 +106,6 @@ def _standing(pairs: Iterable[tuple[Feature, int, int]], all_f: int, all_s: int)
 
 
 def _divergence(share: float, expected: float) -> float:
-    """Kullback and Leibler's, of two coins, of which the first falls more often."""
+    """Kullback-Leibler divergence of two coins; the first shows heads more often."""
     rest = (1 - share) * math.log((1 - share) / (1 - expected)) if share < 1 else 0.0
     return share * math.log(share / expected) + rest

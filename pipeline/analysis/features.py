@@ -1,7 +1,7 @@
 """The features of a message: each path of its payload and attributes with its values, so that messages can be compared.
 
-Pure, and runs in Spark's workers. Everything is bounded: depth, elements of a list, how long a key or a value may be.
-A value that a masking rule hides is never read, nor is its presence; `dlq.masking.masks` walks the document.
+Pure, and runs in Spark's workers. Depth, list elements, and the lengths of keys and values are limited. Values that
+masking rules hide are not read, and neither is their presence; the rules mean the same as in `dlq.masking.masks`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from functools import lru_cache
 from typing import Any
 
 READ_CHARACTERS = 65_536
-"""A longer payload is not looked at, and counted as such."""
+"""Longest payload that is read; a longer one is counted as unread."""
 MAX_FEATURES = 1_000
-"""Of one message; one that says more is not looked at either: half of it would look as if the rest were missing."""
+"""Largest number of features of a message. A message with more is counted as unread and not cut: features that were
+cut off would be reported as missing."""
 DEEPEST = 8
 MAX_ELEMENTS = 20
 KEY_CHARACTERS, VALUE_CHARACTERS = 100, 80
 
 HAS, TYPE, VALUE, RANGE = "has", "type", "value", "range"
 ALL, UNREAD = "all", "unread"
-"""Said by every message that was looked at, and by every one that was not: so totals are counted with the rest."""
+"""Features of all messages that were read, and of all that were not, so that totals are counted like features."""
 
 Steps = tuple[str, ...]
 Hidden = tuple[frozenset[Steps], frozenset[Steps]]
-"""Masking rules of a payload, and of attributes."""
+"""Masking rules of the payload and of the attributes."""
 Feature = tuple[str, str, str]
-"""A path as JSON (part first, null for any element of a list), what is said of it, and the value as JSON or words."""
+"""Path as JSON (part first, null for any list element), kind of feature, and value as JSON or words."""
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _as_narrow_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -37,13 +38,13 @@ NOTHING_HIDDEN: Hidden = (frozenset(), frozenset())
 
 
 def of_message(payload: str | None, attributes: str | None, hidden: Hidden = NOTHING_HIDDEN) -> list[Feature]:
-    """List the features of a message, each once; of a message that is too large only that it is unread."""
+    """List the distinct features of a message; a message above a limit has only the feature `UNREAD`."""
     found: dict[Feature, None] = {("[]", ALL, ""): None}
     try:
         for part, text, rules in (("payload", payload, hidden[0]), ("attributes", attributes, hidden[1])):
             if (text is None and part == "payload") or len(text or "") > READ_CHARACTERS:
                 return [("[]", UNREAD, "")]
-            # Attributes may quote what is masked of the payload: they are not looked at where anything is.
+            # Attributes may quote masked values of the payload, so they are not read when the payload has masks.
             if text is not None and not (part == "attributes" and hidden[0]):
                 found |= dict.fromkeys(_walked((part,), json.loads(text), rules))
             if len(found) > MAX_FEATURES:
@@ -74,15 +75,15 @@ def _walked(path: tuple[str | None, ...], node: Any, rules: frozenset[Steps]) ->
 
 @lru_cache(maxsize=4096)
 def _named(path: tuple[str | None, ...]) -> str:
-    """Write a path as its name; cached, since the messages of a queue mostly have the same paths."""
+    """Write a path as JSON; cached, because most messages of a queue have the same paths."""
     return _as_narrow_json(path)
 
 
 def _of_scalar(name: str, value: Any) -> Iterator[Feature]:
     if value is None:
-        return  # its type says it
+        return  # the type feature says this
     if isinstance(value, float) and not math.isfinite(value):
-        return  # a number beyond what a double holds: two of them are not the same
+        return  # a number beyond the range of a double: equal infinities need not be equal numbers
     text = _as_json(value)
     if len(text) <= VALUE_CHARACTERS:
         yield name, VALUE, text
@@ -91,7 +92,7 @@ def _of_scalar(name: str, value: Any) -> Iterator[Feature]:
 
 
 def _decade(value: float) -> str:
-    """A number by its power of ten, so that amounts of which no two are equal have something in common."""
+    """Name the power of ten of a number, so that amounts that are all different have a common feature."""
     size = abs(value)
     if size < 1:
         return "0" if size == 0 else "between -1 and 0" if value < 0 else "between 0 and 1"
@@ -128,7 +129,7 @@ def _behind(rule: Steps, key: str) -> Iterator[Steps]:
 
 
 def is_hidden(path: Iterable[str | None], hidden: Hidden) -> bool:
-    """Tell whether a rule hides what is at this path, in any of the elements of its lists."""
+    """Tell whether a rule hides the value at this path in any element of the lists on the way."""
     part, *steps = path
     rules = hidden[0] if part == "payload" else hidden[1]
     if part == "attributes" and hidden[0]:

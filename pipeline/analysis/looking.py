@@ -1,4 +1,4 @@
-"""Read what archived messages say, count it, and find what stands out, in Spark's tasks.
+"""Count the features of archived messages in Spark's tasks, and find those that set failures apart.
 
 A task reads the features of a few messages at a time: bodies never pass through Spark itself.
 """
@@ -15,42 +15,29 @@ from pipeline.analysis import comparing
 from pipeline.analysis.comparing import LEAST_LIFT, LEAST_SHARE, LEAST_SUPPORT
 from pipeline.analysis.features import ALL, HAS, NOTHING_HIDDEN, READ_CHARACTERS, UNREAD, Feature, Hidden, of_message
 from pipeline.archive.files import Store
-from pipeline.archive.schemas import KINDS, as_columns
-from pipeline.archive.spark_reading import each_by_a_task
+from pipeline.archive.schemas import KINDS, as_columns, schema_of
+from pipeline.archive.spark_tables import each_by_a_task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH_ROWS = 250
-"""The number of bodies that are in a task's memory as Python objects."""
-
-FEATURES = pa.list_(pa.struct([("path", pa.string()), ("kind", pa.string()), ("value", pa.string())]))
-SAID = pa.schema(
-    [
-        ("queue_id", pa.int32()),
-        ("fingerprint", pa.string()),
-        ("message_id", pa.int64()),
-        ("at", pa.timestamp("us", tz="UTC")),
-        ("features", FEATURES),
-    ]
-)
-"""`fingerprint` is null of what was acknowledged."""
+"""The number of bodies that a task holds in memory as Python objects."""
 
 FEATURE = ("path", "kind", "value")
-MESSAGES = ("failures", "failures_unread", "successes", "successes_unread")
-FOUND = pa.schema(
-    [
-        ("queue_id", pa.int32()),
-        ("cause", pa.string()),
-        *[(name, pa.int64()) for name in (*MESSAGES, "tests")],
-        ("place", pa.int32()),
-        *[(name, pa.string()) for name in FEATURE],
-        ("failures_with", pa.int64()),
-        ("successes_with", pa.int64()),
-        ("surprise", pa.float64()),
-    ]
+FEATURES = pa.list_(pa.struct(schema_of("path text, kind text, value text")))
+SAID = schema_of("queue_id int, fingerprint text, message_id bigint, at timestamptz").append(
+    pa.field("features", FEATURES)
 )
-"""A row in place 0 for each queue and cause; those behind it are what stands out, the strongest first."""
+"""The features of each message; `fingerprint` is null for acknowledged messages."""
+
+MESSAGES = ("failures", "failures_unread", "successes", "successes_unread")
+FOUND = schema_of(
+    "queue_id int, cause text, failures bigint, failures_unread bigint, successes bigint, successes_unread bigint",
+    "tests bigint, place int, path text, kind text, value text, failures_with bigint, successes_with bigint",
+    "surprise double",
+)
+"""For each queue and cause, a row in place 0 with its counts, and a row for each finding, the strongest first."""
 
 
 def said(
@@ -61,38 +48,39 @@ def said(
     queue_ids: Sequence[int],
     hidden: Mapping[int, Hidden],
 ) -> DataFrame:
-    """Read the features of these queues' messages: dead ones in "dead_letters", acknowledged ones in "settled"."""
+    """Read the features of messages of these queues: dead letters, or acknowledged messages of kind "settled"."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     if not paths:
         return spark.createDataFrame([], from_arrow_schema(SAID))
-    wanted, rules = list(queue_ids), dict(hidden)
+    queues, rules = list(queue_ids), dict(hidden)
 
     def read(path: str) -> Iterator[pa.RecordBatch]:
         for rows in Store(url).batches(path, columns_of(kind), BATCH_ROWS):
-            yield of_batch(rows, kind, wanted, rules)
+            yield of_batch(rows, kind, queues, rules)
 
     return each_by_a_task(spark, paths, read, SAID)
 
 
 def columns_of(kind: str) -> list[str]:
-    own = ["outcome"] if kind == "settled" else ["fingerprint"]
-    return ["queue_id", "message_id", KINDS[kind].at, *own, "payload", "attributes"]
+    """List the columns that features are read from."""
+    own = "outcome" if kind == "settled" else "fingerprint"
+    return ["queue_id", "message_id", KINDS[kind].at, own, "payload", "attributes"]
 
 
 def of_batch(rows: pa.RecordBatch, kind: str, queue_ids: Sequence[int], hidden: Mapping[int, Hidden]) -> pa.RecordBatch:
-    """Read the features of these rows of a file: a column for each of `SAID`."""
+    """Read the features of these rows of a file, with the columns of `SAID`."""
     rows = as_columns(rows, pa.schema([KINDS[kind].schema.field(name) for name in columns_of(kind)]))
-    wanted = pc.is_in(rows.column("queue_id"), pa.array(queue_ids, pa.int32()))
+    compared = pc.is_in(rows.column("queue_id"), pa.array(queue_ids, pa.int32()))
     if kind == "settled":
-        wanted = pc.and_(wanted, pc.equal(rows.column("outcome"), "acked"))
-    rows = rows.filter(wanted)
-    whose = rows.column("queue_id")
-    rules = [hidden.get(queue_id, NOTHING_HIDDEN) for queue_id in whose.to_pylist()]
-    said_of_each = _features(_readable(rows.column("payload")), _readable(rows.column("attributes")), rules)
+        compared = pc.and_(compared, pc.equal(rows.column("outcome"), "acked"))
+    rows = rows.filter(compared)
+    queues = rows.column("queue_id")
+    rules = [hidden.get(queue_id, NOTHING_HIDDEN) for queue_id in queues.to_pylist()]
+    features = _features(_readable(rows.column("payload")), _readable(rows.column("attributes")), rules)
     cause = rows.column("fingerprint") if kind == "dead_letters" else pa.nulls(rows.num_rows, pa.string())
     return pa.RecordBatch.from_arrays(
-        [whose, cause, rows.column("message_id"), rows.column(KINDS[kind].at), said_of_each], schema=SAID
+        [queues, cause, rows.column("message_id"), rows.column(KINDS[kind].at), features], schema=SAID
     )
 
 
@@ -103,14 +91,14 @@ def _features(
     for payload, extra, rules in zip(payloads, attributes, hidden, strict=True):
         found.extend(of_message(payload, extra, rules))
         ends.append(len(found))
-    fields = [pa.array([one[place] for one in found], pa.string()) for place in range(3)]
+    fields = [pa.array([feature[index] for feature in found], pa.string()) for index in range(len(FEATURE))]
     return pa.ListArray.from_arrays(
-        pa.array(ends, pa.int32()), pa.StructArray.from_arrays(fields, ["path", "kind", "value"]), type=FEATURES
+        pa.array(ends, pa.int32()), pa.StructArray.from_arrays(fields, [*FEATURE]), type=FEATURES
     )
 
 
 def _readable(texts: pa.Array) -> list[str | None]:
-    """Python gets no text that it would not look at: only that it is too long."""
+    """Convert texts to Python; a text above the limit is replaced by a short one that is also above it."""
     long = pc.fill_null(pc.greater(pc.binary_length(texts), READ_CHARACTERS), False)
     cut = pc.if_else(long, " " * (READ_CHARACTERS + 1), texts) if pc.any(long).as_py() else texts
     found: list[str | None] = cut.to_pylist()
@@ -118,11 +106,11 @@ def _readable(texts: pa.Array) -> list[str | None]:
 
 
 def counts(dead: DataFrame, acked: DataFrame) -> DataFrame:
-    """Count the messages of a queue and cause that say each thing: (queue_id, cause, path, kind, value, n).
+    """Count the messages of each queue and cause that have a feature: (queue_id, cause, path, kind, value, n).
 
-    The cause is null for messages that succeeded. Of one that died of a cause twice the last death counts; a message
-    that died is no success later. `dead` has queue_id, cause, message_id, at and features, `acked` the same without
-    a cause.
+    The cause is null for messages that succeeded. A message that died of one cause several times counts once, by its
+    last death; a message that died does not count as a success. `dead` has the columns queue_id, cause, message_id, at
+    and features, `acked` the same without cause.
     """
     from pyspark.sql import functions as f
 
@@ -136,8 +124,9 @@ def counts(dead: DataFrame, acked: DataFrame) -> DataFrame:
 
 
 def worth_comparing(counted: DataFrame) -> DataFrame:
-    """Keep the counts that can stand out at all, so that the memory of a task follows from how much a queue's
-    messages say, not from how many they are. `tests` counts all that enough messages of the queue say, dead or not.
+    """Keep the counts that can become a finding, so that a task's memory does not grow with the number of messages.
+
+    `tests` is the number of features that enough messages of the queue have, whether dead or acknowledged.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -147,7 +136,9 @@ def worth_comparing(counted: DataFrame) -> DataFrame:
     queue = Window.partitionBy("queue_id")
     is_total, is_path = f.col("kind").isin(ALL, UNREAD), f.col("kind") == HAS
     often = (f.col("n") >= LEAST_SUPPORT) & (f.col("n") >= LEAST_SHARE * f.col("whole"))
-    usual = is_path & (f.col("n") >= (1 - 1 / LEAST_LIFT) * f.col("whole"))  # what more than this lack cannot stand out
+    usual = is_path & (
+        f.col("n") >= (1 - 1 / LEAST_LIFT) * f.col("whole")
+    )  # a feature that more messages lack cannot be a finding
     compared = (f.col("said") >= LEAST_SUPPORT) & ~is_total & (f.col("nth") == 1)
     with_sums = (
         counted.withColumn("whole", f.max(f.when(f.col("kind") == ALL, f.col("n"))).over(whole))
@@ -161,7 +152,7 @@ def worth_comparing(counted: DataFrame) -> DataFrame:
 
 
 def standing_out(kept: DataFrame) -> DataFrame:
-    """Find what stands out in each queue, with the columns of `FOUND`."""
+    """Compare each cause of each queue with the successes; returns the columns of `FOUND`."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     def of_queue(rows: pa.Table) -> pa.Table:
@@ -171,7 +162,7 @@ def standing_out(kept: DataFrame) -> DataFrame:
 
 
 def in_queue(rows: pa.Table) -> pa.Table:
-    """Find what stands out in one queue, from its counts."""
+    """Compare the causes of one queue, given its counts."""
     causes: dict[str | None, dict[Feature, int]] = {None: {}}
     for row in rows.to_pylist():
         causes.setdefault(row["cause"], {})[row["path"], row["kind"], row["value"]] = row["n"]

@@ -1,9 +1,9 @@
-"""Errors as templates: the rules of the live fingerprint (`queues/sql/failure_groups/_normal_error.sql`), for columns.
+"""Normalize errors in Arrow columns by the rules of `queues/sql/failure_groups/_normal_error.sql`.
 
-PostgreSQL takes the longest match of all branches and looks around; RE2, which Arrow replaces with at a million texts a
-second, takes the first branch and looks nowhere. So branches stand here in such an order that the first is the longest,
-and what must not be seen from the side is marked before. The few texts that this cannot decide go one by one through
-`_starred`, which does as PostgreSQL does. `RULES` is the version of both: tests compare them.
+PostgreSQL takes the longest match of all branches of a pattern, and supports lookaround. Arrow's RE2, which handles a
+million texts per second, takes the first matching branch and has no lookaround. Branches are therefore ordered so that
+the first match is the longest, and characters that lookaround would exclude are replaced by marks before. The few texts
+that need PostgreSQL's rules are normalized one by one (`_starred`). Tests compare this module with the SQL function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 RULES = "v2"
-"""What fingerprints made by these rules begin with."""
+"""Version of the rules, and prefix of the fingerprints that are made by them."""
 READ_CHARACTERS, KEPT_CHARACTERS = 2_000, 500
 
 SPACE = "[\\t\\n\\v\\f\\r ]"
@@ -27,19 +27,18 @@ LOW_LINE, SLASH, BACKSLASH, COLON = "\ue000", "\ue001", "\ue002", "\ue003"
 
 
 def normal(errors: pa.Array) -> pa.Array:
-    """Each error with everything taken out that differs between two occurrences of the same one; null stays null."""
+    """Replace the parts of each error that differ between its occurrences, such as ids and numbers, by a star."""
     text = _without_addresses(_cut(errors))
-    quick = _unmarked(pc.replace_substring_regex(_marked(text), _first_is_longest(), "*"))
-    unsure = pc.match_substring_regex(text, _undecided())
-    if pc.any(unsure).as_py():
-        undecided = pc.fill_null(unsure, False)
-        slow = pa.array([_starred(value) for value in text.filter(undecided).to_pylist()], pa.string())
-        quick = pc.replace_with_mask(quick, undecided, slow)
-    return _shortened(quick)
+    normalized = _unmarked(pc.replace_substring_regex(_marked(text), _first_is_longest(), "*"))
+    undecided = pc.fill_null(pc.match_substring_regex(text, _undecided()), False)
+    if pc.any(undecided).as_py():
+        exact = pa.array([_starred(value) for value in text.filter(undecided).to_pylist()], pa.string())
+        normalized = pc.replace_with_mask(normalized, undecided, exact)
+    return _shortened(normalized)
 
 
 def _cut(errors: pa.Array) -> pa.Array:
-    """The part that is read, without a quotation that the cut has left open."""
+    """Cut errors to the part that is read, and close a quotation that the cut left open."""
     text = pc.utf8_slice_codeunits(errors, 0, READ_CHARACTERS)
     opened = pc.replace_substring_regex(text, '"[^"]*$', '"*"', max_replacements=1)
     long = pc.greater(pc.utf8_length(errors), READ_CHARACTERS)
@@ -76,14 +75,14 @@ def _unmarked(text: pa.Array) -> pa.Array:
 
 @cache
 def _undecided() -> str:
-    """A number with what is a unit unless an underscore follows; and our own marks."""
+    """Pattern of texts that need PostgreSQL's rules: a unit before an underscore, or one of our own marks."""
     units = _any_case(UNITS)
     return f"[0-9](?:{_any_case(ORDINALS)})?{SPACE}?(?:{units})_|[{LOW_LINE}-{COLON}]"
 
 
 @cache
 def _first_is_longest() -> str:
-    """The branches of `_longest`, in RE2's words. After marking, \\b and \\B say what looking around says there."""
+    """The branches of `_longest` for RE2. After marking, \\b and \\B stand for the lookaround."""
     alnum, hexa, low = "[a-zA-Z0-9]", "[0-9a-fA-F]", LOW_LINE
     tail = f"(?:{_any_case(ORDINALS)})?(?:%|{SPACE}?(?:{_any_case(UNITS)})\\b|{SPACE}?µ[sS]\\b)?"
     beyond = f"(?:{_any_case(ORDINALS)})?(?:%|{SPACE}(?:{_any_case(UNITS)})\\b|µ[sS]\\b)"
@@ -114,7 +113,7 @@ def _first_is_longest() -> str:
 
 @cache
 def _longest() -> tuple[re.Pattern[str], ...]:
-    """Build the branches of SQL; [a-z] is followed by [A-Z], since Python's flag would match more characters."""
+    """Compile the branches of the SQL function; ASCII only, like PostgreSQL's [a-z] without case."""
     branches = (
         r'"[^"]*"|`[^`]*`',
         r"(?<![a-z0-9])'[^']*'(?![a-z0-9])",
@@ -132,18 +131,18 @@ def _longest() -> tuple[re.Pattern[str], ...]:
 
 
 def _starred(text: str) -> str:
-    """Star as PostgreSQL does: at the first position where anything matches, the longest match."""
-    found, at = [], 0
+    """Replace the longest match at each position by a star, as PostgreSQL does."""
+    pieces, position = [], 0
     branches = _longest()
-    while at < len(text):
-        end = max((match.end() for branch in branches if (match := branch.match(text, at))), default=at)
-        found.append(text[at] if end == at else "*")
-        at = max(end, at + 1)
-    return "".join(found)
+    while position < len(text):
+        end = max((match.end() for branch in branches if (match := branch.match(text, position))), default=position)
+        pieces.append(text[position] if end == position else "*")
+        position = max(end, position + 1)
+    return "".join(pieces)
 
 
 def _any_case(pattern: str) -> str:
-    """Accept a-z in either case, outside brackets too; ASCII alone, unlike RE2's flag."""
+    """Replace each of a-z by a bracket of both cases: RE2's flag would also match characters beyond ASCII."""
     return re.sub(
         r"[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", pattern.replace("[kmgt]", "\0")
     ).replace("\0", "[kmgtKMGT]")

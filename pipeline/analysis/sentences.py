@@ -1,4 +1,4 @@
-"""The findings of an analysis as sentences for people: plain words, and every number beside its whole. Pure."""
+"""Findings of an analysis as sentences for people, each number with its total. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.analysis.features import HAS, RANGE, TYPE, VALUE
 
 PART = {"payload": "", "attributes": "attributes."}
 KIND_ORDER = (VALUE, MISSING, TYPE, RANGE, HAS)
-"""Of several ways to say the same, the one that says most comes first."""
+"""Kinds of findings with the same numbers, ordered by how specific they are."""
 MAX_SAID = 5
 MAX_SAID_ALSO = 3
 
@@ -20,7 +20,7 @@ Path = Sequence[str | None]
 
 @dataclass(frozen=True)
 class Fact:
-    """One finding with the numbers it stands on."""
+    """One finding with its counts."""
 
     path: Path
     kind: str
@@ -33,7 +33,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence of shares, one of counts, and what else has just these numbers; backticks stand around code."""
+    """Sentences about findings with equal counts; `also` names further ones. Code is in backticks."""
 
     shares: str
     counts: str
@@ -42,7 +42,7 @@ class Said:
 
 
 def say(facts: Sequence[Fact]) -> list[Said]:
-    """The strongest first, as they came; those with the same numbers are one, since they tell of the same messages."""
+    """Write sentences about the strongest findings; findings with equal counts share one."""
     together: dict[tuple[int, int], list[Fact]] = {}
     for fact in facts:
         together.setdefault((fact.failures_with, fact.successes_with), []).append(fact)
@@ -51,7 +51,7 @@ def say(facts: Sequence[Fact]) -> list[Said]:
 
 
 def what(fact: Fact) -> str:
-    """Name what the messages have: `country` = `"XX"`."""
+    """Describe the feature of a finding, as in `country` = `"XX"`."""
     name = _code(path_text(fact.path))
     if fact.kind == VALUE:
         return f"{name} = {_code(_plain(fact.value))}"
@@ -61,7 +61,7 @@ def what(fact: Fact) -> str:
 
 
 def path_text(path: Path) -> str:
-    """A path as the filter language has it: `items[].sku`; of attributes with their name in front."""
+    """Write a path as in filters: `items[].sku`, and `attributes.` before paths into attributes."""
     part, *steps = path
     if not steps:
         return str(part)
@@ -72,16 +72,16 @@ def path_text(path: Path) -> str:
 
 
 def nothing(failures: int, successes: int, unread: int, tests: int) -> str:
-    """Say why there is no finding."""
+    """Explain why there is no finding."""
     if failures < LEAST_SUPPORT:
-        too_large = f" {unread:,} more were too large to be looked at." if unread else ""
-        return f"{_messages(failures)} of it are too few to compare: it takes {LEAST_SUPPORT}.{too_large}"
+        too_large = f" {unread:,} more were too large to be read." if unread else ""
+        return f"There are too few failures to compare: {_messages(failures)}; needed: {LEAST_SUPPORT}.{too_large}"
     if successes < LEAST_SUPPORT:
         succeeded = f"only {_messages(successes)}" if successes else "nothing"
         return f"There is nothing to compare with: {succeeded} succeeded in this queue."
     return (
-        f"Nothing stands out: {failures:,} failures and {successes:,} successes were compared in {tests:,} things"
-        " that they say, and they differ no more than chance would have it."
+        f"There are no findings: {failures:,} failures and {successes:,} successes were compared by {tests:,} features,"
+        " and differ no more than by chance."
     )
 
 
@@ -101,7 +101,7 @@ def _said(alike: Sequence[Fact]) -> Said:
 
 
 def _percent(share: float) -> str:
-    """Whole percents; never all or none where it is not quite."""
+    """Write a share in whole percent; 0 % and 100 % only when exact."""
     if 0 < share < 0.01:
         return "less than 1 %"
     if 0.99 < share < 1:
@@ -124,7 +124,7 @@ def _article(kind: str) -> str:
 
 
 def _plain(value: str) -> str:
-    """JSON without the quotes of a text that needs none."""
+    """Write JSON, without the quotes of a text that is clear without them."""
     return value[1:-1] if re.fullmatch(r'"[A-Za-z][\w .@/+-]*"', value) and value not in _WORDS else value
 
 
@@ -136,5 +136,5 @@ def _key(step: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Write between backticks, of which the text must have none itself."""
+    """Put a text between backticks, and replace backticks within it."""
     return f"`{text.replace('`', chr(0x2019))}`"

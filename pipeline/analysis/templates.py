@@ -1,6 +1,6 @@
-"""Errors of the archive by their template: what they have in common, in all queues, over all the days of a window.
+"""Templates of errors: similar errors of all queues in a window, counted by day, queue and fingerprint.
 
-A template's id is the fingerprint without a stack: failures that differ only in their topmost frame are one.
+A template's id is a fingerprint without a stack: failures that differ only in their topmost frame share a template.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 MAX_TEMPLATES = 1_000
 MAX_NAMED = 20
-"""Queues and fingerprints that are named of a template; all are counted."""
+"""Largest number of queues and of fingerprints that are listed with a template; all are counted."""
 
 COLUMNS = ("queue_id", "queue", "tenant", "failed_at", "died", "reason", "error_class", "error", "fingerprint")
 WHAT = ("template", "reason", "error_class", "error")
 
 
 def by_day(failures: DataFrame) -> DataFrame:
-    """Failed deliveries of each template, queue, fingerprint and day (UTC): what all else is summed up from."""
+    """Count failed deliveries by template, queue, fingerprint and day (UTC)."""
     from pyspark.sql import functions as f
 
     known = failures.select(
@@ -46,7 +46,7 @@ def by_day(failures: DataFrame) -> DataFrame:
 
 
 def templates(days: DataFrame) -> DataFrame:
-    """The most frequent, one row each, with their days, queues and fingerprints in lists."""
+    """Return the most frequent templates, with lists of their days, queues and fingerprints."""
     from pyspark.sql import functions as f
 
     whole = days.groupBy("template").agg(
@@ -77,15 +77,17 @@ def _listed(days: DataFrame, name: str, *keys: str, limit: int | None = MAX_NAME
     if limit is not None:
         order = Window.partitionBy("template").orderBy(f.desc("failures"), *keys)
         summed = summed.withColumn("place", f.row_number().over(order)).where(f"place <= {limit}")
-    one = f.struct((-f.col("failures")).alias("less"), *keys)
-    return summed.groupBy("template").agg(f.array_sort(f.collect_list(one)).alias(name))
+    entry = f.struct((-f.col("failures")).alias("less"), *keys)
+    return summed.groupBy("template").agg(f.array_sort(f.collect_list(entry)).alias(name))
 
 
 def _normal(name: str) -> Column:
-    """Normalize errors by Arrow in the workers; no more of an error than is read goes there."""
+    """Normalize errors with Arrow in the workers; only the part that is read is sent there."""
     from pyspark.sql import functions as f
     from pyspark.sql.pandas import functions as arrow
 
-    by_arrow: Any = arrow.arrow_udf  # pyarrow has no types that its own would know
-    column: Column = by_arrow(normal, "string")(f.substring(name, 1, READ_CHARACTERS + 1))  # one more: it was cut
+    by_arrow: Any = arrow.arrow_udf  # pyarrow has no type annotations
+    column: Column = by_arrow(normal, "string")(
+        f.substring(name, 1, READ_CHARACTERS + 1)
+    )  # one more shows that the error was cut
     return column

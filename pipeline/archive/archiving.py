@@ -1,7 +1,7 @@
-"""Archive runs: a window is fixed and written down, its parts become files, and the manifest is the commit point.
+"""Archive runs: fix a window of transactions, write its parts to files, and commit the files to the manifest.
 
-Whatever dies, the row says what is to be done again; doing it again puts the same rows into files of the same names.
-One process at a time: the lock is the session's, and goes with it.
+A run that dies is repeated from its row, which has the window and the parts: the repetition writes the same rows to
+files of the same names. An advisory lock of the session allows one archive process at a time.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from signalbox.logs import in_brief
 log = logging.getLogger(__name__)
 
 RUN_ROWS = 4_000_000
-"""What a kill throws away is less than this, and the horizon moves on after each."""
+"""Largest number of rows of a run. A kill loses at most one run, and the horizon moves after each run."""
 PART_ROWS = 250_000
 
-OF_FILE = ("kind", "day", "part", "path", "rows", "bytes", "first_at", "last_at")
+FILE_COLUMNS = ("kind", "day", "part", "path", "rows", "bytes", "first_at", "last_at")
 
 Execute = Callable[[Job, Sequence[Part]], Iterable[Written]]
-"""Writes parts, at once where there is room, and says so of each file when its part is done (`on_spark.at_once`)."""
-Tell = Callable[[Run], object]
+"""Function that writes parts, several at a time, and yields the files of each part when it is done."""
+Report = Callable[[Run], object]
 
 
 @dataclass(frozen=True)
@@ -59,23 +59,23 @@ def archive(
     *,
     actor: str,
     execute: Execute,
-    tell: Tell = lambda run: None,
+    report: Report = lambda run: None,
     run_rows: int = RUN_ROWS,
     part_rows: int = PART_ROWS,
 ) -> Archived:
-    """Bring the archive at `url` up to the oldest transaction that is under way now.
+    """Archive all transactions that are older than the oldest one still running.
 
-    Raises `PipelineError`, or `NoStore` where the address can be none.
+    Raises `PipelineError`, or `NoStore` for an address that cannot be opened.
     """
     url = canonical(url)
-    Store(url)  # an address that cannot be one is refused before anything waits for it
+    Store(url)  # refuse a wrong address before history begins to wait for the archive
     done: list[Run] = []
-    with alone("signalbox.archive"), _holding_only_what_works(done):
-        begun = Run.objects.filter(kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING).first()
-        if begun is not None and begun.cancel_requested:
-            _give_up(begun)
-        elif begun is not None:
-            done.append(_run(_taken_up(begun, url), execute, tell))
+    with alone("signalbox.archive"), _release_history_after_failure(done):
+        unfinished = Run.objects.filter(kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING).first()
+        if unfinished is not None and unfinished.cancel_requested:
+            _give_up(unfinished)
+        elif unfinished is not None:
+            done.append(_run(_retried(unfinished, url), execute, report))
         until = archive_horizon.due()[1]
         while (low := archive_horizon.due()[0]) < until:
             counts = archive_horizon.counts(low, until)
@@ -83,14 +83,17 @@ def archive(
                 archive_horizon.move(low, until)
                 break
             window = cut(low, until, counts, run_rows, part_rows)
-            done.append(_run(_opened(window, url, actor), execute, tell))
+            done.append(_run(_opened(window, url, actor), execute, report))
     files = ArchiveFile.objects.filter(run__in=done).count()
     return Archived(url, done, sum(run.rows for run in done), sum(run.bytes for run in done), files, until)
 
 
 @contextmanager
-def _holding_only_what_works(done: Sequence[Run]) -> Iterator[None]:
-    """Release history where it did not wait for the archive before, and no run succeeds within the block."""
+def _release_history_after_failure(done: Sequence[Run]) -> Iterator[None]:
+    """Stop history from waiting for the archive when the block fails before its first run, if it did not wait before.
+
+    An archive that never worked must not keep history from being dropped.
+    """
     before = archive_horizon.read()
     try:
         yield
@@ -101,12 +104,12 @@ def _holding_only_what_works(done: Sequence[Run]) -> Iterator[None]:
 
 
 def _give_up(run: Run) -> None:
-    """A run that was cancelled after its process had died. Its address may be gone, and is no reason to keep it."""
+    """Close a run that was cancelled after its process had died, even when its store can no longer be opened."""
     runs.fail(run, Cancelled())
     try:
         _sweep(Store(run.url), run, _prefix(run))
     except Exception as error:
-        log.warning("what run %d left behind could not be removed: %s", run.pk, in_brief(error))
+        log.warning("files of the cancelled archive run %d were not removed: %s", run.pk, in_brief(error))
 
 
 def _opened(window: Window, url: str, actor: str) -> Run:
@@ -122,21 +125,21 @@ def _opened(window: Window, url: str, actor: str) -> Run:
     return run
 
 
-def _taken_up(run: Run, url: str) -> Run:
-    """A run whose process died: its window stands, and so does its address."""
+def _retried(run: Run, url: str) -> Run:
+    """Begin another attempt of a run whose process died, with the same window and address."""
     if canonical(run.url) != url:
-        raise Elsewhere(f"run {run.pk} was begun to {run.url}: finish it there first, or cancel it")
-    archive_horizon.due()  # history waits again, if it had given up on a first run
+        raise Elsewhere(f"run {run.pk} writes to {run.url}: finish it there first, or cancel it")
+    archive_horizon.due()  # history waits for the archive again
     run.attempts, run.started_at, run.parts_done, run.rows = run.attempts + 1, Now(), 0, 0
     run.save()
     run.refresh_from_db()
     return run
 
 
-def _run(run: Run, execute: Execute, tell: Tell) -> Run:
+def _run(run: Run, execute: Execute, report: Report) -> Run:
     parts, store, prefix = [Part(**part) for part in run.parts], Store(run.url), _prefix(run)
     try:
-        written = _written(run, _job(run, prefix), parts, execute, tell)
+        written = _written(run, _job(run, prefix), parts, execute, report)
         _commit(run, parts, written, store)
     except Exception as error:
         runs.fail(run, error)
@@ -144,60 +147,59 @@ def _run(run: Run, execute: Execute, tell: Tell) -> Run:
         raise
     if run.attempts > 1:
         _sweep(store, run, prefix)
-    tell(run)
+    report(run)
     return run
 
 
 def _job(run: Run, prefix: str) -> Job:
-    """Make the job, whose tasks read the primary, or the server and role that are configured for them."""
+    """Make the job of the tasks, which read the primary or the server that ARCHIVE_READ_URL names."""
     if settings.ARCHIVE_READ_URL:
-        log_place = archive_horizon.log_position()
-        Run.objects.filter(pk=run.pk).update(seen_at=Now())  # behind which there is something now, so that it is passed
-        return Job(settings.ARCHIVE_READ_URL, run.url, prefix, log_place)
+        log_position = archive_horizon.log_position()
+        Run.objects.filter(pk=run.pk).update(seen_at=Now())  # a write after the position, so that a standby passes it
+        return Job(settings.ARCHIVE_READ_URL, run.url, prefix, log_position)
     return Job(address_of_one(session_dsn()), run.url, prefix)
 
 
 def _prefix(run: Run) -> str:
-    """Name the files of a run by its number and token."""
+    """Prefix of the names of a run's files: its number and token."""
     return f"run-{run.pk:08}-{run.token}"
 
 
-def _written(run: Run, job: Job, parts: Sequence[Part], execute: Execute, tell: Tell) -> list[Written]:
-    """Write the parts. After each one the row says how far the run is, and the run may be stopped."""
+def _written(run: Run, job: Job, parts: Sequence[Part], execute: Execute, report: Report) -> list[Written]:
+    """Write the parts; after each one, save the progress and check whether the run was cancelled."""
     written: list[Written] = []
     done: set[int] = set()
-    runs.heed(Run.Kind.ARCHIVE)
-    tell(run)
+    runs.raise_if_cancelled(Run.Kind.ARCHIVE)
+    report(run)
     with closing(_iterator(execute(job, parts))) as files:
         for file in files:
             written.append(file)
             if file.part not in done:
                 done.add(file.part)
-                _note(run, len(done), written)
-                tell(run)
-                runs.heed(Run.Kind.ARCHIVE)
-    _note(run, len(done), written)
-    runs.heed(Run.Kind.ARCHIVE)
+                _save_progress(run, len(done), written)
+                report(run)
+                runs.raise_if_cancelled(Run.Kind.ARCHIVE)
+    _save_progress(run, len(done), written)
+    runs.raise_if_cancelled(Run.Kind.ARCHIVE)
     return written
 
 
 def _iterator(files: Iterable[Written]) -> Generator[Written]:
-    """Make an iterator that can be closed: what was not begun is not begun then."""
+    """Make an iterator that can be closed, so that no further part begins after an error."""
     yield from files
 
 
-def _note(run: Run, parts_done: int, written: Sequence[Written]) -> None:
+def _save_progress(run: Run, parts_done: int, written: Sequence[Written]) -> None:
     run.parts_done, run.rows = parts_done, sum(file.rows for file in written)
     run.bytes, run.seen_at = sum(file.bytes for file in written), Now()
     run.save(update_fields=["parts_done", "rows", "bytes", "seen_at"])
-    archive_horizon.due()  # history goes on waiting for a first run
+    archive_horizon.due()  # history keeps waiting for the archive during a long first run
 
 
 def _commit(run: Run, parts: Sequence[Part], written: Sequence[Written], store: Store) -> None:
-    """Let files become part of the archive and the horizon move, in one transaction: the commit point.
+    """Check the files, then add them to the manifest and move the horizon in one transaction.
 
-    Checks what was written against the counts of the run and against the files. Raises `CountsDiffer`, `Overtaken` when
-    another process brought the run to its end, or `Cancelled`.
+    Raises `CountsDiffer`, `Overtaken` when another process ended the run, or `Cancelled`.
     """
     _check(parts, written, store)
     with transaction.atomic():
@@ -205,7 +207,7 @@ def _commit(run: Run, parts: Sequence[Part], written: Sequence[Written], store: 
         if held.state != Run.State.RUNNING or not archive_horizon.move(*held.window):
             raise Overtaken
         ArchiveFile.objects.bulk_create(
-            ArchiveFile(run=run, **{name: getattr(file, name) for name in OF_FILE}) for file in written
+            ArchiveFile(run=run, **{name: getattr(file, name) for name in FILE_COLUMNS}) for file in written
         )
         rows, size = sum(file.rows for file in written), sum(file.bytes for file in written)
         runs.commit(run, rows, run.outcome, parts_done=len(parts), bytes=size)
@@ -213,23 +215,26 @@ def _commit(run: Run, parts: Sequence[Part], written: Sequence[Written], store: 
 
 
 def _check(parts: Sequence[Part], written: Sequence[Written], store: Store) -> None:
-    """Check counts. Dead letters whose death is in no history may come and go: their number is not compared."""
-    found: Counter[int] = Counter()
+    """Compare the rows in the files with the rows that were written and the rows that the database counted.
+
+    Rows with the transaction id `LOOSE` are not compared, because they may be deleted at any time.
+    """
+    counted: Counter[int] = Counter()
     for file in written:
-        there = store.rows_of(file.path)
-        if there != file.rows:
-            raise CountsDiffer(f"{file.path} has {there:,} rows, and {file.rows:,} were written")
-        found[file.part] += there - file.loose
+        in_file = store.rows_of(file.path)
+        if in_file != file.rows:
+            raise CountsDiffer(f"{file.path} has {in_file:,} rows, but {file.rows:,} were written")
+        counted[file.part] += in_file - file.loose
     for part in parts:
-        fixed = part.rows - part.loose
-        if found[part.number] != fixed:
+        expected = part.rows - part.loose
+        if counted[part.number] != expected:
             raise CountsDiffer(
-                f"part {part.number} ({part.kind}) has {found[part.number]:,} rows, and the database had {fixed:,}"
+                f"part {part.number} ({part.kind}) has {counted[part.number]:,} rows, but the database had {expected:,}"
             )
 
 
 def _sweep(store: Store, run: Run, prefix: str) -> None:
-    """Remove what attempts of this run have left and the manifest does not name."""
+    """Remove files of this run's attempts that are not in the manifest."""
     named = set(ArchiveFile.objects.filter(run=run).values_list("path", flat=True))
     for path in store.paths():
         if path.rpartition("/")[2].startswith(prefix) and path not in named:

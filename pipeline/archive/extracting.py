@@ -1,7 +1,7 @@
-"""The task of an archive run: rows of one part out of PostgreSQL into Parquet, a row group at a time.
+"""The task of an archive run: write the rows of one part to Parquet files, a row group at a time.
 
-It knows nothing but its arguments, and what it writes is named after them: done again, it puts the same in the same
-place. Rows go from the server to the file in Arrow's columns; Python sees none of them.
+The files and their names follow from the task's arguments alone: a task that is repeated writes the same files again.
+Rows stay in Arrow's columns between PostgreSQL and the file, and never become Python objects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pipeline.archive.files import Store
 from pipeline.archive.parts import LOOSE, Part
 from pipeline.archive.querying import batches
-from pipeline.archive.schemas import FLUSH_BYTES, KINDS, TIME, Kind
+from pipeline.archive.schemas import FLUSH_BYTES, KINDS, Kind, schema_of
 from pipeline.archive.yielding import others_at_work, wait_until_replayed, yielding
 
 REPEATED = ("queue", "tenant", "outcome", "consumer", "group_id", "reason", "error_class", "error", "fingerprint")
@@ -28,21 +28,21 @@ REPEATED = ("queue", "tenant", "outcome", "consumer", "group_id", "reason", "err
 
 @dataclass(frozen=True)
 class Job:
-    """The common facts of the tasks of one run."""
+    """Arguments that all tasks of one run share."""
 
     dsn: str = field(repr=False)
     url: str
     prefix: str
-    """Of the names of its files: the run's number and token."""
-    log_place: str = ""
-    """Up to which the primary's log has all of the window, where `dsn` may be a standby's."""
+    """The first part of the names of the run's files: its number and token."""
+    log_position: str = ""
+    """Position in the primary's write-ahead log that a standby at `dsn` must have replayed; empty for the primary."""
     yields: bool = False
-    """Its tasks rest while others are at work in the database."""
+    """Whether tasks rest while other sessions work in the database."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A file that is there, whole."""
+    """A complete file in the store."""
 
     kind: str
     part: int
@@ -54,48 +54,44 @@ class Written:
     last_at: datetime
     seconds: float
     loose: int = 0
-    """Of its rows, those that no transaction of the history wrote (`parts.LOOSE`)."""
+    """How many of its rows have the transaction id `parts.LOOSE`."""
 
 
-WRITTEN = pa.schema(
-    [
-        *[(name, pa.string()) for name in ("kind", "day", "path")],
-        *[(name, pa.int64()) for name in ("part", "rows", "bytes", "loose")],
-        *[(name, TIME) for name in ("first_at", "last_at")],
-        ("seconds", pa.float64()),
-    ]
+WRITTEN = schema_of(
+    "kind text, day text, path text, part bigint, rows bigint, bytes bigint, loose bigint",
+    "first_at timestamptz, last_at timestamptz, seconds double",
 )
 
 
 def write_part(job: Job, part: Part) -> list[Written]:
-    """Put a part's rows into one file for each day, and say which."""
+    """Write a part's rows to one file for each day; return the files."""
     started, kind, store = time.monotonic(), KINDS[part.kind], Store(job.url)
     days: dict[str, _File] = {}
-    if job.log_place:
-        wait_until_replayed(job.dsn, job.log_place)
+    if job.log_position:
+        wait_until_replayed(job.dsn, job.log_position)
     with ExitStack() as opened:
-        found = batches(job.dsn, kind, part)
+        read = batches(job.dsn, kind, part)
         if job.yields:
-            found = yielding(found, opened.enter_context(others_at_work(job.dsn)))
-        for batch in found:
-            for on, rows in _by_day(batch, kind.at):
-                if (day := on.isoformat()) not in days:
+            read = yielding(read, opened.enter_context(others_at_work(job.dsn)))
+        for batch in read:
+            for date_of_rows, rows in _by_day(batch, kind.at):
+                if (day := date_of_rows.isoformat()) not in days:
                     path = f"{kind.name}/day={day}/{job.prefix}-{part.number:05}.parquet"
-                    days[day] = opened.enter_context(_file_of(store, path, kind))
+                    days[day] = opened.enter_context(_open_file(store, path, kind))
                 days[day].add(rows)
-                _flush_the_fullest(days.values())
+                _flush_largest(days.values())
     seconds = (time.monotonic() - started) / max(1, len(days))
     return [file.written(kind.name, part.number, day, store.bytes_of(file.path), seconds) for day, file in days.items()]
 
 
-def _flush_the_fullest(files: Collection[_File]) -> None:
-    """Flush the fullest file, so that the rows in memory are bounded however many days a part has."""
+def _flush_largest(files: Collection[_File]) -> None:
+    """Write row groups until the rows in memory are below the limit, however many days a part has."""
     while sum(file.waiting_bytes for file in files) >= FLUSH_BYTES:
         max(files, key=lambda file: file.waiting_bytes).flush()
 
 
 class _File:
-    """A Parquet file under way; rows wait until they make a row group."""
+    """A Parquet file that is being written; rows are collected into row groups."""
 
     def __init__(self, writer: pq.ParquetWriter, path: str, at: str) -> None:
         self.writer, self.path, self.at = writer, path, at
@@ -119,12 +115,12 @@ class _File:
             self.waiting, self.waiting_bytes = [], 0
 
     def written(self, kind: str, part: int, day: str, size: int, seconds: float) -> Written:
-        """The file when it is closed."""
+        """Describe the file after it was closed."""
         return Written(kind, part, day, self.path, self.rows, size, self.first_at, self.last_at, seconds, self.loose)
 
 
 def writer_options(kind: Kind) -> dict[str, Any]:
-    """Dictionaries for words that come again; looking for them in ids, times and bodies costs time and room."""
+    """Options of the Parquet writer. Only columns with few distinct values are encoded with a dictionary."""
     return {
         "compression": "zstd",
         "compression_level": 1,
@@ -133,7 +129,7 @@ def writer_options(kind: Kind) -> dict[str, Any]:
 
 
 @contextmanager
-def _file_of(store: Store, path: str, kind: Kind) -> Iterator[_File]:
+def _open_file(store: Store, path: str, kind: Kind) -> Iterator[_File]:
     with store.writing(path) as stream, pq.ParquetWriter(stream, kind.schema, **writer_options(kind)) as writer:
         file = _File(writer, path, kind.at)
         yield file
@@ -141,8 +137,8 @@ def _file_of(store: Store, path: str, kind: Kind) -> Iterator[_File]:
 
 
 def _by_day(batch: pa.RecordBatch, at: str) -> Iterator[tuple[date, pa.RecordBatch]]:
-    """The batch by days in UTC; nearly always there is one."""
+    """Divide a batch by its days in UTC; nearly all batches have one."""
     days = batch.column(at).cast(pa.date32())
-    names = pc.unique(days).to_pylist()
-    for name in names:
-        yield name, batch if len(names) == 1 else batch.filter(pc.equal(days, name))
+    distinct = pc.unique(days).to_pylist()
+    for day in distinct:
+        yield day, batch if len(distinct) == 1 else batch.filter(pc.equal(days, day))

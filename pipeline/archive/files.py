@@ -1,7 +1,7 @@
-"""The store of the archive: a folder of this machine or an object store, by its URL, behind one interface.
+"""The store of the archive: a folder of this machine or an object store, opened by its URL.
 
-A file appears under its name whole or not at all: a folder gets it by a rename, an object store when the upload is
-complete.
+A file appears under its name only when it is complete: in a folder by a rename, in an object store when the upload
+ends.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 
 BEGUN = ".begun-"
-"""In the name of a file of which only a part may be there."""
+"""Part of the name of a file that is still being written."""
 
 SECRET = re.compile("key|secret|token|password|credential|signature|^sig$|^sas", re.IGNORECASE)
 
 
 def canonical(url: str) -> str:
-    """Write an address in its only form: a folder by its whole path, from wherever it was named."""
+    """Normalize an address: a folder becomes its absolute path."""
     parts = urlsplit(url)
     if parts.scheme == "file" and not parts.netloc:
         url = unquote(parts.path)
@@ -38,7 +38,7 @@ class NoStore(ValueError):  # noqa: N818 - it names what happened
 
 
 class Store:
-    """A folder by its path or file:// URL; s3://, gs://, abfs:// by Arrow; another scheme by fsspec, if it knows it."""
+    """A folder (a path or file:// URL), an object store of Arrow (s3, gs, abfs), or any store that fsspec can open."""
 
     def __init__(self, url: str) -> None:
         self.system, self.root = _opened(url)
@@ -46,10 +46,10 @@ class Store:
 
     @contextmanager
     def writing(self, path: str) -> Iterator[Any]:
-        """A stream whose content is at `path` once the block has ended well, in the place of what was there."""
+        """Open a stream for a new file, which replaces the file at `path` when the block ends without an error."""
         whole = self.whole(path)
         if not self.is_folder:
-            try:  # an object is there when its stream is closed, also by an error; after a kill it is not
+            try:  # closing the stream creates the object, even after an error
                 with self.system.open_output_stream(whole) as stream:
                     yield stream
             except BaseException:
@@ -65,12 +65,12 @@ class Store:
                 stream.flush()
                 os.fsync(stream.fileno())
             begun.replace(target)
-            self._keep_name(target)
+            self._sync_folders(target)
         finally:
             begun.unlink(missing_ok=True)
 
-    def _keep_name(self, target: Path) -> None:
-        """A new name, and that of a new folder, outlives a loss of power once the folder that has it is on the disk."""
+    def _sync_folders(self, target: Path) -> None:
+        """Write the folders above a new file to disk, so that its name survives a loss of power."""
         for folder in target.parents:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -81,7 +81,7 @@ class Store:
                 return
 
     def rows_of(self, path: str) -> int:
-        """Read how many rows the file says that it has. Raises an error when it is missing or not whole."""
+        """Read the number of rows from the file's footer. Raises an error when the file is missing or incomplete."""
         with self.system.open_input_file(self.whole(path)) as stream:
             return int(pq.read_metadata(stream).num_rows)
 
@@ -93,37 +93,37 @@ class Store:
             return pq.read_table(stream, **options)
 
     def batches(self, path: str, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read the file's rows in batches; of the columns those that it has."""
+        """Read the file's rows in batches, with those of the columns that the file has."""
         with self.system.open_input_file(self.whole(path)) as stream:
             file = pq.ParquetFile(stream)
-            there = [name for name in columns if name in file.schema_arrow.names]
-            yield from file.iter_batches(batch_size=rows, columns=there)
+            existing = [name for name in columns if name in file.schema_arrow.names]
+            yield from file.iter_batches(batch_size=rows, columns=existing)
 
     def remove(self, path: str) -> None:
-        """Remove the file, which may be gone already."""
+        """Remove the file, if it exists."""
         if self.system.get_file_info(self.whole(path)).type != pyarrow.fs.FileType.NotFound:
             self.system.delete_file(self.whole(path))
 
     def paths(self) -> list[str]:
-        """List all paths, those of other writers too."""
-        chosen = pyarrow.fs.FileSelector(self.root, recursive=True, allow_not_found=True)
-        found = self.system.get_file_info(chosen)
-        return sorted(info.path[len(self.root) :].lstrip("/") for info in found if info.is_file)
+        """List the paths of all files in the store."""
+        everything = pyarrow.fs.FileSelector(self.root, recursive=True, allow_not_found=True)
+        entries = self.system.get_file_info(everything)
+        return sorted(entry.path[len(self.root) :].lstrip("/") for entry in entries if entry.is_file)
 
     def whole(self, path: str) -> str:
-        """Write the path as the file system names it."""
+        """Return the path as the file system needs it."""
         return f"{self.root}/{path}"
 
 
 def _opened(url: str) -> tuple[Any, str]:
-    """Open a store. An address with a secret is refused, since it is in the manifest, on pages and in logs."""
+    """Open a store. An address with a secret is refused: addresses stand in the manifest, on pages and in logs."""
     if "://" not in url:
         url = Path(url).absolute().as_uri()
     parts = urlsplit(url)
-    asked = [name for name, _ in parse_qsl(parts.query) if SECRET.search(name)]
-    # A container before an @, as abfs:// has it, is no secret.
-    if parts.password is not None or asked or (parts.username and parts.scheme in ("s3", "s3a", "gs", "gcs")):
-        raise NoStore(f"{parts.scheme}:// with credentials in it: they belong in the environment, not in the address")
+    secrets = [name for name, _ in parse_qsl(parts.query) if SECRET.search(name)]
+    # In abfs:// addresses the name before the @ is a container.
+    if parts.password is not None or secrets or (parts.username and parts.scheme in ("s3", "s3a", "gs", "gcs")):
+        raise NoStore(f"the {parts.scheme}:// address contains credentials: put them into environment variables")
     try:
         system, root = pyarrow.fs.FileSystem.from_uri(url)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
@@ -137,6 +137,5 @@ def _by_fsspec(url: str) -> tuple[Any, str]:
     try:
         system, root = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError) as error:
-        scheme = url.partition("://")[0]
-        raise NoStore(f"{scheme}:// cannot be opened here: {error}") from error
+        raise NoStore(f"{url.partition('://')[0]}:// cannot be opened on this machine: {error}") from error
     return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(system)), root

@@ -1,6 +1,6 @@
-"""Cut a window of transactions into parts, each small enough for a task, all known before any is read.
+"""Cut a window of transactions into parts that are small enough for a task, before any row is read.
 
-Pure arithmetic over counts. A cut lies between two transactions: one that wrote very much is one part, however large.
+Pure arithmetic over row counts. Cuts lie between transactions: the rows of one transaction are never divided.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 LOOSE = 0
-"""The number in place of a transaction id, where there is none: for dead letters whose death is in no history."""
+"""The transaction id of dead letters whose last failure is no longer in the history."""
 
 Counts = Sequence[tuple[int, int]]
-"""(transaction id, rows) in order: the rows of this transaction and those after it, up to the next that is named."""
+"""Pairs (transaction id, rows) in order: the rows of the transactions from this id up to the next one in the list."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The unit of a task: the `rows` rows of a kind that transactions from `low` on and below `high` wrote."""
+    """The unit of a task: the rows of one kind that transactions from `low` up to, not including, `high` wrote."""
 
     kind: str
     number: int
@@ -26,7 +26,7 @@ class Part:
     high: int
     rows: int
     loose: int = 0
-    """Of these, dead letters whose death is in no history: nothing holds them, and they may be gone when read."""
+    """How many of the rows have the transaction id `LOOSE`; they may be deleted before the task reads them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Window:
 
 
 def cut(low: int, high: int, counts: Mapping[str, Counts], run_rows: int, part_rows: int) -> Window:
-    """Cut as much of the window as makes about `run_rows` rows into parts of about `part_rows`."""
+    """Cut the window into parts of about `part_rows` rows, and end it after about `run_rows` rows."""
     end = _end(high, counts, run_rows)
     numbered: list[Part] = []
     for kind, counted in counts.items():
@@ -51,20 +51,20 @@ def cut(low: int, high: int, counts: Mapping[str, Counts], run_rows: int, part_r
 
 
 def _end(high: int, counts: Mapping[str, Counts], run_rows: int) -> int:
-    """Find where the run stops: the first cut behind which it would be too large; never before one that has any."""
-    of_all: Counter[int] = Counter()  # a cut within a transaction would leave rows of other kinds without a run
+    """Find the last cut that keeps the run below `run_rows`; a run has at least one transaction with rows."""
+    total: Counter[int] = Counter()  # over all kinds: a transaction belongs to one run
     for counted in counts.values():
-        of_all.update(dict(counted))
+        total.update(dict(counted))
     taken = 0
-    for txid in sorted(of_all):
-        if taken and taken + of_all[txid] > run_rows:
+    for txid in sorted(total):
+        if taken and taken + total[txid] > run_rows:
             return txid
-        taken += of_all[txid]
+        taken += total[txid]
     return high
 
 
 def _spans(low: int, high: int, counts: Counts, part_rows: int) -> Iterator[tuple[int, int, int]]:
-    """List (from, to, rows), one behind the other from `low` to `high`; none where there are no rows at all."""
+    """Yield spans (from, to, rows) that cover `low` to `high` without gaps; none when there are no rows."""
     first, taken = low, 0
     for txid, rows in counts:
         if taken and taken + rows > part_rows:

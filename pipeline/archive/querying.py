@@ -1,8 +1,9 @@
-"""The rows of one part, from the server in Arrow's columns, by one connection that has its bounds.
+"""Read the rows of one part from PostgreSQL as Arrow batches, over one connection with limits.
 
-Bodies lie in the log in order of their keys, and messages mostly end in about the order in which they were sent. So
-the settled messages of a part are sorted by key and laid beside one stretch of the log; the few that lie elsewhere are
-looked up one by one. Both have one order, whatever the planner knows, so that a part done again is the same file.
+The message log is sorted by message id, and most messages are settled in about the order in which they were sent. The
+bodies of a part's settled messages are therefore read by a merge join with one stretch of the log, and bodies outside
+of the stretch by single lookups (docs/decisions/0034-bodies-by-stretches-of-the-log.md). The order of rows does not
+depend on the planner's statistics: a part that is written again becomes the same file.
 """
 
 from __future__ import annotations
@@ -19,30 +20,30 @@ from pipeline.archive.yielding import APPLICATION
 from pipeline.arrow_connections import change
 
 STATEMENT_MILLISECONDS = 3_600_000
-"""A part takes seconds. One that hangs must not hold back what vacuum may clear away for longer than this."""
+"""A part takes seconds. The limit ends a statement that hangs, because its snapshot holds vacuum back."""
 BATCH_BYTES = 16 * 1024 * 1024
 SORT_KILOBYTES = 65_536
-"""What a part's narrow rows take while they are sorted; beyond it the server uses its disk."""
+"""Memory for sorting a part's rows without bodies; PostgreSQL sorts the rest on disk."""
 
-# The log's key gives its order, and bodies are never sorted: a random page is cheap, since the next rows are on it.
-BESIDE: dict[str, int | str] = {"enable_nestloop": "off", "enable_hashjoin": "off", "random_page_cost": "0.2"}
-ONE_BY_ONE: dict[str, int | str] = {"enable_nestloop": "on", "enable_hashjoin": "on", "random_page_cost": "1"}
+# The planner must walk the log by its index. A random page is cheap there: the next rows lie on the same page.
+MERGE_JOIN: dict[str, int | str] = {"enable_nestloop": "off", "enable_hashjoin": "off", "random_page_cost": "0.2"}
+LOOKUPS: dict[str, int | str] = {"enable_nestloop": "on", "enable_hashjoin": "on", "random_page_cost": "1"}
 
 
 def batches(dsn: str, kind: Kind, part: Part) -> Iterator[pa.RecordBatch]:
-    """Read the rows of a part in the columns of the kind."""
+    """Read the rows of a part with the columns of its kind."""
     import adbc_driver_postgresql
 
     hint = {adbc_driver_postgresql.StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(BATCH_BYTES)}
-    with arrow_connections.session(dsn, session(part), adbc_stmt_kwargs=hint) as cursor:
+    with arrow_connections.session(dsn, session_settings(part), adbc_stmt_kwargs=hint) as cursor:
         for statement in _statements(cursor, kind, part):
             cursor.execute(statement)
             for batch in cursor.fetch_record_batch():
                 yield as_columns(batch, kind.schema)
 
 
-def session(part: Part) -> dict[str, int | str]:
-    """One process of the server for each connection, which changes nothing."""
+def session_settings(part: Part) -> dict[str, int | str]:
+    """Settings of a session that reads a part: read-only, without parallel workers."""
     return {
         "application_name": f"{APPLICATION} {part.kind}",
         "statement_timeout": STATEMENT_MILLISECONDS,
@@ -64,8 +65,8 @@ def _statements(cursor: Any, kind: Kind, part: Part) -> Iterator[str]:
     first, last, rows = cursor.fetchone()
     change(cursor, {"pipeline.first": first, "pipeline.last": last})
     if rows:
-        change(cursor, BESIDE)
+        change(cursor, MERGE_JOIN)
         yield kind.statement
     if rows < part.rows:
-        change(cursor, ONE_BY_ONE)
+        change(cursor, LOOKUPS)
         yield (SQL / "settled_far.sql").read_text()

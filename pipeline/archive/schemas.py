@@ -1,7 +1,7 @@
-"""The schemas of the archive: each kind with its columns, and the column by whose day its files are laid out.
+"""Schemas of the archive's tables: the columns of each, and the column whose day (UTC) partitions its files.
 
-The columns are declared here and not taken from a query, so that each file of a kind has one schema, whatever is in it.
-A new column may be null: older files answer null for it.
+Columns are declared here and not taken from a query, so that all files of a table have one schema. A new column must be
+nullable: files that were written before it existed read as null.
 """
 
 from __future__ import annotations
@@ -12,16 +12,24 @@ from importlib.resources import files
 import pyarrow as pa
 
 SQL = files("queues.queries") / "archive"
-"""The queries as files, in a folder or in the zip file that a Spark cluster was given."""
-
-TIME = pa.timestamp("us", tz="UTC")
+"""The folder of the queries, on disk or in the zip file that a Spark cluster receives."""
 FLUSH_BYTES = 64 * 1024 * 1024
-"""A row group is written when so much has come together in a task: what it holds does not grow with what it writes."""
+"""Rows that wait in memory before they are written as a row group, in bytes: the memory of a task has this bound."""
+TYPES = {
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "smallint": pa.int16(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "text": pa.string(),
+    "bytea": pa.binary(),
+    "timestamptz": pa.timestamp("us", tz="UTC"),
+}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One folder of the archive."""
+    """A kind of archived row, which has a folder of its own."""
 
     name: str
     at: str
@@ -30,94 +38,53 @@ class Kind:
 
     @property
     def statement(self) -> str:
-        """The rows of a window, which is in the settings pipeline.low and pipeline.high: COPY takes no parameters."""
+        """The query for the rows of a window, which it reads from the settings pipeline.low and pipeline.high."""
         return (SQL / f"{self.name}.sql").read_text()
 
 
-WHOSE = [
-    ("txid", pa.int64()),
-    ("queue_id", pa.int32()),
-    ("queue", pa.string()),
-    ("tenant_id", pa.int32()),
-    ("tenant", pa.string()),
-]
-BODY = [
-    ("payload", pa.string()),
-    ("attributes", pa.string()),
-    ("group_id", pa.string()),
-    ("deduplication_id", pa.string()),
-    ("trace_id", pa.string()),
-    ("priority", pa.int16()),
-    ("sent_at", TIME),
-    ("body_sha256", pa.binary()),
-    ("body_bytes", pa.int64()),
-]
-CAUSE = [
-    ("reason", pa.string()),
-    ("error_class", pa.string()),
-    ("error", pa.string()),
-    ("details", pa.string()),
-    ("fingerprint", pa.string()),
-    ("consumer", pa.string()),
-]
+def schema_of(*columns: str) -> pa.Schema:
+    """Build an Arrow schema from columns declared as in SQL: "queue_id int, queue text"."""
+    declared = (column.split() for part in columns for column in part.split(","))
+    return pa.schema([(name, TYPES[kind]) for name, kind in declared])
+
+
+QUEUE = "queue_id int, queue text, tenant_id int, tenant text"
+BODY = """
+payload text, attributes text, group_id text, deduplication_id text, trace_id text, priority smallint,
+sent_at timestamptz, body_sha256 bytea, body_bytes bigint
+"""
+CAUSE = "reason text, error_class text, error text, details text, fingerprint text, consumer text"
 
 SETTLED = Kind(
     "settled",
     "settled_at",
-    pa.schema(
-        [
-            *WHOSE,
-            ("message_id", pa.int64()),
-            ("outcome", pa.string()),
-            ("settled_at", TIME),
-            ("receive_count", pa.int16()),
-            ("work_ms", pa.int32()),
-            ("consumer", pa.string()),
-            ("result", pa.string()),
-            *BODY,
-            ("redriven", pa.bool_()),
-        ]
+    schema_of(
+        f"txid bigint, {QUEUE}, message_id bigint, outcome text, settled_at timestamptz, receive_count smallint",
+        f"work_ms int, consumer text, result text, {BODY}, redriven boolean",
     ),
 )
 FAILURES = Kind(
     "failures",
     "failed_at",
-    pa.schema(
-        [
-            WHOSE[0],
-            ("failure_id", pa.int64()),
-            *WHOSE[1:],
-            ("message_id", pa.int64()),
-            ("receive_count", pa.int16()),
-            ("leased_at", TIME),
-            ("failed_at", TIME),
-            ("retry_at", TIME),
-            ("died", pa.bool_()),
-            *CAUSE,
-        ]
+    schema_of(
+        f"txid bigint, failure_id bigint, {QUEUE}, message_id bigint, receive_count smallint, leased_at timestamptz",
+        f"failed_at timestamptz, retry_at timestamptz, died boolean, {CAUSE}",
     ),
 )
 DEAD_LETTERS = Kind(
     "dead_letters",
     "died_at",
-    pa.schema(
-        [
-            *WHOSE,
-            ("message_id", pa.int64()),
-            ("dead_letter_id", pa.int64()),
-            ("died_at", TIME),
-            ("receive_count", pa.int16()),
-            *CAUSE,
-            ("redrive_count", pa.int32()),
-            *BODY,
-        ]
+    schema_of(
+        f"txid bigint, {QUEUE}, message_id bigint, dead_letter_id bigint, died_at timestamptz, receive_count smallint",
+        f"{CAUSE}, redrive_count int, {BODY}",
     ),
 )
 KINDS = {kind.name: kind for kind in (SETTLED, FAILURES, DEAD_LETTERS)}
+BODY_COLUMNS = tuple(schema_of(BODY).names)
 
 
 def as_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch as this schema has it: no column more, null in those that it lacks, none of a driver's own notes."""
+    """Convert a batch to a schema: other columns are dropped, and missing ones are null."""
     columns = [
         batch.column(field.name).cast(field.type)
         if field.name in batch.schema.names

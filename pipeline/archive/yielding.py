@@ -1,7 +1,7 @@
-"""Rest while other sessions work in the database, and wait for a standby: what a task does beside a live queue.
+"""Limit the load of archive tasks: rest while other sessions work in the database, and wait for a standby.
 
-The server's sessions have no priorities: one that reads for the archive takes as much of a core as one that receives
-for a worker. It stands still, and holds nothing but its snapshot, while its rows are not taken.
+PostgreSQL's sessions have no priorities: a session that reads for the archive takes as much of a core as one that
+receives for a worker. A task rests by not fetching rows; its session then waits, and holds only its snapshot.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pipeline.errors import Behind
 Item = TypeVar("Item")
 
 APPLICATION = "signalbox archive"
-"""How the names of our own sessions begin."""
+"""Prefix of the application names of the archive's own sessions."""
 UPKEEP = "signalbox upkeep"
-"""As queues/database/connections.py has it. Upkeep works a few hundredths of the time, whatever the queues do."""
+"""Application name of upkeep (queues/database/connections.py), which always works for a small share of the time."""
 RESTS = 19
-"""Times as long as it has worked: each task, and the session that reads for it, work a twentieth of the time."""
+"""A rest lasts this many times as long as the work before it: a task works for a twentieth of the time."""
 
 MAX_SECONDS = 900.0
-"""The limit for all rests of a part: its snapshot holds vacuum back, and its statement must end within an hour."""
+"""Longest sum of the rests of one part: its snapshot holds vacuum back, and its statement must end within an hour."""
 
 PATIENCE_SECONDS = 600.0
 POLL_SECONDS = 0.2
@@ -43,10 +43,7 @@ where state = 'active' and backend_type = 'client backend' and pid <> pg_backend
 
 @contextmanager
 def others_at_work(dsn: str) -> Iterator[Callable[[], Sequence[str]]]:
-    """Find the sessions that run a statement in this database and do not wait for a lock.
-
-    In a busy database there is nearly always one, in a quiet one rarely.
-    """
+    """Yield a function that lists other sessions that run a statement in this database and wait for no lock."""
     with arrow_connections.session(dsn, {"application_name": f"{APPLICATION} look"}) as cursor:
 
         def others() -> Sequence[str]:
@@ -62,7 +59,7 @@ def yielding(
     sleep: Callable[[float], object] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Item]:
-    """Yield the items; after each, rest in proportion to the time that it took."""
+    """Yield the items. Rest after each, in proportion to the time that it took, while other sessions work."""
     left = MAX_SECONDS
     began = clock()
     for item in items:
@@ -74,15 +71,12 @@ def yielding(
         began = clock()
 
 
-def wait_until_replayed(dsn: str, log_place: str) -> None:
-    """Wait until a standby at `dsn` has all that its window was counted from: the log up to this position.
-
-    Raises `Behind`.
-    """
+def wait_until_replayed(dsn: str, log_position: str) -> None:
+    """Wait until the standby at `dsn` has replayed the write-ahead log up to this position. Raises `Behind`."""
     ends_at = time.monotonic() + PATIENCE_SECONDS
     with arrow_connections.session(dsn, {"application_name": f"{APPLICATION} standby"}) as cursor:
         while True:
-            cursor.execute(HAS_REPLAYED, (log_place,))
+            cursor.execute(HAS_REPLAYED, (log_position,))
             if cursor.fetchone() == (True,):
                 return
             if time.monotonic() > ends_at:

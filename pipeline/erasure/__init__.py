@@ -1,5 +1,5 @@
-"""Erase in the archive: a file with what is to be erased is rewritten, and replaced in the manifest.
+"""Erasures in the archive: files that contain the value are rewritten, and replaced in the manifest.
 
-`rewriting` looks into files and writes them, with Arrow and nothing else; `in_archive` goes from file to file and may
-be killed anywhere; `external` reports the progress to erasures (`dlq.erasure`).
+`rewriting` searches and writes files with Arrow; `in_archive` processes the files of the manifest; `external` reports
+the progress to the erasure's job (`dlq.erasure`).
 """

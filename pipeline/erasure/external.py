@@ -1,4 +1,4 @@
-"""The archive as a location of erasures: whether it is done, and what was done. A worker is asked to do it."""
+"""The archive as a location of erasures outside of the database: its state and report, and the task for a worker."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pipeline.models import ArchiveFile, Run
 log = logging.getLogger(__name__)
 
 EXPIRES_SECONDS = 15
-"""Asked again at every look, as long as it is not done."""
+"""Expiry of the task, which is sent again at every look while the archive is not done."""
 
 
 class Archive:
-    """The archive as a place outside of the database (`dlq.erasure.external.Outside`)."""
+    """The archive as an external location (`dlq.erasure.external.External`)."""
 
     def waits_for(self, erasure_id: int) -> str:
         row = ArchiveErasure.objects.filter(pk=erasure_id).first()
@@ -32,18 +32,18 @@ class Archive:
             row = begin(erasure_id)
         if row.finished_at:
             return ""
-        # A hint: lost, the next look gives another; doubled, the second finds the first at work.
-        what = f"the archive's part of erasure {erasure_id}"
+        # A lost task is sent again at the next look, and a second one ends when the first runs.
+        what = f"erasure {erasure_id} in the archive"
         transaction.on_commit(lambda: announce("pipeline.erase", erasure_id, EXPIRES_SECONDS, what))
         files = ArchiveFile.objects.filter(pk__lte=row.through_file_id).count()
         return row.note or f"The archive is searched: {row.files_looked:,} of {files:,} files."
 
     def work(self, erasure_id: int) -> None:
-        """Erase in this process, for an installation without a worker."""
-        try:  # by the command, which alone loads pyarrow: every process would hold it
+        """Erase in the archive here, for an installation without a worker."""
+        try:  # by a command, so that only its process loads pyarrow
             call_command("pipeline", "erase", str(erasure_id), stdout=StringIO())
         except CommandError as error:
-            log.warning("the archive's part of erasure %d: %s", erasure_id, error)
+            log.warning("erasure %d in the archive failed: %s", erasure_id, error)
 
     def report(self, erasure_id: int) -> dict[str, Any]:
         row = ArchiveErasure.objects.filter(pk=erasure_id).first()
@@ -58,5 +58,5 @@ class Archive:
 
 
 def register() -> None:
-    """Erasures ask from now on."""
+    """Register the archive with the erasures."""
     external.add("archive", Archive())

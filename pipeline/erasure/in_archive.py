@@ -1,7 +1,7 @@
-"""Erase from file to file of the manifest: look into it, rewrite it if need be, and exchange it in one transaction.
+"""Erase in the files of the manifest, one by one: search a file, rewrite it, and replace it in one transaction.
 
-Whatever is killed: a file that was begun or is not in the manifest any more is noted in `Discarded` before, and removed
-by the next attempt; the manifest names a file that is there and whole at any moment; the row says which file is next.
+The process may be killed at any step. The manifest always names complete files; new and replaced files are recorded in
+`Discarded` before they are orphaned, and are removed by the next attempt; the erasure's row has the next file.
 """
 
 from __future__ import annotations
@@ -33,94 +33,94 @@ log = logging.getLogger(__name__)
 
 ROUNDS: dict[int, Sequence[str]] = {1: ("settled", "dead_letters"), 2: ("failures",)}
 READERS = (Run.Kind.ROLLUP, Run.Kind.REPLAY, Run.Kind.ANALYSE)
-UNHEARD_OF = timedelta(minutes=10)
-"""A run that said nothing for so long reads no file any more."""
-_OURS = re.compile(r"-erased-\d+(?=\.parquet$)")
+SILENT_FOR = timedelta(minutes=10)
+"""A run without a progress report for this time counts as dead, and reads no files."""
+_SUFFIX = re.compile(r"-erased-\d+(?=\.parquet$)")
 
 
 def erase(erasure_id: int) -> ArchiveErasure | None:
-    """Go on with an erasure's part of the archive up to its end, or to what has to be waited for.
+    """Continue an erasure in the archive until it is done, or has to wait for a run.
 
-    None when there is nothing to do: it is over, or not that far yet. Raises `Busy` when another process is at it.
+    None when the erasure has ended, or has not reached the archive yet. Raises `Busy` when another process erases.
     """
     with alone("signalbox.erase"):
-        asked = external.asked(erasure_id)
-        if asked is None:
-            _remove_left()
+        request = external.request_of(erasure_id)
+        if request is None:
+            _remove_files_of_ended_erasures()
             return None
         row = begin(erasure_id)
         try:
-            _go_on(row, asked)
+            _continue(row, request)
         except Exception as error:
-            ArchiveErasure.objects.filter(pk=row.pk).update(note=f"It is tried again, after: {reason(error)}")
+            ArchiveErasure.objects.filter(pk=row.pk).update(note=f"The archive is tried again, after: {reason(error)}")
             if isinstance(error, Cancelled):
-                _remove_left()
+                _remove_files_of_ended_erasures()
             raise
     return row
 
 
-def _go_on(row: ArchiveErasure, asked: external.Asked) -> None:
+def _continue(row: ArchiveErasure, request: external.Request) -> None:
     if _waits(row, _archiving(row)):
         return
     for number, kinds in ROUNDS.items():
         if row.round == number:
-            sought = _sought(row.erasure_id, asked)
+            sought = _sought(row.erasure_id, request)
             while (file := _next(row, kinds)) is not None:
-                if external.asked(row.erasure_id) is None:
+                if external.request_of(row.erasure_id) is None:
                     raise Cancelled("The erasure was stopped.")
-                _file(row, file, sought)
+                _erase_in(row, file, sought)
             row.round, row.after_file_id = number + 1, 0
             row.save()
     if not _waits(row, remove_discarded(row.erasure_id)):
-        row.findings_erased += erase_findings(row.erasure_id, asked.target)
+        row.findings_erased += erase_findings(row.erasure_id, request.target)
         row.finished_at = timezone.now()
         row.save()
 
 
 def remove_discarded(erasure_id: int) -> str:
-    """Remove files that are no part of the archive, unless a process may read them; return which, as a sentence."""
-    for one in Discarded.objects.filter(erasure_id=erasure_id, removed_at=None).order_by("pk"):
-        running = Run.objects.filter(kind__in=READERS, state=Run.State.RUNNING, opened_at__lte=one.discarded_at)
-        reader = running.filter(seen_at__gte=timezone.now() - UNHEARD_OF).order_by("pk").first()
+    """Remove the replaced files of an erasure. Return a sentence about the run that may still read one, if any."""
+    for file in Discarded.objects.filter(erasure_id=erasure_id, removed_at=None).order_by("pk"):
+        running = Run.objects.filter(kind__in=READERS, state=Run.State.RUNNING, opened_at__lte=file.discarded_at)
+        reader = running.filter(seen_at__gte=timezone.now() - SILENT_FOR).order_by("pk").first()
         if reader is not None:
-            return f"Waits for {reader}, which may read files that were exchanged."
-        Store(one.url).remove(one.path)
-        Discarded.objects.filter(pk=one.pk).update(removed_at=Now())
+            return f"Waits for {reader}, which may read files that were replaced."
+        Store(file.url).remove(file.path)
+        Discarded.objects.filter(pk=file.pk).update(removed_at=Now())
     return ""
 
 
-def remove_left() -> None:
-    """Remove what stopped erasures have left, which no other code would remove. Not while another process erases."""
+def remove_files_of_ended_erasures() -> None:
+    """Remove the replaced and unfinished files of stopped erasures, unless another process erases."""
     with contextlib.suppress(Busy), alone("signalbox.erase"):
-        _remove_left()
+        _remove_files_of_ended_erasures()
 
 
-def _remove_left() -> None:
-    noted = Discarded.objects.filter(removed_at=None).values_list("erasure_id", flat=True).distinct()
-    for erasure_id in sorted(external.over(noted)):
+def _remove_files_of_ended_erasures() -> None:
+    recorded = Discarded.objects.filter(removed_at=None).values_list("erasure_id", flat=True).distinct()
+    for erasure_id in sorted(external.ended(recorded)):
         try:
             remove_discarded(erasure_id)
-        except Exception as error:  # its address may be gone, which concerns no other
-            log.warning("what erasure %d left in the archive was not removed: %s", erasure_id, in_brief(error))
+        except Exception as error:  # one store may be unreachable: go on with the others
+            log.warning("files of erasure %d in the archive were not removed: %s", erasure_id, in_brief(error))
 
 
 def erase_findings(erasure_id: int, target: Target) -> int:
-    """Erase the findings of the failure analysis that quote the value; return how many."""
+    """Erase the results of the failure analysis that quote the value; return their number."""
     if len(target.text) < SHORTEST_QUOTED:
         return 0
-    found = [one.pk for one in Finding.objects.iterator() if target.quoted_in(one.value)]
-    quoting = [one.pk for one in Template.objects.iterator() if one.error and target.quoted_in(one.error)]
-    for pk in found:
+    findings = [finding.pk for finding in Finding.objects.iterator() if target.quoted_in(finding.value)]
+    templates = [row.pk for row in Template.objects.exclude(error="").iterator() if target.quoted_in(row.error or "")]
+    for pk in findings:
         Finding.objects.filter(pk=pk).delete()
-    Template.objects.filter(pk__in=quoting).update(error=f'{{"erased": "{erasure_id}"}}')
-    return len(found) + len(quoting)
+    Template.objects.filter(pk__in=templates).update(error=f'{{"erased": "{erasure_id}"}}')
+    return len(findings) + len(templates)
 
 
 def _archiving(row: ArchiveErasure) -> str:
-    """A run of the archive that began before the database was done may be about to bring it back."""
+    """Return a sentence when an archive run that began before the database was erased may add unerased rows."""
     under_way = Run.objects.filter(kind=Run.Kind.ARCHIVE, state=Run.State.RUNNING, opened_at__lte=row.begun_at).first()
     if under_way is not None:
-        return f"Waits for {under_way}, which began before: it ends, or the next takes it up, or it is cancelled."
+        return f"Waits for {under_way}, which began earlier. If its process died, run it again or cancel it."
     if row.files_looked == 0 and (newest := newest_file_id()) > row.through_file_id:
         row.through_file_id = newest
         row.save(update_fields=["through_file_id"])
@@ -138,30 +138,30 @@ def _next(row: ArchiveErasure, kinds: Sequence[str]) -> ArchiveFile | None:
     return files.select_related("run").order_by("pk").first()
 
 
-def _sought(erasure_id: int, asked: external.Asked) -> Sought:
-    """Ids of the database and of the round before; a million of them are eight megabytes."""
+def _sought(erasure_id: int, request: external.Request) -> Sought:
+    """Collect the target of the search, with the messages that were found in the database and the first round."""
 
     def holds(document: str) -> bool | None:
         try:
-            return asked.target.holds(document)
+            return request.target.holds(document)
         except Unreadable:
             return None
 
-    here = ErasedMessage.objects.filter(erasure_id=erasure_id).values_list("message_id", flat=True).iterator()
-    queue_ids = asked.queue_ids
+    archived = ErasedMessage.objects.filter(erasure_id=erasure_id).values_list("message_id", flat=True).iterator()
+    queue_ids = request.queue_ids
     return Sought(
-        part=asked.target.part,
-        needles=asked.target.needles,
+        part=request.target.part,
+        needles=request.target.needles,
         holds=holds,
-        message_ids=pa.array([*asked.message_ids(), *here], pa.int64()),
-        body_hashes=pa.array(asked.body_hashes(), pa.binary()),
+        message_ids=pa.array([*request.message_ids(), *archived], pa.int64()),
+        body_hashes=pa.array(request.body_hashes(), pa.binary()),
         queue_ids=None if queue_ids is None else pa.array(queue_ids, pa.int32()),
-        since=asked.since,
-        until=asked.until,
+        since=request.since,
+        until=request.until,
     )
 
 
-def _file(row: ArchiveErasure, file: ArchiveFile, sought: Sought) -> None:
+def _erase_in(row: ArchiveErasure, file: ArchiveFile, sought: Sought) -> None:
     store = Store(file.run.url)
     found = search(store, file.path, sought)
     row.files_looked += 1
@@ -172,21 +172,21 @@ def _file(row: ArchiveErasure, file: ArchiveFile, sought: Sought) -> None:
         row.save()
         return
     new = new_path(file.path, row.erasure_id)
-    begun = Discarded.objects.create(erasure_id=row.erasure_id, url=file.run.url, path=new)
+    Discarded.objects.create(erasure_id=row.erasure_id, url=file.run.url, path=new)
     written = rewrite(store, file.kind, file.path, new, found, f'{{"erased": "{row.erasure_id}"}}')
     if not written == store.rows_of(new) == file.rows:
-        raise CountsDiffer(f"{new} has {store.rows_of(new):,} rows, and {file.path} has {file.rows:,}")
-    _exchange(row, file, new, store.bytes_of(new), begun, found)
+        raise CountsDiffer(f"{new} has {store.rows_of(new):,} rows, but {file.path} has {file.rows:,}")
+    _replace(row, file, new, store.bytes_of(new), found)
 
 
 def new_path(path: str, erasure_id: int) -> str:
-    """Always the same, so that an attempt after a kill writes over what the one before began."""
-    plain = _OURS.sub("", path)
+    """Path of the rewritten file. A repeated attempt overwrites the file that the one before began."""
+    plain = _SUFFIX.sub("", path)
     return f"{plain.removesuffix('.parquet')}-erased-{erasure_id}.parquet"
 
 
-def _exchange(row: ArchiveErasure, file: ArchiveFile, new: str, size: int, begun: Discarded, found: Found) -> None:
-    """Exchange the file: the commit point."""
+def _replace(row: ArchiveErasure, file: ArchiveFile, new: str, size: int, found: Found) -> None:
+    """Replace the file in the manifest, in one transaction with the progress."""
     with transaction.atomic():
         held = ArchiveFile.objects.filter(pk=file.pk, path=file.path)
         if not held.update(path=new, bytes=size):
@@ -195,7 +195,7 @@ def _exchange(row: ArchiveErasure, file: ArchiveFile, new: str, size: int, begun
         Discarded.objects.filter(erasure_id=row.erasure_id, url=file.run.url, path=new).delete()
         Discarded.objects.create(erasure_id=row.erasure_id, url=file.run.url, path=file.path)
         ErasedMessage.objects.bulk_create(
-            (ErasedMessage(erasure_id=row.erasure_id, message_id=one) for one in sorted(found.message_ids)),
+            (ErasedMessage(erasure_id=row.erasure_id, message_id=pk) for pk in sorted(found.message_ids)),
             ignore_conflicts=True,
         )
         row.files_rewritten += 1

@@ -1,4 +1,4 @@
-"""The progress of an erasure in the archive, what it found there, and files that are to be removed."""
+"""The progress of erasures in the archive, the messages they found there, and files to remove."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from pipeline.models import ArchiveFile
 
 
 class ArchiveErasure(models.Model):
-    """One erasure's way through the manifest: files by their ids, in two rounds, since failures have no payload and are
-    known by the messages that the first round found.
+    """The progress of one erasure in the archive, through the manifest's files in the order of their ids.
+
+    A second round erases failures, which have no payload, by the ids of the messages that the first round found.
     """
 
     erasure_id = models.BigIntegerField(primary_key=True)
     begun_at = models.DateTimeField(db_default=Now())
-    through_file_id = models.BigIntegerField(help_text="What is archived later was read after the database was done.")
+    through_file_id = models.BigIntegerField()  # later files contain no erased values
     round = models.IntegerField(db_default=1)
     after_file_id = models.BigIntegerField(db_default=0)
     files_looked = models.BigIntegerField(db_default=0)
     files_rewritten = models.BigIntegerField(db_default=0)
     rows_looked = models.BigIntegerField(db_default=0)
     rows_erased = models.BigIntegerField(db_default=0)
-    unreadable = models.BigIntegerField(db_default=0, help_text="Payloads of the archive that are no JSON.")
-    findings_erased = models.BigIntegerField(db_default=0, help_text="Of the failure analysis, that quoted it.")
+    unreadable = models.BigIntegerField(db_default=0)  # payloads that are not JSON
+    findings_erased = models.BigIntegerField(db_default=0)  # findings of the failure analysis that quoted the value
     finished_at = models.DateTimeField(null=True)
-    note = models.TextField(db_default="", help_text="What it waits for.")
+    note = models.TextField(db_default="")  # why it waits
 
     class Meta:
         db_table = "pipeline_erasure"
@@ -36,7 +37,7 @@ class ArchiveErasure(models.Model):
 
 
 class ErasedMessage(models.Model):
-    """A message that was found in the archive."""
+    """A message that an erasure found in the archive."""
 
     pk = models.CompositePrimaryKey("erasure_id", "message_id")
     erasure_id = models.BigIntegerField()
@@ -50,12 +51,12 @@ class ErasedMessage(models.Model):
 
 
 class Discarded(models.Model):
-    """A file that is no part of the archive, or will not be: noted before it is, so that none is forgotten."""
+    """A file that an erasure replaced or is about to write: recorded first, so that it is removed after a kill."""
 
     discarded_id = models.BigAutoField(primary_key=True)
     erasure_id = models.BigIntegerField()
     url = models.TextField()
-    path = models.TextField(help_text="Below the url.")
+    path = models.TextField()  # path below the url
     discarded_at = models.DateTimeField(db_default=Now())
     removed_at = models.DateTimeField(null=True)
 
@@ -70,7 +71,7 @@ class Discarded(models.Model):
 
 
 def begin(erasure_id: int) -> ArchiveErasure:
-    """Begin the row, for the process that erases and for one that only waits; the bound is fixed with it."""
+    """Return the row of an erasure. Creating it sets the bound: the newest file of the archive."""
     bound = {"through_file_id": newest_file_id()}
     row, _ = ArchiveErasure.objects.get_or_create(erasure_id=erasure_id, defaults=bound)
     row.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Look into one Parquet file, and rewrite it without what some rows carried: a row group at a time."""
+"""Search one Parquet file for an erasure, and rewrite it without the contents of the rows that were found."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from pipeline.archive.files import Store
 from pipeline.archive.schemas import KINDS
 
 MARKED = ("payload", "error", "result")
-"""Texts in whose place the marker stands, where there was any."""
-EMPTIED = ("attributes", "details", "body_sha256", "body_bytes")
+"""Columns whose values are replaced by the marker of the erasure."""
+CLEARED = ("attributes", "details", "body_sha256", "body_bytes")
 
 
 @dataclass(frozen=True)
 class Sought:
-    """The target of the search. `holds` is asked of documents that contain a needle; ids and hashes are known."""
+    """The target of the search: message ids and body hashes to erase, and a test of other documents.
+
+    `holds` tests documents that contain one of the needles; it returns None for a document that is not readable JSON.
+    """
 
     part: str
     needles: tuple[str, ...]
     holds: Callable[[str], bool | None]
-    """None: it cannot be read."""
     message_ids: pa.Array
     body_hashes: pa.Array
     queue_ids: pa.Array | None
@@ -37,7 +39,7 @@ class Sought:
 
 @dataclass
 class Found:
-    """The findings in one file: which rows of which row group, and their messages."""
+    """Rows to erase in one file, by row group, and the ids of their messages."""
 
     looked: int = 0
     unreadable: int = 0
@@ -50,7 +52,7 @@ class Found:
 
 
 def search(store: Store, path: str, sought: Sought) -> Found:
-    """Read what is needed of each row group, and no more."""
+    """Search a file, a row group at a time, reading only the columns that are needed."""
     found = Found()
     with store.system.open_input_file(store.whole(path)) as stream:
         file = pq.ParquetFile(stream)
@@ -64,7 +66,7 @@ def search(store: Store, path: str, sought: Sought) -> Found:
 
 
 def rewrite(store: Store, kind: str, old: str, new: str, found: Found, marker: str) -> int:
-    """Write the same rows in the same order under another name; return how many."""
+    """Write a copy of the file with the found rows erased; return the number of rows written."""
     written = 0
     with store.system.open_input_file(store.whole(old)) as stream, store.writing(new) as target:
         file = pq.ParquetFile(stream)
@@ -77,17 +79,17 @@ def rewrite(store: Store, kind: str, old: str, new: str, found: Found, marker: s
 
 
 def _rows(table: pa.Table, sought: Sought, found: Found) -> Iterator[int]:
-    chosen = pc.is_in(table["message_id"], value_set=sought.message_ids)
+    known = pc.is_in(table["message_id"], value_set=sought.message_ids)
     if "body_sha256" in table.column_names:
-        chosen = pc.or_(chosen, pc.is_in(table["body_sha256"], value_set=sought.body_hashes))
-    for row in pc.indices_nonzero(pc.fill_null(chosen, False)).to_pylist():
+        known = pc.or_(known, pc.is_in(table["body_sha256"], value_set=sought.body_hashes))
+    for row in pc.indices_nonzero(pc.fill_null(known, False)).to_pylist():
         found.message_ids.add(table["message_id"][row].as_py())
         yield row
     if sought.part not in table.column_names:
         return
     hints = [pc.match_substring(table[sought.part], needle) for needle in dict.fromkeys(sought.needles)]
     may_hold = pc.and_(reduce(pc.or_, hints), _in_scope(table, sought))
-    may_hold = pc.and_not(may_hold, pc.fill_null(chosen, False))
+    may_hold = pc.and_not(may_hold, pc.fill_null(known, False))
     for row in pc.indices_nonzero(pc.fill_null(may_hold, False)).to_pylist():
         holds = sought.holds(table[sought.part][row].as_py())
         found.unreadable += holds is None
@@ -97,24 +99,23 @@ def _rows(table: pa.Table, sought: Sought, found: Found) -> Iterator[int]:
 
 
 def _in_scope(table: pa.Table, sought: Sought) -> pa.ChunkedArray:
-    inside = pc.is_valid(table["message_id"])
+    conditions = [pc.is_valid(table["message_id"])]
     if sought.queue_ids is not None:
-        inside = pc.and_(inside, pc.is_in(table["queue_id"], value_set=sought.queue_ids))
-    if sought.since is not None:
-        inside = pc.and_(inside, pc.greater_equal(table["sent_at"], pa.scalar(sought.since, table["sent_at"].type)))
-    if sought.until is not None:
-        inside = pc.and_(inside, pc.less(table["sent_at"], pa.scalar(sought.until, table["sent_at"].type)))
-    return inside
+        conditions.append(pc.is_in(table["queue_id"], value_set=sought.queue_ids))
+    for compare, bound in ((pc.greater_equal, sought.since), (pc.less, sought.until)):
+        if bound is not None:
+            conditions.append(compare(table["sent_at"], pa.scalar(bound, table["sent_at"].type)))
+    return reduce(pc.and_, conditions)
 
 
 def _erased(table: pa.Table, rows: list[int], marker: str) -> pa.Table:
     if not rows:
         return table
     mask = pc.is_in(pa.array(range(table.num_rows), pa.int64()), value_set=pa.array(rows, pa.int64()))
-    for place, name in enumerate(table.column_names):
-        if name in MARKED or name in EMPTIED:
+    for index, name in enumerate(table.column_names):
+        if name in MARKED or name in CLEARED:
             column = table[name]
-            put = pa.scalar(marker if name in MARKED else None, column.type)
-            there = pc.and_(mask, pc.is_valid(column)) if name in ("error", "result") else mask
-            table = table.set_column(place, table.schema.field(place), pc.if_else(there, put, column))
+            value = pa.scalar(marker if name in MARKED else None, column.type)
+            erased = pc.and_(mask, pc.is_valid(column)) if name in ("error", "result") else mask
+            table = table.set_column(index, table.schema.field(index), pc.if_else(erased, value, column))
     return table

@@ -1,4 +1,4 @@
-"""The life of a run: one process at a time, begun, then committed, failed or cancelled."""
+"""Lifecycle of runs: one process at a time for each kind; a run is begun, then committed, failed or cancelled."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from signalbox.logs import in_brief
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 
 
 @contextmanager
 def alone(name: str) -> Iterator[None]:
-    """Let one process at a time go on. Raises `Busy` for another. The lock goes with the session, however it ends."""
+    """Hold an advisory lock of this name within the block. Raises `Busy` when another process holds it.
+
+    The lock belongs to a database session, and ends with it, even after kill -9.
+    """
     with primary_selection.connect(session_dsn(), autocommit=True, application_name=name) as session:
         row = session.execute("select pg_try_advisory_lock(hashtext(%s), 0)", [name]).fetchone()
         if not row or not row[0]:
@@ -33,18 +36,18 @@ def alone(name: str) -> Iterator[None]:
         try:
             yield
         finally:
-            # The server ends a session that was closed in its own time; the next run need not wait for that.
+            # PostgreSQL may end a closed session late; the next run must not wait for that.
             with suppress(psycopg.OperationalError):
                 session.execute("select pg_advisory_unlock(hashtext(%s), 0)", [name])
 
 
 def reason(error: Exception) -> str:
-    """Say what went wrong, for people."""
+    """Return the message of an error for people."""
     return str(error) if isinstance(error, PipelineError) else in_brief(error)
 
 
 def fail(run: Run, error: Exception) -> None:
-    """Mark a run as failed or cancelled: nothing of it counts."""
+    """Mark a run as failed or cancelled, so that its results do not count."""
     state = Run.State.CANCELLED if isinstance(error, Cancelled) else Run.State.FAILED
     running = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING)
     running.update(state=state, error=reason(error), finished_at=Now(), seen_at=Now())
@@ -54,14 +57,14 @@ Fail = Callable[[Run, Exception], object]
 
 
 def fail_dead(kind: Run.Kind, fail: Fail = fail) -> None:
-    """Fail runs of this kind that are under way, while the caller holds the lock of the kind: their process died."""
+    """Fail running runs of this kind. Their processes are dead, because the caller holds the lock of the kind."""
     for run in Run.objects.filter(kind=kind, state=Run.State.RUNNING):
-        fail(run, PipelineError("Its process died; nothing of it counts."))
+        fail(run, PipelineError("The process of the run died; its results do not count."))
 
 
 @contextmanager
 def begun(kind: Run.Kind, actor: str, url: str = "", fail: Fail = fail) -> Iterator[Run]:
-    """Begin a run, which an error within the block fails."""
+    """Begin a run; an error within the block marks it as failed."""
     run = Run.objects.create(kind=kind, token="", url=url, parts=[], started_by=actor)
     run.refresh_from_db()
     try:
@@ -73,47 +76,52 @@ def begun(kind: Run.Kind, actor: str, url: str = "", fail: Fail = fail) -> Itera
 
 
 def commit(run: Run, rows: int, outcome: Mapping[str, Any], cancelled: str = "", **more: Any) -> None:
-    """Commit a run in the transaction of its results. Raises `Cancelled`; from here on it is too late to ask."""
+    """Commit a run in the transaction of its results. Raises `Cancelled` when that was requested before."""
     if Run.objects.select_for_update().get(pk=run.pk).cancel_requested:
         raise Cancelled(cancelled)
     done = {"state": Run.State.COMMITTED, "outcome": outcome, "finished_at": Now(), "seen_at": Now()}
     Run.objects.filter(pk=run.pk).update(rows=rows, **done, **more)
 
 
-def heed(kind: str, cancelled: str = "") -> None:
-    """Raise `Cancelled` when the run of this kind is asked to stop; at most one run of a kind is under way."""
+def raise_if_cancelled(kind: str, cancelled: str = "") -> None:
+    """Raise `Cancelled` when a person cancelled the running run of this kind; there is at most one."""
     if Run.objects.filter(kind=kind, state=Run.State.RUNNING, cancel_requested=True).exists():
         raise Cancelled(cancelled)
 
 
+def note_progress(run: Run) -> None:
+    """Record that a running run has made progress: without it, its page shows the run as stalled."""
+    Run.objects.filter(pk=run.pk).update(seen_at=Now())
+
+
 @contextmanager
-def heeding(kind: str, spark: SparkSession) -> Iterator[None]:
-    """Interrupt this session when the run is cancelled: the block then raises `Cancelled`."""
-    over = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(kind, spark, over), daemon=True)
+def interrupted_when_cancelled(kind: str, spark: SparkSession) -> Iterator[None]:
+    """Interrupt the queries of this session when the run is cancelled; the block then raises `Cancelled`."""
+    ended = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(kind, spark, ended), daemon=True)
     watcher.start()
     try:
         yield
     except Exception as error:
         try:
-            heed(kind)
+            raise_if_cancelled(kind)
         except Cancelled as cancelled:
             raise cancelled from error
         raise
     finally:
-        over.set()
+        ended.set()
         watcher.join()
-    heed(kind)
+    raise_if_cancelled(kind)
 
 
-def _watch(kind: str, spark: SparkSession, over: threading.Event) -> None:
-    """Interrupt repeatedly, since a query may begin just after an interrupt."""
-    while not over.wait(LOOK_SECONDS):
+def _watch(kind: str, spark: SparkSession, ended: threading.Event) -> None:
+    """Check for a cancellation each second. It interrupts repeatedly: a query may begin just after an interrupt."""
+    while not ended.wait(CHECK_SECONDS):
         try:
-            heed(kind)
+            raise_if_cancelled(kind)
         except Cancelled:
             spark.interruptAll()
         except DatabaseError:
-            continue  # the work itself will fail too
+            continue  # the run's own queries report the error
         finally:
             connection.close()

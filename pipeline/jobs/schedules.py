@@ -1,7 +1,4 @@
-"""Schedules of the pipeline: a setting for each verb, seconds or five fields of a crontab, for celery beat.
-
-Beat may be doubled: of two that start the same work one finds the other working, and ends.
-"""
+"""Schedules of the pipeline for celery beat: for each verb a setting, in seconds or five crontab fields."""
 
 from __future__ import annotations
 
@@ -11,15 +8,13 @@ from typing import Any, TypeAlias
 from celery.schedules import ParseException, crontab
 
 EXPIRES_SECONDS = 600
-"""After this time a request expires that no worker took: runs of a night without a worker help no one in the morning,
-and a second press of the button must not start two runs hours later.
-"""
+"""Time after which a request that no worker took expires, so that no run begins hours later."""
 ACTOR = "schedule"
 MAX_SECONDS = 31_536_000
 SHORTEST_SECONDS = 10
 
 Schedule: TypeAlias = float | crontab | None
-"""A number of seconds, times of a crontab, or never."""
+"""An interval in seconds, crontab times, or None: no schedule."""
 
 
 def parsed(text: str) -> Schedule:
@@ -39,7 +34,7 @@ def parsed(text: str) -> Schedule:
 
 
 def beat(schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Any]]:
-    """Celery's setting, from verbs and when they are due."""
+    """Return Celery's setting `beat_schedule` for the schedules of the verbs."""
     options = {"expires": EXPIRES_SECONDS}
     return {
         f"pipeline {verb}": {"task": f"pipeline.{verb}", "schedule": schedule, "options": options}

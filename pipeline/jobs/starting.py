@@ -1,7 +1,6 @@
-"""Start and stop pipeline runs: recorded in the audit, requested from a worker, and taken by it.
+"""Start and cancel pipeline runs: store a request, record it in the audit, and send a task to a worker.
 
-A row says what to run, who asked and why. The message that a worker gets has only the id of that row, so a forged
-message cannot start a run that no person requested.
+A task carries only the id of the request's row, so a forged task cannot start a run that no person requested.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ LATE_SECONDS = 60
 
 
 def start(kind: str, *, actor: str, reason: str = "", **given: Any) -> bool:
-    """Ask a worker for a run; it does nothing when one is under way. False when no worker can be asked."""
+    """Request a run from a worker; a run that is under way makes it end at once. False when the broker is down."""
     with transaction.atomic():
         request = make(kind, given, actor=actor)
         audit.record(actor, f"pipeline.{kind}", reason=reason, details={"request_id": request.pk, **given})
@@ -46,22 +45,22 @@ def start(kind: str, *, actor: str, reason: str = "", **given: Any) -> bool:
 
 
 def announce(task: str, row_id: int, expires_seconds: float, what: str) -> bool:
-    """Send the task of a row to a worker. False when no worker can be asked.
+    """Send the task of a row to a worker. False when the broker is down.
 
-    Where the broker is our database it may be there and refuse: before it was migrated, or while the queue is closed.
+    A broker in our database may also refuse: before its migration, or while the queue is closed.
     """
     try:
         with current_app.connection_for_write(connect_timeout=CONNECT_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=CONNECT_SECONDS)
             current_app.send_task(task, args=[row_id], expires=expires_seconds, retry=False, connection=broker)
     except (OperationalError, OSError, psycopg.Error, SignalboxError) as error:
-        log.warning("%s was not announced: %s", what, in_brief(error))
+        log.warning("the task for %s was not sent: %s", what, in_brief(error))
         return False
     return True
 
 
 def cancel(run_id: int, *, actor: str, reason: str = "") -> bool:
-    """Ask a run to stop: what is under way is interrupted, and nothing of it counts. False when it is over."""
+    """Cancel a run: its queries are interrupted, and its results do not count. False when it has ended."""
     with transaction.atomic():
         running = Run.objects.filter(pk=run_id, state=Run.State.RUNNING, cancel_requested=False)
         if not running.update(cancel_requested=True):
@@ -121,7 +120,7 @@ def _last_scheduled(kind: str) -> RunRequest | None:
 
 
 def _is_due(schedule: Schedule, last: RunRequest | None) -> bool:
-    """Tell whether half of an interval has passed, since workers may be late, or a moment of a crontab has come."""
+    """Tell whether a crontab time has come, or half of an interval has passed: workers may be late."""
     if schedule is None:
         return False
     if last is None:

@@ -1,7 +1,7 @@
-"""The filter language over the archive: the same terms, as columns of Spark's.
+"""Translate filters to conditions on Spark's columns, for the archive.
 
-What a key means is the same as in the database. One that the archive cannot answer is refused, by its name and before
-anything is read: half a filter chooses nothing.
+Keys mean the same as in the database. A filter with a key that the archive does not have is refused before any file is
+read.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 KINDS = {"settled": "settled messages", "dead_letters": "dead letters"}
-"""Those that have a body, and so can be sent again."""
+"""Kinds of archived rows that have a body, and can be sent again."""
 STATES: Mapping[str, Mapping[str, str]] = {
     "settled": {"completed": "outcome = 'acked'"},
     "dead_letters": {"dead": "true"},
 }
 
-_BOTH = {name: name for name in ("queue", "tenant", "priority", "consumer", "payload")} | {
+_COLUMNS_OF_BOTH = {name: name for name in ("queue", "tenant", "priority", "consumer", "payload")} | {
     "state": "",
     "group": "group_id",
     "attempts": "receive_count",
@@ -51,18 +51,18 @@ _BOTH = {name: name for name in ("queue", "tenant", "priority", "consumer", "pay
     "id": "message_id",
     "attr": "attributes",
 }
-_DEAD = {name: name for name in ("error", "reason")} | {
+_COLUMNS_OF_DEAD_LETTERS = {name: name for name in ("error", "reason")} | {
     "class": "error_class",
     "fp": "fingerprint",
     "redrives": "redrive_count",
     "dead": "died_at",
 }
 COLUMNS: Mapping[str, Mapping[str, str]] = {
-    **{key: dict.fromkeys(KINDS, column) for key, column in _BOTH.items()},
-    **{key: {"dead_letters": column} for key, column in _DEAD.items()},
+    **{key: dict.fromkeys(KINDS, column) for key, column in _COLUMNS_OF_BOTH.items()},
+    **{key: {"dead_letters": column} for key, column in _COLUMNS_OF_DEAD_LETTERS.items()},
     "age": {"settled": "sent_at", "dead_letters": "died_at"},
 }
-"""By key and kind; as in the database, the age of a settled message is since it was sent."""
+"""The column of each key and kind. The age of a settled message counts from its sending, as in the database."""
 _DEAD_NAMES, _SETTLED_NAMES = ("error_class", "queue", "message_id"), ("queue", "message_id", "group_id")
 WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "name": {"dead_letters": _DEAD_NAMES, "settled": _SETTLED_NAMES},
@@ -71,25 +71,25 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """The columns that a word searches, by key and kind."""
 
 
-def check(chosen: Filter, kinds: Sequence[str]) -> None:
-    """Check that each kind can answer every term. Raises `FilterError` at the first that it cannot."""
-    for term in chosen.terms:
+def check(filter: Filter, kinds: Sequence[str]) -> None:
+    """Check that each kind has the key of every term. Raises `FilterError` at the first that it does not have."""
+    for term in filter.terms:
         for kind in kinds:
             _check(term, kind)
 
 
-def columns(chosen: Filter, kind: str) -> set[str]:
+def columns(filter: Filter, kind: str) -> set[str]:
     """List the columns that the filter reads."""
-    read = {column for term in chosen.terms for column in _columns_of(term, kind)}
+    read = {column for term in filter.terms for column in _columns_of(term, kind)}
     return read - {""} | ({"outcome"} if kind == "settled" else set())
 
 
-def condition(chosen: Filter, kind: str, now: datetime) -> Column:
-    """Build the condition of a row of the kind; ages count up to `now`."""
+def condition(filter: Filter, kind: str, now: datetime) -> Column:
+    """Build the condition for rows of this kind; ages count back from `now`."""
     from pyspark.sql import functions as f
 
-    check(chosen, [kind])
-    return reduce(lambda one, other: one & other, [_term(term, kind, now) for term in chosen.terms], f.lit(True))
+    check(filter, [kind])
+    return reduce(lambda first, second: first & second, [_term(term, kind, now) for term in filter.terms], f.lit(True))
 
 
 def _columns_of(term: Term, kind: str) -> tuple[str, ...]:
@@ -97,18 +97,15 @@ def _columns_of(term: Term, kind: str) -> tuple[str, ...]:
 
 
 def _check(term: Term, kind: str) -> None:
-    places = WORDS.get(term.key) or COLUMNS.get(term.key)
-    if places is None:
+    by_kind = WORDS.get(term.key) or COLUMNS.get(term.key)
+    if by_kind is None:
         raise term.error(f"{term.key}: is not in the archive.", "another key")
-    if kind not in places:
-        only = " and ".join(KINDS[place] for place in places)
-        raise term.error(
-            f"{term.key}: cannot be asked of {KINDS[kind]} of the archive.", f"{term.key}: only with {only}"
-        )
-    if term.key == "state" and (
-        unknown := [word for word in term.literals if not any(word in one for one in STATES.values())]
-    ):
-        raise term.error(f"state:{unknown[0]} is nothing that an archive holds.", "state:completed or state:dead")
+    if kind not in by_kind:
+        only = " and ".join(KINDS[other] for other in by_kind)
+        raise term.error(f"{term.key}: does not apply to archived {KINDS[kind]}.", f"{term.key}: only with {only}")
+    unknown = [word for word in term.literals if not any(word in states for states in STATES.values())]
+    if term.key == "state" and unknown:
+        raise term.error(f"state:{unknown[0]} is not in the archive.", "state:completed or state:dead")
     for pattern in term.patterns:
         regexes.for_java(pattern)
 
@@ -118,10 +115,10 @@ def _term(term: Term, kind: str, now: datetime) -> Column:
 
     if term.key == "state":
         words = STATES[kind]
-        found = [f.expr(words[word]) for word in term.literals if word in words]
+        conditions = [f.expr(words[word]) for word in term.literals if word in words]
     else:
-        found = [one for name in _columns_of(term, kind) for one in _conditions(name, term, now)]
-    matching = f.coalesce(reduce(lambda one, other: one | other, found, f.lit(False)), f.lit(False))
+        conditions = [one for name in _columns_of(term, kind) for one in _conditions(name, term, now)]
+    matching = f.coalesce(reduce(lambda first, second: first | second, conditions, f.lit(False)), f.lit(False))
     return ~matching if term.negated else matching
 
 
@@ -172,7 +169,7 @@ def _wholes(column: Column, term: Term, now: datetime) -> list[Column]:
 
 
 def _ages(column: Column, term: Term, now: datetime) -> list[Column]:
-    """Build the condition of an age: older than a duration is before now less that duration."""
+    """Build the condition of an age: a higher age is an earlier time."""
     mirrored = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
     return [
         column.between(now - duration(bound.high), now - duration(bound.low))
@@ -187,20 +184,20 @@ def _times(column: Column, term: Term, now: datetime) -> list[Column]:
 
 
 def _time(column: Column, bound: Comparison | Range) -> Column:
-    """A date is a whole day: after it means from its end on, up to it means before its end."""
+    """Build the condition of a time. A date is a whole day: `>` begins at its end, and `<=` includes the day."""
     if isinstance(bound, Range):
         return (column >= moment(bound.low).start) & (column < moment(bound.high).end)
     named = moment(bound.text)
     sign, end = {">": (">=", named.end), ">=": (">=", named.start), "<": ("<", named.start), "<=": ("<", named.end)}[
         bound.operator
     ]
-    found: Column = COMPARE[sign](column, end)
-    return found
+    compared: Column = COMPARE[sign](column, end)
+    return compared
 
 
 def _documents(column: Column, term: Term, now: datetime) -> list[Column]:
     path = [None if step is EACH else step for step in term.path]
-    return [_of_documents(column, documents.asks(path, [_asked(value) for value in term.values]))]
+    return [_of_documents(column, documents.asks(path, [_test(value) for value in term.values]))]
 
 
 def _of_documents(column: Column, holds: Callable[[str | None], bool]) -> Column:
@@ -217,10 +214,10 @@ def _of_documents(column: Column, holds: Callable[[str | None], bool]) -> Column
 
 
 def _worded(value: Value) -> documents.Test:
-    return documents.containing(value.text) if isinstance(value, Literal) else _asked(value)
+    return documents.containing(value.text) if isinstance(value, Literal) else _test(value)
 
 
-def _asked(value: Value) -> documents.Test:
+def _test(value: Value) -> documents.Test:
     match value:
         case Literal(text, string_only):
             return documents.equal(text, text if not string_only and is_json_scalar(text) else None)

@@ -1,7 +1,7 @@
-"""Conditions on a payload or attributes as JSON text, for tasks, which know no filters.
+"""Conditions on JSON texts (payloads, attributes) for Spark tasks, which cannot load the filter language.
 
-They answer as PostgreSQL does: a path steps into objects by name and into lists where it says so, a number equals a
-number whatever its digits, and numbers compare exactly.
+The results are those of PostgreSQL's JSON functions: a path enters a list only at an explicit step, and numbers are
+compared exactly, whatever their notation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 Step = str | None
-"""A name, or None: each element of a list."""
+"""A key of an object, or None for each element of a list."""
 Test = Callable[[Any], bool]
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -26,30 +26,30 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def equal(text: str, scalar: str | None = None) -> Test:
-    """Equality with this string, or, when `scalar` is JSON, with its value."""
-    wanted = load(scalar) if scalar is not None else text
-    return lambda found: found == text if isinstance(found, str) else _same(found, wanted)
+    """Test whether a value equals this string, or the JSON value `scalar`."""
+    expected = load(scalar) if scalar is not None else text
+    return lambda value: value == text if isinstance(value, str) else _same(value, expected)
 
 
 def between(*bounds: tuple[str, str]) -> Test:
-    """A number to which each of these comparisons holds."""
+    """Test whether a value is a number that satisfies all of these comparisons (operator, number)."""
     compared = [(COMPARE[sign], Decimal(text)) for sign, text in bounds]
-    return lambda found: isinstance(found, Decimal) and all(holds(found, bound) for holds, bound in compared)
+    return lambda value: isinstance(value, Decimal) and all(holds(value, bound) for holds, bound in compared)
 
 
-def there(found: Any) -> bool:
-    """Anything at all, null too."""
+def there(value: Any) -> bool:
+    """Accept any value, including null."""
     return True
 
 
 def matching(pattern: str, ignores_case: bool) -> Test:
-    """A string, a number or a truth value in which a regular expression is found."""
-    found_in = re.compile(pattern, re.DOTALL | (re.IGNORECASE if ignores_case else 0)).search
-    return lambda found: (text := _as_text(found)) is not None and found_in(text) is not None
+    """Test whether a string, number or boolean contains a match of a regular expression."""
+    search = re.compile(pattern, re.DOTALL | (re.IGNORECASE if ignores_case else 0)).search
+    return lambda value: (text := _as_text(value)) is not None and search(text) is not None
 
 
 def asks(path: Sequence[Step], tests: Sequence[Test]) -> Callable[[str | None], bool]:
-    """Build a test of documents, as text, for one of these conditions at the path."""
+    """Build a test of JSON texts: whether a value at the path passes one of the tests."""
     steps = tuple(path)
 
     def holds(text: str | None) -> bool:
@@ -57,9 +57,9 @@ def asks(path: Sequence[Step], tests: Sequence[Test]) -> Callable[[str | None], 
             return False
         try:
             document = load(text)
-        except (ValueError, RecursionError):  # deeper than anybody's path
+        except (ValueError, RecursionError):  # deeper than any path
             return False
-        return any(test(found) for found in _at(document, steps) for test in tests)
+        return any(test(value) for value in _values_at(document, steps) for test in tests)
 
     return holds
 
@@ -90,29 +90,29 @@ def asks_anywhere(tests: Sequence[Test]) -> Callable[[str | None], bool]:
 
 
 def load(text: str) -> Any:
-    """JSON, every number of it exact."""
+    """Parse JSON with all numbers as exact decimals."""
     return json.loads(text, parse_float=Decimal, parse_int=Decimal)
 
 
-def _at(document: Any, path: Sequence[Step]) -> list[Any]:
-    """List everything at the path: more than one value only behind a list."""
-    found = [document]
+def _values_at(document: Any, path: Sequence[Step]) -> list[Any]:
+    """List the values at a path; there are several only when the path enters a list."""
+    nodes = [document]
     for step in path:
         if step is None:
-            found = [element for one in found if isinstance(one, list) for element in one]
+            nodes = [element for node in nodes if isinstance(node, list) for element in node]
         else:
-            found = [one[step] for one in found if isinstance(one, dict) and step in one]
-    return found
+            nodes = [node[step] for node in nodes if isinstance(node, dict) and step in node]
+    return nodes
 
 
-def _same(found: Any, wanted: Any) -> bool:
-    """JSON's equality of what is no string: true is not 1."""
-    return type(found) is type(wanted) and not isinstance(found, dict | list) and bool(found == wanted)
+def _same(value: Any, expected: Any) -> bool:
+    """Compare JSON scalars with their types: true is not 1."""
+    return type(value) is type(expected) and not isinstance(value, dict | list) and bool(value == expected)
 
 
-def _as_text(found: Any) -> str | None:
-    if isinstance(found, bool):
-        return "true" if found else "false"
-    if isinstance(found, Decimal):
-        return format(found, "f")
-    return found if isinstance(found, str) else None
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return value if isinstance(value, str) else None

@@ -1,7 +1,7 @@
-"""Patterns of the filter language for Java and Python: those that all of them and PostgreSQL read alike, and no others.
+"""Translate regular expressions of filters for Java and Python.
 
-A pattern that means one thing in the list of dead letters and another in the archive would choose the wrong messages
-without anybody's noticing. So what is not known to mean the same is refused.
+Filters run in PostgreSQL, and over the archive in Java and Python. A pattern with different meanings there would select
+the wrong messages unnoticed, so only syntax that means the same in all three is accepted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _translated(pattern: Pattern, end: str) -> str:
         piece = _PIECE.match(pattern.text, position)
         if piece is None:
             raise _refusal(pattern, pattern.text[position : position + 4])
-        pieces.append(_one(piece, end))
+        pieces.append(_piece(piece, end))
         position = piece.end()
     text = "".join(pieces)
     try:
@@ -54,7 +54,7 @@ def _translated(pattern: Pattern, end: str) -> str:
     return text
 
 
-def _one(piece: re.Match[str], end: str) -> str:
+def _piece(piece: re.Match[str], end: str) -> str:
     match piece.lastgroup:
         case "end":
             return end
@@ -67,4 +67,4 @@ def _one(piece: re.Match[str], end: str) -> str:
 
 
 def _refusal(pattern: Pattern, what: str) -> Exception:
-    return pattern.error(f"The archive cannot be asked for this pattern: {what}.", _EXPECTED)
+    return pattern.error(f"The archive does not support this pattern: {what}.", _EXPECTED)

@@ -1,4 +1,4 @@
-"""Choose from the archive by a filter, with Spark: counted, and written into the staging by tasks."""
+"""Select archived messages by a filter with Spark: count them, and write them to the staging tables by tasks."""
 
 from __future__ import annotations
 
@@ -10,87 +10,87 @@ import pyarrow as pa
 from django.conf import settings
 from django.db.models import QuerySet
 
-from pipeline.archive.schemas import BODY, KINDS
-from pipeline.archive.spark_tables import of_files, together
-from pipeline.jobs.runs import heeding
+from pipeline.archive.schemas import BODY_COLUMNS, KINDS
+from pipeline.archive.spark_tables import of_files, union
+from pipeline.jobs.runs import interrupted_when_cancelled
 from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing, staging_part
-from pipeline.replay.replaying import Chosen, Counted
+from pipeline.replay.replaying import Counted, Selection
 from pipeline.replay.staging_part import CHOSEN, WRITTEN, StagingTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-WHOSE = ("message_id", "queue", "tenant", "receive_count")
-TAKEN = {
-    "settled": (*WHOSE, "settled_at", "outcome", *(name for name, _ in BODY)),
-    "dead_letters": (*WHOSE, "died_at", "reason", "error_class", "fingerprint", *(name for name, _ in BODY)),
+COMMON_COLUMNS = ("message_id", "queue", "tenant", "receive_count", *BODY_COLUMNS)
+COLUMNS = {
+    "settled": (*COMMON_COLUMNS, "settled_at", "outcome"),
+    "dead_letters": (*COMMON_COLUMNS, "died_at", "reason", "error_class", "fingerprint"),
 }
 
 
 class SparkChoice:
-    """The rows that are chosen, each message once."""
+    """The selected rows, each message once."""
 
-    def __init__(self, spark: SparkSession, files: QuerySet[ArchiveFile], chosen: Chosen) -> None:
-        self.spark, self.rows = spark, _each_once(_together(spark, files, chosen))
+    def __init__(self, spark: SparkSession, files: QuerySet[ArchiveFile], selection: Selection) -> None:
+        self.spark, self.rows = spark, _each_once(_of_all_kinds(spark, files, selection))
 
     def counted(self) -> Counted:
         from pyspark.sql import functions as f
 
         size = f.octet_length("payload") + f.coalesce(f.octet_length("attributes"), f.lit(0))
         counted = self.rows.agg(f.count("payload"), f.sum(size), f.count_if(f.isnull("payload")))
-        with heeding(Run.Kind.REPLAY, self.spark):
+        with interrupted_when_cancelled(Run.Kind.REPLAY, self.spark):
             numbers = counted.toArrow()
         return Counted(*(column[0].as_py() or 0 for column in numbers.columns))
 
-    def write(self, place: StagingTarget) -> int:
-        """Each part by a task of its own; as many at a time as may write."""
+    def write(self, target: StagingTarget) -> int:
+        """Write each part in a task of its own, `PIPELINE_CONNECTIONS` parts in all."""
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             from pyspark import TaskContext
 
             task = TaskContext.get()
             part = task.partitionId() if task else 0
-            written = staging_part.write_part(place, part, batches)
+            written = staging_part.write_part(target, part, batches)
             yield pa.RecordBatch.from_pylist([{"part": part, "rows": written}], schema=WRITTEN)
 
         written = self.rows.where("payload is not null").mapInArrow(work, "part int, rows long")
-        with heeding(Run.Kind.REPLAY, self.spark):
-            found = written.toArrow()
-        return sum(found.column("rows").to_pylist())
+        with interrupted_when_cancelled(Run.Kind.REPLAY, self.spark):
+            rows = written.toArrow().column("rows").to_pylist()
+        return sum(rows)
 
 
-def by_spark(session: Callable[[], SparkSession]) -> Callable[[QuerySet[ArchiveFile], Chosen], SparkChoice]:
-    """Make the choice of `pipeline.replay.replaying`; the session begins when there is something to choose from."""
-    return lambda files, chosen: SparkChoice(session(), files, chosen)
+def by_spark(session: Callable[[], SparkSession]) -> Callable[[QuerySet[ArchiveFile], Selection], SparkChoice]:
+    """Make a `Choose` of `pipeline.replay.replaying` that starts Spark only when there are files to read."""
+    return lambda files, selection: SparkChoice(session(), files, selection)
 
 
-def _together(spark: SparkSession, files: QuerySet[ArchiveFile], chosen: Chosen) -> DataFrame:
-    """Rows of all kinds as the staging has them."""
+def _of_all_kinds(spark: SparkSession, files: QuerySet[ArchiveFile], selection: Selection) -> DataFrame:
+    """Select rows of all kinds, with the columns of the staging table."""
     tables = []
-    for kind in chosen.kinds:
+    for kind in selection.kinds:
         if of_kind := list(files.filter(kind=kind)):
-            columns = sorted({*TAKEN[kind], *choosing.columns(chosen.filter, kind)})
-            rows = _matching(of_files(spark, kind, of_kind, columns), kind, chosen)
+            columns = sorted({*COLUMNS[kind], *choosing.columns(selection.filter, kind)})
+            rows = _matching(of_files(spark, kind, of_kind, columns), kind, selection)
             if kind == "dead_letters":
                 rows = _never_acknowledged(spark, rows, min(file.first_at for file in of_kind))
             tables.append(_as_staged(rows, kind))
-    return together(tables)
+    return union(tables)
 
 
-def _matching(rows: DataFrame, kind: str, chosen: Chosen) -> DataFrame:
+def _matching(rows: DataFrame, kind: str, selection: Selection) -> DataFrame:
     from pyspark.sql import functions as f
 
-    at = f.col(KINDS[kind].at)
-    if chosen.since:
-        rows = rows.where(at >= chosen.since)
-    if chosen.until:
-        rows = rows.where(at < chosen.until)
-    return rows.where(choosing.condition(chosen.filter, kind, chosen.as_of))
+    ended_at = f.col(KINDS[kind].at)
+    if selection.since:
+        rows = rows.where(ended_at >= selection.since)
+    if selection.until:
+        rows = rows.where(ended_at < selection.until)
+    return rows.where(choosing.condition(selection.filter, kind, selection.as_of))
 
 
 def _never_acknowledged(spark: SparkSession, deaths: DataFrame, first_at: datetime) -> DataFrame:
-    """Deaths but those after which a redrive let the message succeed, whatever filter and time say of that."""
+    """Leave out dead letters that were acknowledged after a redrive, even when filter and time exclude that success."""
     from pyspark.sql import functions as f
 
     later = ArchiveFile.objects.filter(kind="settled", last_at__gte=first_at).select_related("run").order_by("pk")
@@ -113,9 +113,10 @@ def _as_staged(rows: DataFrame, kind: str) -> DataFrame:
 
 
 def _each_once(rows: DataFrame) -> DataFrame:
-    """Each message as it ended last: one that died, was redriven and acknowledged is in the archive twice.
+    """Keep the last end of each message: one that died, was redriven and acknowledged is in the archive twice.
 
-    In as many parts as may write at a time, and each in an order of its own: computed again, a part is what it was.
+    The partitions are as many as may write at a time; a partition that is computed again has the same rows in the same
+    order.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f

@@ -1,7 +1,7 @@
-"""Replay runs: what a filter chooses from the archive is staged in the database, frozen, and becomes a plan.
+"""Replay runs: stage the archived messages that a filter selects, freeze the staging set, and make a redrive plan.
 
-No run sends anything. Tasks write into the staging alone; the plan over it runs as every redrive does. The commit point
-is the plan: a run that dies before it leaves rows that no code reads, and that are cleared away.
+A run sends nothing: its tasks write to the staging tables, and the plan is run like every redrive. The plan is the
+commit point: rows of a run that died before it are never read, and are deleted later.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from pipeline.jobs import runs
 from pipeline.jobs.runs import alone
 from pipeline.models import ArchiveFile, Run
 from pipeline.replay import choosing
-from pipeline.replay.replay_arguments import Wanted
+from pipeline.replay.replay_arguments import ReplayRequest
 from pipeline.replay.staging_part import StagingTarget
 from queues.database.connections import session_dsn
 from signalbox.connections.primary_selection import address_of_one
 
 CLEAR_SECONDS = 10.0
-"""For what others have left; more than that is cleared by workers."""
-BUSY = "Another replay is being staged: ask again when it has ended."
-CANCELLED = "It was cancelled; nothing of it is staged."
+"""Time for deleting rows of discarded staging sets; workers delete the rest."""
+BUSY = "Another replay is being staged: try again when it has ended."
+CANCELLED = "The replay was cancelled; nothing is staged."
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The filter, read, and the moment up to which its ages count."""
+class Selection:
+    """The parsed filter, the kinds and times of messages, and the moment that ages in the filter count back from."""
 
     filter: Filter
     kinds: Sequence[str]
@@ -48,7 +48,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Counted:
-    """The messages that the filter chooses, each once; `bodiless` are those of which the archive has no body."""
+    """Counts of the selected messages; `bodiless` counts further ones whose body is not in the archive."""
 
     rows: int
     bytes: int
@@ -56,39 +56,42 @@ class Counted:
 
 
 class Choice(Protocol):
-    """The choice of messages, wherever it is computed: `pipeline.replay.replay_choice`, in Spark."""
+    """The messages of a selection; `pipeline.replay.replay_choice` computes them with Spark."""
 
     def counted(self) -> Counted: ...
 
-    def write(self, place: StagingTarget) -> int:
-        """Stage it; how many rows are there."""
+    def write(self, target: StagingTarget) -> int:
+        """Stage the messages; return how many rows are staged."""
         ...
 
 
-Choose = Callable[[QuerySet[ArchiveFile], Chosen], Choice]
+Choose = Callable[[QuerySet[ArchiveFile], Selection], Choice]
 
 
-def stage(choose: Choose, wanted: Wanted, *, actor: str) -> tuple[Any, Run]:
-    """Choose, stage and freeze: the plan, and the run. Raises `FilterError`, `PipelineError`, `SignalboxError`."""
-    read, options = parse(wanted.filter_text), plans.check(wanted.options)
-    choosing.check(read, wanted.kinds)
+def stage(choose: Choose, request: ReplayRequest, *, actor: str) -> tuple[Any, Run]:
+    """Stage the requested messages; return the plan and the run.
+
+    Raises `FilterError`, `PipelineError`, `SignalboxError`.
+    """
+    read, options = parse(request.filter_text), plans.check(request.options)
+    choosing.check(read, request.kinds)
     with _alone(actor):
         runs.fail_dead(Run.Kind.REPLAY, _fail)
         sets.clear(CLEAR_SECONDS)
         with runs.begun(Run.Kind.REPLAY, actor, settings.ARCHIVE_URL, _fail) as run:
-            chosen = Chosen(read, wanted.kinds, wanted.since, wanted.until, run.opened_at)
-            held = _begun(run, chosen)
-            place = StagingTarget(address_of_one(session_dsn()), held.pk, held.token)
-            counted = _fill(choose, run, place, chosen)
+            selection = Selection(read, request.kinds, request.since, request.until, run.opened_at)
+            staging = _begin_staging(run, selection)
+            target = StagingTarget(address_of_one(session_dsn()), staging.pk, staging.token)
+            counted = _fill(choose, run, target, selection)
             with transaction.atomic():
                 plan = plans.make(
-                    held.pk,
-                    held.token,
+                    staging.pk,
+                    staging.token,
                     str(read),
                     rows=counted.rows,
-                    as_of=chosen.as_of,
+                    as_of=selection.as_of,
                     actor=actor,
-                    reason=wanted.reason,
+                    reason=request.reason,
                     options=options,
                 )
                 outcome = run.outcome | {"plan": plan.pk, "bodiless": counted.bodiless}
@@ -98,7 +101,7 @@ def stage(choose: Choose, wanted: Wanted, *, actor: str) -> tuple[Any, Run]:
 
 @contextmanager
 def _alone(actor: str) -> Iterator[None]:
-    """Allow one replay at a time. No other run takes over what this one would do, so a refused run is recorded."""
+    """Allow one replay at a time, and record a refused run: no other run does its work."""
     with ExitStack() as held:
         try:
             held.enter_context(alone("signalbox.replay"))
@@ -110,55 +113,54 @@ def _alone(actor: str) -> Iterator[None]:
         yield
 
 
-def _begun(run: Run, chosen: Chosen) -> Any:
+def _begin_staging(run: Run, selection: Selection) -> Any:
     with transaction.atomic():
-        held = sets.begin(chosen.kinds, chosen.since, chosen.until, run.pk)
-        run.outcome = {"staging": held.pk, "filter": str(chosen.filter)}
+        staging = sets.begin(selection.kinds, selection.since, selection.until, run.pk)
+        run.outcome = {"staging": staging.pk, "filter": str(selection.filter)}
         run.save(update_fields=["outcome"])
-    return held
+    return staging
 
 
-def _fill(choose: Choose, run: Run, place: StagingTarget, chosen: Chosen) -> Counted:
-    """Count first: what is too much is refused before anything is written."""
-    files = _files(chosen)
+def _fill(choose: Choose, run: Run, target: StagingTarget, selection: Selection) -> Counted:
+    """Count and stage the messages; a count above the limits is refused before anything is written."""
+    files = _files(selection)
     if not files.exists():
         return Counted(0, 0)
-    choice = choose(files, chosen)
-    counted = _not_too_much(choice.counted())
-    _heed(run)
-    if counted.rows and (written := choice.write(place)) != counted.rows:
-        raise CountsDiffer(f"{written:,} messages were staged, and {counted.rows:,} were chosen")
-    _heed(run)
+    choice = choose(files, selection)
+    counted = _within_limits(choice.counted())
+    _raise_if_cancelled(run)
+    if counted.rows and (written := choice.write(target)) != counted.rows:
+        raise CountsDiffer(f"{written:,} messages were staged, but {counted.rows:,} were selected")
+    _raise_if_cancelled(run)
     return counted
 
 
-def _files(chosen: Chosen) -> QuerySet[ArchiveFile]:
-    files = ArchiveFile.objects.filter(kind__in=chosen.kinds).select_related("run").order_by("pk")
-    if chosen.since:
-        files = files.filter(last_at__gte=chosen.since)
-    return files.filter(first_at__lt=chosen.until) if chosen.until else files
+def _files(selection: Selection) -> QuerySet[ArchiveFile]:
+    files = ArchiveFile.objects.filter(kind__in=selection.kinds).select_related("run").order_by("pk")
+    if selection.since:
+        files = files.filter(last_at__gte=selection.since)
+    return files.filter(first_at__lt=selection.until) if selection.until else files
 
 
-def _not_too_much(counted: Counted) -> Counted:
-    for number, most, what, name in (
+def _within_limits(counted: Counted) -> Counted:
+    for number, limit, what, name in (
         (counted.rows, settings.REPLAY_MAX_MESSAGES, "messages", "REPLAY_MAX_MESSAGES"),
         (counted.bytes, settings.REPLAY_MAX_BYTES, "bytes", "REPLAY_MAX_BYTES"),
     ):
-        if number > most:
+        if number > limit:
             raise TooMuch(
-                f"{number:,} {what} are chosen, and at most {most:,} are staged at once ({name}):"
-                " narrow the filter or the time"
+                f"the filter selects {number:,} {what}; allowed: {limit:,} ({name}). Narrow the filter or the time."
             )
     return counted
 
 
 def _fail(run: Run, error: Exception) -> None:
-    """Fail a run, and discard what it has staged."""
+    """Fail a run, and discard its staging set."""
     runs.fail(run, error)
     if "staging" in run.outcome:
         sets.discard(run.outcome["staging"])
 
 
-def _heed(run: Run) -> None:
-    runs.heed(Run.Kind.REPLAY, CANCELLED)
+def _raise_if_cancelled(run: Run) -> None:
+    runs.raise_if_cancelled(Run.Kind.REPLAY, CANCELLED)
     Run.objects.filter(pk=run.pk).update(seen_at=Now())

@@ -1,7 +1,7 @@
-"""The task of a replay: what was chosen in one part of the archive goes into the staging, whole or not at all.
+"""The task of a replay: copy the selected messages of one part into the staging tables, in one transaction.
 
-It shows the token of its set, so that a task that wakes up after the set was frozen or given up is refused. What a part
-holds follows from the archive and the filter alone: one that was written before is found there, and left as it is.
+A task presents the token of its staging set, so that a late task is refused after the set was frozen or discarded. The
+rows of a part follow from the archive and the filter alone: a part that is already staged is left as it is.
 """
 
 from __future__ import annotations
@@ -16,28 +16,19 @@ import pyarrow as pa
 
 from pipeline import arrow_connections
 from pipeline.archive.querying import STATEMENT_MILLISECONDS
-from pipeline.archive.schemas import BODY, TIME
+from pipeline.archive.schemas import BODY, schema_of
 
-CHOSEN = pa.schema(
-    [
-        ("message_id", pa.int64()),
-        ("kind", pa.string()),
-        ("queue", pa.string()),
-        ("tenant", pa.string()),
-        ("ended_at", TIME),
-        ("outcome", pa.string()),
-        ("fingerprint", pa.string()),
-        ("receive_count", pa.int16()),
-        *BODY,
-    ]
+CHOSEN = schema_of(
+    "message_id bigint, kind text, queue text, tenant text, ended_at timestamptz, outcome text, fingerprint text",
+    f"receive_count smallint, {BODY}",
 )
-STAGED = pa.schema([("staging_id", pa.int64()), ("part", pa.int32()), *CHOSEN])
-WRITTEN = pa.schema([("part", pa.int32()), ("rows", pa.int64())])
+STAGED = pa.schema([*schema_of("staging_id bigint, part int"), *CHOSEN])
+WRITTEN = schema_of("part int, rows bigint")
 
 
 @dataclass(frozen=True)
 class StagingTarget:
-    """The set that is being filled."""
+    """The staging set that a replay fills, and the database it is in."""
 
     dsn: str = field(repr=False)
     staging_id: int
@@ -45,22 +36,22 @@ class StagingTarget:
 
 
 class Refused(RuntimeError):  # noqa: N818 - it names what happened
-    """The set is not to be written to any more."""
+    """The staging set was frozen or discarded, so no task may write to it."""
 
 
-def write_part(place: StagingTarget, part: int, batches: Iterator[pa.RecordBatch]) -> int:
-    """Put a part's rows into the set, in one transaction; returns how many it has."""
-    counted = _Counted(place.staging_id, part, batches)
+def write_part(target: StagingTarget, part: int, batches: Iterator[pa.RecordBatch]) -> int:
+    """Stage the rows of a part in one transaction; return how many there are."""
+    counted = _Counted(target.staging_id, part, batches)
     first = next(counted, None)
     if first is None:
         return 0
     name = f"signalbox replay {part}"
     settings: dict[str, int | str] = {"application_name": name, "statement_timeout": STATEMENT_MILLISECONDS}
-    with arrow_connections.session(place.dsn, settings, autocommit=False) as cursor:
-        _show_token(cursor, place)
+    with arrow_connections.session(target.dsn, settings, autocommit=False) as cursor:
+        _check_token(cursor, target)
         cursor.execute(
             "select 1 from signalbox.staged_message where staging_id = $1 and message_id = $2 and part = $3",
-            (place.staging_id, first.column("message_id")[0].as_py(), part),
+            (target.staging_id, first.column("message_id")[0].as_py(), part),
         )
         if cursor.fetchone() is None:
             rows = pa.RecordBatchReader.from_batches(STAGED, chain([first], counted))
@@ -72,7 +63,7 @@ def write_part(place: StagingTarget, part: int, batches: Iterator[pa.RecordBatch
 
 
 class _Counted(Iterator[pa.RecordBatch]):
-    """Rows as the table has them, counted while they pass."""
+    """Batches with the columns of the staging table, whose rows are counted while they pass."""
 
     def __init__(self, staging_id: int, part: int, batches: Iterator[pa.RecordBatch]) -> None:
         self.staging_id, self.part, self.batches, self.rows = staging_id, part, batches, 0
@@ -80,22 +71,21 @@ class _Counted(Iterator[pa.RecordBatch]):
     def __next__(self) -> pa.RecordBatch:
         batch = next(batch for batch in self.batches if batch.num_rows)
         self.rows += batch.num_rows
-        whose = [
-            pa.array([value] * batch.num_rows, kind)
-            for value, kind in ((self.staging_id, pa.int64()), (self.part, pa.int32()))
-        ]
+        keys = [pa.repeat(pa.scalar(self.staging_id, pa.int64()), batch.num_rows)]
+        keys.append(pa.repeat(pa.scalar(self.part, pa.int32()), batch.num_rows))
         columns = [batch.column(name).cast(CHOSEN.field(name).type) for name in CHOSEN.names]
-        return pa.RecordBatch.from_arrays([*whose, *columns], schema=STAGED)
+        return pa.RecordBatch.from_arrays([*keys, *columns], schema=STAGED)
 
 
-def _show_token(cursor: Any, place: StagingTarget) -> None:
+def _check_token(cursor: Any, target: StagingTarget) -> None:
+    """Lock the staging set, and raise `Refused` unless it is being filled under this token."""
     cursor.execute(
-        "select pg_advisory_xact_lock_shared(hashtext('signalbox.staging'), $1::int)::text", (place.staging_id,)
+        "select pg_advisory_xact_lock_shared(hashtext('signalbox.staging'), $1::int)::text", (target.staging_id,)
     )
     cursor.fetchall()
     cursor.execute(
         "select 1 from signalbox.staging where staging_id = $1 and state = 'filling' and token = $2",
-        (place.staging_id, place.token),
+        (target.staging_id, target.token),
     )
     if cursor.fetchone() is None:
         raise Refused(Refused.__doc__)

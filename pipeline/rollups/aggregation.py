@@ -1,7 +1,7 @@
-"""Hours and days of every queue, of every tenant, and of all queues together, from what the archive has of them.
+"""Aggregate archived rows to hours and days: of each queue, of each tenant, and of all queues.
 
-Quantiles come from KLL sketches, which merge: an hour's are made of rows, a day's and a tenant's of hours' and queues'.
-A quantile's rank is off by less than `RANK_ERROR` in 99 of 100 cases: what is called p95 lies between p93.7 and p96.3.
+Quantiles come from KLL sketches of an hour of a queue, which are merged for days, tenants and all queues. In 99 of 100
+cases the rank of a quantile is wrong by less than `RANK_ERROR`: a p95 lies between p93.7 and p96.3.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SKETCH_K = 200
 RANK_ERROR = 0.0133
-"""Of a sketch of this size, as the sketch says of itself."""
+"""Error of the rank with sketches of this size, as the library computes it."""
 
 HOUR, DAY = 3_600, 86_400
 QUANTILES = (0.5, 0.95, 0.99)
@@ -21,11 +21,11 @@ COUNTS = ("acked", "purged", "expired", "delivered", "retried", "dead_lettered")
 
 
 def rollups(settled: DataFrame, failures: DataFrame, dead_letters: DataFrame) -> DataFrame:
-    """One row for each scope, length and beginning of a bucket, as `pipeline.models.Rollup` has them."""
+    """Compute the rows of `pipeline.models.Rollup`: one for each scope, length and start of a bucket."""
     from pyspark.sql import functions as f
 
     failed = _counted(failures.where("not died"), "failed_at", retried=f.lit(1))
-    # Deaths with all their failed deliveries: a message that is sent again begins to count from zero.
+    # A dead letter counts all its deliveries, because a redriven message starts again at zero.
     died = _counted(dead_letters, "died_at", dead_lettered=f.lit(1), delivered=f.coalesce("receive_count", f.lit(0)))
     endings = _of_settled(settled).unionByName(failed).unionByName(died)
     hours = endings.groupBy("queue_id", "tenant_id", f.date_trunc("hour", "at").alias("hour_at")).agg(
@@ -45,7 +45,7 @@ def rollups(settled: DataFrame, failures: DataFrame, dead_letters: DataFrame) ->
 
 
 def sent(settled: DataFrame) -> DataFrame:
-    """Count the messages sent in each hour, by scope. Each message is settled once, at its very end."""
+    """Count the messages that were sent in each hour, by scope; each message is settled once."""
     from pyspark.sql import functions as f
 
     hours = (
@@ -59,9 +59,9 @@ def sent(settled: DataFrame) -> DataFrame:
 
 
 def _of_settled(settled: DataFrame) -> DataFrame:
-    """Compute waits from sending to delivery, of messages acknowledged at their first; delays asked for are in it.
+    """Compute the waits from sending to delivery of messages that were acknowledged at their first delivery.
 
-    The wait of a redriven message is unknown, since it was dead in between, and so is one without a body.
+    Requested delays are included. Waits of redriven messages and of messages without a body are unknown.
     """
     from pyspark.sql import functions as f
 
@@ -101,7 +101,7 @@ def _quantiles(what: str) -> list[Column]:
 
 
 def _places() -> Column:
-    """List where an hour of a queue counts: in its hour and its day, for the queue, its tenant and all."""
+    """List the buckets that include an hour of a queue: hour and day, of the queue, its tenant and all queues."""
     from pyspark.sql import functions as f
 
     return f.array(

@@ -1,4 +1,4 @@
-"""Weeks and months of a queue, of a tenant and of all queues together, for charts: the days that rollups have made."""
+"""Numbers of weeks and months for charts, of a queue, a tenant or all queues, from daily rollups."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ QUANTILES_MS = tuple(f"{what}_p{share}_ms" for what in ("wait", "work") for shar
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some days: what happened in all of them, None where the archive knows nothing; the highest daily quantiles."""
+    """Sums of the counts of some days, None for days without rollups, and the highest daily quantiles."""
 
     at: datetime
-    """The beginning of the first, in UTC."""
+    """Start of the first day, in UTC."""
     counts: dict[str, int] | None
     quantiles_ms: dict[str, int | None]
 
 
 def stretches(scope: int, start: datetime, end: datetime, days_each: int) -> Sequence[Stretch]:
-    """Read from the day of `start` to that of `end`, the oldest first. Three queries; rows in proportion to days.
+    """Read the days from `start` to `end` in groups of `days_each` days, from the oldest on, with three queries.
 
-    `scope` is a queue's id, -n for tenant n, 0 for all queues. Days without a row are quiet where rollups were made.
+    `scope` is a queue's id, -n for tenant n, 0 for all queues. A day without a row had no events if rollups include it.
     """
     first, last = _day(start), _day(end)
     days = {

@@ -1,6 +1,6 @@
-"""Rollup runs: the days that new files touched are computed again from all of their files, and replaced as a whole.
+"""Rollup runs: compute the days of new files again, from all files of these days, and replace their rows.
 
-Nothing is added to what is there, so that a run done twice, or killed anywhere, changes nothing twice.
+Rows are replaced and not incremented, so that a repeated or killed run counts nothing twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from django.db import transaction
 from pipeline.archive import spark_tables
 from pipeline.archive.schemas import KINDS
 from pipeline.jobs import runs
-from pipeline.jobs.runs import alone, heeding
+from pipeline.jobs.runs import alone, interrupted_when_cancelled
 from pipeline.models import ArchiveFile, Rollup, Run, Sent
 from pipeline.rollups import aggregation
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DAYS_AT_ONCE = 7
-"""What a kill throws away, and what is held in memory while it is written: an hour of a queue is a row."""
+"""Days that are computed and written at a time; a kill loses at most these."""
 WRITTEN_AT_ONCE = 5_000
 
 WHOSE = ("queue_id", "tenant_id")
@@ -44,7 +44,7 @@ class RolledUp:
 
 
 def roll_up(session: Callable[[], SparkSession], *, actor: str) -> RolledUp:
-    """Take in all that was archived since the last time. Raises `Busy` while another process does that."""
+    """Compute rollups for all archive runs since the last rollup. Raises `Busy`."""
     with alone("signalbox.rollup"):
         runs.fail_dead(Run.Kind.ROLLUP)
         archived = Run.objects.filter(kind=Run.Kind.ARCHIVE, state=Run.State.COMMITTED, taken_in_by=None)
@@ -52,7 +52,7 @@ def roll_up(session: Callable[[], SparkSession], *, actor: str) -> RolledUp:
             return RolledUp(0, 0, 0)
         with runs.begun(Run.Kind.ROLLUP, actor, fresh[-1].url) as run:
             spark = session()
-            with heeding(Run.Kind.ROLLUP, spark):
+            with interrupted_when_cancelled(Run.Kind.ROLLUP, spark):
                 return _take_in(spark, run, fresh)
 
 
@@ -60,17 +60,18 @@ def _take_in(spark: SparkSession, run: Run, fresh: Sequence[Run]) -> RolledUp:
     days = list(ArchiveFile.objects.filter(run__in=fresh).order_by("day").values_list("day", flat=True).distinct())
     buckets = 0
     for first in range(0, len(days), DAYS_AT_ONCE):
-        runs.heed(Run.Kind.ROLLUP)
-        some = days[first : first + DAYS_AT_ONCE]
-        buckets += _replace(some, _of_days(spark, some))
-    sent = {one.pk: _sent_in(spark, one) for one in fresh}
+        runs.raise_if_cancelled(Run.Kind.ROLLUP)
+        group = days[first : first + DAYS_AT_ONCE]
+        buckets += _replace(group, _of_days(spark, group))
+        runs.note_progress(run)
+    sent = {archived.pk: _sent_in(spark, archived) for archived in fresh}
     with transaction.atomic():
-        Sent.objects.filter(run__in=fresh).delete()  # they may have been taken in before, by a run that was killed
-        rows = (Sent(run_id=pk, **row) for pk, noted in sent.items() for row in noted)
+        Sent.objects.filter(run__in=fresh).delete()  # a killed run may have written them
+        rows = (Sent(run_id=pk, **row) for pk, hours in sent.items() for row in hours)
         Sent.objects.bulk_create(rows, batch_size=WRITTEN_AT_ONCE)
-        Run.objects.filter(pk__in=[one.pk for one in fresh]).update(taken_in_by=run)
-        outcome = {"archive_runs": [one.pk for one in fresh], "days": [str(day) for day in days], "buckets": buckets}
-        runs.commit(run, sum(one.rows for one in fresh), outcome)
+        Run.objects.filter(pk__in=sent).update(taken_in_by=run)
+        outcome = {"archive_runs": list(sent), "days": [str(day) for day in days], "buckets": buckets}
+        runs.commit(run, sum(archived.rows for archived in fresh), outcome)
     return RolledUp(len(fresh), len(days), buckets)
 
 
@@ -90,7 +91,7 @@ def _table(spark: SparkSession, kind: str, files: Any) -> DataFrame:
 
 
 def _replace(days: Sequence[date], rows: Sequence[dict[str, Any]]) -> int:
-    """Readers see a day as it was, or as it is now."""
+    """Replace the rows of these days in one transaction."""
     with transaction.atomic():
         for day in days:
             start = datetime.combine(day, time.min, UTC)

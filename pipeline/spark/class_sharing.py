@@ -1,8 +1,7 @@
-"""Class data sharing: a Java keeps what it has loaded in a file, from which the next one begins.
+"""Class data sharing: a Java process writes its loaded classes to a file, which later Java processes map into memory.
 
-Most of a session's start is reading, checking and linking thousands of classes, the same each time. The first Java of a
-home writes them down when it ends, a file of some 160 MB that later ones map into their memory. Java itself refuses a
-file that does not fit its version or its class path, and then does without.
+Reading, checking and linking the same thousands of classes takes most of the start of a session. The first Java process
+writes the file when it ends, about 160 MB. Java ignores a file that does not fit its version or its class path.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from queues.database.embedded import locks
 from signalbox.logs import in_brief
@@ -24,13 +22,13 @@ log = logging.getLogger(__name__)
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
-"""No message about a file that does not fit: a person who runs a command cannot act on it."""
+"""Suppresses Java's warnings about a file that does not fit, which is ignored and replaced anyway."""
 STOP_SECONDS = 300.0
-"""How long a Java may take to end: writing takes some ten seconds of a core."""
+"""Limit for the end of a Java process, which writes its classes for about ten seconds."""
 
 
 class SharedClasses:
-    """The file of one home, for the Java and the Spark that are installed now."""
+    """The file of loaded classes in a folder, for the versions of Java and Spark that are installed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -40,7 +38,7 @@ class SharedClasses:
 
     @contextmanager
     def used(self, options: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Yield the options with which a Java starts within the block; it has ended by the block's end (`end`)."""
+        """Yield the options for a Java process that starts and ends (`end`) within the block."""
         if self.file.exists():
             yield _with(options, f"-XX:SharedArchiveFile={self.file}")
             return
@@ -57,16 +55,16 @@ class SharedClasses:
             os.close(recording)
 
     def _try_lock(self) -> int | None:
-        """Lock the folder: one Java at a time writes, and none where the folder cannot be written to."""
+        """Lock the folder for the one Java process that writes; None when it is locked or cannot be written to."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             return locks.try_exclusive(self.lock)
         except OSError as error:
-            log.info("classes are not kept for the next start: %s", in_brief(error))
+            log.info("Java's loaded classes are not stored for later sessions: %s", in_brief(error))
             return None
 
     def _keep(self) -> None:
-        """Keep the file of a Java that ended well, and delete those of versions installed before."""
+        """Keep the file of a Java process that ended normally, and delete the files of other versions."""
         with suppress(FileNotFoundError):
             self.begun.replace(self.file)
             for other in self.folder.glob("classes-*.jsa"):
@@ -75,9 +73,9 @@ class SharedClasses:
 
 
 def end(java: subprocess.Popen[bytes], seconds: float = STOP_SECONDS) -> None:
-    """End a Java of PySpark by closing the pipe that it reads.
+    """End a Java process of PySpark by closing its standard input.
 
-    A Java that does not end is killed, and is an error: what it was writing is not whole.
+    Kills a process that does not end, and raises `TimeoutExpired`, because its file of classes is incomplete.
     """
     if java.stdin is not None:
         java.stdin.close()
@@ -95,13 +93,13 @@ def _with(options: Mapping[str, str], more: str) -> dict[str, str]:
 
 
 def _installed() -> str:
-    """Identify the Java and the Spark that are installed."""
+    """Identify the installed versions of Java and Spark."""
     import pyspark
 
     home = os.environ.get("JAVA_HOME")
     java = Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "java")
     with suppress(OSError):
         java = java.resolve()
-        at: Any = java.stat().st_mtime_ns
-        return hashlib.sha256(f"{java} {at} {pyspark.__version__} {pyspark.__file__}".encode()).hexdigest()[:12]
+        changed_at = java.stat().st_mtime_ns
+        return hashlib.sha256(f"{java} {changed_at} {pyspark.__version__} {pyspark.__file__}".encode()).hexdigest()[:12]
     return "unknown"

@@ -1,8 +1,8 @@
-"""Keep the Spark server of this machine: one Java that outlives a job, so that the next begins in a second or two.
+"""Keep the Spark server of this machine: a Java process that outlives its jobs, so that the next job starts quickly.
 
-A job holds `in-use.lock` together with others (`use`). The keeper (`serve`) is the process that holds the Java, listens
-on loopback alone, and ends the Java only under that lock. Of two jobs that find no server both start a keeper, and
-`kept.lock` lets one live. All locks are the kernel's: no way of dying, kill -9 included, leaves a wrong answer behind.
+The keeper (`serve`) is the process that runs the Java process, which listens on the loopback address only. Jobs (`use`)
+share `in-use.lock`; the keeper ends the server only when it holds this lock alone. When several jobs start keepers at
+the same time, `kept.lock` lets one of them go on. The kernel releases the locks of a dead process, even after kill -9.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from queues.stopping import Stopping, on_signals
 
 MANAGE = Path(__file__).resolve().parents[2] / "manage.py"
 START_SECONDS = 300.0
-"""How long a start may take: seven seconds are usual, and a busy machine is no reason to give up."""
+"""Limit for the start of a server, which usually takes seven seconds, on a busy machine."""
 SPAWN_ATTEMPTS = 3
 POLL_SECONDS = 0.05
 REPORT_SECONDS = 5.0
-"""How often a keeper reports that its server lives."""
+"""Interval of a keeper's reports about its server."""
 WATCH_SECONDS = 0.5
 LOCK_SECONDS = 2.0
-"""How long the check of another process may hold the keeper's lock."""
-STOP_REQUESTED = "it was asked to stop"
+"""Time to wait for the keeper's lock, which checks of other processes hold for a moment."""
+STOP_REQUESTED = "a signal asked it to stop"
 
 
 class NoServer(PipelineError):  # noqa: N818 - it names what happened
-    """The Spark server does not start."""
+    """The Spark server did not start."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """The process of a keeper, and the port and token of its server."""
+    """The process id of a keeper, and the port and token of its server."""
 
     pid: int
     port: int
@@ -53,18 +53,18 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The URL of Spark Connect: by this name alone the client sends its token over a plain loopback socket."""
+        """The URL of Spark Connect. The client sends its token without TLS only to the host name localhost."""
         return f"sc://localhost:{self.port}/;token={self.token}"
 
 
 @dataclass
 class Life:
-    """The report of a keeper about its server."""
+    """The state of a kept server, as its keeper reports it."""
 
     jobs: int = 0
     busy: bool = False
     ended: str = ""
-    """Why it ended; empty while it lives."""
+    """Why the server ended; empty while it runs."""
     used: float = field(default_factory=time.monotonic)
 
     @property
@@ -98,16 +98,16 @@ class ServerFolder:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def read(self) -> Address | None:
-        """Read the address of a server whose keeper lives; None as well while it is still starting."""
+        """Read the address of a server whose keeper lives; None while no server, or a starting one, exists."""
         with suppress(OSError, ValueError, TypeError):
             address = Address(**json.loads(self.address.read_text()))
             is_named = locks.is_held(self.kept) and self.kept.read_text() == str(address.pid)
-            if is_named and psutil.pid_exists(address.pid):  # a check holds the lock for a moment too
+            if is_named and psutil.pid_exists(address.pid):  # the lock alone is no proof: a check holds it too
                 return address
         return None
 
     def write(self, address: Address) -> None:
-        """Write the address whole or not at all, for this user alone."""
+        """Write the address atomically, readable by this user only."""
         draft = self.address.with_suffix(".begun")
         draft.unlink(missing_ok=True)
         draft.touch(mode=0o600, exist_ok=False)
@@ -118,14 +118,14 @@ class ServerFolder:
         with suppress(OSError):
             lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
             return f"{lines[-1].strip()[:300]} (the whole log is in {self.log})" if lines else str(self.log)
-        return f"it has written no {self.log}"
+        return f"there is no log {self.log}"
 
 
 @contextmanager
 def use(folder: ServerFolder, owner: int) -> Iterator[str]:
-    """Yield the URL of a server that answers, started if need be; it does not stop within the block.
+    """Yield the URL of a running server, which is started if there is none, and keep it running within the block.
 
-    A server that this starts ends once the process `owner` has ended and no job uses it; 0 stands for no process.
+    A server that this starts ends when no job uses it after the process `owner` has ended; 0 stands for no owner.
     """
     folder.prepare()
     held = locks.shared(folder.in_use)
@@ -160,7 +160,7 @@ def _answers(address: Address) -> bool:
 
 
 def _spawn(folder: ServerFolder, owner: int) -> subprocess.Popen[bytes]:
-    """Start a keeper in this process group, so that what kills the group of a worker leaves no server behind."""
+    """Start a keeper in this process group, so that a signal to a worker's group ends the server too."""
     with folder.log.open("wb") as log:
         return subprocess.Popen(keeper_command(owner), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
@@ -170,9 +170,9 @@ def keeper_command(owner: int) -> list[str]:
 
 
 def serve(folder: ServerFolder, start: Callable[[], Server], idle_seconds: float, owner: int, report: Report) -> str:
-    """Keep a server until no job has used it for so long, or its owner has ended; return why it ended.
+    """Run a server until it was idle for `idle_seconds` or its owner ended; return why it ended.
 
-    Returns at once when another process keeps one.
+    Returns at once when another process keeps a server.
     """
     folder.prepare()
     kept = locks.try_exclusive(folder.kept, LOCK_SECONDS)
@@ -192,14 +192,14 @@ def serve(folder: ServerFolder, start: Callable[[], Server], idle_seconds: float
         life.ended = keeper.watch(report)
     finally:
         folder.address.unlink(missing_ok=True)
-        os.close(kept)  # the next may start while this one stops
+        os.close(kept)  # the next server may start while this one stops
         server.stop()
     report(life)
     return life.ended
 
 
 def _alive(pid: int) -> Callable[[], bool]:
-    """Ask about a process, not about a later one with its number; 0 never ends."""
+    """Make a check whether a process lives, which a later process with the same id does not satisfy; 0 always lives."""
     try:
         return psutil.Process(pid).is_running if pid else lambda: True
     except psutil.NoSuchProcess:
@@ -216,7 +216,7 @@ class _Keeper:
     asked: Stopping
 
     def watch(self, report: Report) -> str:
-        """Watch the server until it ends, or should; return why."""
+        """Watch the server until it ends or has a reason to end; return the reason."""
         reported_at, reported, life = 0.0, (-1, False), self.life
         while self.server.lives():
             alone = self._note_use(reported[0])
@@ -225,7 +225,7 @@ class _Keeper:
                 if is_new:
                     self.server.clear()
                 if reason := self._reason_to_end():
-                    self.folder.address.unlink(missing_ok=True)  # a job that waits for the lock starts a server
+                    self.folder.address.unlink(missing_ok=True)  # a job that waits for the lock must start a new server
                 os.close(alone)
                 if reason:
                     return reason
@@ -235,10 +235,10 @@ class _Keeper:
                 report(life)
                 reported_at, reported = time.monotonic(), (life.jobs, life.busy)
             self.asked.wait(WATCH_SECONDS)
-        return "its Java ended"
+        return "its Java process ended"
 
     def _note_use(self, jobs_before: int) -> int | None:
-        """Note whether a job uses the server. Returns the lock under which it may be ended, where none does."""
+        """Note whether a job uses the server; when none does, return the exclusive lock under which it may end."""
         alone, life, uses = locks.try_exclusive(self.folder.in_use), self.life, self.folder.uses
         life.busy = alone is None
         life.jobs = uses.stat().st_size if uses.exists() else 0
@@ -247,11 +247,11 @@ class _Keeper:
         return alone
 
     def _reason_to_end(self) -> str:
-        """Say why a server that no job uses should end; empty when it should not."""
+        """Return why a server that no job uses must end; empty when it may go on."""
         if self.asked.is_set():
             return STOP_REQUESTED
         if not self.owner_lives():
-            return "the worker that had started it ended"
+            return "the worker that started it ended"
         if self.life.idle_seconds >= self.idle_seconds:
             return f"no job used it for {self.idle_seconds:.0f} s"
         return ""

@@ -1,4 +1,4 @@
-"""Pack what tasks need as one file, for machines that have no copy of it: no module that needs Django."""
+"""The zip file of the modules that Spark's tasks need, for machines of a Spark cluster: no module needs Django."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEEDED = (
 
 @cache
 def packed() -> Path:
-    """Pack into a zip file that is deleted with this process."""
+    """Write the zip file to a temporary folder, which is deleted when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="signalbox-pipeline-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return pack(folder / "pipeline.zip")

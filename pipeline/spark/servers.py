@@ -1,4 +1,4 @@
-"""The kept Spark servers of all machines as rows, which their keepers write, for people to see."""
+"""Rows about the kept Spark servers of all machines, which their keepers write and the console shows."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from signalbox.logs import in_brief
 log = logging.getLogger(__name__)
 
 LOST = timedelta(seconds=12 * REPORT_SECONDS)
-"""After so long without a report a server has lost its keeper."""
+"""A server whose last report is older than this has lost its keeper."""
 
 
 class Server(models.Model):
-    """One life of a kept server, from its first report to its last."""
+    """A kept Spark server, from the start of its process to the end."""
 
     server_id = models.BigAutoField(primary_key=True)
     host = models.CharField(max_length=255)
     pid = models.IntegerField()
-    idle_seconds = models.IntegerField(help_text="After so long without a job it ends.")
+    idle_seconds = models.IntegerField()  # seconds without a job after which it ends
     started_at = models.DateTimeField(db_default=Now())
     seen_at = models.DateTimeField(db_default=Now())
     used_at = models.DateTimeField(db_default=Now())
     busy = models.BooleanField(db_default=False)
-    jobs = models.BigIntegerField(db_default=0, help_text="How many have begun in it.")
+    jobs = models.BigIntegerField(db_default=0)  # number of jobs that it has run
     ended_at = models.DateTimeField(null=True)
-    ended = models.TextField(db_default="", help_text="Why it ended.")
+    ended = models.TextField(db_default="")  # why it ended
 
     class Meta:
         db_table = "pipeline_server"
@@ -53,14 +53,14 @@ def latest() -> Server | None:
 
 
 def recorder() -> Report:
-    """Make a function that writes reports into a row. A database that is away is no reason for a server to end."""
+    """Make a function that writes a keeper's reports to a row; it logs database errors and does not raise them."""
     row = Server(host=socket.gethostname()[:255], pid=os.getpid(), idle_seconds=settings.SPARK_SERVER_IDLE_SECONDS)
 
     def report(life: Life) -> None:
         try:
             _write(row, life)
         except DatabaseError as error:
-            log.warning("the Spark server is not recorded: %s", in_brief(error))
+            log.warning("the report of the Spark server was not stored: %s", in_brief(error))
         finally:
             connection.close()
 

@@ -1,7 +1,6 @@
-"""The Spark sessions of this process: in their own Java, on a Spark cluster, or in the server of this machine.
+"""Spark sessions: in a Java process of their own, on a Spark cluster, or in the Spark server that this machine keeps.
 
-They use only what Spark Connect supports, so that the same lines run on this machine, on a Spark cluster, and in a
-server that outlives the job.
+The pipeline uses only what Spark Connect supports, so that the same code runs in all three.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON_PATH = Path(__file__).resolve().parent / "python_path"
 
-BAR = "spark.ui.showConsoleProgress"
-OWN = {
+PROGRESS_BAR = "spark.ui.showConsoleProgress"
+DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.ui.enabled": "false",
-    BAR: "false",
-    # No note, of each column that is named, which line did so: for each it would speak eleven times more with Java.
+    PROGRESS_BAR: "false",
+    # Else PySpark records the line of each column expression, with eleven more calls to Java for each.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # How long a task that is no longer wanted may go on; while Java waits for that, it looks without a pause.
+    # The time that a cancelled task may still run; Java uses a whole core while it waits for the task.
     "spark.python.task.killTimeout": "100ms",
 }
-# A session of this machine is private: neither other machines nor other users of this one reach it.
+# Neither other machines nor other users of this machine can connect to a local session.
 LOOPBACK = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -51,7 +50,7 @@ LOOPBACK = {
 CONNECT_SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.connect.grpc.binding.address": "127.0.0.1",
-    # Jobs bring no code of their own, so they share Python processes, and the next job starts none.
+    # Jobs add no code of their own, so the Python workers of one job serve the next.
     "spark.sql.artifact.isolation.enabled": "false",
 }
 NAME = "signalbox pipeline"
@@ -59,40 +58,36 @@ LOCAL, CONNECT = "local", "sc://"
 LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PY_FILES = "spark.submit.pyFiles"
 BELOW_SUBMIT = "PYSPARK_GATEWAY_PORT"
-"""Set when spark-submit has started us, and with it the Java."""
+"""Environment variable that spark-submit sets when it has started this process and Java."""
 RETRIES = 5
-"""How often a client tries to reach a kept server again: for some 17 seconds."""
+"""Attempts of a client to reach a kept server again, for about 17 seconds; then the server counts as dead."""
 
 
-class NoJava(RuntimeError):  # noqa: N818 - it names what is the matter
+class NoJava(RuntimeError):  # noqa: N818 - it names what happened
     """Spark needs Java 17 or newer, and there is none on PATH or in JAVA_HOME."""
 
 
 @contextmanager
 def open_session(master: str, options: Mapping[str, object], owner: int | None) -> Iterator[SparkSession]:
-    """Open a session; with an owner, which may be 0, and the master of this machine, in the kept server."""
+    """Open a session; a local one with an owner (a process id or 0) runs in the kept server of this machine."""
     if owner is None or not master.startswith(LOCAL) or not settings.SPARK_SERVER_IDLE_SECONDS:
         with session(master, options, settings.SPARK_CLASSES) as spark:
             yield spark
         return
-    with keeper.use(keeper.ServerFolder(settings.SIGNALBOX_HOME), owner) as url, session(url, options) as spark:
-        _limit_retries(spark)
-        yield spark
-
-
-def _limit_retries(session: Any) -> None:
-    """Give up soon: a server of this machine that does not answer has died."""
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES)])
+    with keeper.use(keeper.ServerFolder(settings.SIGNALBOX_HOME), owner) as url, session(url, options) as spark:
+        client: Any = spark.client
+        client.set_retry_policies([DefaultPolicy(max_retries=RETRIES)])
+        yield spark
 
 
 @contextmanager
 def session(master: str, options: Mapping[str, object], classes: Path | None = None) -> Iterator[SparkSession]:
-    """A session of this process, stopped at the end; one that is there already is used, and left alone.
+    """Open a session, which is stopped after the block, or yield the active session of this process.
 
-    `master` is one of Spark's, or the address of a Spark Connect server. Below spark-submit its own counts. In the
-    folder `classes` a Java of our own finds what earlier ones loaded.
+    `master` is a Spark master or the address of a Spark Connect server; under spark-submit its own master is used.
+    A Java process that this starts shares loaded classes in the folder `classes` (`class_sharing`).
     """
     from pyspark.sql import SparkSession
 
@@ -111,7 +106,7 @@ def session(master: str, options: Mapping[str, object], classes: Path | None = N
 
 @contextmanager
 def _own(master: str, options: Mapping[str, object], classes: Path | None) -> Iterator[Any]:
-    """Open a session in a Java of its own, which ends with it."""
+    """Open a session in a Java process of its own, which ends with the session."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -124,7 +119,7 @@ def _own(master: str, options: Mapping[str, object], classes: Path | None) -> It
         finally:
             spark.stop()
             gateway: Any = SparkContext._gateway
-            SparkContext._gateway = SparkContext._jvm = None  # the next session starts another
+            SparkContext._gateway = SparkContext._jvm = None  # so that the next session starts a Java process
             gateway.close()
             class_sharing.end(gateway.proc)
 
@@ -133,7 +128,7 @@ def _own(master: str, options: Mapping[str, object], classes: Path | None) -> It
 def _submitted(options: Mapping[str, object]) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
-    given = OWN | {name: value for name, value in options.items() if _is_of_sql(name)}
+    given = DEFAULTS | {name: value for name, value in options.items() if _is_session_option(name)}
     with java_environment():
         submitted = _with(SparkSession.builder.appName(NAME), given).getOrCreate()
     with submitted as spark:
@@ -142,34 +137,34 @@ def _submitted(options: Mapping[str, object]) -> Iterator[Any]:
 
 @contextmanager
 def _connected(url: str, options: Mapping[str, object]) -> Iterator[Any]:
-    """Connect to a server. The Java is the server's own affair; the session gets the options of its queries."""
+    """Connect to a server, with the options that apply to a session; the others belong to the server's Java."""
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.shell import PROGRESS_BAR_ENABLED
 
-    if options.get(BAR) == "true" and sys.stdout.isatty():  # where its client draws
+    if options.get(PROGRESS_BAR) == "true" and sys.stdout.isatty():
         os.environ[PROGRESS_BAR_ENABLED] = "1"
-    given = {name: value for name, value in (OWN | dict(options)).items() if _is_of_sql(name)}
+    given = {name: value for name, value in (DEFAULTS | dict(options)).items() if _is_session_option(name)}
     with _with(SparkSession.builder.remote(url), given).create() as spark:
         yield spark
 
 
 def settings_of(master: str, options: Mapping[str, object]) -> dict[str, str]:
-    """Collect the settings of a session of our own. On another machine than this one the tasks need our code."""
-    ours = OWN | (LOOPBACK if master.startswith(LOCAL) else {PY_FILES: str(packed())})
+    """Collect the settings of a session in a new Java process; a Spark cluster also gets the tasks' modules."""
+    ours = DEFAULTS | (LOOPBACK if master.startswith(LOCAL) else {PY_FILES: str(packed())})
     return {name: str(value) for name, value in (ours | dict(options)).items()}
 
 
 def light(options: Mapping[str, object]) -> dict[str, object]:
-    """Speed up a Java that hands out work and does none itself: compiling its code would take longer than its work."""
+    """Add Java options that shorten the start of a driver that runs no tasks: less compilation, one collector."""
     return {**options, JAVA_OPTIONS: f"{LIGHT} {options.get(JAVA_OPTIONS, '')}".strip()}
 
 
 @contextmanager
 def java_environment(**more: str) -> Iterator[None]:
-    """Set the environment of a Java that starts within the block, and of nothing later."""
+    """Set the environment variables of a Java process that starts within the block."""
     if not has_java():
         raise NoJava(NoJava.__doc__)
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # it says goodbye to each of its connections
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs the end of each connection
     before = dict(os.environ)
     given = filter(None, [before.get("PYTHONPATH")])
     path = os.pathsep.join([str(PYTHON_PATH), str(ROOT), *given])
@@ -189,7 +184,7 @@ def _with(builder: Any, options: Mapping[str, object]) -> Any:
     return builder
 
 
-def _is_of_sql(name: str) -> bool:
+def _is_session_option(name: str) -> bool:
     return name.startswith(("spark.sql.", "spark.python.sql."))
 
 
@@ -199,7 +194,7 @@ def has_java() -> bool:
 
 
 class KeptJava:
-    """A classic Spark context with the plugin that serves Spark Connect: what a keeper keeps."""
+    """The Java process of a keeper: a classic Spark context with the plugin that serves Spark Connect."""
 
     def __init__(self, master: str, options: Mapping[str, object], classes: Path) -> None:
         from pyspark import SparkConf, SparkContext
@@ -210,7 +205,7 @@ class KeptJava:
         self.started = ExitStack()
         given = self.started.enter_context(SharedClasses(classes).used(given))
         conf = SparkConf().setMaster(master).setAppName("signalbox server").setAll(list(given.items()))
-        # The token stands in no command line, which every user may read.
+        # The token is passed in the environment, since every user can read command lines.
         with java_environment(SPARK_CONNECT_AUTHENTICATE_TOKEN=self.token):
             self.context = SparkContext(conf=conf)
         gateway: Any = self.context._gateway
@@ -220,19 +215,19 @@ class KeptJava:
         return self.process.poll() is None
 
     def clear(self) -> None:
-        """End what killed jobs have left under way. No other job uses it: the keeper holds the lock."""
+        """Cancel the queries of killed jobs; the keeper holds the lock, so no other job runs."""
         self.context.cancelAllJobs()
 
     def stop(self) -> None:
-        """Stop the Java, which takes some seconds more where its classes are written for the next."""
+        """Stop the Java process, which may write its classes to a file for some seconds."""
         with self.started:
             class_sharing.end(self.process)
 
 
 def own_port() -> tuple[int, socket.socket | None]:
-    """Find a free port of 127.0.0.1 and hold the same port of ::1, where there is such an address.
+    """Find a free port of 127.0.0.1, and occupy the same port of ::1 if this machine has IPv6.
 
-    Clients try ::1 first, and would give their token to another process that listens there.
+    Clients try ::1 first, and would send their token to another process that listens there.
     """
     while True:
         with socket.socket() as probe:

@@ -15,24 +15,23 @@ from django.conf import settings
 from pipeline.archive import extracting
 from pipeline.archive.extracting import WRITTEN, Job, Written
 from pipeline.archive.parts import Part
-from pipeline.archive.spark_reading import each_by_a_task
-from pipeline.jobs.runs import heeding
+from pipeline.archive.spark_tables import each_by_a_task
+from pipeline.jobs.runs import interrupted_when_cancelled
 from pipeline.models import Run
 from pipeline.spark import sessions
-from pipeline.spark.sessions import NoJava as NoJava
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Piece = TypeVar("Piece")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class OnSpark(ExitStack):
-    """A session that starts when it is first needed: a run that finds nothing to do starts no Java."""
+    """A Spark session that starts when it is first called, so that a run with nothing to do starts no Java."""
 
     def __init__(self, master: str, options: Mapping[str, object], owner: int | None = None) -> None:
-        """Run, with an owner, which may be 0, in the server that this machine keeps (`sessions.open_session`)."""
+        """Prepare the session; with an owner (a process id or 0) it runs in this machine's kept server."""
         super().__init__()
         self._session = sessions.open_session(master, options, owner)
         self._spark: SparkSession | None = None
@@ -42,14 +41,14 @@ class OnSpark(ExitStack):
         return self._spark
 
     def write_parts(self, job: Job, parts: Sequence[Part]) -> Iterator[Written]:
-        """Write as many parts at once as `PIPELINE_CONNECTIONS` allows; each file is known when its part is done."""
+        """Write `PIPELINE_CONNECTIONS` parts at a time, and yield the files of each part when it is done."""
         spark, job = self(), replace(job, yields=settings.PIPELINE_NICE)
-        with heeding(Run.Kind.ARCHIVE, spark):
+        with interrupted_when_cancelled(Run.Kind.ARCHIVE, spark):
             yield from at_once(lambda part: write_parts(spark, job, [part]), parts, settings.PIPELINE_CONNECTIONS)
 
 
 def write_parts(spark: SparkSession, job: Job, parts: Sequence[Part]) -> list[Written]:
-    """Write each part in a task of its own, all of them at once where there is room."""
+    """Write each part in a task of its own, on as many at once as Spark has cores."""
 
     def write(part: Part) -> Iterator[pa.RecordBatch]:
         written = extracting.write_part(job, part)
@@ -59,16 +58,16 @@ def write_parts(spark: SparkSession, job: Job, parts: Sequence[Part]) -> list[Wr
     return [Written(**row) for row in rows.to_pylist()]
 
 
-def at_once(work: Callable[[Piece], Sequence[Made]], pieces: Sequence[Piece], room: int) -> Iterator[Made]:
-    """Yield what `work` makes of the pieces as they are done, `room` of them at a time.
+def at_once(work: Callable[[Item], Sequence[Result]], items: Sequence[Item], limit: int) -> Iterator[Result]:
+    """Run `work` on the items in threads, `limit` at a time, and yield the results of each item when it is done.
 
-    A caller that stops waits for those that have begun; no other is begun then, nor after an error.
+    After an error, or when the caller stops iterating, no further item begins; running ones are waited for.
     """
-    with ThreadPoolExecutor(room, thread_name_prefix="pipeline") as threads:
-        begun = (threads.submit(work, piece) for piece in pieces)
-        under_way = set(islice(begun, room))
-        while under_way:
-            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            made = [one for future in done for one in future.result()]
-            under_way.update(islice(begun, len(done)))
-            yield from made
+    with ThreadPoolExecutor(limit, thread_name_prefix="pipeline") as threads:
+        begun = (threads.submit(work, item) for item in items)
+        running = set(islice(begun, limit))
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            results = [result for future in done for result in future.result()]
+            running.update(islice(begun, len(done)))
+            yield from results

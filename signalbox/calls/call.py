@@ -1,10 +1,10 @@
-"""One call of a verb: its SQL statement, the requests that ask a server for the same, and how each answer is read."""
+"""One call of a verb: its SQL statement, its HTTP requests, and the reading of either answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, LiteralString, TypeVar
+from typing import Any, Generic, TypeVar
 
 import psycopg
 
@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The wait of a call that finds nothing: for how long, and for news of which queue or stream."""
+    """The wait of a call that finds no message: its length, and the queue or stream whose wake-ups end it."""
 
     seconds: float
     queue: str | None = None
@@ -28,18 +28,53 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One call of a verb; `read` turns the rows of its statement into what the verb returns."""
+    """One call of a verb; `read` turns the rows of its statement into the verb's return value."""
 
-    sql: LiteralString
+    sql: str
     parameters: Mapping[str, Any]
     read: Callable[[list[Row]], T]
-    #: Makes the HTTP requests of these parameters; None: the verb needs a database.
+    #: Makes the HTTP requests from the parameters; None for a verb that needs a database.
     requests: Callable[[Mapping[str, Any]], Requests[T]] | None = None
     #: Counts the seconds that the statement takes.
     durations: Durations | None = None
-    #: Refuses a caller's connection on which the call must not be made.
+    #: Raises an error for a caller's connection on which the call must not be made.
     check: Callable[[psycopg.BaseConnection[Any]], None] | None = None
     wait: Wait | None = None
+
+
+#: The names of SQL parameters for arguments whose own name SQL reserves or gives another meaning.
+_SQL_NAMES = {"group": "group_name", "position": "through_position"}
+
+
+def statement(function: str, parameters: str, columns: str = "") -> str:
+    """Write the call of a SQL function with named parameters; `columns` are those of a function that returns a table.
+
+    Every argument is a literal of this package, such as `"queue text, seconds double precision"`: values travel apart.
+    """
+    typed = [parameter.partition(" ") for parameter in parameters.split(", ")]
+    arguments = ", ".join(f"{_SQL_NAMES.get(name, name)} => %({name})s::{kind}" for name, _, kind in typed)
+    return f"select {columns and f'{columns} from '}signalbox.{function}({arguments})"  # noqa: S608 - literals of this package
+
+
+class Function(Generic[T]):
+    """A SQL function that is a verb: calling it with the values of its parameters checks them and makes a `Call`."""
+
+    def __init__(
+        self,
+        name: str,
+        parameters: str,
+        read: Callable[[list[Row]], T],
+        columns: str = "",
+        requests: Callable[[Mapping[str, Any]], Requests[T]] | None = None,
+    ) -> None:
+        self._sql = statement(name, parameters, columns)
+        self._names = [parameter.partition(" ")[0] for parameter in parameters.split(", ")]
+        self._read = read
+        self._requests = requests
+
+    def __call__(self, *values: object) -> Call[T]:
+        checked = arguments.checked(**dict(zip(self._names, values, strict=True)))
+        return Call(self._sql, checked, self._read, self._requests)
 
 
 def only_value(rows: list[Row]) -> Any:

@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457) as the errors that the database flavour raises, with Python's names of arguments."""
+"""Problem documents (RFC 9457) as the errors of the client, with Python's names of arguments."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from signalbox.calls.wire_names import argument_of, snake
 from signalbox.errors import (
     BodyMissing,
     DeduplicationConflict,
+    Forbidden,
     InMaintenance,
     InvalidArgument,
     MessageNotFound,
@@ -18,24 +19,26 @@ from signalbox.errors import (
     QueueInUse,
     QueueNotFound,
     QuotaExceeded,
+    RateLimited,
+    ServerUnavailable,
     SignalboxError,
+    Unauthorized,
     WrongIsolation,
 )
-from signalbox.server_errors import Forbidden, RateLimited, ServerUnavailable, Unauthorized
 
-#: Makes the error of a problem and the names of arguments on the wire.
+#: A function that makes the error for a problem; it takes the Python names of the document's fields.
 _Build = Callable[[Mapping[str, Any], Mapping[str, str]], Exception]
 
 
 def slug_of(problem: Mapping[str, Any]) -> str:
-    """The last word of a problem's type, which is its kind."""
+    """Read the kind of a problem: the last word of its type."""
     return str(problem.get("type", "")).rstrip("/").rpartition("/")[2]
 
 
 def error_of(problem: Mapping[str, Any], names: Mapping[str, str]) -> Exception:
-    """The error that a problem stands for; a problem of an unknown type goes by its status."""
-    build = _BY_SLUG.get(slug_of(problem)) or _BY_STATUS.get(int(problem.get("status", 0)), _refused)
-    return build(problem, names)
+    """Make the error for a problem by its type, or by its status where the type is unknown."""
+    make_error = _BY_SLUG.get(slug_of(problem)) or _BY_STATUS.get(int(problem.get("status", 0)), _refused)
+    return make_error(problem, names)
 
 
 def raise_first_refusal(results: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> None:
@@ -50,30 +53,30 @@ def _within_batch(problem: Mapping[str, Any], index: int) -> Mapping[str, Any]:
     return {**problem, "errors": faults}
 
 
-def _words(problem: Mapping[str, Any]) -> str:
+def _text_of(problem: Mapping[str, Any]) -> str:
     return str(problem.get("detail") or problem.get("title") or "")
 
 
 def _field(problem: Mapping[str, Any]) -> tuple[str | None, str]:
-    """The field at fault as the wire names it, and what is wrong with it."""
+    """The name of the wrong field in the HTTP document, and the description of its fault."""
     for fault in problem.get("errors") or ():
-        return fault.get("field"), str(fault.get("detail") or _words(problem))
-    return None, _words(problem)
+        return fault.get("field"), str(fault.get("detail") or _text_of(problem))
+    return None, _text_of(problem)
 
 
 def _invalid_argument(problem: Mapping[str, Any], names: Mapping[str, str]) -> InvalidArgument:
-    field, words = _field(problem)
+    field, text = _field(problem)
     if field is None:
-        return InvalidArgument(words)
+        return InvalidArgument(text)
     argument = argument_of(field, names)
-    rest = words.removeprefix(field).removeprefix(field.rpartition(".")[2]).removeprefix(argument.partition("[")[0])
-    return InvalidArgument(f"{argument} {rest.lstrip()}" if rest != words else f"{argument}: {words}", field=argument)
+    rest = text.removeprefix(field).removeprefix(field.rpartition(".")[2]).removeprefix(argument.partition("[")[0])
+    return InvalidArgument(f"{argument} {rest.lstrip()}" if rest != text else f"{argument}: {text}", field=argument)
 
 
 def _quota_exceeded(problem: Mapping[str, Any], _: Mapping[str, str]) -> QuotaExceeded:
     limit_name = problem.get("limitName")
     return QuotaExceeded(
-        _words(problem),
+        _text_of(problem),
         reason=str(problem.get("reason", "")),
         limit=float(problem.get("limit") or 0.0),
         actual=float(problem.get("actual") or 0.0),
@@ -85,29 +88,25 @@ def _quota_exceeded(problem: Mapping[str, Any], _: Mapping[str, str]) -> QuotaEx
 
 def _deduplication_conflict(problem: Mapping[str, Any], _: Mapping[str, str]) -> DeduplicationConflict:
     first = problem.get("firstMessageId")
-    return DeduplicationConflict(_words(problem), first_message_id=None if first is None else number_in(first))
+    return DeduplicationConflict(_text_of(problem), first_message_id=None if first is None else number_in(first))
 
 
 def _rate_limited(problem: Mapping[str, Any], _: Mapping[str, str]) -> RateLimited:
-    return RateLimited(_words(problem), retry_after=problem.get("retryAfter"))
-
-
-def _in_maintenance(problem: Mapping[str, Any], _: Mapping[str, str]) -> InMaintenance:
-    return InMaintenance(_words(problem), problem.get("until"), problem.get("retryAfter"))
+    return RateLimited(_text_of(problem), retry_after=problem.get("retryAfter"))
 
 
 def _unavailable(problem: Mapping[str, Any], _: Mapping[str, str]) -> ServerUnavailable:
-    error = ServerUnavailable(_words(problem), str(problem.get("cause") or ""))
+    error = ServerUnavailable(_text_of(problem), str(problem.get("cause") or ""))
     error.retry_after = problem.get("retryAfter")
     return error
 
 
 def _refused(problem: Mapping[str, Any], _: Mapping[str, str]) -> SignalboxError:
-    return SignalboxError(f"{problem.get('status')} {problem.get('title') or ''}: {_words(problem)}")
+    return SignalboxError(f"{problem.get('status')} {problem.get('title') or ''}: {_text_of(problem)}")
 
 
 def _plain(kind: type[Exception]) -> _Build:
-    return lambda problem, _: kind(_words(problem))
+    return lambda problem, _: kind(_text_of(problem))
 
 
 _BY_SLUG: dict[str, _Build] = {
@@ -119,12 +118,12 @@ _BY_SLUG: dict[str, _Build] = {
     "deduplication-conflict": _deduplication_conflict,
     "queue-closed": _plain(QueueClosed),
     "queue-in-use": _plain(QueueInUse),
-    "maintenance": _in_maintenance,
+    "maintenance": lambda problem, _: InMaintenance(_text_of(problem), problem.get("until"), problem.get("retryAfter")),
     "wrong-isolation": _plain(WrongIsolation),
     "quota-exceeded": _quota_exceeded,
     "rate-exceeded": _rate_limited,
     "too-many-connections": _rate_limited,
-    "request-in-progress": _plain(ServerUnavailable),  # a first attempt that has not ended
+    "request-in-progress": _plain(ServerUnavailable),  # the first attempt has not ended
     "unauthorized": _plain(Unauthorized),
     "scope-lacking": _plain(Forbidden),
     "https-required": _plain(Forbidden),

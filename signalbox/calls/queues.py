@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, LiteralString
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, only_value
+from signalbox.calls.call import Call, Function, Row, only_value, statement
 from signalbox.calls.request import Answer, Request, Requests, address, document, given, number_in
 from signalbox.errors import QueueNotFound
-from signalbox.payloads import encode
 
 #: Seconds for which messages that a client purges can be restored, unless the call names others.
 TRASH_SECONDS = 86_400.0
-#: Queues in one answer of a server.
+#: The most queues in one answer of a server.
 QUEUES_TOGETHER = 500
 
 QueueState = Literal["active", "paused", "closed"]
@@ -28,9 +27,9 @@ STATES = ("ready", "waiting", "scheduled", "leased", "dead")
 
 @dataclass(frozen=True, slots=True)
 class QueueInfo:
-    """A queue with its settings. `messages`, by state, and `oldest_visible_seconds` are there where it is described.
+    """A queue with its settings. `describe_queue` adds `messages` by state, and `oldest_visible_seconds`.
 
-    They are exact at the moment of reading, whatever the number of messages.
+    These numbers are exact at the moment of reading, whatever the number of messages.
     """
 
     id: int
@@ -43,32 +42,10 @@ class QueueInfo:
     oldest_visible_seconds: float | None = None
 
 
-def create_queue(name: str, settings: Mapping[str, object], tenant: str | None = None) -> Call[int]:
-    return Call(
-        """
-        select signalbox.create_queue(
-          name => %(name)s::text, settings => %(settings)s::jsonb, tenant => %(tenant)s::text
-        )
-        """,
-        {**arguments.checked(name=name, tenant=tenant), "settings": encode(dict(settings), "settings")},
-        only_value,
-        _request_create,
-    )
-
-
 def _request_create(queue: Mapping[str, Any]) -> Requests[int]:
     members = {"name": given(queue["name"]), "tenant": given(queue["tenant"])} | _wire_settings(queue["settings"])
     answer = yield Request("POST", address("queues"), document(members), wire_names.SETTINGS)
     return number_in(answer.document["queueId"])
-
-
-def configure_queue(name: str, settings: Mapping[str, object]) -> Call[int]:
-    return Call(
-        "select signalbox.configure_queue(name => %(name)s::text, settings => %(settings)s::jsonb)",
-        {**arguments.checked(name=name), "settings": encode(dict(settings), "settings")},
-        only_value,
-        _request_configure,
-    )
 
 
 def _request_configure(queue: Mapping[str, Any]) -> Requests[int]:
@@ -77,7 +54,14 @@ def _request_configure(queue: Mapping[str, Any]) -> Requests[int]:
     return number_in(answer.document["queueId"])
 
 
-_SETTINGS: LiteralString = """select
+create_queue: Function[int] = Function(
+    "create_queue", "name text, settings jsonb, tenant text", only_value, requests=_request_create
+)
+configure_queue: Function[int] = Function(
+    "configure_queue", "name text, settings jsonb", only_value, requests=_request_configure
+)
+
+_SETTINGS = """select
   q.queue_id,
   q.name,
   t.name,
@@ -103,16 +87,16 @@ def list_queues(prefix: str) -> Call[list[QueueInfo]]:
     )
 
 
-def _request_list(asked: Mapping[str, Any]) -> Requests[list[QueueInfo]]:
-    found: list[QueueInfo] = []
+def _request_list(query: Mapping[str, Any]) -> Requests[list[QueueInfo]]:
+    listed: list[QueueInfo] = []
     cursor: str | None = ""
     while cursor is not None:
-        members = {"prefix": asked["prefix"], "limit": QUEUES_TOGETHER, "cursor": cursor}
-        query = urlencode({name: value for name, value in members.items() if value != ""})
-        answer: Answer = yield Request("GET", f"{address('queues')}?{query}")
-        found += [_queue_in(wire) for wire in answer.document["queues"]]
+        members = {"prefix": query["prefix"], "limit": QUEUES_TOGETHER, "cursor": cursor}
+        text = urlencode({name: value for name, value in members.items() if value != ""})
+        answer: Answer = yield Request("GET", f"{address('queues')}?{text}")
+        listed += [_queue_in(wire) for wire in answer.document["queues"]]
         cursor = answer.document["nextCursor"]
-    return found
+    return listed
 
 
 def describe_queue(name: str) -> Call[QueueInfo]:
@@ -141,24 +125,22 @@ def describe_queue(name: str) -> Call[QueueInfo]:
     )
 
 
-def _request_describe(asked: Mapping[str, Any]) -> Requests[QueueInfo]:
-    answer = yield Request("GET", address("queues", asked["name"]))
+def _request_describe(query: Mapping[str, Any]) -> Requests[QueueInfo]:
+    answer = yield Request("GET", address("queues", query["name"]))
     return _queue_in(answer.document)
+
+
+_PURGE = statement(
+    "purge_to_trash",
+    "queue text, through_message_id bigint, states text[], max_messages int, keep_seconds double precision",
+)
 
 
 def purge(
     queue: str, through_message_id: int | None, states: Sequence[str], max_messages: int, keep_seconds: float
 ) -> Call[int]:
     return Call(
-        """
-        select signalbox.purge_to_trash(
-          queue => %(queue)s::text,
-          through_message_id => %(through_message_id)s::bigint,
-          states => %(states)s::text[],
-          max_messages => %(max_messages)s::int,
-          keep_seconds => %(keep_seconds)s::double precision
-        )
-        """,
+        _PURGE,
         {
             **arguments.checked(queue=queue, max_messages=max_messages),
             "through_message_id": through_message_id,
@@ -169,26 +151,21 @@ def purge(
     )
 
 
-def announce_consumer(queue: str, consumer: str, details: Mapping[str, object]) -> Call[None]:
-    return Call(
-        """
-        select signalbox.announce_consumer(
-          queue => %(queue)s::text, consumer => %(consumer)s::text, details => %(details)s::jsonb
-        )
-        """,
-        {
-            "queue": arguments.text("queue", queue),
-            "consumer": arguments.text("consumer", consumer),
-            "details": encode(dict(details), "details"),
-        },
-        lambda _: None,
-        _request_announce,
-    )
-
-
 def _request_announce(consumer: Mapping[str, Any]) -> Requests[None]:
     members = {"consumer": given(consumer["consumer"]), "details": consumer["details"]}
     yield Request("POST", address("queues", consumer["queue"], "consumers"), document(members))
+
+
+_ANNOUNCE = statement("announce_consumer", "queue text, consumer text, details jsonb")
+
+
+def announce_consumer(queue: str, consumer: str, details: Mapping[str, object]) -> Call[None]:
+    given = {
+        "queue": arguments.text("queue", queue),
+        "consumer": arguments.text("consumer", consumer),
+        "details": arguments.json_object("details", details),
+    }
+    return Call(_ANNOUNCE, given, lambda _: None, _request_announce)
 
 
 def _queue(row: Row) -> QueueInfo:
@@ -225,5 +202,5 @@ def _queue_in(wire: Mapping[str, Any]) -> QueueInfo:
 
 
 def _wire_settings(text: str) -> dict[str, str | None]:
-    """Settings as the wire has them; one that is None is written as null, and not left out."""
+    """Write settings as members of an HTTP document; None becomes null and is not left out."""
     return {name: json.dumps(value) for name, value in wire_names.settings(json.loads(text)).items()}

@@ -1,4 +1,4 @@
-"""Receiving messages: receive, also with acknowledgements, and the places of long polls."""
+"""Receiving messages: receive, ack_and_receive, and the places of long polls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, Wait, handles_of, only_value
+from signalbox.calls.call import Call, Function, Row, Wait, handles_of, only_value, statement
 from signalbox.calls.request import (
     Answer,
     Request,
@@ -29,7 +29,7 @@ from signalbox.errors import InvalidArgument
 from signalbox.messages import AckedAndReceived, Body, Message
 from signalbox.unreadable import Unreadable, decode_contents
 
-#: The longest that a server waits for messages in one request.
+#: The longest wait of one request for messages, in seconds.
 MAX_WAIT_SECONDS = 20.0
 
 
@@ -38,20 +38,19 @@ def receive(
     max_messages: int,
     visibility_timeout: float | None,
     consumer: str | None,
-    *,
     durable: bool = True,
     allow_open_transaction: bool = False,
     wait_seconds: float = 0.0,
 ) -> Call[list[Message]]:
-    """Lease up to `max_messages` messages to the caller; of an empty queue, those that come within the wait.
+    """Lease up to `max_messages` messages to the caller; on an empty queue, wait for messages.
 
-    A request whose answer was lost is made again: what the first has leased comes back when its lease ends.
+    A request whose answer was lost is repeated: messages that the first attempt leased come back when their leases end.
     """
     wait = Wait(arguments.seconds("wait_seconds", wait_seconds), queue=queue)
 
-    def requests(wanted: Mapping[str, Any]) -> Requests[list[Message]]:
+    def requests(claim: Mapping[str, Any]) -> Requests[list[Message]]:
         for seconds in _waits(wait.seconds):
-            members = _wanted(wanted) | {"waitSeconds": given(seconds)}
+            members = _claim_members(claim) | {"waitSeconds": given(seconds)}
             answer = yield _request(
                 queue, ":receive", members, wait_seconds=seconds, durations=None if seconds else RECEIVE
             )
@@ -59,12 +58,9 @@ def receive(
                 return messages
         return []
 
+    claim = _claim(queue, max_messages, visibility_timeout, consumer) | {"durable": durable, "acknowledge": None}
     check = partial(check_claim, durable=durable, allow_open_transaction=allow_open_transaction)
-    wanted = arguments.checked(
-        queue=queue, max_messages=max_messages, visibility_timeout=visibility_timeout, consumer=consumer
-    )
-    wanted |= {"durable": durable, "acknowledge": None}
-    return Call(_RECEIVE, wanted, _messages, requests, RECEIVE, check, wait)
+    return Call(_RECEIVE, claim, _messages, requests, RECEIVE, check, wait)
 
 
 def ack_and_receive(
@@ -73,12 +69,11 @@ def ack_and_receive(
     max_messages: int,
     visibility_timeout: float | None,
     consumer: str | None,
-    *,
     allow_open_transaction: bool = False,
 ) -> Call[AckedAndReceived]:
     """Ack these deliveries and lease up to `max_messages` further messages.
 
-    A request whose answer was lost is not made again: what it has received would be lost until the leases end.
+    A request whose answer was lost is not repeated: the messages that it leased would be lost until their leases end.
     """
     handles = handles_of(receipts)
 
@@ -86,16 +81,19 @@ def ack_and_receive(
         refused = {row[1] for row in rows if row[0] is None}
         return AckedAndReceived({handle: handle not in refused for handle in handles}, _messages(rows))
 
+    claim = _claim(queue, max_messages, visibility_timeout, consumer) | {"durable": True, "acknowledge": handles}
     check = partial(check_claim, durable=True, allow_open_transaction=allow_open_transaction)
-    wanted = arguments.checked(
+    return Call(_RECEIVE, claim, read, _request_ack_and_receive, RECEIVE, check)
+
+
+def _claim(queue: str, max_messages: int, visibility_timeout: float | None, consumer: str | None) -> dict[str, Any]:
+    return arguments.checked(
         queue=queue, max_messages=max_messages, visibility_timeout=visibility_timeout, consumer=consumer
     )
-    wanted |= {"durable": True, "acknowledge": handles}
-    return Call(_RECEIVE, wanted, read, _request_ack_and_receive, RECEIVE, check)
 
 
-def _request_ack_and_receive(wanted: Mapping[str, Any]) -> Requests[AckedAndReceived]:
-    queue, handles = wanted["queue"], wanted["acknowledge"]
+def _request_ack_and_receive(claim: Mapping[str, Any]) -> Requests[AckedAndReceived]:
+    queue, handles = claim["queue"], claim["acknowledge"]
     named = [queue_and_handle(handle) for handle in handles]
     if others := {name for name, _ in named} - {queue}:
         raise InvalidArgument(
@@ -103,55 +101,30 @@ def _request_ack_and_receive(wanted: Mapping[str, Any]) -> Requests[AckedAndRece
             field="receipts",
         )
     if not handles:
-        answer = yield _request(queue, ":receive", _wanted(wanted))
+        answer = yield _request(queue, ":receive", _claim_members(claim))
         return AckedAndReceived({}, _messages_in(queue, answer))
-    members = {"receiptHandles": given([handle for _, handle in named])} | _wanted(wanted)
+    members = {"receiptHandles": given([handle for _, handle in named])} | _claim_members(claim)
     answer = yield _request(queue, ":ack-and-receive", members, repeatable=False)
     acked = dict(zip(handles, map(is_acked, answer.document["results"]), strict=True))
     return AckedAndReceived(acked, _messages_in(queue, answer))
 
 
-def begin_long_poll(queue: str) -> Call[int | None]:
-    """Take a place among the long polls of the queue's tenant; None where the tenant has no limit."""
-    return Call("select signalbox.begin_long_poll(queue => %(queue)s::text)", {"queue": queue}, only_value)
+#: Takes a place among the long polls of the queue's tenant; None where the tenant has no limit.
+begin_long_poll: Function[int | None] = Function("begin_long_poll", "queue text", only_value)
+#: Gives back the place of a long poll; False when this connection did not have it.
+end_long_poll: Function[bool] = Function("end_long_poll", "queue text, place int", only_value)
 
-
-def end_long_poll(queue: str, place: int) -> Call[bool]:
-    """Give back the place of a long poll; False when this connection did not have it."""
-    return Call(
-        "select signalbox.end_long_poll(queue => %(queue)s::text, place => %(place)s::int)",
-        {"queue": queue, "place": place},
-        only_value,
-    )
-
-
-_RECEIVE = """
-select
-  message_id,
-  receipt_handle,
-  receive_count,
-  payload::text,
-  attributes::text,
-  group_id,
-  priority,
-  sent_at,
-  deadline,
-  state::text,
-  body::text,
-  extract(epoch from deadline - clock_timestamp())::double precision
-from signalbox.receive(
-  queue => %(queue)s::text,
-  max_messages => %(max_messages)s::int,
-  visibility_timeout => %(visibility_timeout)s::double precision,
-  consumer => %(consumer)s::text,
-  durable => %(durable)s::boolean,
-  acknowledge => %(acknowledge)s::text[]
+_RECEIVE = statement(
+    "receive",
+    "queue text, max_messages int, visibility_timeout double precision, consumer text, durable boolean,"
+    " acknowledge text[]",
+    "message_id, receipt_handle, receive_count, payload::text, attributes::text, group_id, priority, sent_at, deadline,"
+    " state::text, body::text, extract(epoch from deadline - clock_timestamp())::double precision",
 )
-"""
 
 
 def _messages(rows: list[Row]) -> list[Message]:
-    """The deliveries; a row without a message names a handle that was no longer held."""
+    """Read the deliveries; a row without a message names a handle whose lease was no longer held."""
     return [_message(row) for row in rows if row[0] is not None]
 
 
@@ -181,19 +154,19 @@ def _request(queue: str, verb: str, members: Mapping[str, str | None], **options
     return Request("POST", path, document(members), wire_names.RECEIVE, **{"durations": RECEIVE} | options)
 
 
-def _wanted(parameters: Mapping[str, Any]) -> dict[str, str | None]:
+def _claim_members(parameters: Mapping[str, Any]) -> dict[str, str | None]:
     names = {"max_messages": "maxMessages", "visibility_timeout": "visibilityTimeoutSeconds", "consumer": "consumer"}
     return {wire: given(parameters[name]) for name, wire in names.items()}
 
 
 def _waits(wait_seconds: float) -> Iterator[float]:
-    """The seconds that each request in turn may wait, until the time is over; at least one request is made."""
-    left = wait_seconds
-    ends_at = time.monotonic() + left
+    """Yield the seconds that each request may wait until the whole wait is over; there is at least one request."""
+    seconds_left = wait_seconds
+    ends_at = time.monotonic() + seconds_left
     while True:
-        yield min(left, MAX_WAIT_SECONDS)
-        left = ends_at - time.monotonic()
-        if left <= 0:
+        yield min(seconds_left, MAX_WAIT_SECONDS)
+        seconds_left = ends_at - time.monotonic()
+        if seconds_left <= 0:
             return
 
 

@@ -1,4 +1,4 @@
-"""HTTP requests of a verb: each is yielded in turn, and its answer comes back to what yielded it."""
+"""The HTTP requests of a verb, as a generator: it yields each request and receives the answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from signalbox.durations import Durations
 from signalbox.errors import InvalidArgument
 
-#: Handles in one request, at most.
+#: The most receipt handles in one request.
 MAX_HANDLES = 1000
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A server's answer; `doubtful` when an earlier attempt may have been carried out and its answer was lost."""
+    """The answer of a server; `doubtful` when the answer to an earlier attempt, perhaps carried out, was lost."""
 
     document: Any
     doubtful: bool = False
@@ -27,19 +27,19 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, and what may be done when there is no answer to it."""
+    """One HTTP request, and what the client may do when the answer is lost."""
 
     method: str
     path: str
     #: The body, as JSON text.
     content: str | None = None
-    #: Python's arguments by their names on the wire, for refusals.
+    #: The Python argument of each field of the request, for errors.
     names: Mapping[str, str] = field(default_factory=dict)
-    #: Documents to take in place of problems, by the last word of the problem's type.
+    #: The answers to return in place of problems, by the kind of the problem.
     instead: Mapping[str, Any] = field(default_factory=dict)
-    #: May it be asked again when it may have been carried out?
+    #: Whether the client may repeat a request that may have been carried out.
     repeatable: bool = True
-    #: Is it carried out once, however often it is asked, when it has a key?
+    #: Whether an idempotency key makes the server carry out repeated requests once.
     keyed: bool = False
     #: Seconds that the server may wait before it answers.
     wait_seconds: float = 0.0
@@ -47,7 +47,7 @@ class Request:
     durations: Durations | None = None
 
 
-#: Yields requests, receives the answer to each, and returns what the verb returns.
+#: A generator that yields requests, receives the answer to each, and returns the result of the verb.
 Requests = Generator[Request, Answer, T]
 
 
@@ -68,37 +68,37 @@ def array(texts: Iterable[str]) -> str:
 
 
 def given(value: object) -> str | None:
-    """A value as JSON text; None stays None, which leaves it out of a document."""
+    """Encode a value as JSON text; None stays None, which leaves the member out of a document."""
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def number_in(identifier: object) -> int:
-    """The number of an id such as msg_123 or q_7."""
+    """Read the number of an id such as msg_123 or q_7."""
     return int(str(identifier).rpartition("_")[2])
 
 
 def with_queue(queue: str, handle: str) -> str:
-    """The handle as an HTTP client hands it out: after the name of its queue, which its address needs.
+    """Prefix a receipt handle with the name of its queue, which the addresses of later requests need.
 
-    The database finds a lease by its handle alone. An address over HTTP names the queue too, since API keys are for
-    queues. Names of queues have no slash.
+    The database finds a lease by its handle alone. An HTTP address names the queue as well, since API keys are
+    limited to queues. Names of queues have no slash.
     """
     return f"{queue}/{handle}"
 
 
 def queue_and_handle(receipt_handle: str) -> tuple[str, str]:
-    """The queue and the handle as the server knows it. Raises InvalidArgument."""
+    """Split the receipt handle of an HTTP client into the queue and the server's handle. Raises InvalidArgument."""
     queue, slash, handle = receipt_handle.partition("/")
     if not (queue and slash and handle):
         raise InvalidArgument(
-            f"receipt_handle {receipt_handle[:120]!r} was not given out over HTTP: it names no queue",
+            f"receipt_handle {receipt_handle[:120]!r} names no queue: use a handle that was received over HTTP",
             field="receipt_handle",
         )
     return queue, handle
 
 
 def by_queue(receipt_handles: Sequence[str]) -> list[tuple[str, dict[int, str]]]:
-    """The server's handles for each queue, by their index among those given; at most MAX_HANDLES together."""
+    """Group handles by queue, at most MAX_HANDLES in a group, each under its index among all handles."""
     queues: dict[str, dict[int, str]] = {}
     for index, receipt_handle in enumerate(receipt_handles):
         queue, handle = queue_and_handle(receipt_handle)

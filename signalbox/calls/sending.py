@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, LiteralString, ParamSpec, TypedDict, cast
+from typing import Any, ParamSpec, TypedDict, cast
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, T, each_or_none, only_value, only_values
+from signalbox.calls.call import Call, Function, Row, T, each_or_none, only_value, only_values, statement
 from signalbox.calls.problems import error_of, raise_first_refusal
 from signalbox.calls.request import Request, Requests, address, array, document, given
 from signalbox.durations import PUBLISH
@@ -28,12 +28,12 @@ class SendOptions(TypedDict, total=False):
     """The options of one message, besides its payload."""
 
     attributes: Mapping[str, object] | None  # small facts about the payload, as a JSON object
-    priority: int  # 0 (the default) to 9, higher first
+    priority: int  # 0 (the default) to 9; the highest is delivered first
     delay_seconds: float | None  # None: the queue's own delay
     group_id: str | None
-    deduplication_id: str | None  # sent again within the queue's window, it returns the first message's id
-    trace_id: str | None  # None: that of the span under way, where there is one
-    correlation_id: str | None  # kept among the attributes; None: that of the message being handled, if any
+    deduplication_id: str | None  # a second send within the queue's window returns the first id
+    trace_id: str | None  # None: the id of the current span, if there is one
+    correlation_id: str | None  # kept among the attributes; None: the id of the message being handled
 
 
 class BatchOptions(TypedDict, total=False):
@@ -60,37 +60,32 @@ _COLUMNS = {
 }
 
 
+#: The options of a message that become SQL parameters unchanged, with their defaults.
+_DEFAULTS: Mapping[str, object] = {
+    "priority": 0,
+    "delay_seconds": None,
+    "group_id": None,
+    "deduplication_id": None,
+    "trace_id": None,
+}
+_SEND = statement(
+    "send",
+    "queue text, payload jsonb, attributes jsonb, priority int, delay_seconds double precision, group_id text,"
+    " deduplication_id text, trace_id text, body_sha256 bytea",
+)
+
+
 def send(queue: str, payload: object, options: SendOptions) -> Call[int]:
     attributes = carried(options.get("attributes"), _correlation_id("correlation_id", options.get("correlation_id")))
-    return Call(
-        """
-        select signalbox.send(
-          queue => %(queue)s::text,
-          payload => %(payload)s::jsonb,
-          attributes => %(attributes)s::jsonb,
-          priority => %(priority)s::int,
-          delay_seconds => %(delay_seconds)s::double precision,
-          group_id => %(group_id)s::text,
-          deduplication_id => %(deduplication_id)s::text,
-          trace_id => %(trace_id)s::text,
-          body_sha256 => %(body_sha256)s::bytea
-        )
-        """,
-        {
-            "queue": arguments.text("queue", queue),
-            "payload": encode(payload),
-            "attributes": encode_attributes(attributes),
-            "priority": arguments.priority("priority", options.get("priority", 0)),
-            "delay_seconds": arguments.optional_seconds("delay_seconds", options.get("delay_seconds")),
-            "group_id": arguments.optional_text("group_id", options.get("group_id")),
-            "deduplication_id": arguments.optional_text("deduplication_id", options.get("deduplication_id")),
-            "trace_id": arguments.optional_text("trace_id", options.get("trace_id")) or trace_id_of(attributes),
-            "body_sha256": None,
-        },
-        only_value,
-        _request_send,
-        PUBLISH,
-    )
+    given = {**_DEFAULTS, **{name: value for name, value in options.items() if name in _DEFAULTS}}
+    parameters = {
+        "payload": encode(payload),
+        "attributes": encode_attributes(attributes),
+        "body_sha256": None,
+        **arguments.checked(queue=queue, **given),
+    }
+    parameters["trace_id"] = parameters["trace_id"] or trace_id_of(attributes)
+    return Call(_SEND, parameters, only_value, _request_send, PUBLISH)
 
 
 def _request_send(message: Mapping[str, Any]) -> Requests[int]:
@@ -98,51 +93,29 @@ def _request_send(message: Mapping[str, Any]) -> Requests[int]:
     return int(answer.document["sequence"])
 
 
-_BATCH: LiteralString = """(
-  queue => %(queue)s::text,
-  payloads => %(payloads)s::jsonb[],
-  attributes => %(attributes)s::jsonb[],
-  priorities => %(priorities)s::int[],
-  delay_seconds => %(delay_seconds)s::double precision[],
-  group_ids => %(group_ids)s::text[],
-  deduplication_ids => %(deduplication_ids)s::text[],
-  trace_ids => %(trace_ids)s::text[],
-  body_sha256s => %(body_sha256s)s::bytea[]
+_BATCH = (
+    "queue text, payloads jsonb[], attributes jsonb[], priorities int[], delay_seconds double precision[],"
+    " group_ids text[], deduplication_ids text[], trace_ids text[], body_sha256s bytea[]"
 )
-"""
-_SEND_BATCH: LiteralString = "select signalbox.send_batch" + _BATCH
-_REFUSALS: LiteralString = "select message_id, refusal, message, detail, field "
-_SEND_EACH: LiteralString = _REFUSALS + "from signalbox.send_each" + _BATCH
+_SEND_BATCH = statement("send_batch", _BATCH)
+_SEND_EACH = statement("send_each", _BATCH, "message_id, refusal, message, detail, field")
 
 
 def send_batch(queue: str, payloads: Sequence[object], options: BatchOptions) -> Call[list[int]]:
-    def column(name: str, *check: Callable[[str, Any], Any]) -> list[Any] | None:
+    def column(name: str, check: Callable[[str, Any], Any] = arguments.unchecked) -> list[Any] | None:
         values = cast("Mapping[str, Sequence[object] | None]", options).get(name)
-        return None if values is None else arguments.column(name, values, len(payloads), *check)
+        return None if values is None else arguments.column(name, values, len(payloads), check)
 
-    attributes, trace_ids = _carried_columns(
-        column("attributes"),
-        column("trace_ids", arguments.optional_text),
-        column("correlation_ids", _correlation_id),
-        len(payloads),
+    parameters: dict[str, Any] = {
+        "queue": arguments.text("queue", queue),
+        "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
+        "body_sha256s": None,
+        **{_COLUMNS[name]: column(_COLUMNS[name], arguments.check_of(name)) for name in _DEFAULTS},
+    }
+    parameters["attributes"], parameters["trace_ids"] = _carried_columns(
+        column("attributes"), parameters["trace_ids"], column("correlation_ids", _correlation_id), len(payloads)
     )
-    return Call(
-        _SEND_BATCH,
-        {
-            "queue": arguments.text("queue", queue),
-            "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
-            "attributes": attributes,
-            "priorities": column("priorities", arguments.priority),
-            "delay_seconds": column("delay_seconds", arguments.optional_seconds),
-            "group_ids": column("group_ids", arguments.optional_text),
-            "deduplication_ids": column("deduplication_ids", arguments.optional_text),
-            "trace_ids": trace_ids,
-            "body_sha256s": None,
-        },
-        only_values,
-        _request_send_batch,
-        PUBLISH,
-    )
+    return Call(_SEND_BATCH, parameters, only_values, _request_send_batch, PUBLISH)
 
 
 def _request_send_batch(batch: Mapping[str, Any]) -> Requests[list[int]]:
@@ -165,21 +138,21 @@ def _request_send_batch(batch: Mapping[str, Any]) -> Requests[list[int]]:
 
 
 def send_each(queue: str, messages: Sequence[tuple[object, SendOptions]]) -> Call[list[int | Refused]]:
-    tried = [_unless_wrong(send, queue, *one) for one in messages]
-    sends = [one for one in tried if isinstance(one, Call)]
+    calls = [_or_error(send, queue, payload, options) for payload, options in messages]
+    sends = [call for call in calls if isinstance(call, Call)]
 
     def requests(_: Mapping[str, Any]) -> Requests[list[int | Refused]]:
         if not messages:
             return []
-        drafts = [_unless_wrong(_message, one.parameters) if isinstance(one, Call) else one for one in tried]
-        sent = array(document(one) for one in drafts if isinstance(one, dict))
+        drafts = [_or_error(_message, call.parameters) if isinstance(call, Call) else call for call in calls]
+        sent = array(document(draft) for draft in drafts if isinstance(draft, dict))
         answer = yield _request(queue, ":batch", {"messages": sent}, wire_names.SEND)
         return _merged(drafts, map(_id_or_refusal, answer.document["results"]))
 
     return Call(
         _SEND_EACH,
         {**_columns(sends), "queue": arguments.text("queue", queue)},
-        lambda rows: _merged(tried, map(_id_or_refusal_in, rows)),
+        lambda rows: _merged(calls, map(_id_or_refusal_in, rows)),
         requests,
         PUBLISH,
     )
@@ -208,13 +181,8 @@ def with_pointers(call: Call[T], hashes: Mapping[int, str]) -> Call[T]:
     return replace(call, parameters={**call.parameters, **changed})
 
 
-def claim_body(sha256: str, size: int) -> Call[bool]:
-    """Hold a large body until the transaction ends; True when no message has pointed to it before."""
-    return Call(
-        "select signalbox.claim_body(sha256 => %(sha256)s::bytea, bytes => %(bytes)s::bigint)",
-        {"sha256": bytes.fromhex(sha256), "bytes": size},
-        only_value,
-    )
+#: Holds a large body, named by its hash, until the transaction ends; True when no message has pointed to it before.
+claim_body: Function[bool] = Function("claim_body", "sha256 bytea, bytes bigint", only_value)
 
 
 def _columns(sends: Sequence[Call[int]]) -> dict[str, Any]:
@@ -228,13 +196,13 @@ def _columns(sends: Sequence[Call[int]]) -> dict[str, Any]:
 def _carried_columns(
     attributes: list[Any] | None, trace_ids: list[Any] | None, correlation_ids: list[Any] | None, count: int
 ) -> tuple[list[Any] | None, list[Any] | None]:
-    """Attributes with the marks of trace and correlation, and trace ids; None for a column without any."""
+    """Add trace and correlation ids to the attributes of a batch; a column without values is None."""
     none = [None] * count
-    marked = [carried(*one) for one in zip(attributes or none, correlation_ids or none, strict=True)]
-    traces = [one or trace_id_of(own) for one, own in zip(trace_ids or none, marked, strict=True)]
-    encoded = [encode_attributes(one, f"attributes[{index}]") for index, one in enumerate(marked)]
+    marked = [carried(*pair) for pair in zip(attributes or none, correlation_ids or none, strict=True)]
+    traces = [given or trace_id_of(own) for given, own in zip(trace_ids or none, marked, strict=True)]
+    encoded = [encode_attributes(own, f"attributes[{index}]") for index, own in enumerate(marked)]
     return (
-        encoded if attributes is not None or any(one is not None for one in encoded) else None,
+        encoded if attributes is not None or any(text is not None for text in encoded) else None,
         traces if trace_ids is not None or any(traces) else None,
     )
 
@@ -248,7 +216,7 @@ def _correlation_id(field: str, value: object) -> str | None:
     return text
 
 
-def _unless_wrong(make: Callable[P, T], *given: P.args, **options: P.kwargs) -> T | Refused:
+def _or_error(make: Callable[P, T], *given: P.args, **options: P.kwargs) -> T | Refused:
     """The value that `make` returns, or the error for a wrong argument."""
     try:
         return make(*given, **options)
@@ -256,9 +224,9 @@ def _unless_wrong(make: Callable[P, T], *given: P.args, **options: P.kwargs) -> 
         return error
 
 
-def _merged(tried: Iterable[object], answers: Iterator[int | Refused]) -> list[int | Refused]:
-    """The answers in the order of what was tried, with the errors for what was not sent in their places."""
-    return [one if isinstance(one, SignalboxError) else next(answers) for one in tried]
+def _merged(drafts: Iterable[object], answers: Iterator[int | Refused]) -> list[int | Refused]:
+    """Put the answers for the messages that were sent between the errors of the others, in their order."""
+    return [draft if isinstance(draft, SignalboxError) else next(answers) for draft in drafts]
 
 
 def _id_or_refusal_in(row: Row) -> int | Refused:
@@ -281,7 +249,7 @@ def _request(queue: str, verb: str, members: Mapping[str, str | None], names: Ma
 
 
 def _message(parameters: Mapping[str, Any], attributes: str = "attributes") -> dict[str, str | None]:
-    """A message as the wire has it; its payload and attributes are JSON text already."""
+    """Write a message as a member of an HTTP document; its payload and attributes are JSON text already."""
     return {
         "body": parameters["payload"],
         "messageGroupId": given(parameters.get("group_id")),
@@ -293,12 +261,12 @@ def _message(parameters: Mapping[str, Any], attributes: str = "attributes") -> d
 
 
 def _wire_attributes(text: str | None, priority: int, field: str) -> str | None:
-    """The attributes with the message's priority among them, which is where the wire has it."""
+    """Add the priority to the attributes, where HTTP documents have it."""
     if not priority and '"priority"' not in (text or ""):
         return text
     attributes = json.loads(text or "{}")
     if "priority" in attributes:
         raise InvalidArgument(
-            f"{field} has the key priority, which over HTTP is the message's own: use priority=", field=field
+            f"{field} has the key priority, which over HTTP is the message's priority: use priority=", field=field
         )
     return json.dumps(attributes | {"priority": priority} if priority else attributes, ensure_ascii=False)

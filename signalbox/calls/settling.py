@@ -1,6 +1,6 @@
 """Settling deliveries: ack, nack, change_visibility; and the outcome of a message.
 
-Over HTTP one delivery is settled as a batch of one: its answer says of every lease whether it was still held.
+Over HTTP one delivery is settled as a batch of one: the answer says whether each lease was still held.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, LiteralString, TypedDict
+from typing import Any, TypedDict
 
 from signalbox import arguments
 from signalbox.calls import wire_names
-from signalbox.calls.call import Call, Row, T, each_or_none, handles_of, only_value, only_values
+from signalbox.calls.call import Call, Row, T, each_or_none, handles_of, only_value, only_values, statement
 from signalbox.calls.request import (
     Request,
     Requests,
@@ -28,13 +28,12 @@ from signalbox.calls.request import (
 )
 from signalbox.connections.connections import check_wait
 from signalbox.connections.reconnect import Backoff
-from signalbox.errors import MessageNotFound, NotSettled
+from signalbox.errors import MessageNotFound, NotSettled, OutcomeUnknown
 from signalbox.messages import FAILURE_REASONS, FailureReason, Message, NackOutcome, Outcome, handle_of
 from signalbox.payloads import RESULT_BYTES, STATE_BYTES, encode_within
-from signalbox.server_errors import OutcomeUnknown
 from signalbox.unreadable import decode
 
-#: The characters that are kept of an error's class; the database cuts off what is more, the wire refuses it.
+#: The most characters of an error's class: the database cuts a longer one, and the HTTP API refuses it.
 MAX_CLASS_CHARACTERS = 200
 
 #: The first pause and the longest one of `wait_settled` between two calls, in seconds.
@@ -43,25 +42,42 @@ MAX_PAUSE_SECONDS = 1.0
 
 
 class NackOptions(TypedDict, total=False):
-    """The facts that may be recorded of a failed delivery."""
+    """The options of a nack: facts about the failed delivery."""
 
-    delay_seconds: float | None  # until the retry; None: the queue's backoff
+    delay_seconds: float | None  # seconds until the retry; None: the queue's backoff
     error_class: str | None
     error: str | None
     details: str | None  # the stack, usually
-    reason: FailureReason  # "runtime_error" unless said otherwise
-    state: object  # JSON for the next delivery; None: what there was stays
+    reason: FailureReason  # the default is "runtime_error"
+    state: object  # JSON for the next delivery; None keeps the earlier state
+
+
+_ACK = statement("ack", "receipt_handles text[], results jsonb[]", "receipt_handle, acked")
+_NACK = statement(
+    "nack",
+    "receipt_handle text, delay_seconds double precision, error_class text, error text, details text, reason text,"
+    " state jsonb",
+)
+_NACK_BATCH = statement(
+    "nack_batch",
+    "receipt_handles text[], delay_seconds double precision[], error_classes text[], errors text[], details text[],"
+    " reasons text[], states jsonb[]",
+    "outcome",
+)
+_CHANGE_VISIBILITY = statement(
+    "change_visibility_batch", "receipt_handles text[], seconds double precision", "receipt_handle, deadline"
+)
+_OUTCOME = statement(
+    "message_outcome", "message_id bigint", "queue, status, outcome, receive_count, settled_at, result::text"
+)
 
 
 def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = None) -> Call[dict[str, bool]]:
     handles = handles_of(receipts)
-    kept = [] if results is None else arguments.column("results", results, len(handles), _encode_json)
+    json_results = [] if results is None else arguments.column("results", results, len(handles), _encode_json)
     return Call(
-        """
-        select receipt_handle, acked
-        from signalbox.ack(receipt_handles => %(handles)s::text[], results => %(results)s::jsonb[])
-        """,
-        {"handles": handles, "results": each_or_none(kept)},
+        _ACK,
+        {"receipt_handles": handles, "results": each_or_none(json_results)},
         dict,
         _request_ack,
     )
@@ -69,10 +85,10 @@ def ack(receipts: Iterable[Message | str], results: Sequence[object] | None = No
 
 def _request_ack(done: Mapping[str, Any]) -> Requests[dict[str, bool]]:
     def members(part: Mapping[int, str]) -> dict[str, str | None]:
-        kept = done["results"] and array(done["results"][index] or "null" for index in part)
-        return {"receiptHandles": given(list(part.values())), "results": kept}
+        results = done["results"] and array(done["results"][index] or "null" for index in part)
+        return {"receiptHandles": given(list(part.values())), "results": results}
 
-    return _requests(done["handles"], ":ack", members, is_acked)
+    return _requests(done["receipt_handles"], ":ack", members, is_acked)
 
 
 def is_acked(result: Mapping[str, Any]) -> bool:
@@ -82,17 +98,7 @@ def is_acked(result: Mapping[str, Any]) -> bool:
 
 def nack(receipt: Message | str, options: NackOptions) -> Call[NackOutcome | None]:
     return Call(
-        """
-        select signalbox.nack(
-          receipt_handle => %(receipt_handle)s::text,
-          delay_seconds => %(delay_seconds)s::double precision,
-          error_class => %(error_class)s::text,
-          error => %(error)s::text,
-          details => %(details)s::text,
-          reason => %(reason)s::text,
-          state => %(state)s::jsonb
-        )
-        """,
+        _NACK,
         {
             **arguments.checked(receipt_handle=handle_of(receipt), delay_seconds=options.get("delay_seconds")),
             "error_class": arguments.storable_text(options.get("error_class")),
@@ -114,18 +120,7 @@ def nack_batch(nacks: Iterable[tuple[Message | str, NackOptions]]) -> Call[list[
     failures = [nack(receipt, options).parameters for receipt, options in nacks]
     columns = {column: each_or_none(failure[name] for failure in failures) for name, column in _FAILURE_COLUMNS.items()}
     return Call(
-        """
-        select outcome
-        from signalbox.nack_batch(
-          receipt_handles => %(receipt_handles)s::text[],
-          delay_seconds => %(delay_seconds)s::double precision[],
-          error_classes => %(error_classes)s::text[],
-          errors => %(errors)s::text[],
-          details => %(details)s::text[],
-          reasons => %(reasons)s::text[],
-          states => %(states)s::jsonb[]
-        )
-        """,
+        _NACK_BATCH,
         columns | {"receipt_handles": columns["receipt_handles"] or []},
         only_values,
         lambda _: _request_nacks(failures),
@@ -155,13 +150,8 @@ _NACK_OUTCOMES: Mapping[str, NackOutcome | None] = {"retry": "retry", "dead": "d
 
 def change_visibility(receipts: Iterable[Message | str], seconds: float) -> Call[dict[str, datetime | None]]:
     return Call(
-        """
-        select receipt_handle, deadline
-        from signalbox.change_visibility_batch(
-          receipt_handles => %(handles)s::text[], seconds => %(seconds)s::double precision
-        )
-        """,
-        {"handles": handles_of(receipts), "seconds": arguments.seconds("seconds", seconds)},
+        _CHANGE_VISIBILITY,
+        {"receipt_handles": handles_of(receipts), "seconds": arguments.seconds("seconds", seconds)},
         dict,
         _request_change_visibility,
     )
@@ -172,19 +162,13 @@ def _request_change_visibility(change: Mapping[str, Any]) -> Requests[dict[str, 
         return {"receiptHandles": given(list(part.values())), "visibilityTimeoutSeconds": given(change["seconds"])}
 
     return _requests(
-        change["handles"],
+        change["receipt_handles"],
         ":change-visibility",
         members,
-        lambda result: _moment(result.get("deadline")),
+        lambda result: _time_of(result.get("deadline")),
         wire_names.VISIBILITY,
         ends_leases=not change["seconds"],
     )
-
-
-_OUTCOME: LiteralString = """
-select queue, status, outcome, receive_count, settled_at, result::text
-from signalbox.message_outcome(message_id => %(message_id)s::bigint)
-"""
 
 
 def message_outcome(message_id: int) -> Call[Outcome | None]:
@@ -196,20 +180,20 @@ def message_outcome(message_id: int) -> Call[Outcome | None]:
     )
 
 
-def _request_message_outcome(asked: Mapping[str, Any]) -> Requests[Outcome | None]:
-    path = address("messages", f"msg_{asked['message_id']}")
+def _request_message_outcome(message: Mapping[str, Any]) -> Requests[Outcome | None]:
+    path = address("messages", f"msg_{message['message_id']}")
     answer = yield Request("GET", path, instead={"message-not-found": None})
     return None if answer.document is None else _outcome_in(answer.document)
 
 
 class SettledWait:
-    """The wait for the end of a message: asking again and again, with growing pauses and jitter.
+    """A wait until a message is settled: it repeats a query, with growing pauses and jitter.
 
-    Nothing is notified when a message is settled, since that would serialise the commits of all consumers.
+    A NOTIFY for each settled message would serialise the commits of all consumers.
     """
 
     def __init__(self, message_id: int, timeout: float | None) -> None:
-        #: Asks where the message stands, unless a transaction would stay open for the wait.
+        #: The query for the message's state; it refuses a connection whose transaction would stay open during the wait.
         self.call = replace(message_outcome(message_id), check=check_wait)
         self._message_id = message_id
         self._timeout = arguments.optional_seconds("timeout", timeout)
@@ -222,20 +206,20 @@ class SettledWait:
             raise MessageNotFound(
                 f"Message {self._message_id} is unknown: it was never sent, or its retention is over."
             )
-        left = self._ends_at - time.monotonic()
-        if left <= 0:
+        seconds_left = self._ends_at - time.monotonic()
+        if seconds_left <= 0:
             raise NotSettled(
                 f"Message {self._message_id} was not settled within {self._timeout:g} seconds: it is {outcome.status}.",
                 outcome,
             )
-        return min(self._backoff.pause(), left)
+        return min(self._backoff.pause(), seconds_left)
 
 
 def _outcome(message_id: int, row: Row) -> Outcome:
     queue, status, outcome, receive_count, settled_at, result = row
-    at = settled_at and settled_at.astimezone(UTC)
+    settled_at = settled_at and settled_at.astimezone(UTC)
     value = decode(result, "result") if result else None
-    return Outcome(message_id, queue, status, outcome, receive_count, at, value)
+    return Outcome(message_id, queue, status, outcome, receive_count, settled_at, value)
 
 
 def _outcome_in(wire: Mapping[str, Any]) -> Outcome:
@@ -245,7 +229,7 @@ def _outcome_in(wire: Mapping[str, Any]) -> Outcome:
         status=wire["state"],
         outcome=wire["outcome"],
         receive_count=wire["receiveCount"],
-        settled_at=_moment(wire["settledAt"]),
+        settled_at=_time_of(wire["settledAt"]),
         result=wire["result"],
     )
 
@@ -259,20 +243,20 @@ def _requests(
     *,
     ends_leases: bool = True,
 ) -> Requests[dict[str, T]]:
-    """Settle the handles of each queue by a request; returns for each handle what its result says.
+    """Settle the handles of each queue by one request; returns the result of each handle.
 
-    A false result of an answer in doubt is uncertain where a settlement ends leases: the first attempt may have ended
-    the lease.
+    A false result in a doubtful answer is uncertain if the request ends leases: the first attempt may have ended the
+    lease.
     """
     answers: dict[str, T] = {}
     for queue, part in by_queue(handles):
         path = address("queues", queue, "messages", verb)
         answer = yield Request("POST", path, document(members(part)), names)
         results = map(read, answer.document["results"])
-        found = dict(zip([handles[index] for index in part], results, strict=True))
-        if answer.doubtful and ends_leases and not all(found.values()):
-            raise OutcomeUnknown(answers=found)
-        answers |= found
+        results_by_handle = dict(zip([handles[index] for index in part], results, strict=True))
+        if answer.doubtful and ends_leases and not all(results_by_handle.values()):
+            raise OutcomeUnknown(answers=results_by_handle)
+        answers |= results_by_handle
     return answers
 
 
@@ -290,7 +274,7 @@ def _failure(checked: Mapping[str, Any]) -> str:
     )
 
 
-def _moment(text: str | None) -> datetime | None:
+def _time_of(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text).astimezone(UTC)
 
 

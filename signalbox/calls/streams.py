@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from signalbox import arguments
-from signalbox.calls.call import Call, Row, Wait, each_or_none, only_value
+from signalbox.calls.call import Call, Function, Row, Wait, each_or_none, only_value, statement
 from signalbox.payloads import encode, encode_attributes
 from signalbox.tracing.attributes import Marked, trace_id_of
 from signalbox.tracing.context import carried
@@ -44,7 +44,7 @@ class StreamMessage(Marked):
 
 
 class Moved(NamedTuple):
-    """One partition of a rewind; `messages` positions are read again, or skipped where the number is below zero."""
+    """One partition of a rewind. A positive number of `messages` is read again, a negative one is skipped."""
 
     partition: int
     from_position: int
@@ -54,32 +54,21 @@ class Moved(NamedTuple):
 
 def last_of_each(messages: Iterable[StreamMessage]) -> list[StreamMessage]:
     """The last message of each partition; committing these commits all."""
-    last: dict[int, StreamMessage] = {}
-    for message in messages:
-        known = last.get(message.partition)
-        if known is None or message.position > known.position:
-            last[message.partition] = message
+    last = {message.partition: message for message in sorted(messages, key=lambda message: message.position)}
     return [last[partition] for partition in sorted(last)]
 
 
-def create_stream(name: str, settings: Mapping[str, object], tenant: str | None) -> Call[int]:
-    return Call(
-        """
-        select signalbox.create_stream(
-          name => %(name)s::text, settings => %(settings)s::jsonb, tenant => %(tenant)s::text
-        )
-        """,
-        {**arguments.checked(name=name, tenant=tenant), "settings": encode(dict(settings), "settings")},
-        only_value,
-    )
+create_stream: Function[int] = Function("create_stream", "name text, settings jsonb, tenant text", only_value)
+configure_stream: Function[int] = Function("configure_stream", "name text, settings jsonb", only_value)
 
-
-def configure_stream(name: str, settings: Mapping[str, object]) -> Call[int]:
-    return Call(
-        "select signalbox.configure_stream(name => %(name)s::text, settings => %(settings)s::jsonb)",
-        {**arguments.checked(name=name), "settings": encode(dict(settings), "settings")},
-        only_value,
-    )
+_APPEND = statement(
+    "append", "stream text, payload jsonb, attributes jsonb, key text, trace_id text", "partition, position"
+)
+_APPEND_BATCH = statement(
+    "append_batch",
+    "stream text, payloads jsonb[], attributes jsonb[], keys text[], trace_ids text[]",
+    "partition, position",
+)
 
 
 def append(
@@ -87,16 +76,7 @@ def append(
 ) -> Call[Place]:
     marked = carried(attributes, None)
     return Call(
-        """
-        select partition, position
-        from signalbox.append(
-          stream => %(stream)s::text,
-          payload => %(payload)s::jsonb,
-          attributes => %(attributes)s::jsonb,
-          key => %(key)s::text,
-          trace_id => %(trace_id)s::text
-        )
-        """,
+        _APPEND,
         {
             **arguments.checked(stream=stream, key=key),
             "payload": encode(payload),
@@ -114,163 +94,62 @@ def append_batch(
     attributes: Sequence[Mapping[str, object] | None] | None,
 ) -> Call[list[Place]]:
     own = [None] * len(payloads) if attributes is None else attributes
-    marked = [carried(one, None) for one in arguments.column("attributes", own, len(payloads))]
+    column = arguments.column("attributes", own, len(payloads), arguments.unchecked)
+    marked = [carried(attribute, None) for attribute in column]
     return Call(
-        """
-        select partition, position
-        from signalbox.append_batch(
-          stream => %(stream)s::text,
-          payloads => %(payloads)s::jsonb[],
-          attributes => %(attributes)s::jsonb[],
-          keys => %(keys)s::text[],
-          trace_ids => %(trace_ids)s::text[]
-        )
-        """,
+        _APPEND_BATCH,
         {
             "stream": arguments.text("stream", stream),
             "payloads": [encode(payload, f"payloads[{index}]") for index, payload in enumerate(payloads)],
             "attributes": each_or_none(
-                encode_attributes(one, f"attributes[{index}]") for index, one in enumerate(marked)
+                encode_attributes(attribute, f"attributes[{index}]") for index, attribute in enumerate(marked)
             ),
             "keys": None if keys is None else arguments.column("keys", keys, len(payloads), arguments.optional_text),
-            "trace_ids": each_or_none(trace_id_of(one) for one in marked),
+            "trace_ids": each_or_none(trace_id_of(attribute) for attribute in marked),
         },
         lambda rows: [Place(*row) for row in rows],
     )
 
 
+_CREATE_GROUP = statement(
+    "create_group", "stream text, name text, point text, at timestamptz, queue text, queue_window int"
+)
+
+
 def create_group(
     stream: str, name: str, point: Point, at: datetime | None, queue: str | None, queue_window: int
 ) -> Call[int]:
-    return Call(
-        """
-        select signalbox.create_group(
-          stream => %(stream)s::text,
-          name => %(name)s::text,
-          point => %(point)s::text,
-          at => %(at)s::timestamptz,
-          queue => %(queue)s::text,
-          queue_window => %(queue_window)s::int
-        )
-        """,
-        {
-            **arguments.checked(stream=stream, name=name, point=point, queue_window=queue_window),
-            "at": at,
-            "queue": arguments.optional_text("queue", queue),
-        },
-        only_value,
-    )
+    checked = arguments.checked(stream=stream, name=name, point=point, at=at, queue_window=queue_window)
+    return Call(_CREATE_GROUP, checked | {"queue": arguments.optional_text("queue", queue)}, only_value)
 
 
-def drop_group(stream: str, group: str) -> Call[bool]:
-    return Call(
-        "select signalbox.drop_group(stream => %(stream)s::text, group_name => %(group)s::text)",
-        arguments.checked(stream=stream, group=group),
-        only_value,
-    )
-
-
-def join_group(stream: str, group: str, member: str, lease_seconds: float) -> Call[dict[int, int]]:
-    return Call(
-        """
-        select partition, epoch
-        from signalbox.join_group(
-          stream => %(stream)s::text,
-          group_name => %(group)s::text,
-          member => %(member)s::text,
-          lease_seconds => %(lease_seconds)s::double precision
-        )
-        """,
-        arguments.checked(stream=stream, group=group, member=member, lease_seconds=lease_seconds),
-        dict,
-    )
-
-
-def leave_group(stream: str, group: str, member: str) -> Call[int]:
-    return Call(
-        """
-        select signalbox.leave_group(
-          stream => %(stream)s::text, group_name => %(group)s::text, member => %(member)s::text
-        )
-        """,
-        arguments.checked(stream=stream, group=group, member=member),
-        only_value,
-    )
+drop_group: Function[bool] = Function("drop_group", "stream text, group text", only_value)
+join_group: Function[dict[int, int]] = Function(
+    "join_group", "stream text, group text, member text, lease_seconds double precision", dict, "partition, epoch"
+)
+leave_group: Function[int] = Function("leave_group", "stream text, group text, member text", only_value)
+commit_offset: Function[bool] = Function(
+    "commit_offset", "stream text, group text, member text, partition int, position bigint, epoch bigint", only_value
+)
+rewind: Function[list[Moved]] = Function(
+    "rewind",
+    "stream text, group text, point text, at timestamptz, partition int, position bigint, dry_run boolean",
+    lambda rows: [Moved(*row) for row in rows],
+    "of_partition, from_position, to_position, messages",
+)
+_read_stream: Function[list[StreamMessage]] = Function(
+    "read_stream",
+    "stream text, group text, member text, max_messages int",
+    lambda rows: [_message(row) for row in rows],
+    "partition, position, epoch, key, payload::text, attributes::text, appended_at",
+)
 
 
 def read_stream(
     stream: str, group: str, member: str, max_messages: int, wait_seconds: float
 ) -> Call[list[StreamMessage]]:
-    return Call(
-        """
-        select partition, position, epoch, key, payload::text, attributes::text, appended_at
-        from signalbox.read_stream(
-          stream => %(stream)s::text,
-          group_name => %(group)s::text,
-          member => %(member)s::text,
-          max_messages => %(max_messages)s::int
-        )
-        """,
-        arguments.checked(stream=stream, group=group, member=member, max_messages=max_messages),
-        lambda rows: [_message(row) for row in rows],
-        wait=Wait(arguments.seconds("wait_seconds", wait_seconds), stream=stream),
-    )
-
-
-def commit_offset(stream: str, group: str, member: str, place: tuple[int, int], epoch: int) -> Call[bool]:
-    return Call(
-        """
-        select signalbox.commit_offset(
-          stream => %(stream)s::text,
-          group_name => %(group)s::text,
-          member => %(member)s::text,
-          partition => %(partition)s::int,
-          through_position => %(position)s::bigint,
-          epoch => %(epoch)s::bigint
-        )
-        """,
-        {
-            **arguments.checked(stream=stream, group=group, member=member),
-            "partition": place[0],
-            "position": place[1],
-            "epoch": epoch,
-        },
-        only_value,
-    )
-
-
-def rewind(
-    stream: str,
-    group: str,
-    point: Point,
-    at: datetime | None,
-    partition: int | None,
-    position: int | None,
-    *,
-    dry_run: bool,
-) -> Call[list[Moved]]:
-    return Call(
-        """
-        select of_partition, from_position, to_position, messages
-        from signalbox.rewind(
-          stream => %(stream)s::text,
-          group_name => %(group)s::text,
-          point => %(point)s::text,
-          at => %(at)s::timestamptz,
-          partition => %(partition)s::int,
-          through_position => %(position)s::bigint,
-          dry_run => %(dry_run)s::boolean
-        )
-        """,
-        {
-            **arguments.checked(stream=stream, group=group, point=point),
-            "at": at,
-            "partition": partition,
-            "position": position,
-            "dry_run": dry_run,
-        },
-        lambda rows: [Moved(*row) for row in rows],
-    )
+    wait = Wait(arguments.seconds("wait_seconds", wait_seconds), stream=stream)
+    return replace(_read_stream(stream, group, member, max_messages), wait=wait)
 
 
 def _message(row: Row) -> StreamMessage:

@@ -1,4 +1,4 @@
-"""Names on the wire and names in Python: of settings, and of the arguments that a refusal is about."""
+"""The names of settings and arguments in Python, and their names in HTTP documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _SETTINGS = {
 }
 _SETTINGS_BACK = {wire: name for name, wire in _SETTINGS.items()}
 
-#: Arguments by their names on the wire, for each kind of call; others differ only in how their words are joined.
+#: The Python argument of each field of an HTTP document, by the kind of call. Other fields are the same words in camel
+#: case.
 NONE: Mapping[str, str] = {}
 SEND = {
     "body": "payload",
@@ -36,23 +37,23 @@ _IN_BATCH = re.compile(r"messages\[(\d+)\]\.?(.*)")
 
 
 def camel(name: str) -> str:
-    """Write a name as the wire has it: `max_in_flight` as `maxInFlight`."""
+    """Write a name in camel case, as in HTTP documents: `max_in_flight` becomes `maxInFlight`."""
     first, *others = name.split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in others)
 
 
 def snake(name: str) -> str:
-    """Write a name of the wire as Python has it: `maxInFlight` as `max_in_flight`."""
-    return re.sub(r"(?<=[a-z0-9])[A-Z]", lambda found: f"_{found[0]}", name).lower()
+    """Write a name in snake case, as in Python: `maxInFlight` becomes `max_in_flight`."""
+    return re.sub(r"(?<=[a-z0-9])[A-Z]", lambda capital: f"_{capital[0]}", name).lower()
 
 
 def setting(name: str) -> str:
-    """A setting's name on the wire."""
+    """The name of a setting in HTTP documents."""
     return _SETTINGS.get(name) or camel(name)
 
 
 def settings(values: Mapping[str, object]) -> dict[str, object]:
-    """Settings as the wire has them; modes are written in capitals there."""
+    """Rename settings for an HTTP document, where modes are in capitals."""
     wire = {setting(name): value for name, value in values.items()}
     if isinstance(mode := wire.get("mode"), str):
         wire["mode"] = mode.upper()
@@ -60,16 +61,16 @@ def settings(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def settings_back(values: Mapping[str, object]) -> dict[str, object]:
-    """Settings of the wire by their names in Python."""
+    """Rename the settings of an HTTP document to their names in Python."""
     back = {_SETTINGS_BACK.get(name) or snake(name): value for name, value in values.items()}
     return {**back, "mode": str(back["mode"]).lower()} if "mode" in back else back
 
 
 def argument_of(field: str, names: Mapping[str, str]) -> str:
-    """The Python argument that a field of the wire stands for: `messages[3].delaySeconds` is `delay_seconds[3]`."""
-    if found := _IN_BATCH.fullmatch(field):
-        index, inner = found[1], found[2] or "body"
-        if "messages" not in names:  # a batch of one, under a verb that takes one
+    """The Python argument of a field of an HTTP document: `messages[3].delaySeconds` is `delay_seconds[3]`."""
+    if match := _IN_BATCH.fullmatch(field):
+        index, inner = match[1], match[2] or "body"
+        if "messages" not in names:  # a verb of one message, sent as a batch
             return argument_of(inner, names)
         return f"{argument_of(inner, names)}[{index}]"
     if field in names:

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from signalbox.calls.call import Call, only_value, only_values
-from signalbox.payloads import encode
+from signalbox.calls.call import Call, Function, only_value, only_values
 from signalbox.unreadable import decode
 
-
-def declare_queue(name: str, settings: Mapping[str, Any], tenant: str | None) -> Call[int]:
-    """Create a queue with these settings, unless there is one of this name."""
-    return Call(
-        "select signalbox.declare_queue(%(name)s::text, %(settings)s::jsonb, %(tenant)s::text)",
-        {"name": name, "settings": encode(dict(settings), "settings"), "tenant": tenant},
-        only_value,
-    )
+#: Creates a queue with these settings, unless there is one of this name.
+declare_queue: Function[int] = Function("declare_queue", "name text, settings jsonb, tenant text", only_value)
+#: Opens a mailbox of this name; the answer is its id.
+open_mailbox: Function[int] = Function(
+    "open_mailbox", "name text, keep_seconds double precision, mail_seconds double precision", only_value
+)
+#: Reports that the owner of these mailboxes lives; the answer has the names of missing ones.
+keep_mailboxes: Function[list[str]] = Function("keep_mailboxes", "names text[]", only_values)
+#: Deletes the mailbox with the messages in it.
+close_mailbox: Function[bool] = Function("close_mailbox", "name text", only_value)
+#: Puts a message into the mailbox; False when there is no such mailbox.
+put_mail: Function[bool] = Function("put_mail", "mailbox text, body jsonb", only_value)
+#: Takes the messages of these mailboxes, each with the name of its mailbox. A message may be an `Unreadable`.
+take_mail: Function[list[tuple[str, Any]]] = Function(
+    "take_mail",
+    "mailboxes text[]",
+    lambda rows: [(row[0], decode(row[1], "body")) for row in rows],
+    "mailbox, body::text",
+)
+#: Binds a queue or mailbox to an exchange: messages that are published there reach it.
+bind_queue: Function[None] = Function(
+    "bind_queue", "exchange text, kind text, routing_key text, queue text", lambda _: None
+)
+#: Removes the binding of a queue or mailbox to an exchange.
+unbind_queue: Function[bool] = Function("unbind_queue", "exchange text, routing_key text, queue text", only_value)
+#: Finds the queues that a message with this exchange and key reaches, and whether each is a mailbox.
+route: Function[list[tuple[str, bool]]] = Function(
+    "route", "exchange text, routing_key text", lambda rows: [(row[0], row[1]) for row in rows], "name, is_mailbox"
+)
 
 
 def ready_messages(queue: str) -> Call[int | None]:
@@ -34,70 +53,6 @@ def ready_messages(queue: str) -> Call[int | None]:
         """,
         {"queue": queue},
         lambda rows: int(rows[0][0] or 0) if rows else None,
-    )
-
-
-def open_mailbox(name: str, keep_seconds: float, mail_seconds: float) -> Call[int]:
-    """Open a mailbox of this name; the answer is its id."""
-    return Call(
-        "select signalbox.open_mailbox(%(name)s::text, %(keep)s::double precision, %(mail)s::double precision)",
-        {"name": name, "keep": keep_seconds, "mail": mail_seconds},
-        only_value,
-    )
-
-
-def keep_mailboxes(names: Sequence[str]) -> Call[list[str]]:
-    """Report that the owner of these mailboxes lives; the answer has the names of missing ones."""
-    return Call("select signalbox.keep_mailboxes(%(names)s::text[])", {"names": list(names)}, only_values)
-
-
-def close_mailbox(name: str) -> Call[bool]:
-    """Delete the mailbox with the messages in it."""
-    return Call("select signalbox.close_mailbox(%(name)s::text)", {"name": name}, only_value)
-
-
-def put_mail(mailbox: str, body: object) -> Call[bool]:
-    """Put a message into the mailbox; False when there is no such mailbox."""
-    return Call(
-        "select signalbox.put_mail(%(mailbox)s::text, %(body)s::jsonb)",
-        {"mailbox": mailbox, "body": encode(body, "body")},
-        only_value,
-    )
-
-
-def take_mail(mailboxes: Sequence[str]) -> Call[list[tuple[str, Any]]]:
-    """Take the messages of these mailboxes, each with the name of its mailbox. A message may be an `Unreadable`."""
-    return Call(
-        "select mailbox, body::text from signalbox.take_mail(%(mailboxes)s::text[])",
-        {"mailboxes": list(mailboxes)},
-        lambda rows: [(row[0], decode(row[1], "body")) for row in rows],
-    )
-
-
-def bind_queue(exchange: str, kind: str, routing_key: str, queue: str) -> Call[None]:
-    """Bind a queue or mailbox to an exchange: messages that are published there reach it."""
-    return Call(
-        "select signalbox.bind_queue(%(exchange)s::text, %(kind)s::text, %(routing_key)s::text, %(queue)s::text)",
-        {"exchange": exchange, "kind": kind, "routing_key": routing_key, "queue": queue},
-        lambda _: None,
-    )
-
-
-def unbind_queue(exchange: str, routing_key: str, queue: str) -> Call[bool]:
-    """Remove the binding of a queue or mailbox to an exchange."""
-    return Call(
-        "select signalbox.unbind_queue(%(exchange)s::text, %(routing_key)s::text, %(queue)s::text)",
-        {"exchange": exchange, "routing_key": routing_key, "queue": queue},
-        only_value,
-    )
-
-
-def route(exchange: str, routing_key: str) -> Call[list[tuple[str, bool]]]:
-    """Find the queues that a message with this exchange and key reaches, and whether each is a mailbox."""
-    return Call(
-        "select name, is_mailbox from signalbox.route(%(exchange)s::text, %(routing_key)s::text)",
-        {"exchange": exchange, "routing_key": routing_key},
-        lambda rows: [(row[0], row[1]) for row in rows],
     )
 
 

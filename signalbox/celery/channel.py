@@ -1,4 +1,4 @@
-"""The channel: publishing, declaring and binding, on top of the consuming half."""
+"""The channel of kombu: it publishes, declares and binds; `ConsumingChannel` receives and settles."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Channel(ConsumingChannel):
         if queue in self._mailboxes:
             return
         arguments = options.get("arguments") or {}
-        settings = {**self.options.made_with, **(arguments.get("x-signalbox") or {})}
+        settings = {**self.options.new_queue_settings, **(arguments.get("x-signalbox") or {})}
         self.run(calls.declare_queue(engine_name(queue), settings, self.options.tenant))
 
     def _has_queue(self, queue: str, **_: Any) -> bool:
@@ -120,7 +120,7 @@ class Channel(ConsumingChannel):
 
     def _inplace_augment_message(self, message: dict[str, Any], exchange: str, routing_key: str) -> None:
         properties = message["properties"]
-        if "body_encoding" not in properties:  # else the body is packed already
+        if "body_encoding" not in properties:  # a repeated publish has a packed body
             message["body"], properties["body_encoding"] = envelopes.packed(
                 message["body"], message.get("content-type"), readable=self.options.readable
             )

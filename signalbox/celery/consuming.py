@@ -1,7 +1,7 @@
 """The consuming half of a channel: messages received, delivered, acknowledged and refused by the engine's verbs.
 
-Nothing is ever republished: a refused delivery, or one that was not begun, keeps its message, its count of deliveries
-and its history.
+No message is ever published a second time: after a refused delivery, or one that was not begun, the message keeps its
+id, its number of deliveries and its history.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import socket
 import time
 import traceback
 from functools import partial
-from queue import Empty
 from typing import Any
 
 from kombu.transport import virtual
@@ -63,8 +62,8 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
             no_ack = True
         else:
             name = engine_name(queue)
-            every = self.options.polling_interval
-            self._watches[queue] = Watch(self.transport.bell, self.transport.listener, name, every)
+            interval = self.options.polling_interval
+            self._watches[queue] = Watch(self.transport.bell, self.transport.listener, name, interval)
             announcing = Chore(ANNOUNCE_SECONDS, partial(_announce, name, self.options.consumer))
             self.leases.schedule((self, queue), announcing)
         if no_ack:
@@ -91,7 +90,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
             mailbox.ignore(self.leases)
 
     def basic_qos(self, prefetch_size: int = 0, prefetch_count: int = 0, apply_global: bool = False) -> None:
-        """Set how many deliveries the channel may hold; there may be room at once."""
+        """Set the number of deliveries that the channel may hold, and receive at once if there is room."""
         super().basic_qos(prefetch_size, prefetch_count, apply_global)
         self.transport.bell.ring()
 
@@ -114,13 +113,8 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
             self.qos.append(message, message.delivery_tag)
         return message
 
-    def _get(self, queue: str, timeout: float | None = None) -> dict[str, Any]:
-        if deliveries := self._receive(queue, 1):
-            return envelopes.opened(deliveries[0])
-        raise Empty
-
     def deliver(self) -> bool:
-        """Deliver from the mailboxes and queues that are due; True when there was a message."""
+        """Deliver a message from a mailbox, or messages from a queue, that is due; True when there was one."""
         if self.closed or not self._consumers:
             return False
         return self._deliver_mail() or self._deliver_tasks()
@@ -135,14 +129,14 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
 
     def _deliver_tasks(self) -> bool:
         queues = [queue for queue in self._active_queues if queue in self._watches]
-        for place in range(len(queues)):
+        for step in range(len(queues)):
             if not (room := self._room()):
                 return False
-            queue = queues[(self._turn + place) % len(queues)]
+            queue = queues[(self._turn + step) % len(queues)]
             if not self._watches[queue].is_due(time.monotonic()):
                 continue
             if self._deliver_some(queue, room):
-                self._turn += place + 1
+                self._turn += step + 1
                 return True
         return False
 
@@ -163,31 +157,31 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
 
     def _deliver_some(self, queue: str, room: int) -> bool:
         watch = self._watches[queue]
-        watch.look()
+        watch.start_check()
         deliveries = self._receive(queue, room)
         if len(deliveries) < room:
-            watch.found_nothing_more()
+            watch.note_empty()
         else:
-            watch.found_more()
-        given = 0
+            watch.note_more()
+        delivered = 0
         try:
             for delivery in deliveries:
                 if queue not in self._watches:
                     break  # the consumer was cancelled by an earlier delivery
-                given += 1
+                delivered += 1
                 if queue in self._no_ack:
                     self.leases.ack(delivery.receipt_handle)
                 self._deliver_one(delivery, queue)
         finally:
-            if given < len(deliveries):  # the rest was received for no consumer
-                self.leases.give_back(later.receipt_handle for later in deliveries[given:])
+            if delivered < len(deliveries):  # no consumer is left for the rest
+                self.leases.give_back(later.receipt_handle for later in deliveries[delivered:])
         return bool(deliveries)
 
     def _deliver_one(self, delivery: Delivery, queue: str) -> None:
         """Deliver one message; an error is recorded as its failure.
 
-        Given back, the message would end every consumer, one after the other. Outside a worker the error is raised
-        too, to the program that drains the connection.
+        A message that was given back would end one consumer after the other. Outside a worker the error is raised as
+        well, for the program that drains the connection.
         """
         try:
             self.connection._deliver(envelopes.opened(delivery), queue)
@@ -216,7 +210,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         )
 
     def _receive(self, queue: str, max_messages: int) -> list[Delivery]:
-        """Receive, and send the pending acknowledgements along: one call, one commit."""
+        """Receive messages and send the pending acknowledgements in the same call and commit."""
         name = engine_name(queue)
         acks = self.leases.pop_pending_acks()
         try:
@@ -228,7 +222,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
                 deliveries = self.verbs.receive(name, max_messages, consumer=self.options.consumer)
         except QueueNotFound:
             self.leases.put_back(acks)
-            self._new_queue(queue)  # it was deleted
+            self._new_queue(queue)  # the queue was deleted
             return []
         except Exception:
             self.leases.put_back(acks)
@@ -237,7 +231,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
         return deliveries
 
     def next_look(self, now: float) -> float:
-        """The latest time of the next look."""
+        """The latest time of the next delivery."""
         ends = [mailbox.due_at for queue, mailbox in self._mailboxes.items() if queue in self._active_queues]
         if self._first_ack_at is not None:
             ends.append(self._first_ack_at + self.options.ack_delay)
@@ -271,7 +265,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
 
     def basic_recover(self, requeue: bool = False) -> None:
         """Give back the deliveries that were not begun."""
-        self.leases.give_back(self.qos.leave())
+        self.leases.give_back(self.qos.release_all())
 
     def _restore(self, message: Any) -> None:
         self.leases.give_back([message.delivery_tag])
@@ -286,7 +280,7 @@ class ConsumingChannel(virtual.Channel):  # type: ignore[misc]
             for mailbox in self._mailboxes.values():
                 mailbox.ignore(self.leases)
             if self._qos is not None:
-                self.leases.abandon(self._qos.leave())
+                self.leases.abandon(self._qos.release_all())
         super().close()
 
     @property
@@ -306,4 +300,4 @@ def _announce(queue: str, consumer: str, client: Client) -> None:
     try:
         client.announce_consumer(queue, consumer, details)
     except QueueNotFound:
-        logger.debug("The queue %s is gone", queue)
+        logger.debug("The queue %s no longer exists", queue)

@@ -1,7 +1,7 @@
-"""Kombu's messages as payloads of the engine and back, so that a person can read, search and mend them.
+"""Conversion of kombu's messages into payloads and back. A person can read, search and correct these payloads.
 
-A JSON body is stored as JSON, not as base64 of JSON text, wherever PostgreSQL returns it unchanged. Any other payload,
-sent by SQL or by hand, becomes the body of a message: {"task": ..., "args": [...]} runs.
+A JSON body is stored as JSON, not as base64 of JSON text, wherever PostgreSQL returns it unchanged. A payload of
+another sender, such as {"task": ..., "args": [...]} sent by SQL, becomes the body of a message and runs.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from signalbox.errors import InvalidArgument, MessageUnreadable
 from signalbox.messages import Message
 from signalbox.payloads import encode
 
-#: The ways to keep a body, as its property body_encoding says.
+#: The encodings of a stored body, by its property body_encoding.
 AS_JSON = "json"
 AS_TEXT = None
 AS_BASE64 = "base64"
 
-#: The longest delay of the engine: a year. The worker holds a task that is due later for the rest.
+#: The longest delay of the engine: a year. The worker holds a task that is due later for the remaining time.
 MAX_DELAY_SECONDS = 31_536_000.0
 
 
@@ -44,7 +44,7 @@ def packed(body: str | bytes, content_type: str | None, *, readable: bool) -> tu
 def unpacked(body: Any, encoding: str | None) -> str | bytes:
     """Unpack a body as it was published.
 
-    Text is never stored as JSON: where the encoding says so, a repeated publish has stored plain text under that name.
+    A text is never stored as JSON: one with this encoding comes from a repeated publish, which stores plain text.
     """
     if encoding == AS_JSON and not isinstance(body, str):
         return json.dumps(body)
@@ -100,7 +100,7 @@ def delay_of(headers: Mapping[str, Any]) -> float | None:
             due = due.replace(tzinfo=UTC)
         seconds = (due - datetime.now(UTC)).total_seconds()
     except (ValueError, TypeError, AttributeError):
-        return None  # the worker says what is wrong with it
+        return None  # the worker reports the wrong time
     return min(seconds, MAX_DELAY_SECONDS) if seconds > 0 else None
 
 

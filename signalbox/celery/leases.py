@@ -1,11 +1,11 @@
 """The leases of this process: deliveries that are extended, acknowledged and given back.
 
-Leases belong to the process, not to a channel or a connection: when the database restarts, Celery drops its connection
-and its channels while tasks go on, and those are still to be acknowledged by the handles under which they came.
+Leases belong to the process, not to a channel or a connection. When the database restarts, Celery drops its connection
+and channels while tasks go on: their messages are still acknowledged by the receipt handles of their deliveries.
 
-One thread does the work that cannot wait for the next receive: it extends each lease every third of its time, sends
-acknowledgements that no receive took along, and runs chores such as announcing consumers. It survives outages and
-repeats what failed.
+One thread does the work that cannot wait for the next receive: it extends each lease after a third of its time, sends
+acknowledgements that no receive has sent, and runs chores such as announcing consumers. The thread survives outages
+and repeats failed calls.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from signalbox.errors import SignalboxError
 from signalbox.logs import in_brief
 from signalbox.messages import Message
 
-#: Seconds after which an acknowledgement that no receive took along is sent by itself.
+#: Seconds after which an acknowledgement is sent without a receive.
 ACK_WAIT_SECONDS = 0.02
-#: Handles in one call at most.
+#: The most receipt handles in one call.
 BATCH = 1_000
-#: Seconds between two looks for deliveries of closed channels that nothing refers to.
+#: Seconds between two checks for deliveries of closed channels that no task refers to.
 ABANDONED_CHECK_SECONDS = 0.5
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Lease:
 
 @dataclass(slots=True)
 class Chore:
-    """Work that the thread repeats: its interval, and the time of the next."""
+    """Work that the thread repeats: its interval, and the time of its next run."""
 
     seconds: float
     work: Callable[[Client], object]
@@ -142,7 +142,7 @@ class Leases:
         self._news.set()
 
     def schedule(self, key: object, chore: Chore) -> None:
-        """Have the thread do the chore until `forget`."""
+        """Let the thread repeat a chore until `forget` removes it."""
         with self._lock:
             self._chores[key] = chore
             self._start()
@@ -153,27 +153,27 @@ class Leases:
         with self._lock:
             self._chores.pop(key, None)
 
-    # Acknowledgements that a receive takes along
+    # Acknowledgements that a receive sends
 
     def pop_pending_acks(self) -> list[str]:
         """Take pending acknowledgements for the caller to send; `acked` or `put_back` must follow."""
         with self._lock:
-            taken, self._acks = self._acks[:BATCH], self._acks[BATCH:]
-            return taken
+            acks, self._acks = self._acks[:BATCH], self._acks[BATCH:]
+            return acks
 
     def pending_acks(self) -> int:
         """The number of pending acknowledgements."""
         return len(self._acks)
 
     def put_back(self, handles: list[str]) -> None:
-        """Put back acknowledgements whose call failed: they are sent again, whether carried out or not."""
+        """Put back acknowledgements whose call failed: they are sent again, even if the call was carried out."""
         with self._lock:
             self._acks = handles + self._acks
             self._doubtful.update(handles)
         self._news.set()
 
     def acked(self, answers: Mapping[str, bool]) -> None:
-        """Take the answers to acknowledgements. One that is refused when first sent is logged: its task runs twice."""
+        """Handle the answers to acknowledgements. A refusal at the first attempt is logged: its task runs twice."""
         for handle, acked in answers.items():
             if not acked and handle not in self._doubtful:
                 logger.warning("A task was done after its lease had ended, and runs again (%s)", handle)
@@ -214,35 +214,37 @@ class Leases:
             while self._acks or self._returns or self._failures:
                 self.settle()
         except (psycopg.Error, SignalboxError) as error:
-            logger.warning("Not everything could be given back, what is left ends with its lease: %s", in_brief(error))
+            logger.warning(
+                "Some deliveries could not be given back, and are free when their leases end: %s", in_brief(error)
+            )
         self._client.close()
 
     # The thread
 
     def _start(self) -> None:
         if self._thread is None and not self._closing:
-            self._thread = threading.Thread(target=self._keep, name="signalbox-leases", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="signalbox-leases", daemon=True)
             self._thread.start()
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         while not self._closing:
             self._news.wait(self._pause())
             self._news.clear()
             if self._acks and not self._closing:
-                time.sleep(ACK_WAIT_SECONDS)  # a receive may take them along
+                time.sleep(ACK_WAIT_SECONDS)  # a receive may send them
             try:
                 self._work()
                 self._backoff.reset()
             except (psycopg.Error, SignalboxError) as error:
-                logger.warning("Leases could not be kept just now: %s", in_brief(error))
+                logger.warning("Leases could not be extended, trying again: %s", in_brief(error))
                 time.sleep(self._backoff.pause())
                 self._news.set()
             except Exception:
-                logger.exception("Keeping leases failed, and goes on")
+                logger.exception("Extending leases failed unexpectedly, trying again")
                 time.sleep(self._backoff.pause())
 
     def _pause(self) -> float | None:
-        """The seconds until the next work is due; None: until there is news."""
+        """The seconds until the next work is due; None: until a channel calls."""
         now = time.monotonic()
         ends = [chore.due_at for chore in list(self._chores.values())]
         if self._shortest < float("inf"):
@@ -279,10 +281,10 @@ class Leases:
             self._shortest = min(by_seconds, default=self._shortest)
         for seconds, handles in by_seconds.items():
             for first in range(0, len(handles), BATCH):
-                self._note(self._client.change_visibility_batch(handles[first : first + BATCH], seconds))
+                self._note_lost(self._client.change_visibility_batch(handles[first : first + BATCH], seconds))
         self._extended_at = began
 
-    def _note(self, deadlines: Mapping[str, Any]) -> None:
+    def _note_lost(self, deadlines: Mapping[str, Any]) -> None:
         lost = []
         with self._lock:
             for handle, deadline in deadlines.items():
@@ -293,25 +295,10 @@ class Leases:
             logger.warning("The lease of %s has ended while it was held: it will be delivered again", name)
 
 
-_shared: dict[tuple[str, str], Leases] = {}
-_shared_lock = threading.Lock()
+_shared: dict[tuple[int, str, str], Leases] = {}
 
 
 def shared_leases(dsn: str, connect_options: Mapping[str, Any]) -> Leases:
-    """Return the leases of this process for the database."""
-    with _shared_lock:
-        key = (dsn, repr(sorted(connect_options.items())))
-        if key not in _shared:
-            _shared[key] = Leases(dsn, connect_options)
-        return _shared[key]
-
-
-def _forget_in_child() -> None:
-    """Forget all leases in a forked child: they belong to its parent."""
-    global _shared_lock
-    _shared_lock = threading.Lock()
-    _shared.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
+    """The leases of this process in the database; a forked child has its own."""
+    key = (os.getpid(), dsn, repr(sorted(connect_options.items())))
+    return _shared.get(key) or _shared.setdefault(key, Leases(dsn, connect_options))

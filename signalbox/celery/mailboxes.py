@@ -1,6 +1,6 @@
 """Mailboxes: queues that end with their owner. Commands to workers, replies and events go through them.
 
-They are no queues of the engine: nothing in them is leased, counted or shown, and no alert watches them.
+A mailbox is not a queue: its messages are not leased, counted or shown, and no alert covers it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from signalbox.celery.wakeup import Watch
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that a mailbox is kept after the last sign of its owner: the minimum, and the default.
+#: Seconds for which a mailbox is kept after the last report of its owner: the minimum, and the default.
 MIN_KEEP_SECONDS = 15.0
 KEEP_SECONDS = 60.0
 MAIL_SECONDS = 300.0
@@ -50,7 +50,7 @@ class Mailbox:
         return cls(name, max(expires or KEEP_SECONDS, MIN_KEEP_SECONDS), max(mail or MAIL_SECONDS, 1.0))
 
     def open(self, client: Any) -> None:
-        """Open the mailbox, or find it."""
+        """Open the mailbox unless it is open, and note its id."""
         self.mailbox_id = client._run(calls.open_mailbox(self.name, self.keep_seconds, self.mail_seconds))
 
     def bind(self, client: Any, exchange: str, kind: str, routing_key: str) -> None:
@@ -64,11 +64,11 @@ class Mailbox:
         client._run(calls.close_mailbox(self.name))
 
     def watch(self, transport: Any, leases: Any) -> None:
-        """Begin to consume: the mailbox is kept alive, and news leads to a look into it."""
+        """Begin to consume: keep the mailbox alive, and read it at each wake-up."""
         self.ignore(leases)
-        self._watch = self._news(transport)
-        every = self.keep_seconds / 3
-        leases.schedule(self.name, Chore(every, partial(self.keep, transport), time.monotonic() + every))
+        self._watch = self._new_watch(transport)
+        interval = self.keep_seconds / 3
+        leases.schedule(self.name, Chore(interval, partial(self.keep, transport), time.monotonic() + interval))
 
     def keep(self, transport: Any, client: Any) -> None:
         """Report that the owner of the mailbox lives; open it again when the database has dropped it."""
@@ -77,13 +77,13 @@ class Mailbox:
         self.open(client)
         for exchange, kind, routing_key in self.bindings:
             client._run(calls.bind_queue(exchange, kind, routing_key, self.name))
-        if (former := self._watch) is not None:  # else it is no longer consumed
-            self._watch = self._news(transport)  # of the new id
+        if (former := self._watch) is not None:  # None: no longer consumed
+            self._watch = self._new_watch(transport)  # for the new id
             former.close()
 
-    def _news(self, transport: Any) -> Watch:
-        every = transport.options.polling_interval if transport.options.listens else MAIL_POLL_SECONDS
-        return Watch(transport.bell, transport.listener, f"mail/{self.mailbox_id}", every)
+    def _new_watch(self, transport: Any) -> Watch:
+        interval = transport.options.polling_interval if transport.options.listens else MAIL_POLL_SECONDS
+        return Watch(transport.bell, transport.listener, f"mail/{self.mailbox_id}", interval)
 
     def ignore(self, leases: Any) -> None:
         """Stop watching: the mailbox is no longer consumed."""
@@ -93,20 +93,20 @@ class Mailbox:
             leases.forget(self.name)
 
     def next_if_due(self, client: Any, now: float) -> dict[str, Any] | None:
-        """Take the next message, if there is one and a look is due."""
+        """Take the next message if the mailbox is due to be read; None without one."""
         if self._fetched:
             return self._fetched.popleft()
         if self._watch is None or not self._watch.is_due(now):
             return None
-        self._watch.look()
-        found = self.next(client)
-        if found is None:
-            self._watch.found_nothing_more()
-        return found
+        self._watch.start_check()
+        message = self.next(client)
+        if message is None:
+            self._watch.note_empty()
+        return message
 
     @property
     def due_at(self) -> float:
-        """The latest time of the next look into the mailbox."""
+        """The latest time at which the mailbox is read next."""
         if self._fetched or self._watch is None:
             return 0.0 if self._fetched else float("inf")
         return self._watch.due_at

@@ -17,7 +17,7 @@ from signalbox.connections import pooling
 from signalbox.connections.connections import lasting_dsn
 from signalbox.errors import InvalidArgument
 
-#: Seconds between two looks into a mailbox where no connection can listen: `inspect` waits for one second.
+#: Seconds between two reads of a mailbox where no connection can listen: `inspect` waits for one second.
 MAIL_POLL_SECONDS = 0.2
 
 
@@ -28,7 +28,7 @@ class Options:
     dsn: str = ""
     """A DSN for libpq in place of the broker URL."""
     visibility_timeout: float = 60.0
-    """Seconds of a lease in new queues; a living worker extends it three times as often."""
+    """Seconds of a lease in new queues; a worker extends its leases after a third of that time."""
     max_receives: int = 5
     """Deliveries in new queues after which a task that fails again is a dead letter."""
     queue_settings: Mapping[str, Any] = field(default_factory=dict)
@@ -36,17 +36,17 @@ class Options:
     tenant: str | None = None
     """The tenant of new queues."""
     polling_interval: float = 1.0
-    """Seconds between looks into an empty queue, when no announcement comes before."""
+    """Seconds between receives from an empty queue without a wake-up."""
     pgbouncer: bool = field(default_factory=pooling.is_pooled)
-    """Behind PgBouncer in transaction mode: no LISTEN and no prepared statements. DATABASE_POOLER says so as well."""
+    """Whether PgBouncer in transaction mode is used: no LISTEN, no prepared statements. Default: DATABASE_POOLER."""
     ack_delay: float = 0.005
-    """Seconds for which an acknowledgement may wait for others to go with it while more than one task is held."""
+    """Seconds for which an acknowledgement may wait to be sent with others while more than one task is held."""
     max_batch: int = 100
-    """Tasks received in one call at most."""
+    """The most tasks that one call receives."""
     consumer: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}")
     """The worker's name in the console."""
     readable: bool = True
-    """Store JSON bodies as JSON, and not as text that holds JSON. Text keeps the order of keys."""
+    """Whether JSON bodies are stored as JSON, and not as text. Only text keeps the order of keys."""
 
     def __post_init__(self) -> None:
         for name in ("visibility_timeout", "polling_interval", "ack_delay"):
@@ -59,16 +59,16 @@ class Options:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Read the given options; those of other transports keep their meaning, and unknown ones are refused."""
-        names = {one.name for one in fields(cls)}
+        names = {option.name for option in fields(cls)}
         if unknown := set(given) - names - IGNORED:
             raise InvalidArgument(
-                f"{sorted(unknown)[0]} is no transport option; allowed: {', '.join(sorted(names))}",
+                f"{sorted(unknown)[0]} is not a transport option; allowed: {', '.join(sorted(names))}",
                 "transport_options",
             )
         return cls(**{name: value for name, value in given.items() if name in names})
 
     @property
-    def made_with(self) -> dict[str, Any]:
+    def new_queue_settings(self) -> dict[str, Any]:
         """The settings of new queues."""
         return {
             "visibility_timeout_seconds": float(self.visibility_timeout),
@@ -79,7 +79,7 @@ class Options:
 
     @property
     def listens(self) -> bool:
-        """Return whether a connection can listen for news."""
+        """Return whether a connection can listen for wake-ups."""
         return pooling.has_sessions() if pooling.is_pooled() else not self.pgbouncer
 
     @property
@@ -88,7 +88,7 @@ class Options:
         return {"prepare_threshold": None} if self.pgbouncer else {}
 
 
-#: Options of Celery's and kombu's own that come along with every connection.
+#: The options that Celery and kombu add to every connection, which are ignored.
 IGNORED = {
     "client_properties",
     "confirm_publish",
@@ -104,37 +104,37 @@ IGNORED = {
 
 
 def dsn_of(client: Any, options: Options) -> str:
-    """The DSN for libpq of a connection of kombu's."""
+    """Make the DSN of PostgreSQL for a connection of kombu."""
     dsn = options.dsn or _from_url(client)
     try:
         named: dict[str, Any] = dict(conninfo_to_dict(dsn))
     except ProgrammingError:
-        raise InvalidArgument("the broker URL is none that libpq can read", field="broker_url") from None
+        raise InvalidArgument("the broker URL is not a connection string of PostgreSQL", field="broker_url") from None
     patience = max(2, math.ceil(client.connect_timeout or 10))
     return lasting_dsn(make_conninfo(**{"connect_timeout": patience, **named}), "signalbox celery")
 
 
 def shown(url: str, mask: str = "**") -> str:
-    """A broker URL without its password and parameters, one of which may be a password too.
+    """Remove the password from a broker URL, and the parameters, which may hold another.
 
-    It is read as libpq reads it: credentials end at the @ before the first slash. Kombu refuses a URL with two ports.
+    The URL is read as libpq reads it: credentials end at the @ before the first slash. Kombu refuses two ports.
     """
     scheme, separator, rest = url.partition("://")
-    who, at, _ = rest.partition("/")[0].rpartition("@")
-    user, colon, _ = who.partition(":")
-    where = rest[len(who + at) :].partition("?")[0]
+    credentials, at, _ = rest.partition("/")[0].rpartition("@")
+    user, colon, _ = credentials.partition(":")
+    where = rest[len(credentials + at) :].partition("?")[0]
     return f"{scheme}{separator}{user}{colon}{mask if colon else ''}{at}{where}"
 
 
 def _from_url(client: Any) -> str:
-    place = client.hostname or ""
-    if "://" in place:
-        return "postgresql" + place[place.index("://") :]
-    given = {
-        "host": place,
+    host = client.hostname or ""
+    if "://" in host:
+        return "postgresql" + host[host.index("://") :]
+    parameters = {
+        "host": host,
         "port": client.port,
         "user": client.userid,
         "password": client.password,
         "dbname": (client.virtual_host or "").strip("/"),
     }
-    return make_conninfo(**{name: value for name, value in given.items() if value})
+    return make_conninfo(**{name: value for name, value in parameters.items() if value})

@@ -30,12 +30,12 @@ class QoS(virtual.QoS):  # type: ignore[misc]
         """The message of this tag, or None."""
         return self._delivered.get(delivery_tag)
 
-    def leave(self) -> dict[str, Any]:
-        """Let go of all deliveries, and return them."""
+    def release_all(self) -> dict[str, Any]:
+        """Forget all deliveries of the channel and return them by their tags."""
         self._flush()
-        left = dict(self._delivered)
+        released = dict(self._delivered)
         self._delivered.clear()
-        return left
+        return released
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
         """Restore nothing here: `Channel.close` gives deliveries back."""

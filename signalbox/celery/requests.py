@@ -13,7 +13,7 @@ from celery.worker import request
 
 
 class Request(request.Request):  # type: ignore[misc]
-    """Celery's request, which notes the error of a failed task on its message."""
+    """The request of Celery, extended to note the error of a failed task on the message."""
 
     def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
         """Note the exception and the stack on the message, then do what Celery does."""

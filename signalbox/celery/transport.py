@@ -18,7 +18,7 @@ from signalbox.client import Client
 from signalbox.connections.listening import Listener, shared_listener
 from signalbox.errors import SignalboxError
 
-#: Errors that mean: the database is gone, or this server no longer takes writes.
+#: The errors of a lost database, or of a server that no longer takes writes.
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
 
 
@@ -33,7 +33,7 @@ class Transport(virtual.Transport):  # type: ignore[misc]
 
     connection_errors = (*virtual.Transport.connection_errors, *LOST)
     channel_errors = (*virtual.Transport.channel_errors, psycopg.Error, SignalboxError)
-    # Kombu raises the first for a channel whose connection was given up: without it, no reconnect would follow.
+    # Kombu raises the first error for a channel whose connection was given up; it must lead to a reconnect.
     recoverable_connection_errors = (RecoverableConnectionError, *LOST)
     recoverable_channel_errors = ()
 
@@ -43,7 +43,7 @@ class Transport(virtual.Transport):  # type: ignore[misc]
 
     def __init__(self, client: Any, **options: Any) -> None:
         super().__init__(client, **options)
-        self.polling_interval = None  # of the base class, which would sleep
+        self.polling_interval = None  # the base class would sleep for its own interval
         self.options = Options.of(client.transport_options)
         self.dsn = dsn_of(client, self.options)
         self.bell = Bell()
@@ -64,7 +64,7 @@ class Transport(virtual.Transport):  # type: ignore[misc]
 
     @property
     def is_driven(self) -> bool:
-        """Return whether the event loop of a worker delivers."""
+        """Return whether the event loop of a worker delivers the messages."""
         return self._driver is not None
 
     def establish_connection(self) -> Any:
@@ -101,10 +101,10 @@ class Transport(virtual.Transport):  # type: ignore[misc]
         self._driver = None
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
-        """Deliver what there is, or what comes within `timeout` seconds; None waits for ever."""
+        """Deliver waiting messages, or messages that arrive within `timeout` seconds; None waits for ever."""
         ends_at = float("inf") if timeout is None else time.monotonic() + timeout
         while True:
-            self.bell.clear()  # before the look: what rings after it ends the wait
+            self.bell.clear()  # before the delivery: a later ring ends the wait
             if self.deliver():
                 return
             now = time.monotonic()
@@ -118,7 +118,7 @@ class Transport(virtual.Transport):  # type: ignore[misc]
         return any(delivered)
 
     def next_look(self, now: float) -> float:
-        """The latest time of the next look, by the monotonic clock."""
+        """The latest time of the next delivery, by the monotonic clock."""
         return min((channel.next_look(now) for channel in list(self.channels)), default=float("inf"))
 
     def driver_version(self) -> str:

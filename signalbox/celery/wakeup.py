@@ -1,6 +1,6 @@
-"""Wake-ups for what drains a connection: news of queues, acknowledgements that make room, mail.
+"""Wake-ups for the thread or event loop that drains a connection: messages, mail, and room after acknowledgements.
 
-That is a thread, or the event loop of a Celery worker, which answers commands while its pool is busy.
+The event loop of a Celery worker answers commands while its pool is busy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from signalbox.connections.reconnect import jittered
 
 
 class Bell:
-    """A bell that any thread may ring; the draining thread waits for it, or an event loop hears it too."""
+    """A bell that any thread may ring; it wakes the draining thread or event loop."""
 
     def __init__(self) -> None:
         self._rung = threading.Event()
@@ -25,7 +25,7 @@ class Bell:
         self.also: Callable[[], None] | None = None
 
     def ring(self) -> None:
-        """Ring: there is news."""
+        """Wake the draining thread or event loop."""
         self._rung.set()
         if also := self.also:
             also()
@@ -36,11 +36,11 @@ class Bell:
 
 
 class Watch:
-    """The time of the next look into a queue or mailbox: at its news, and periodically without."""
+    """The time of the next read of a queue or mailbox: after a wake-up, and periodically without one."""
 
-    def __init__(self, bell: Bell, listener: Listener | None, name: str, every: float) -> None:
+    def __init__(self, bell: Bell, listener: Listener | None, name: str, interval: float) -> None:
         self._bell = bell
-        self._every = every
+        self._interval = interval
         self._news = True
         self.due_at = 0.0
         self._ends = ExitStack()
@@ -53,28 +53,28 @@ class Watch:
         self._bell.ring()
 
     def is_due(self, now: float) -> bool:
-        """Return whether there is news, or the last look was long enough ago."""
+        """Return whether a wake-up came, or the interval since the last read is over."""
         return self._news or now >= self.due_at
 
-    def look(self) -> None:
-        """Note a look: later announcements are news."""
+    def start_check(self) -> None:
+        """Note the start of a read: only later wake-ups count."""
         self._news = False
 
-    def found_nothing_more(self) -> None:
-        """Note that it is empty: the next look is at news, or after the interval."""
-        self.due_at = 0.0 if self._news else time.monotonic() + jittered(self._every)
+    def note_empty(self) -> None:
+        """Note that no message is left: the next read follows a wake-up or the interval."""
+        self.due_at = 0.0 if self._news else time.monotonic() + jittered(self._interval)
 
-    def found_more(self) -> None:
-        """Note that there may be more: the next look is at once."""
+    def note_more(self) -> None:
+        """Note that there may be more messages: the next read is at once."""
         self._news = True
 
     def close(self) -> None:
-        """Stop listening for its news."""
+        """Stop listening for wake-ups of the queue or mailbox."""
         self._ends.close()
 
 
 class LoopDriver:
-    """The driver of a transport, which delivers at each turn of the loop with pending news.
+    """The driver of a transport in an event loop: each turn of the loop after a wake-up delivers messages.
 
     The loop sleeps in `poll`. A byte wakes it when another thread rings, or when there is more to deliver.
     """
@@ -93,7 +93,7 @@ class LoopDriver:
         loop.on_tick.add(self._tick)
 
     def ring(self) -> None:
-        """Note that there is news."""
+        """Note a wake-up, and end the sleep of the loop."""
         self._pending = True
         if threading.get_ident() != self._thread:
             self._wake()
@@ -133,7 +133,7 @@ class LoopDriver:
         """Stop driving the transport."""
         self._set_alarm(float("inf"))
         self._loop.on_tick.discard(self._tick)
-        with suppress(Exception):  # a loop that was reset does not know it any more
+        with suppress(Exception):  # a loop that was reset has no such reader
             self._loop.remove_reader(self._reader.fileno())
         self._reader.close()
         self._writer.close()

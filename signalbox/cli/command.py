@@ -11,34 +11,34 @@ from typing import TYPE_CHECKING, Any
 from signalbox.errors import InvalidArgument
 from signalbox.verbs import Verbs
 
-#: Exit statuses: done, refused, misunderstood (argparse's own), nothing found, no answer.
+#: Exit statuses: done, refused, nothing found, no answer. Wrong usage ends with 2, the status of argparse.
 DONE = 0
 REFUSED = 1
 NOTHING = 3
 UNAVAILABLE = 4
-#: By Ctrl-C, as shells have it.
+#: The status that shells use for a program ended by Ctrl-C.
 INTERRUPTED = 130
 
-#: Does a command with its parsed arguments; how it ended.
+#: A function that runs a command with its parsed arguments and returns the exit status.
 Run = Callable[[Verbs, argparse.Namespace], int]
 
 
 if TYPE_CHECKING:
-    #: Where commands are added: what `add_subparsers` returns. It has no public name.
+    #: The result of `add_subparsers`, to which commands are added; its class has no public name.
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 else:
     Commands = Any
 
 
-def add(commands: Commands, name: str, run: Run, about: str) -> argparse.ArgumentParser:
-    """Add a command of this name; the caller adds its further arguments."""
-    parser = commands.add_parser(name, help=about, description=about)
+def add(commands: Commands, run: Run) -> argparse.ArgumentParser:
+    """Add the command of a function, with its name and its docstring; the caller adds the arguments."""
+    parser = commands.add_parser(run.__name__, help=run.__doc__, description=run.__doc__)
     parser.set_defaults(run=run)
     return parser
 
 
 def say(args: argparse.Namespace, document: Mapping[str, Any], text: str) -> None:
-    """Print a line of the answer: for people, or with --json for programs."""
+    """Print one line of output: text, or with --json a JSON object."""
     line = json.dumps(document, ensure_ascii=False, default=str) if args.json else text
     sys.stdout.write(line + "\n")
 
@@ -52,5 +52,5 @@ def as_json(text: str, field: str) -> Any:
 
 
 def given_options(args: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """The given options among these names."""
+    """Select the options among these names that the command line has."""
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}

@@ -19,7 +19,7 @@ from signalbox.worker import command as worker_command
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 refused, 2 misunderstood, 3 nothing found, 4 no answer."""
+    """Run the command line and exit: 0 done, 1 refused, 2 wrong usage, 3 nothing found, 4 no answer."""
     parser = _parser()
     args = parser.parse_args(arguments)
     if args.command == "worker":
@@ -35,13 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             status = args.run(verbs, args)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: write nothing more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has closed the pipe
         status = REFUSED
     except SignalboxError as error:
         parser.exit(REFUSED, f"signalbox: {error}\n")
     except (psycopg.OperationalError, OSError) as error:
         parser.exit(UNAVAILABLE, f"signalbox: {in_brief(error)}\n")
-    except (ImportError, UnicodeError, psycopg.Error) as error:  # of the last, what the server could make nothing of
+    except (ImportError, UnicodeError, psycopg.Error) as error:  # psycopg.Error: a statement failed
         parser.exit(REFUSED, f"signalbox: {str(error).strip() or type(error).__name__}\n")
     except KeyboardInterrupt:
         parser.exit(INTERRUPTED)
@@ -51,16 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="signalbox",
-        description="Send to queues, receive from them, run handlers; in a database or through a server.",
-        epilog="Ends with 0 when done, 1 when refused, 2 when misunderstood, 3 for nothing there, 4 without an answer.",
+        description="Send to queues, receive from them and run handlers, in a database or through a server.",
+        epilog="Exit status: 0 done, 1 refused, 2 wrong usage, 3 nothing found, 4 no answer.",
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for room in (sending, receiving, queues):
-        room.add_commands(commands)
-    for each in commands.choices.values():
-        add_address(each)
-        each.add_argument("--json", action="store_true", help="one JSON object on each line")
+    for noun in (sending, receiving, queues):
+        noun.add_commands(commands)
+    for parser_of_command in commands.choices.values():
+        add_address(parser_of_command)
+        parser_of_command.add_argument("--json", action="store_true", help="print one JSON object on each line")
     worker = commands.add_parser("worker", help="run handlers until it is stopped", description="Run handlers.")
     worker_command.add_arguments(worker)
     worker_command.add_surroundings(worker)

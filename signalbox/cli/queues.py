@@ -12,33 +12,27 @@ from signalbox.verbs import Verbs
 
 
 def add_commands(commands: Commands) -> None:
-    """The commands that list, describe, create and configure queues."""
-    parser = add(commands, "queues", queues, "List queues by name, with tenant, mode and state. Ends with 3 for none.")
-    parser.add_argument("--prefix", default="", metavar="TEXT", help="only those whose names begin so")
-    parser = add(commands, "show", show, "Say how many messages a queue has where, and its settings.")
-    parser.add_argument("queue", metavar="QUEUE")
-    for name, run, about in (
-        ("create", create, "Make a queue. The same again changes nothing."),
-        ("configure", configure, "Change settings of a queue and leave the others."),
-    ):
-        parser = add(commands, name, run, about)
+    """Add the commands that list, describe, create and configure queues."""
+    parser = add(commands, queues)
+    parser.add_argument("--prefix", default="", metavar="TEXT", help="list only queues whose names begin with TEXT")
+    add(commands, show).add_argument("queue", metavar="QUEUE")
+    for run in (create, configure):
+        parser = add(commands, run)
         parser.add_argument("queue", metavar="QUEUE")
-        parser.add_argument(
-            "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, as max_receives=3; repeat it"
-        )
+        setting = "a setting, such as max_receives=3; may be repeated"
+        parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=setting)
 
 
 def queues(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print a line for each queue."""
-    found = verbs.list_queues(args.prefix)
-    for one in found:
-        line = f"{one.name}\t{one.tenant}\t{one.settings['mode']}\t{one.state}"
-        say(args, asdict(one), line)
-    return DONE if found else NOTHING
+    """List queues by name, with tenant, mode and state. Exit status 3: no queue."""
+    listed = verbs.list_queues(args.prefix)
+    for queue in listed:
+        say(args, asdict(queue), f"{queue.name}\t{queue.tenant}\t{queue.settings['mode']}\t{queue.state}")
+    return DONE if listed else NOTHING
 
 
 def show(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print a line for each number and each setting."""
+    """Show the number of messages of a queue in each state, and its settings."""
     info = verbs.describe_queue(args.queue)
     facts = {
         "tenant": info.tenant,
@@ -52,12 +46,12 @@ def show(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def create(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Create a queue and print its id."""
+    """Create a queue and print its id. Repeating it with equal settings changes nothing."""
     return _say_id(args, verbs.create_queue(args.queue, _settings(args.set)))
 
 
 def configure(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Configure a queue and print its id."""
+    """Change the given settings of a queue, keep the others, and print its id."""
     return _say_id(args, verbs.configure_queue(args.queue, _settings(args.set)))
 
 

@@ -1,4 +1,4 @@
-"""The commands that receive and settle, and the outcome: `receive`, `ack`, `nack`, `extend`, `outcome`."""
+"""The commands of a consumer, and the outcome of a message: `receive`, `ack`, `nack`, `extend`, `outcome`."""
 
 from __future__ import annotations
 
@@ -17,47 +17,39 @@ from signalbox.verbs import Verbs
 
 
 def add_commands(commands: Commands) -> None:
-    """The commands of a consumer, and the one that says how a message ended."""
-    parser = add(commands, "receive", receive, "Lease messages and print them, one on a line. Ends with 3 for none.")
+    """Add the commands of a consumer, and the command that prints how a message ended."""
+    parser = add(commands, receive)
     parser.add_argument("queue", metavar="QUEUE")
-    parser.add_argument("--max", type=int, default=1, metavar="N", help="messages at most (1)")
-    parser.add_argument("--wait", type=float, default=0.0, metavar="S", help="seconds to wait for the first (0)")
-    parser.add_argument("--visibility-timeout", type=float, metavar="S", help="seconds of the lease (the queue's)")
-    parser.add_argument("--consumer", metavar="NAME", help="your name in the console")
+    parser.add_argument("--max", type=int, default=1, metavar="N", help="maximum number of messages (default 1)")
+    parser.add_argument("--wait", type=float, default=0.0, metavar="S", help="seconds to wait for one (default 0)")
+    parser.add_argument("--visibility-timeout", type=float, metavar="S", help="seconds of the lease (queue's setting)")
+    parser.add_argument("--consumer", metavar="NAME", help="name of this consumer in the console")
     parser.add_argument("--ack", action="store_true", help="acknowledge the printed messages")
-    parser = add(commands, "ack", ack, "These messages are done with. Ends with 3 where a lease was no longer held.")
+    parser = add(commands, ack)
     parser.add_argument("handles", nargs="+", metavar="HANDLE")
-    parser.add_argument("--result", metavar="JSON", help="what came of each, kept for its sender")
-    parser = add(
-        commands, "nack", nack, "A delivery failed: prints retry or dead. Ends with 3 where the lease was lost."
-    )
+    parser.add_argument("--result", metavar="JSON", help="result of each message, kept for its sender")
+    parser = add(commands, nack)
     parser.add_argument("handle", metavar="HANDLE")
-    parser.add_argument("--delay", type=float, metavar="S", dest="delay_seconds", help="until the retry (backoff)")
-    parser.add_argument("--reason", choices=FAILURE_REASONS, help="rejected: no retry (runtime_error)")
-    parser.add_argument("--error-class", metavar="NAME")
-    parser.add_argument("--error", metavar="TEXT")
-    parser.add_argument("--state", metavar="JSON", help="for the next delivery")
-    parser = add(commands, "extend", extend, "Let a lease end after this many seconds; 0 gives the message back.")
+    delay = "seconds until the retry (default: the queue's backoff)"
+    parser.add_argument("--delay", type=float, metavar="S", dest="delay_seconds", help=delay)
+    reason = "why the delivery failed; rejected: no retry (default runtime_error)"
+    parser.add_argument("--reason", choices=FAILURE_REASONS, help=reason)
+    parser.add_argument("--error-class", metavar="NAME", help="class of the error, for example ValueError")
+    parser.add_argument("--error", metavar="TEXT", help="message of the error")
+    parser.add_argument("--state", metavar="JSON", help="state for the next delivery")
+    parser = add(commands, extend)
     parser.add_argument("handle", metavar="HANDLE")
     parser.add_argument("seconds", type=float, metavar="SECONDS")
-    parser = add(
-        commands,
-        "outcome",
-        outcome,
-        "Print the state of a message and how it ended. Exits with 3 when the message is unknown.",
-    )
+    parser = add(commands, outcome)
     parser.add_argument("message_id", type=int, metavar="MESSAGE_ID")
-    parser.add_argument("--wait", type=float, metavar="S", help="seconds to wait for its end")
+    parser.add_argument("--wait", type=float, metavar="S", help="seconds to wait until the message has ended")
 
 
 def receive(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print id, delivery, receipt handle and payload of each message."""
+    """Lease messages; print id, delivery, receipt handle and payload. Exit status 3: no message."""
+    lease_seconds, consumer = args.visibility_timeout, args.consumer
     messages = verbs.receive(
-        args.queue,
-        args.max,
-        visibility_timeout=args.visibility_timeout,
-        consumer=args.consumer,
-        wait_seconds=args.wait,
+        args.queue, args.max, visibility_timeout=lease_seconds, consumer=consumer, wait_seconds=args.wait
     )
     for message in messages:
         payload = verbs.fetch(message)
@@ -74,7 +66,7 @@ def receive(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def ack(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the outcome of each handle."""
+    """Acknowledge messages as done. Exit status 3: a lease was no longer held."""
     result = None if args.result is None else as_json(args.result, "result")
     acked = verbs.ack_batch(args.handles, results=[result] * len(args.handles))
     for handle, held in acked.items():
@@ -83,37 +75,37 @@ def ack(verbs: Verbs, args: argparse.Namespace) -> int:
 
 
 def nack(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the outcome of the delivery."""
+    """Record a failed delivery and print retry or dead. Exit status 3: the lease was no longer held."""
     options = cast("NackOptions", given_options(args, "delay_seconds", "reason", "error_class", "error"))
     if args.state is not None:
         options["state"] = as_json(args.state, "state")
-    fate = verbs.nack(args.handle, **options)
-    say(args, {"receipt_handle": args.handle, "outcome": fate}, fate or "lost")
-    return DONE if fate else NOTHING
+    outcome_of_nack = verbs.nack(args.handle, **options)
+    say(args, {"receipt_handle": args.handle, "outcome": outcome_of_nack}, outcome_of_nack or "lost")
+    return DONE if outcome_of_nack else NOTHING
 
 
 def extend(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the new deadline."""
+    """Set the end of a lease, in seconds from now; 0 gives the message back. Exit status 3: no longer held."""
     deadline = verbs.change_visibility(args.handle, args.seconds)
-    at = deadline and deadline.isoformat()
-    say(args, {"receipt_handle": args.handle, "deadline": at}, at or "lost")
+    text = deadline and deadline.isoformat()
+    say(args, {"receipt_handle": args.handle, "deadline": text}, text or "lost")
     return DONE if deadline else NOTHING
 
 
 def outcome(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the state of a message; the exit status is 3 when it is unknown, or --wait is over."""
-    ended = DONE
+    """Print the state of a message and how it ended. Exit status 3: it is unknown, or --wait is over."""
+    exit_status = DONE
     try:
         if args.wait is None:
-            found = verbs.message_outcome(args.message_id)
+            known = verbs.message_outcome(args.message_id)
         else:
-            found = verbs.wait_settled(args.message_id, timeout=args.wait)
+            known = verbs.wait_settled(args.message_id, timeout=args.wait)
     except NotSettled as error:
-        found, ended = error.outcome, NOTHING
+        known, exit_status = error.outcome, NOTHING
     except MessageNotFound:
-        found = None
-    if found is None:
+        known = None
+    if known is None:
         say(args, {"message_id": args.message_id, "status": None}, f"message {args.message_id} is unknown")
         return NOTHING
-    say(args, asdict(found), f"{found.status}\t{found.queue}\t{found.outcome or '-'}")
-    return ended
+    say(args, asdict(known), f"{known.status}\t{known.queue}\t{known.outcome or '-'}")
+    return exit_status

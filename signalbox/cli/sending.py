@@ -13,29 +13,31 @@ from signalbox.cli.command import DONE, REFUSED, Commands, add, as_json, given_o
 from signalbox.errors import InvalidArgument
 from signalbox.verbs import Verbs
 
-#: Lines that go together in one call.
+#: The number of lines that one call sends.
 LINES_TOGETHER = 500
 
 _OPTIONS = ("priority", "delay_seconds", "group_id", "deduplication_id", "trace_id", "correlation_id")
 
 
 def add_commands(commands: Commands) -> None:
-    """`send`, with all that can be said of a message."""
-    parser = add(commands, "send", send, "Send one message, or with --lines one for each line of standard input.")
+    """Add the command `send` with its options."""
+    parser = add(commands, send)
     parser.add_argument("queue", metavar="QUEUE")
-    parser.add_argument("payload", nargs="?", metavar="JSON", help="the payload; -, or nothing: standard input")
-    parser.add_argument("--lines", action="store_true", help="each line of standard input is a payload")
-    parser.add_argument("--attributes", metavar="JSON", help="small facts about the payload, as an object")
-    parser.add_argument("--priority", type=int, metavar="N", help="0 (the default) to 9, higher first")
-    parser.add_argument("--delay", type=float, metavar="S", dest="delay_seconds", help="seconds to rest first")
-    parser.add_argument("--group", metavar="ID", dest="group_id", help="the group, for order or limits")
-    parser.add_argument("--dedup", metavar="ID", dest="deduplication_id", help="sent again with it, it is the first")
-    parser.add_argument("--trace-id", metavar="ID")
-    parser.add_argument("--correlation-id", metavar="ID")
+    parser.add_argument("payload", nargs="?", metavar="JSON", help="the payload; - or none: read standard input")
+    parser.add_argument("--lines", action="store_true", help="send each line of standard input as a payload")
+    parser.add_argument("--attributes", metavar="JSON", help="attributes of the message, as a JSON object")
+    parser.add_argument("--priority", type=int, metavar="N", help="0 to 9, the highest first (default 0)")
+    delay = "seconds until the first delivery (default: the queue's delay)"
+    parser.add_argument("--delay", type=float, metavar="S", dest="delay_seconds", help=delay)
+    parser.add_argument("--group", metavar="ID", dest="group_id", help="message group, for order or limits")
+    deduplication = "deduplication id: a second message with it is not sent"
+    parser.add_argument("--dedup", metavar="ID", dest="deduplication_id", help=deduplication)
+    parser.add_argument("--trace-id", metavar="ID", help="trace id of the message (default: that of the current span)")
+    parser.add_argument("--correlation-id", metavar="ID", help="id that connects related messages")
 
 
 def send(verbs: Verbs, args: argparse.Namespace) -> int:
-    """Print the id of what was sent."""
+    """Send one message, or with --lines one for each line of standard input, and print each id."""
     options = cast("SendOptions", given_options(args, *_OPTIONS))
     if args.attributes is not None:
         options["attributes"] = as_json(args.attributes, "attributes")
@@ -50,7 +52,7 @@ def send(verbs: Verbs, args: argparse.Namespace) -> int:
 def _send_lines(verbs: Verbs, args: argparse.Namespace, options: SendOptions) -> int:
     """Send each line by itself: a refused line is reported with its number, and the others are sent."""
     refused = 0
-    for numbered in _together(enumerate(sys.stdin, start=1)):
+    for numbered in _groups_of(enumerate(sys.stdin, start=1)):
         good, errors = _read(numbered)
         sent = verbs.send_each(args.queue, [(payload, options) for payload in good.values()])
         for number, answer in {**errors, **dict(zip(good, sent, strict=True))}.items():
@@ -62,15 +64,15 @@ def _send_lines(verbs: Verbs, args: argparse.Namespace, options: SendOptions) ->
     return REFUSED if refused else DONE
 
 
-def _together(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Lines that say something, some at a time."""
-    said = ((number, line) for number, line in lines if line.strip())
-    while some := list(itertools.islice(said, LINES_TOGETHER)):
-        yield some
+def _groups_of(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """Group the lines that are not empty, LINES_TOGETHER at a time."""
+    filled = ((number, line) for number, line in lines if line.strip())
+    while group := list(itertools.islice(filled, LINES_TOGETHER)):
+        yield group
 
 
 def _read(numbered: list[tuple[int, str]]) -> tuple[dict[int, object], dict[int, Refused]]:
-    """The payloads by the numbers of their lines, and what is wrong with other lines."""
+    """Parse the payload of each line; returns payloads and errors, both by line number."""
     good: dict[int, object] = {}
     errors: dict[int, Refused] = {}
     for number, line in numbered:

@@ -25,7 +25,7 @@ AsyncSource = str | psycopg.AsyncConnection[Any] | AsyncPool
 
 
 class AsyncConnections:
-    """The source of a client's connection."""
+    """The source of a client's connection: it lends one for each call."""
 
     #: True when every call is a transaction of its own, False when the caller decides.
     commits_each_call = True
@@ -33,7 +33,7 @@ class AsyncConnections:
     #: True when every borrow gives the same connection, on which a lock of the session can be held.
     lasting = True
 
-    #: The address for a connection that listens; None: only the caller knows it.
+    #: The address for a connection that listens; None where only the caller knows it.
     dsn: str | None = None
 
     def borrow(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
@@ -41,7 +41,7 @@ class AsyncConnections:
         raise NotImplementedError
 
     async def close(self) -> None:
-        """Keep what is the caller's."""
+        """Close the client's own connection; a source of the caller's connections closes none."""
 
 
 class AsyncCallersConnection(AsyncConnections):
@@ -89,7 +89,7 @@ class AsyncOwnConnection(AsyncConnections):
     def _forget(self) -> None:
         self._turn = asyncio.Lock()
         self._connection: psycopg.AsyncConnection[Any] | None = None
-        self._owner = os.getpid()  # last: another thread of a child must not take the parent's for its own
+        self._owner = os.getpid()  # last, so that no thread of a child uses the parent's
 
     @asynccontextmanager
     async def borrow(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -100,7 +100,7 @@ class AsyncOwnConnection(AsyncConnections):
             try:
                 yield connection
             except psycopg.errors.ReadOnlySqlTransaction:
-                await connection.close()  # another server takes writes now, or this one does again
+                await connection.close()  # the next call looks for the server that takes writes
                 raise
             finally:
                 if not is_idle(connection):
@@ -131,5 +131,5 @@ def connections_of(source: AsyncSource, connect_options: dict[str, Any]) -> Asyn
 
 
 def one_transaction(connection: psycopg.AsyncConnection[Any]) -> AbstractAsyncContextManager[object]:
-    """Join the calls of the block to one transaction: the caller's, or an own one where every call would commit."""
+    """Run the calls of the block in one transaction: the caller's if one is open, otherwise a new one."""
     return connection.transaction() if connection.autocommit and is_idle(connection) else nullcontext()

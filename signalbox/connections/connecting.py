@@ -1,4 +1,4 @@
-"""Clients by address: of a database, or of a server over HTTP; and the options of a command line for either."""
+"""Clients by their address, a database or an HTTP server, and the command-line options for that address."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_server(url: str) -> bool:
 
 
 def key_of(api_key: str | None) -> str | None:
-    """The given API key, or that of the environment."""
+    """The given API key, or SIGNALBOX_API_KEY."""
     return api_key if api_key is not None else os.environ.get("SIGNALBOX_API_KEY") or None
 
 
@@ -51,7 +51,7 @@ def _dsn(url: str, api_key: str | None) -> str:
     if not isinstance(url, str):
         raise InvalidArgument(f"url must be text, not {type(url).__name__}", field="url")
     if api_key is not None:
-        raise InvalidArgument("api_key is for a server: a database asks for a password in its url", field="api_key")
+        raise InvalidArgument("api_key is for a server: put the password of a database into its url", field="api_key")
     if (scheme := re.match(r"([a-z][a-z0-9+.-]*)://", url, re.IGNORECASE)) and scheme[1] not in (
         "postgresql",
         "postgres",
@@ -61,35 +61,42 @@ def _dsn(url: str, api_key: str | None) -> str:
 
 
 def add_address(parser: argparse.ArgumentParser, *others: str) -> None:
-    """The options that `address_of` reads; `others` are further names for the address."""
+    """Add the options that `address_of` reads; `others` are further names of `--url`."""
     parser.add_argument(
         "--url",
         *others,
         metavar="URL",
         default=os.environ.get("SIGNALBOX_URL") or os.environ.get("DATABASE_URL"),
-        help="a database (postgresql://...) or a server (https://...); else SIGNALBOX_URL, or DATABASE_URL",
+        help="database (postgresql://...) or server (https://...); default SIGNALBOX_URL, then DATABASE_URL",
     )
     parser.add_argument(
-        "--api-key-file", metavar="FILE", type=Path, help="a file with the key for a server; else SIGNALBOX_API_KEY"
+        "--api-key-file",
+        metavar="FILE",
+        type=Path,
+        help="file with the API key for a server; default SIGNALBOX_API_KEY",
     )
 
 
-def address_of(given: argparse.Namespace) -> tuple[str, str | None]:
-    """The address of the queues, with the API key of a server. Raises InvalidArgument without one."""
-    if not given.url:
+def address_of(args: argparse.Namespace) -> tuple[str, str | None]:
+    """The address of the database or server, and the API key of a server. Raises InvalidArgument without one."""
+    if not args.url:
         raise InvalidArgument("name the database or the server with --url, SIGNALBOX_URL or DATABASE_URL", field="url")
-    if not is_server(given.url):
-        if given.api_key_file is not None:
-            raise InvalidArgument("--api-key-file is for a server, and --url names a database", field="api_key")
-        return given.url, None
-    key = _read(given.api_key_file) if given.api_key_file is not None else key_of(None)
+    if not is_server(args.url):
+        if args.api_key_file is not None:
+            raise InvalidArgument(
+                "--api-key-file is for a server, but --url names a database: leave it out", field="api_key"
+            )
+        return args.url, None
+    key = _read(args.api_key_file) if args.api_key_file is not None else key_of(None)
     if key is None:
-        raise InvalidArgument("a server wants a key: --api-key-file, or SIGNALBOX_API_KEY", field="api_key")
-    return given.url, key
+        raise InvalidArgument(
+            "a server needs an API key: give --api-key-file, or set SIGNALBOX_API_KEY", field="api_key"
+        )
+    return args.url, key
 
 
 def _read(path: Path) -> str:
-    """The last word of the file, which may be the output of `manage.py apikey create`."""
+    """Read the API key, the last word of a file, which may hold all output of `manage.py apikey create`."""
     try:
         lines = path.read_text().split()
     except (OSError, UnicodeDecodeError) as error:

@@ -23,14 +23,14 @@ class Pool(Protocol):
     def connection(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
 
 
-#: Reads after which a closed connection has shown its end: a notice, the reason, the end.
-_GOODBYES = 3
+#: The most reads until a closed connection shows its end: a notice, the reason, the end of the stream.
+_CLOSING_READS = 3
 
 Source = str | psycopg.Connection[Any] | Pool
 
 
 class Connections:
-    """The source of a client's connection."""
+    """The source of a client's connection: it lends one for each call."""
 
     #: True when every call is a transaction of its own, False when the caller decides.
     commits_each_call = True
@@ -38,7 +38,7 @@ class Connections:
     #: True when every borrow gives the same connection, on which a lock of the session can be held.
     lasting = True
 
-    #: The address for a connection that listens; None: only the caller knows it.
+    #: The address for a connection that listens; None where only the caller knows it.
     dsn: str | None = None
 
     def borrow(self) -> AbstractContextManager[psycopg.Connection[Any]]:
@@ -46,7 +46,7 @@ class Connections:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Keep what is the caller's."""
+        """Close the client's own connection; a source of the caller's connections closes none."""
 
 
 class CallersConnection(Connections):
@@ -94,7 +94,7 @@ class OwnConnection(Connections):
     def _forget(self) -> None:
         self._turn = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
-        self._owner = os.getpid()  # last: another thread of a child must not take the parent's for its own
+        self._owner = os.getpid()  # last, so that no thread of a child uses the parent's
 
     @contextmanager
     def borrow(self) -> Iterator[psycopg.Connection[Any]]:
@@ -105,7 +105,7 @@ class OwnConnection(Connections):
             try:
                 yield connection
             except psycopg.errors.ReadOnlySqlTransaction:
-                connection.close()  # another server takes writes now, or this one does again
+                connection.close()  # the next call looks for the server that takes writes
                 raise
             finally:
                 if not is_idle(connection):
@@ -144,7 +144,7 @@ def is_alive(connection: psycopg.BaseConnection[Any]) -> bool:
     No statement is sent.
     """
     try:
-        for _ in range(_GOODBYES):
+        for _ in range(_CLOSING_READS):
             if connection.closed or not _has_input(connection.fileno()):
                 break
             connection.pgconn.consume_input()
@@ -166,7 +166,7 @@ def lasting_dsn(dsn: str, application_name: str) -> str:
 
 
 def one_transaction(connection: psycopg.Connection[Any]) -> AbstractContextManager[object]:
-    """Join the calls of the block to one transaction: the caller's, or an own one where every call would commit."""
+    """Run the calls of the block in one transaction: the caller's if one is open, otherwise a new one."""
     return connection.transaction() if connection.autocommit and is_idle(connection) else nullcontext()
 
 

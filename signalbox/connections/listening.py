@@ -2,9 +2,9 @@
 
 The database announces queues that have something to receive on the channel `signalbox_ready`, and streams that
 have something to read on `signalbox_appended`, after the commit that put it there. A wake-up is a hint: it may be
-late, spurious or, while the connection is down, missing. So a waiter always waits with a timeout, and then looks;
-where LISTEN is impossible (PgBouncer in transaction mode, with no other way to the database) that polling is all
-there is, and enough.
+late, superfluous or, while the connection is down, missing. So a waiter always waits with a timeout and then asks the
+database. Where LISTEN is impossible (PgBouncer in transaction mode without DATABASE_DIRECT_URL), this polling is
+enough.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from signalbox.connections.connections import lasting_dsn
 from signalbox.connections.reconnect import Backoff
 from signalbox.logs import in_brief
 
-#: Seconds between two looks of the listening thread for remaining waiters.
-DESERTED_CHECK_SECONDS = 0.5
+#: Seconds between two checks of the listening thread whether a waiter is left.
+UNUSED_CHECK_SECONDS = 0.5
 
 #: The channel that announces streams; signalbox_ready announces queues.
 APPENDED = "signalbox_appended"
@@ -43,14 +43,14 @@ def in_loop(callback: Callable[[], object]) -> Callable[[], None]:
     loop = asyncio.get_running_loop()
 
     def call() -> None:
-        with suppress(RuntimeError):  # the loop has ended, and with it all that waited
+        with suppress(RuntimeError):  # the loop and its waiters have ended
             loop.call_soon_threadsafe(callback)
 
     return call
 
 
 class Waiter:
-    """A wait of a thread for its queue: clear it, look into the queue, and wait if there was nothing."""
+    """A wait of a thread for a wake-up: clear the waiter, receive, and wait if there was no message."""
 
     def __init__(self) -> None:
         self._woken = threading.Event()
@@ -63,7 +63,7 @@ class Waiter:
 
 
 class AsyncWaiter:
-    """A wait of a task for its queue; used like `Waiter`."""
+    """A wait of a task for a wake-up, used like `Waiter`."""
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()
@@ -78,10 +78,10 @@ class AsyncWaiter:
 
 
 class Listener:
-    """The listener of a process: it calls back when the database announces a queue that something waits for.
+    """The listener of a process: it calls the waiters of a queue when the database announces the queue.
 
     Its thread and connection start with the first waiter and end with the last. `shared_listener` gives
-    the one of this process. Without a DSN there are no calls.
+    the listener of this process. A listener without a DSN calls nothing.
     """
 
     def __init__(self, dsn: str | None) -> None:
@@ -89,7 +89,7 @@ class Listener:
         self._lock = threading.Lock()
         self._callbacks: dict[str, list[Callable[[], None]]] = {}
         self._thread: threading.Thread | None = None
-        self._deserted = threading.Event()
+        self._unused = threading.Event()
         #: Set while the connection listens.
         self.connected = threading.Event()
 
@@ -107,7 +107,7 @@ class Listener:
                 if not self._callbacks[queue]:
                     del self._callbacks[queue]
                 if not self._callbacks:
-                    self._deserted.set()
+                    self._unused.set()
 
     @contextmanager
     def waiter(self, queue: str) -> Iterator[Waiter]:
@@ -117,30 +117,30 @@ class Listener:
             yield waiter
 
     def _start(self) -> None:
-        """Start the thread unless one runs; the lock is held."""
-        self._deserted.clear()
+        """Start the thread unless it runs already; the caller holds the lock."""
+        self._unused.clear()
         if self._thread is None and self._dsn is not None:
             self._thread = threading.Thread(target=self._listen, name="signalbox-listener", daemon=True)
             self._thread.start()
 
     def _listen(self) -> None:
         backoff = Backoff(first=0.5, longest=30.0)
-        while not self._ends():
+        while not self._is_unused():
             try:
                 with primary_selection.connect(self._dsn or "", autocommit=True) as connection:
                     connection.execute("listen signalbox_ready")
                     connection.execute(f"listen {APPENDED}")
                     backoff.reset()
                     self.connected.set()
-                    self._wake(self._queues())  # announcements may have been missed
+                    self._wake(list(self._callbacks))  # announcements may have been lost
                     self._follow(connection)
             except psycopg.Error as error:
                 logger.warning("Not listening for wake-ups, receivers poll instead: %s", in_brief(error))
-                self._deserted.wait(backoff.pause())
+                self._unused.wait(backoff.pause())
             finally:
                 self.connected.clear()
 
-    def _ends(self) -> bool:
+    def _is_unused(self) -> bool:
         """Return whether the last waiter has gone. Decided under the lock: a later waiter starts a new thread."""
         with self._lock:
             if not self._callbacks:
@@ -148,14 +148,10 @@ class Listener:
             return self._thread is None
 
     def _follow(self, connection: psycopg.Connection[Any]) -> None:
-        while not self._deserted.is_set():
-            for notification in connection.notifies(timeout=DESERTED_CHECK_SECONDS):
+        while not self._unused.is_set():
+            for notification in connection.notifies(timeout=UNUSED_CHECK_SECONDS):
                 names = notification.payload.split(",")
                 self._wake([stream_key(name) for name in names] if notification.channel == APPENDED else names)
-
-    def _queues(self) -> list[str]:
-        with self._lock:
-            return list(self._callbacks)
 
     def _wake(self, queues: Sequence[str]) -> None:
         with self._lock:
@@ -168,23 +164,11 @@ class Listener:
 
 
 _shared: dict[tuple[int, str], Listener] = {}
-_shared_lock = threading.Lock()
 
 
 def shared_listener(dsn: str) -> Listener:
-    """The listener of this process for the database; a forked child gets its own.
+    """The listener of this process for the database; a forked child has its own.
 
-    Behind a pooler it listens past it, where there is a way, and else not at all.
+    Behind a pooler the listener connects to DATABASE_DIRECT_URL; without that address it does not listen.
     """
-    with _shared_lock:
-        return _shared.setdefault((os.getpid(), dsn), Listener(pooling.session_dsn(dsn)))
-
-
-def _unlock_in_child() -> None:
-    """Replace the lock in a forked child, where no thread could release it."""
-    global _shared_lock
-    _shared_lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlock_in_child)
+    return _shared.setdefault((os.getpid(), dsn), Listener(pooling.session_dsn(dsn)))

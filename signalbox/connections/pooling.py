@@ -28,14 +28,14 @@ def is_pooled() -> bool:
 
 
 def session_dsn(dsn: str) -> str | None:
-    """The address for a connection with a session of its own: `dsn`, one past the pooler, or None."""
+    """The address for a connection that keeps its session: `dsn`, the address past the pooler, or None."""
     if not is_pooled():
         return dsn
     return os.environ.get(DIRECT_URL, "").strip() or None
 
 
 def has_sessions() -> bool:
-    """Return whether a connection can have a session of its own."""
+    """Return whether a connection that keeps its session is possible."""
     return session_dsn("given") is not None
 
 

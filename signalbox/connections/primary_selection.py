@@ -1,12 +1,12 @@
-"""Selection of one of several hosts: none that this process knows to have been replaced.
+"""Selection of the primary among several hosts, never one that this process knows to be replaced.
 
 An address may name several hosts, a primary and its standbys. A promotion begins a new timeline, and PostgreSQL gives
 it a higher number before it takes the first write: that number is the epoch. A primary that was replaced and comes back
-has the lower one, however well it answers. At its first connection a process looks at every host and takes the highest
-epoch; later it takes the first host that is not below what it has seen, and goes on with no connection to one that is.
-Looking is part of connecting: calls cost no more.
+has the lower one, however well it answers. At its first connection a process asks every host and takes the highest
+epoch. Later it takes the first host whose epoch is not lower than the highest so far, and it gives up connections to
+hosts with a lower one. The comparison is part of connecting; a call on an open connection costs no more.
 
-An address of one host is connected to and believed.
+An address with one host is used without a comparison.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ select
   (select c.system_identifier from pg_control_system() c),
   case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end
 """
-#: The defaults for an address of several hosts: a host that takes writes; a silent one is given up before long.
+#: The defaults for an address of several hosts: a host that takes writes; a host that does not answer is given up soon.
 DEFAULTS: dict[str, Any] = {
     "target_session_attrs": "read-write",
     "connect_timeout": 10,
@@ -35,7 +35,7 @@ DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 30_000,  # milliseconds
 }
 #: Both mean a server that takes writes: a replaced and fenced one is still a "primary" to libpq. Other values (standby,
-#: any) are left to libpq: a replica has no epoch to be wrong about.
+#: any) are left to libpq: a standby has no epoch.
 WRITABLE = ("read-write", "primary")
 
 C = TypeVar("C")
@@ -56,13 +56,13 @@ class Epoch(NamedTuple):
 
 _highest: dict[int, int] = {}
 """The highest timeline of each cluster that this process has seen. Threads may differ for one connection."""
-_of: WeakKeyDictionary[object, Epoch] = WeakKeyDictionary()
+_epochs: WeakKeyDictionary[object, Epoch] = WeakKeyDictionary()
 """The epochs of the servers behind connections that were chosen among several hosts."""
-_looked_at: set[tuple[tuple[str, Any], ...]] = set()
+_compared: set[tuple[tuple[str, Any], ...]] = set()
 
 
 def connect(dsn: str, **options: Any) -> psycopg.Connection[Any]:
-    """Connect as `psycopg.connect` does, and among several hosts to the right one."""
+    """Connect as `psycopg.connect` does, and among several hosts to the primary."""
     hosts = hosts_of(dsn, options)
     if len(hosts) < 2:
         return psycopg.connect(dsn, **options)
@@ -78,7 +78,7 @@ async def connect_async(dsn: str, **options: Any) -> psycopg.AsyncConnection[Any
 
 
 def address_of_one(dsn: str) -> str:
-    """The address of the right host among several, for drivers other than psycopg. Connects once."""
+    """The address of the primary among several hosts, for drivers other than psycopg. Connects once."""
     if not hosts_of(dsn, {}):
         return dsn
     with closing(connect(dsn)) as connection:
@@ -90,12 +90,12 @@ def address_of_one(dsn: str) -> str:
 
 def is_replaced(connection: object) -> bool:
     """Return whether this process has seen a higher epoch than the connection's. No statement is sent."""
-    epoch = _of.get(connection)
+    epoch = _epochs.get(connection)
     return epoch is not None and (epoch.timeline or 0) < _highest.get(epoch.cluster, 0)
 
 
 def hosts_of(dsn: str, options: Mapping[str, Any]) -> list[Host]:
-    """The hosts of the address with their parameters; none where there is nothing to choose."""
+    """The hosts of an address with their parameters; empty for an address without a choice."""
     try:
         named = {**conninfo_to_dict(dsn), **{name: value for name, value in options.items() if value is not None}}
     except psycopg.ProgrammingError:
@@ -115,7 +115,7 @@ def hosts_of(dsn: str, options: Mapping[str, Any]) -> list[Host]:
 
 
 def choose(hosts: Sequence[Host], connect_to: Callable[[Host], psycopg.Connection[Any]]) -> psycopg.Connection[Any]:
-    """Connect to the right one of the hosts. Raises the last refusal when none is right."""
+    """Connect to the primary among the hosts. Raises the last refusal when there is none."""
     search: _Search[psycopg.Connection[Any]] = _Search(hosts)
     for host in hosts:
         connection = None
@@ -127,7 +127,7 @@ def choose(hosts: Sequence[Host], connect_to: Callable[[Host], psycopg.Connectio
             if connection is not None:
                 connection.close()
             continue
-        for unwanted in search.weigh(connection, epoch):
+        for unwanted in search.consider(connection, epoch):
             unwanted.close()
         if search.is_over:
             break
@@ -148,7 +148,7 @@ async def _choose_async(
             if connection is not None:
                 await connection.close()
             continue
-        for unwanted in search.weigh(connection, epoch):
+        for unwanted in search.consider(connection, epoch):
             await unwanted.close()
         if search.is_over:
             break
@@ -179,33 +179,33 @@ class _Search(Generic[C]):
 
     def __init__(self, hosts: Sequence[Host]) -> None:
         self._key = tuple(item for host in hosts for item in host.items())
-        self._is_first = self._key not in _looked_at
-        self._found: tuple[C, int] | None = None
+        self._is_first = self._key not in _compared
+        self._best: tuple[C, int] | None = None
         self.refusal: psycopg.OperationalError | None = None
 
     @property
     def is_over(self) -> bool:
-        """Return whether the search may end. The first search looks at every host, since it has seen no epoch yet."""
-        return self._found is not None and not self._is_first
+        """Return whether the search may end. The first search asks every host, since no epoch is known yet."""
+        return self._best is not None and not self._is_first
 
-    def weigh(self, connection: C, epoch: Epoch) -> list[C]:
-        """Note a connection; returns the connections to close."""
-        _of[connection] = epoch
+    def consider(self, connection: C, epoch: Epoch) -> list[C]:
+        """Keep the connection if its epoch is the highest so far; returns the connections to close."""
+        _epochs[connection] = epoch
         timeline = epoch.timeline or 0
         highest = _highest[epoch.cluster] = max(_highest.get(epoch.cluster, 0), timeline)
         if timeline < highest:
             self.refusal = StalePrimary(
-                f"this server is of epoch {timeline}, and was replaced: there has been one of epoch {highest}"
+                f"this server has epoch {timeline} and was replaced by a server with epoch {highest}"
             )
             return [connection]
-        earlier, self._found = self._found, (connection, timeline)
+        earlier, self._best = self._best, (connection, timeline)
         if earlier is not None and earlier[1] >= timeline:
-            self._found = earlier
+            self._best = earlier
             return [connection]
         return [] if earlier is None else [earlier[0]]
 
     def result(self) -> C:
-        if self._found is None:
+        if self._best is None:
             raise self.refusal or StalePrimary("no host of the address takes writes")
-        _looked_at.add(self._key)
-        return self._found[0]
+        _compared.add(self._key)
+        return self._best[0]

@@ -1,6 +1,7 @@
 """Causes of an unavailable database, recognised from errors, in one place for clients, server and console.
 
-A refusal says what is wrong with a request. This is about the database: the same request may go well in a moment.
+A refusal says what is wrong with a request. An outage says what is wrong with the database: the
+same request may succeed later.
 """
 
 from __future__ import annotations
@@ -20,28 +21,17 @@ class Cause:
     slug: str
     words: str
     nothing_done: bool
-    """Whether it is certain that what was asked for was not done."""
+    """Whether the call was certainly not carried out."""
 
 
 NO_CONNECTION = Cause("no-connection", "the database cannot be reached", True)
-TOO_MANY_CONNECTIONS = Cause("too-many-connections", "the database has no connection to spare", True)
+TOO_MANY_CONNECTIONS = Cause("too-many-connections", "the database has no free connection", True)
 STARTING = Cause("starting", "the database is starting, stopping or recovering", True)
 LOGIN_REFUSED = Cause("login-refused", "the database refuses the login", True)
 CONNECTION_LOST = Cause("connection-lost", "the connection to the database was lost", False)
 READ_ONLY = Cause("read-only", "the database is read-only", True)
 DISK_FULL = Cause("disk-full", "the disk of the database is full", True)
 OUT_OF_RESOURCES = Cause("out-of-resources", "the database has run out of memory, or its disk fails", True)
-CAUSES = (
-    NO_CONNECTION,
-    TOO_MANY_CONNECTIONS,
-    STARTING,
-    LOGIN_REFUSED,
-    CONNECTION_LOST,
-    READ_ONLY,
-    DISK_FULL,
-    OUT_OF_RESOURCES,
-)
-BY_SLUG = {cause.slug: cause for cause in CAUSES}
 
 _BY_SQLSTATE = {
     "25006": READ_ONLY,
@@ -60,7 +50,8 @@ _BY_SQLSTATE = {
     "25P03": CONNECTION_LOST,  # idle in a transaction for too long
     "25P04": CONNECTION_LOST,  # a transaction that took too long
 }
-#: A server that refuses a connection says so in words alone: libpq does not hand its SQLSTATE on.
+BY_SLUG = {cause.slug: cause for cause in (NO_CONNECTION, *_BY_SQLSTATE.values())}
+#: The texts of refused connections, for which libpq gives no SQLSTATE.
 _BY_WORDS = (
     (re.compile(r"session is read-only|server is in hot standby"), READ_ONLY),  # where only a primary is wanted
     (
@@ -77,11 +68,11 @@ _NO_SPACE = re.compile(r"No space left on device|File too large|Disk quota excee
 
 
 class Unavailable(Exception):  # noqa: N818 - as in signalbox.errors
-    """The queues cannot be asked, or cannot be written, just now; the same call may go well in a moment.
+    """The database cannot be reached or written at the moment; the same call may succeed later.
 
     `cause` is one of no-connection, too-many-connections, starting, login-refused, connection-lost, read-only,
-    disk-full, out-of-resources; empty where a server does not say. With `nothing_done` it is certain that what was
-    asked for was not done; else it may have been. `retry_after` is in seconds, where it is known.
+    disk-full, out-of-resources; empty where a server names none. `nothing_done` is True when the call was
+    certainly not carried out. `retry_after` is in seconds, None where it is unknown.
     """
 
     cause: str = ""
@@ -90,7 +81,7 @@ class Unavailable(Exception):  # noqa: N818 - as in signalbox.errors
 
 
 class DatabaseUnavailable(Unavailable, psycopg.OperationalError):
-    """The database cannot do this just now."""
+    """The database cannot carry out the call at the moment."""
 
     def __init__(self, message: str = "", cause: Cause = CONNECTION_LOST) -> None:
         super().__init__(message or cause.words)
@@ -99,21 +90,21 @@ class DatabaseUnavailable(Unavailable, psycopg.OperationalError):
 
 
 def unavailable_of(error: psycopg.Error) -> DatabaseUnavailable | None:
-    """The error that says why the database is unavailable; None where it is not."""
+    """Make the error that names the cause of an outage; None for an error with another cause."""
     if isinstance(error, DatabaseUnavailable):
         return error
     cause = cause_of(error)
     if cause is None:
         return None
     reason = next(iter(str(error).splitlines()), "")
-    outcome = "nothing was done" if cause.nothing_done else "what was asked for may or may not have been done"
+    outcome = "nothing was done" if cause.nothing_done else "the call may or may not have been carried out"
     unavailable = DatabaseUnavailable(f"{cause.words}, and {outcome}: {reason}", cause)
     unavailable._info, unavailable._encoding, unavailable.sqlstate = error._info, error._encoding, error.sqlstate
     return unavailable
 
 
 def cause_of(error: BaseException | None) -> Cause | None:
-    """The cause in the first error of psycopg's among this error and those that it came from."""
+    """Find the cause of an outage in the first error of psycopg in a chain of errors; None without one."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -135,13 +126,13 @@ def _cause_of(error: psycopg.Error) -> Cause | None:
     if not isinstance(error, psycopg.OperationalError):
         return None
     words = str(error)
-    if not _is_of_connecting(error, words):
+    if not _arose_while_connecting(error, words):
         return CONNECTION_LOST
     return next((cause for pattern, cause in _BY_WORDS if pattern.search(words)), NO_CONNECTION)
 
 
-def _is_of_connecting(error: psycopg.OperationalError, words: str) -> bool:
-    """Return whether the error came up before there was a connection."""
+def _arose_while_connecting(error: psycopg.OperationalError, words: str) -> bool:
+    """Return whether the error arose before the connection was made."""
     if error.pgconn is not None or isinstance(error, (psycopg.errors.ConnectionTimeout, StalePrimary)):
         return True
     begins = ("connection ", "failed to resolve", "Multiple connection attempts failed")

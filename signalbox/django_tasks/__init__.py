@@ -1,4 +1,4 @@
-"""Django's tasks over Signalbox: a backend that sends them, and what a worker runs to do them.
+"""Django's tasks over Signalbox: a backend that sends tasks, and the handlers with which a worker runs them.
 
 TASKS = {"default": {"BACKEND": "signalbox.django_tasks.SignalboxBackend"}}
 

@@ -1,4 +1,4 @@
-"""The backend: enqueueing sends a message in the transaction that is under way."""
+"""The task backend: enqueueing a task sends a message in the current transaction."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ R = TypeVar("R")
 
 
 class SignalboxBackend(BaseTaskBackend):
-    """Tasks are messages of the queue of their name.
+    """A task backend that sends each task as a message to the queue of the task.
 
-    The only option is `database`, the alias of the database that Signalbox is in. What is enqueued in a transaction
-    is there if it commits, and only then; there is no need to wait for the commit.
+    The only option is `database`, the alias of the database with Signalbox. A task that is enqueued in a transaction
+    exists only if the transaction commits, so `on_commit` is not needed.
     """
 
     supports_defer = True
@@ -42,11 +42,11 @@ class SignalboxBackend(BaseTaskBackend):
     def __init__(self, alias: str, params: dict[str, Any]) -> None:
         super().__init__(alias, params)
         if unknown := sorted(set(self.options) - {"database"}):
-            raise ImproperlyConfigured(f"OPTIONS of the task backend {alias!r} has {unknown[0]!r}: known is database")
+            raise ImproperlyConfigured(f"OPTIONS of the task backend {alias!r} has {unknown[0]!r}: allowed: database")
         self.database: str = self.options.get("database", DEFAULT_DB_ALIAS)
 
     def enqueue(self, task: Task[P, R], args: Any, kwargs: Any) -> TaskResult[P, R]:
-        """Send the task. Refusals are those of `Client.send`: no such queue, too large, a quota."""
+        """Send the task as a message. Raises the errors of `Client.send`: no such queue, too large, a quota."""
         self.validate_task(task)
         result: TaskResult[P, R] = TaskResult(
             task=task,
@@ -61,7 +61,7 @@ class SignalboxBackend(BaseTaskBackend):
             backend=self.alias,
             errors=[],
             worker_ids=[],
-        )  # it makes the arguments JSON, or says that they are not
+        )  # converts the arguments into JSON, or raises an error
         message_id = self._client().send(
             task.queue_name,
             payload_of(task, result.args, result.kwargs),
@@ -81,7 +81,7 @@ class SignalboxBackend(BaseTaskBackend):
         return result_of(result_id, story)
 
     def check(self, **kwargs: Any) -> list[checks.CheckMessage]:
-        """Check that the database exists and that Signalbox can be in it."""
+        """Check that the database is configured and that it is PostgreSQL."""
         named = f"The task backend {self.alias!r} names the database {self.database!r}, which"
         if self.database not in connections.settings:
             return [checks.Error(f"{named} DATABASES has not.", id="signalbox.E001")]
@@ -90,7 +90,7 @@ class SignalboxBackend(BaseTaskBackend):
         return []
 
     def _client(self) -> Client:
-        """Over this thread's connection: a send joins its transaction."""
+        """Make a client over this thread's connection: a send joins its transaction."""
         wrapper = connections[self.database]
         wrapper.ensure_connection()
         return Client(wrapper.connection)
@@ -100,8 +100,8 @@ def _delay_seconds(task: AnyTask) -> float | None:
     """The delay in seconds; None for the queue's own delay."""
     if task.run_after is None:
         return None
-    at = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
-    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+    due = task.run_after if timezone.is_aware(task.run_after) else timezone.make_aware(task.run_after)
+    return max(0.0, (due - datetime.now(UTC)).total_seconds())
 
 
 def engine_priority(priority: int) -> int:

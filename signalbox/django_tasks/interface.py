@@ -1,4 +1,4 @@
-"""The tasks interface of Django wherever it is: in Django from 6.0 on, before that in the package django-tasks."""
+"""The tasks interface of Django: from Django itself since 6.0, from the package django-tasks before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task as a message, and its result, read from the message and its history; nothing else is stored about it.
+"""A task as a message, and its result, read from the message and its history; no other table stores it.
 
 Only declared tasks are run: a sender cannot name any other function.
 """
@@ -33,7 +33,7 @@ MAX_ID = 2**63 - 1
 
 _STATUSES = {
     "pending": TaskResultStatus.READY,
-    "failed": TaskResultStatus.READY,  # it rests until its retry
+    "failed": TaskResultStatus.READY,  # waits for its retry
     "processing": TaskResultStatus.RUNNING,
     "completed": TaskResultStatus.SUCCESSFUL,
 }
@@ -71,17 +71,17 @@ def is_call(payload: object) -> bool:
 def task_of(payload: Mapping[str, Any], queue: str) -> AnyTask:
     """The task that the message names, as it was enqueued; ImportError when there is none of its name here.
 
-    A queue that the backend does not send to, which a redrive may have chosen, stays unnamed.
+    The queue is left out if the backend does not send to it: a redrive may have sent the message there.
     """
     try:
-        found = pkgutil.resolve_name(payload["task"])
+        task = pkgutil.resolve_name(payload["task"])
     except (AttributeError, ImportError, ValueError) as error:
         raise ImportError(f"The task {payload['task']} cannot be imported: {error}") from error
-    if not isinstance(found, Task):
+    if not isinstance(task, Task):
         raise NotATask(f"{payload['task']} is not a task")
     known = task_backends[payload["backend"]].queues
     run_after = payload.get("run_after")
-    return found.using(
+    return task.using(
         priority=payload.get("priority"),
         queue_name=queue if not known or queue in known else None,
         run_after=datetime.fromisoformat(run_after) if run_after else None,
@@ -103,7 +103,7 @@ class Story:
 
 
 def story_of(result_id: str, database: str) -> Story | None:
-    """The story of the message that is a task's; None when there is none."""
+    """Read the facts about the message of a task; None when there is no such task."""
     if not (result_id.isascii() and result_id.isdigit() and 0 < int(result_id) <= MAX_ID):
         return None
     with connections[database].cursor() as cursor:
@@ -118,7 +118,7 @@ def story_of(result_id: str, database: str) -> Story | None:
 
 
 def result_of(result_id: str, story: Story) -> AnyResult:
-    """The task's result as Django knows it."""
+    """Make Django's result of a task from the facts about its message."""
     deliveries = story.deliveries
     errors = [_error(delivery) for delivery in deliveries if delivery["reason"]]
     if story.status in _ENDS:
@@ -143,7 +143,7 @@ def result_of(result_id: str, story: Story) -> AnyResult:
 
 
 def local(moment: datetime) -> datetime:
-    """The moment as the project's settings want it, aware or naive."""
+    """Convert a time as the setting USE_TZ demands: aware, or naive."""
     return timezone.make_naive(moment) if timezone.is_aware(moment) and not settings.USE_TZ else moment
 
 
@@ -159,7 +159,7 @@ def _error(delivery: Mapping[str, Any]) -> TaskError:
 
 
 def path_of(name: str) -> str:
-    """The import path of the class that a failure names; bare names are built in, or names of the engine."""
+    """The import path of the class of an error; a bare name is a builtin or a name of the engine."""
     if name in _OWN_ERRORS:
         return f"signalbox.django_tasks.errors.{name}"
     return name if "." in name else f"builtins.{name}"

@@ -3,7 +3,7 @@
     manage.py worker default signalbox.django_tasks:run
     python -m signalbox.worker default signalbox.django_tasks:run_async
 
-`run` takes any task; under `run_async` the async ones share one process.
+`run` runs any task. With `run_async`, async tasks share one process.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 @keeps_results
 def run(message: Message) -> Any:
-    """Do the task, and return its JSON result."""
+    """Run the task of a message and return its result as JSON."""
     with _healthy_connections():
         attempt = Attempt.begin(message)
         try:
@@ -62,7 +62,7 @@ def run(message: Message) -> Any:
 
 @keeps_results
 async def run_async(message: Message) -> Any:
-    """Do the task in the event loop, or in a thread if it is not async; return its JSON result."""
+    """Run the task of a message in the event loop, or in a thread if it is not async; returns its result as JSON."""
     attempt = await sync_to_async(_begin)(message)
     try:
         value = await attempt.task.acall(*attempt.arguments, **attempt.result.kwargs)
@@ -89,14 +89,14 @@ class Attempt:
 
     @property
     def arguments(self) -> list[Any]:
-        """The context first, for a task that takes it."""
+        """The arguments of the call; a task that takes the context gets it first."""
         return (
             [TaskContext(task_result=self.result), *self.result.args] if self.task.takes_context else self.result.args
         )
 
     @classmethod
     def begin(cls, message: Message) -> Attempt:
-        """The task that the message names, about to run. A message that names none is refused for good."""
+        """Prepare the task that a message names. A message that names no task is rejected."""
         _set_up()
         if not is_call(message.payload):
             raise Reject("This message is not a task")
@@ -104,7 +104,7 @@ class Attempt:
         database = getattr(backend, "database", DEFAULT_DB_ALIAS)
         story = story_of(str(message.id), database)
         if story is None:
-            raise Reject("Nothing is known of this message")
+            raise Reject("This message is unknown to the database")
         try:
             attempt = cls(message, result_of(str(message.id), story), story.queue, database)
         except NotATask as error:
@@ -114,12 +114,12 @@ class Attempt:
         return attempt
 
     def succeed(self, value: Any) -> Any:
-        """The result of the task as JSON; a task whose result cannot be stored has failed for good."""
+        """Return the result of the task as JSON; a result that cannot be stored makes the task fail without a retry."""
         try:
             returned = normalize_json(value)
             encode_within(RESULT_BYTES, returned, "result")
         except (TypeError, ValueError, InvalidArgument) as error:
-            refusal = Reject(f"The task ran, and what it returned cannot be kept: {error}")
+            refusal = Reject(f"The task ran, but its result cannot be stored: {error}")
             refusal.__cause__ = error
             self.fail(refusal)
             raise refusal from error
@@ -128,7 +128,7 @@ class Attempt:
         return returned
 
     def fail(self, error: BaseException) -> None:
-        """Tell who listens that the task has failed, if this was its last attempt."""
+        """Send Django's signal for a failed task, if this was the last attempt."""
         if isinstance(error, Reject) or self._is_last():
             recorded = error.__cause__ if isinstance(error, Reject) and error.__cause__ else error
             stack = bounded("".join(traceback.format_exception(error)))
@@ -147,7 +147,7 @@ class Attempt:
                 cursor.execute("select max_receives from signalbox.queue where name = %s", [self.queue])
                 row = cursor.fetchone()
         except Exception:
-            logger.exception("Could not ask how often queue %s delivers", self.queue)
+            logger.exception("Could not read the setting max_receives of queue %s", self.queue)
             return False
         return row is not None and self.message.receive_count >= row[0]
 
@@ -169,6 +169,6 @@ def _healthy_connections() -> Iterator[None]:
 
 @functools.cache
 def _set_up() -> None:
-    """Set Django up where no command of Django's has done so: in `python -m signalbox.worker`."""
+    """Set up Django unless a command of Django has done so: for `python -m signalbox.worker`."""
     if not (settings.configured and apps.ready):
         django.setup()

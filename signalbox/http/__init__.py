@@ -1,13 +1,13 @@
-"""The client over HTTP: the same verbs, asked of a server. Needs httpx: the extra `http`."""
+"""The client over HTTP, with the verbs of every client. Needs httpx: the extra `http`."""
 
 try:
-    import httpx as _httpx  # noqa: F401 - looked for here, to say what to install
+    import httpx as _httpx  # noqa: F401 - imported to say what to install
 except ImportError as error:
     raise ImportError("signalbox.http needs httpx 0.27 or later: pip install 'httpx>=0.27'") from error
 
+from signalbox.errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 from signalbox.http.async_client import AsyncHttpClient
 from signalbox.http.client import HttpClient
-from signalbox.server_errors import Forbidden, OutcomeUnknown, RateLimited, ServerUnavailable, Unauthorized
 
 __all__ = [
     "AsyncHttpClient",

@@ -14,14 +14,14 @@ from signalbox.verbs import Verbs
 
 
 class HttpClient(Verbs):
-    """The verbs of Signalbox, asked of a server at `url` with an API key. Any number of threads may use it.
+    """The verbs of Signalbox over HTTP, for a server at `url` and an API key. Any number of threads may use it.
 
-    Each call is a request of its own, done when it returns: no transaction of the caller's is joined. A request that
-    gets no answer within `timeout` seconds is given up; where that does no harm it is made again, for `retry_seconds`
-    (0: never). A wait for messages takes one request for each 20 seconds. Further keywords go to the client of httpx.
+    Each call is a request of its own, complete when it returns; no transaction of the caller is joined. A request
+    without an answer within `timeout` seconds is given up. It is repeated, for `retry_seconds` (0: never), if that
+    does no harm. A wait for messages takes one request for each 20 seconds. Further keywords go to the client of httpx.
 
-    Refusals are raised as errors of `signalbox.errors` and `signalbox.http`; no answer as ServerUnavailable, and then
-    the call may or may not have been carried out.
+    Refusals are raised as errors of `signalbox.errors` and `signalbox.http`; a missing answer as ServerUnavailable,
+    and then the call may or may not have been carried out.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class HttpClient(Verbs):
         return f"{type(self).__name__}({self._settings.url!r})"
 
     def _run(self, call: Call[T]) -> T:
-        assert call.requests is not None  # noqa: S101 - verbs that need a database are not among these
+        assert call.requests is not None  # noqa: S101 - no verb here needs a database
         exchange = Exchange(call.requests(call.parameters), self._settings)
         while not exchange.is_over:
             if exchange.pause:

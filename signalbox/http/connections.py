@@ -14,7 +14,7 @@ from signalbox.calls.request import Request
 from signalbox.errors import InvalidArgument
 from signalbox.version import __version__
 
-#: Seconds that a connection, a request and its answer may take; a long poll's wait comes on top.
+#: Seconds that connecting, sending and answering may each take; the wait of a long poll is added.
 TIMEOUT_SECONDS = 10.0
 #: Seconds for which a request is repeated.
 RETRY_SECONDS = 30.0

@@ -1,6 +1,6 @@
-"""The facts of an error that a log may hold: its class, its stack, and its message only where we wrote it.
+"""The facts about an error that a log may contain: its class, its stack, and a message that quotes no payload.
 
-The text of an exception may quote the value that it failed on, a payload above all; so may details of the database.
+The text of a foreign exception may quote a payload, and so may the details of an error of the database.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from collections.abc import Iterator
 import psycopg
 
 from signalbox.connections.unavailable import DatabaseUnavailable
-from signalbox.errors import InvalidArgument, SignalboxError
-from signalbox.server_errors import ServerUnavailable
+from signalbox.errors import InvalidArgument, ServerUnavailable, SignalboxError
 
 #: Classes of SQLSTATE whose messages quote values: data that does not fit, constraints that are violated.
 _QUOTING = ("22", "23")
 
 
 def in_brief(error: BaseException) -> str:
-    """One line about an error that may be logged."""
-    words = _own_words(error)
-    return f"{name_of(error)}: {words}" if words else name_of(error)
+    """Describe an error in one line that may be logged."""
+    message = _safe_message(error)
+    return f"{name_of(error)}: {message}" if message else name_of(error)
 
 
 def name_of(error: BaseException) -> str:
@@ -30,7 +29,7 @@ def name_of(error: BaseException) -> str:
 
 
 def chain_of(error: BaseException) -> Iterator[BaseException]:
-    """The error and those that it came from, the last first, each once."""
+    """Yield the error and then its causes, each once."""
     seen: set[int] = set()
     following: BaseException | None = error
     while following is not None and id(following) not in seen:
@@ -45,21 +44,21 @@ def stack_of(error: BaseException) -> list[str]:
     return [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
 
 
-def _own_words(error: BaseException) -> str:
+def _safe_message(error: BaseException) -> str:
     if isinstance(error, InvalidArgument) and (error.field or "").startswith("payload"):
-        return f"{error.field} was refused"  # what is wrong is said by the names in it
+        return f"{error.field} was refused"  # the error's text quotes keys of the payload
     if isinstance(error, SignalboxError | ServerUnavailable | DatabaseUnavailable):
         return str(error)
     if isinstance(error, psycopg.Error):
-        return _of_the_database(error)
+        return _database_message(error)
     if isinstance(error, OSError):
         return error.strerror or ""
     return ""
 
 
-def _of_the_database(error: psycopg.Error) -> str:
+def _database_message(error: psycopg.Error) -> str:
     if error.sqlstate is None:
-        # No answer of the server: what libpq says of the connection.
+        # The server has not answered: libpq describes the connection.
         return next(iter(str(error).splitlines()), "") if isinstance(error, psycopg.OperationalError) else ""
     if error.sqlstate.startswith(_QUOTING):
         return f"SQLSTATE {error.sqlstate}"

@@ -37,7 +37,7 @@ class TextFormatter(logging.Formatter):
 
 def _in_one_line(text: str) -> str:
     """Escape line breaks: a sender chooses the trace id, which must not look like a line of the log."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda control: control[0].encode("unicode_escape").decode(), text)
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
@@ -64,9 +64,9 @@ class JsonFormatter(logging.Formatter):
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """The facts about the message or job of the record, or about the message that was handled when it was made."""
-    here = current()
-    handled = {name: getattr(here, name) for name in FIELDS if hasattr(here, name)} if here is not None else {}
+    """The fields of a record: of its own message or job, or of the message that the thread or task handles."""
+    message = current()
+    handled = {name: getattr(message, name) for name in FIELDS if hasattr(message, name)} if message is not None else {}
     given = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
     return {name: value for name, value in {**handled, **given}.items() if value is not None}
 
@@ -77,13 +77,13 @@ def formatter_of(name: str) -> logging.Formatter:
 
 
 def log_format() -> str:
-    """The log format of this process, for the processes that it starts."""
+    """The log format of this process, which child processes are started with."""
     handlers = logging.getLogger().handlers
     return "json" if any(isinstance(handler.formatter, JsonFormatter) for handler in handlers) else "text"
 
 
 def log_to_standard_error(name: str, level: str | int) -> None:
-    """Set up the root logger of a process of Signalbox's, unless it has handlers."""
+    """Set up the root logger of a Signalbox process, unless the logger has handlers."""
     handler = logging.StreamHandler()
     handler.setFormatter(formatter_of(name))
     logging.basicConfig(level=level, handlers=[handler])

@@ -15,7 +15,7 @@ __all__ = ["SignalboxSource", "register"]
 
 
 def register(spark: Any) -> None:
-    """Register the format in this session, of Spark's own or of Connect's. Repeating it changes nothing."""
+    """Register the format in a session of Spark or of Spark Connect. A repeated call changes nothing."""
     spark.dataSource.register(SignalboxSource)
 
 

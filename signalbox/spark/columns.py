@@ -1,4 +1,4 @@
-"""The columns of reads and writes, once for Spark and Arrow: batches must have exactly these types."""
+"""The columns of reads and writes, for Spark and Arrow alike: batches must have exactly these types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyspark.sql.types import (
 
 from signalbox.errors import InvalidArgument
 
-#: Of a message that is under way in a queue. Payload and attributes are JSON text.
+#: The columns of a message in a queue. Payload and attributes are JSON text.
 QUEUE = {
     "message_id": "bigint",
     "state": "string",
@@ -34,7 +34,7 @@ QUEUE = {
     "body_sha256": "binary",
     "body_bytes": "bigint",
 }
-#: Of a message of a stream.
+#: The columns of a message in a stream.
 STREAM = {
     "partition": "int",
     "position": "bigint",
@@ -44,7 +44,7 @@ STREAM = {
     "trace_id": "string",
     "appended_at": "timestamp",
 }
-#: What may be written to a queue, and how its columns are called among those of a batch.
+#: The columns that may be written to a queue, each with the name of its SQL parameter.
 SENT = {
     "payload": "payloads",
     "attributes": "attributes",
@@ -54,7 +54,7 @@ SENT = {
     "deduplication_id": "deduplication_ids",
     "trace_id": "trace_ids",
 }
-#: What may be appended to a stream.
+#: The columns that may be appended to a stream, each with the name of its SQL parameter.
 APPENDED = {"payload": "payloads", "attributes": "attributes", "key": "keys", "trace_id": "trace_ids"}
 
 _SPARK: dict[str, DataType] = {
@@ -69,9 +69,9 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _TYPES = {"priority": _WHOLE, "delay_seconds": (*_WHOLE, "float", "double", "decimal")}
 
 
-def schema_of(columns: dict[str, str], chosen: tuple[str, ...]) -> StructType:
-    """The schema with these columns in this order."""
-    return StructType([StructField(name, _SPARK[columns[name]]) for name in chosen])
+def schema_of(columns: dict[str, str], names: tuple[str, ...]) -> StructType:
+    """Make the schema of the named columns, in this order."""
+    return StructType([StructField(name, _SPARK[columns[name]]) for name in names])
 
 
 def check_written(schema: StructType, columns: dict[str, str], target: str) -> None:
@@ -80,16 +80,16 @@ def check_written(schema: StructType, columns: dict[str, str], target: str) -> N
     for field in schema.fields:
         if field.name not in columns:
             raise InvalidArgument(
-                f"{field.name[:80]} is no column of a {target}: those are {', '.join(columns)}", field=field.name
+                f"{field.name[:80]} is not a column of a {target}; allowed: {', '.join(columns)}", field=field.name
             )
-        found = field.dataType.simpleString()
-        wanted = _TYPES.get(field.name, ("string",))
-        if found.partition("(")[0] not in wanted:
+        kind = field.dataType.simpleString()
+        allowed = _TYPES.get(field.name, ("string",))
+        if kind.partition("(")[0] not in allowed:
             advice = (
-                ": make it text with to_json(...)" if wanted == ("string",) else f": it must be {' or '.join(wanted)}"
+                ": make it text with to_json(...)" if allowed == ("string",) else f": it must be {' or '.join(allowed)}"
             )
-            raise InvalidArgument(f"{field.name} is of type {found[:80]}{advice}", field=field.name)
+            raise InvalidArgument(f"{field.name} is of type {kind[:80]}{advice}", field=field.name)
         if names.count(field.name) > 1:
-            raise InvalidArgument(f"{field.name} is there twice", field=field.name)
+            raise InvalidArgument(f"{field.name} is a column twice: write it once", field=field.name)
     if "payload" not in names:
         raise InvalidArgument("payload is missing: a message needs a column of JSON text", field="payload")

@@ -1,6 +1,6 @@
 """The options of a read or a write, each checked before any connection: an error names the wrong one.
 
-Options come from Spark as text, their names in any case.
+Spark passes options as text, with names in any case.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from signalbox.connections.connecting import is_server
 from signalbox.errors import InvalidArgument
 
 Places = str | dict[int, int]
-"""Of a stream: "earliest", "latest", or a position for each partition that is named."""
+"""A point in a stream: "earliest", "latest", or a position for each named partition."""
 
 CONNECT_SECONDS = 10
 OF_SPARK = frozenset({"path", "checkpointlocation", "querystarttimestamp", "spark.sql.sources.default"})
-"""Options that Spark's own methods add to a reader's or writer's: none of ours."""
+"""The options that methods of Spark add to a reader or a writer, which are ignored."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Target:
     queue: str | None
     stream: str | None
     url: str | None = field(default=None, repr=False)
-    """A password may be in it: no text has it. None: SIGNALBOX_URL of whichever machine connects."""
+    """The address, which may hold a password, so no text shows it. None: SIGNALBOX_URL of the machine that connects."""
 
     def __str__(self) -> str:
         return f"queue {self.queue!r}" if self.queue is not None else f"stream {self.stream!r}"
@@ -41,14 +41,14 @@ class Target:
     def dsn(self, application_name: str, **settings: object) -> str:
         """The connection string, with these settings of the session unless it has its own.
 
-        Of several hosts the right one is found first, since the driver for Arrow cannot choose.
+        Among several hosts the primary is found first, since the driver for Arrow cannot choose.
         """
-        given = self.url or os.environ.get("SIGNALBOX_URL") or pooling.session_dsn(os.environ.get("DATABASE_URL", ""))
-        if not given:
+        address = self.url or os.environ.get("SIGNALBOX_URL") or pooling.session_dsn(os.environ.get("DATABASE_URL", ""))
+        if not address:
             raise InvalidArgument(
                 "url is missing: name the database, or set SIGNALBOX_URL where tasks run", field="url"
             )
-        parameters = _parameters(primary_selection.address_of_one(given))
+        parameters = _parameters(primary_selection.address_of_one(address))
         ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
         theirs = str(parameters.pop("options", None) or "")
         parameters["options"] = f"{ours} {theirs}".strip()
@@ -70,7 +70,7 @@ class Options:
         return self._given.get(name) or None
 
     def number(self, name: str, default: int, low: int, high: int) -> int:
-        """A whole number of a range."""
+        """Read a whole number within a range."""
         if (value := self.text(name)) is None:
             return default
         if not (value.strip().isdecimal() and low <= int(value) <= high):
@@ -80,31 +80,31 @@ class Options:
         return int(value)
 
     def words(self, name: str, choices: tuple[str, ...]) -> tuple[str, ...]:
-        """Words of a list, separated by commas; all of them where none are given."""
+        """Read a list of words, separated by commas; the default is all allowed words."""
         if (value := self.text(name)) is None:
             return choices
         words = tuple(dict.fromkeys(word.strip() for word in value.split(",")))
         for word in words:
             if word not in choices:
-                raise InvalidArgument(f"{name} has {word[:80]!r}: there are {', '.join(choices)}", field=name)
+                raise InvalidArgument(f"{name} has {word[:80]!r}; allowed: {', '.join(choices)}", field=name)
         return words
 
     def moment(self, name: str) -> datetime | None:
-        """A time with its zone, as ISO 8601 has it."""
+        """Read a time with its zone, in ISO 8601."""
         if (value := self.text(name)) is None:
             return None
         try:
-            at = datetime.fromisoformat(value)
+            time = datetime.fromisoformat(value)
         except ValueError:
-            at = None
-        if at is None or at.tzinfo is None:
+            time = None
+        if time is None or time.tzinfo is None:
             raise InvalidArgument(
                 f"{name} is {value[:40]!r}: it must be a time with its zone, as 2026-11-21T08:00:00Z", field=name
             )
-        return at
+        return time
 
     def places(self, name: str, default: str) -> Places:
-        """A point in a stream: earliest, latest, or positions as {"0": 41, "1": 7}."""
+        """Read a point in a stream: earliest, latest, or positions such as {"0": 41, "1": 7}."""
         value = self.text(name) or default
         if value in ("earliest", "latest"):
             return value
@@ -122,19 +122,21 @@ class Options:
         return places
 
     def target(self) -> Target:
-        """The queue or the stream that is named."""
+        """Read the queue or the stream of the options."""
         queue, stream, url = self.text("queue"), self.text("stream"), self.text("url")
         if (queue is None) == (stream is None):
-            raise InvalidArgument("name a queue or a stream, one of the two: option('queue', ...)", field="queue")
+            raise InvalidArgument(
+                "name either a queue or a stream: option('queue', ...) or option('stream', ...)", field="queue"
+            )
         if url is not None:
             _parameters(url)
         return Target(queue, stream, url)
 
     def finish(self) -> None:
-        """Refuse unknown options: a misspelt one would be ignored in silence."""
+        """Refuse unknown options: a misspelt one would have no effect."""
         for name in sorted(set(self._given) - self._known):
             known = ", ".join(sorted(self._known - OF_SPARK))
-            raise InvalidArgument(f"{name[:80]} is no option here: there are {known}", field=name)
+            raise InvalidArgument(f"{name[:80]} is not an option; allowed: {known}", field=name)
 
 
 def _parameters(url: str) -> dict[str, str | int | None]:
@@ -144,4 +146,4 @@ def _parameters(url: str) -> dict[str, str | int | None]:
     try:
         return dict(conninfo_to_dict(url))
     except psycopg.ProgrammingError:
-        raise InvalidArgument("url is no connection string of PostgreSQL's", field="url") from None
+        raise InvalidArgument("url is not a connection string of PostgreSQL", field="url") from None

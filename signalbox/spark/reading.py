@@ -1,7 +1,7 @@
 """Reading connections: `Question` for small answers by psycopg, `Extraction` for rows as Arrow columns by ADBC.
 
-psycopg is what the writers need anyway, while the driver for Arrow takes half a second to import: a process of Spark's
-that plans a read asks once and ends. Arrow columns come without Python objects in between.
+The writers need psycopg anyway. The driver for Arrow takes half a second to import, and a process of Spark that plans
+a read needs one small answer. ADBC makes Arrow columns without Python objects.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STATEMENT_MILLISECONDS = 3_600_000
-"""A statement takes seconds. One that hangs must not hold back for longer what vacuum may clear away."""
+"""The timeout of a statement, which takes seconds. One that hangs keeps vacuum from removing dead rows."""
 BY_KEY = dict.fromkeys(["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"], "off")
-"""Bodies are fetched by the key of what is there now: the cost is that of what is read, not of what else the log has,
-whatever the statistics say of tables that were empty a moment ago."""
+"""Planner settings that fetch bodies by key: the cost follows the messages that are read, not the size of the log, even
+where the statistics of a table are old."""
 
 BATCH_BYTES = 8 * 1024 * 1024
 
@@ -36,62 +36,54 @@ class Question:
     def __init__(self, target: Target) -> None:
         self._connection = psycopg.connect(reading_dsn(target), autocommit=True)
 
-    def __enter__(self) -> Question:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
-        """Close the connection of the questions."""
+        """Close the connection of the reader."""
         self._connection.close()
 
     def rows(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
-        """The rows of a small statement."""
+        """Run a statement with few rows and return the rows."""
         for name, setting in settings(values):
             self._connection.execute(SET, [name, setting])
         return self._connection.execute(statement.encode()).fetchall()
 
 
-class _Kept:
-    """The result that a connection closes at its end."""
+class _SharedHandle:
+    """A stand-in for the shared database handle, which a connection would close at its end."""
 
     def close(self) -> None:
-        """Keep the connection, which others use."""
+        """Keep the database handle, which other connections use."""
 
 
 @lru_cache(maxsize=8)
 def _database(dsn: str) -> Any:
-    """The maker of connections, which holds none. Making it reads the types and columns of every table."""
+    """Make the handle that opens connections; the cost is a read of the types and columns of every table."""
     import adbc_driver_postgresql
 
     return adbc_driver_postgresql.connect(dsn)
 
 
 class Extraction:
-    """One connection of one task, which reads only."""
+    """The read-only connection of one task."""
 
     def __init__(self, target: Target) -> None:
         from adbc_driver_manager import AdbcConnection, dbapi
 
-        made = AdbcConnection(_database(reading_dsn(target)))
-        self._connection = dbapi.Connection(_Kept(), made, autocommit=True)  # type: ignore[arg-type]
+        connection = AdbcConnection(_database(reading_dsn(target)))
+        self._connection = dbapi.Connection(_SharedHandle(), connection, autocommit=True)  # type: ignore[arg-type]
 
-    def __enter__(self) -> Extraction:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the connection of the task."""
         self._connection.close()
 
     def rows(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
-        """The rows of a small statement."""
+        """Run a statement with few rows and return the rows."""
         with self._connection.cursor() as cursor:
             self._set(cursor, values)
             cursor.execute(statement)
             return [tuple(row.values()) for row in cursor.fetch_arrow_table().to_pylist()]
 
     def batches(self, statement: str, values: Mapping[str, object], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows as batches of this schema."""
+        """Run a statement and yield its rows as batches of this schema."""
         import adbc_driver_postgresql
         import pyarrow as pa
 
@@ -106,8 +98,8 @@ class Extraction:
 
     @staticmethod
     def _set(cursor: Any, values: Mapping[str, object]) -> None:
-        for named in settings(values):
-            cursor.execute("select set_config($1, $2, false)", named)
+        for setting in settings(values):
+            cursor.execute("select set_config($1, $2, false)", setting)
             cursor.fetchall()
 
 
@@ -123,16 +115,16 @@ def reading_dsn(target: Target) -> str:
 
 
 def settings(values: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The values of a statement, as settings of the session."""
+    """Write the values of a statement as settings of the session."""
     return [(f"signalbox.{name}", "" if value is None else str(value)) for name, value in values.items()]
 
 
 def value(name: str, type_: str = "bigint") -> str:
-    """A value of a statement, as SQL; null where it is not set."""
+    """Write SQL that reads a value of a statement from the session's settings; null for an empty one."""
     return f"nullif(current_setting('signalbox.{name}'), '')::{type_}"
 
 
 def selected(columns: Sequence[str]) -> str:
-    """Select these columns, with JSON as text."""
+    """Write the select list of these columns, with JSON as text."""
     texts = ("payload", "attributes")
     return ", ".join(f"m.{name}::text as {name}" if name in texts else f"m.{name}" for name in columns)

@@ -1,8 +1,9 @@
-"""A read of the messages in a queue, which leases none and changes none."""
+"""A read of the messages in a queue. The read leases and changes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,11 +35,11 @@ class Ids(InputPartition):
     queue_id: int
     low: int
     high: int
-    """Exclusive."""
+    """The end of the range; the range does not include this id."""
 
 
 class QueueReader(DataSourceReader):
-    """The reader of a queue: each task reads one range of ids in one statement, as of that moment."""
+    """The reader of a queue: each task reads one range of ids in one statement, as of the start of the statement."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.target = options.target()
@@ -54,18 +55,18 @@ class QueueReader(DataSourceReader):
         options.finish()
 
     def partitions(self) -> list[InputPartition]:
-        """Ranges from the oldest message to the last id drawn so far: later messages are not read."""
-        with Question(self.target) as question:
-            found = question.rows(FIND, {"queue": self.target.queue})
-        if not found:
+        """Divide the ids from the oldest message to the last id given out so far: later messages are not read."""
+        with closing(Question(self.target)) as question:
+            rows = question.rows(FIND, {"queue": self.target.queue})
+        if not rows:
             raise QueueNotFound(f"{self.target} does not exist")
-        queue_id, last, first = found[0]
+        queue_id, last, first = rows[0]
         edges = [first + (last + 1 - first) * part // self.parts for part in range(1, self.parts)]
-        lows, highs = [0, *edges], [*edges, last + 1]  # older ones than the log's are kept beside it
+        lows, highs = [0, *edges], [*edges, last + 1]  # the first range also has messages that are older than the log
         return [Ids(queue_id, low, high) for low, high in zip(lows, highs, strict=True)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The share of one task."""
+        """Read the messages of one task."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         assert isinstance(partition, Ids)  # noqa: S101 - Spark gives back what it was given
@@ -79,21 +80,21 @@ class QueueReader(DataSourceReader):
             "sent_until": self.sent_until,
             "max_messages": self.max_messages or None,
         }
-        with Extraction(self.target) as extraction:
+        with closing(Extraction(self.target)) as extraction:
             yield from extraction.batches(self._statement(), values, to_arrow_schema(self.schema, timezone="UTC"))
 
     def _statement(self) -> str:
-        asked = [f"select {selected(self.schema.fieldNames())} from signalbox.live_message m"]  # noqa: S608 - names of ours
-        asked += [f"where m.queue_id = {value('queue_id', 'integer')}"]
-        asked += [f"and m.message_id >= {value('low')} and m.message_id < {value('high')}"]
+        clauses = [f"select {selected(self.schema.fieldNames())} from signalbox.live_message m"]  # noqa: S608 - names of ours
+        clauses += [f"where m.queue_id = {value('queue_id', 'integer')}"]
+        clauses += [f"and m.message_id >= {value('low')} and m.message_id < {value('high')}"]
         if self.states != STATES:
-            asked += [f"and m.state = any(string_to_array({value('states', 'text')}, ','))"]
+            clauses += [f"and m.state = any(string_to_array({value('states', 'text')}, ','))"]
         if self.group_id is not None:
-            asked += [f"and m.group_id = {value('group_id', 'text')}"]
+            clauses += [f"and m.group_id = {value('group_id', 'text')}"]
         if self.sent_from is not None:
-            asked += [f"and m.sent_at >= {value('sent_from', 'timestamptz')}"]
+            clauses += [f"and m.sent_at >= {value('sent_from', 'timestamptz')}"]
         if self.sent_until is not None:
-            asked += [f"and m.sent_at < {value('sent_until', 'timestamptz')}"]
+            clauses += [f"and m.sent_at < {value('sent_until', 'timestamptz')}"]
         if self.max_messages:
-            asked += [f"limit {value('max_messages')}"]
-        return "\n".join(asked)
+            clauses += [f"limit {value('max_messages')}"]
+        return "\n".join(clauses)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SLICE_POSITIONS = 50_000
-"""Of one statement: a snapshot that is held for longer would keep vacuum from clearing what queues leave behind."""
+"""The most positions of one statement: a longer snapshot would keep vacuum from removing dead rows."""
 TASK_POSITIONS = 1_000_000
 
 BOUNDS = f"""
 select stream_id, partition, first_position, last_position, drawn_position
 from signalbox.stream_bounds({value("stream", "text")})
-"""  # noqa: S608 - put together from literals of this package
+"""  # noqa: S608 - literals of this package
 
 
 class MessagesLost(SignalboxError):  # noqa: N818 - it names what happened
@@ -55,7 +56,7 @@ class Bounds:
     first: int
     last: int
     drawn: int
-    """The last position that anybody has drawn: beyond it a checkpoint cannot be."""
+    """The last position that was given out: a checkpoint cannot be beyond it."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,12 @@ class Log:
     bounds: dict[int, Bounds]
 
     @classmethod
-    def of(cls, target: Target, asked: Question | Extraction | None = None) -> Log:
+    def of(cls, target: Target, connection: Question | Extraction | None = None) -> Log:
         """Read the bounds of each partition now."""
-        if asked is None:
-            with Question(target) as own:
+        if connection is None:
+            with closing(Question(target)) as own:
                 return cls.of(target, own)
-        rows = asked.rows(BOUNDS, {"stream": target.stream})
+        rows = connection.rows(BOUNDS, {"stream": target.stream})
         return cls(rows[0][0], {partition: Bounds(*bounds) for _, partition, *bounds in rows})
 
     def check(self, name: str, places: Places) -> None:
@@ -104,7 +105,7 @@ class Log:
 
 
 class Reading:
-    """The base of both ways of reading."""
+    """The base of the readers of a stream: a read of positions, and the report of lost ones."""
 
     target: Target
     fails_on_loss: bool
@@ -112,18 +113,18 @@ class Reading:
     schema: StructType
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The share of one task."""
+        """Read the messages of one task."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         if not isinstance(partition, Range):
-            return  # nothing to read is one task too
+            return  # Spark makes one task where there is nothing to read
         schema = to_arrow_schema(self.schema, timezone="UTC")
-        with Extraction(self.target) as extraction:
+        with closing(Extraction(self.target)) as extraction:
             for low in range(partition.low, partition.high + 1, SLICE_POSITIONS):
                 high = min(low + SLICE_POSITIONS - 1, partition.high)
                 values = {"stream_id": partition.stream_id, "partition": partition.partition, "low": low, "high": high}
                 yield from extraction.batches(self._statement(), values, schema)
-                # First positions move before a segment leaves its table: while they have not, all was there to be read.
+                # A segment is dropped after the first position has moved: if that is unmoved, no position was missing.
                 now = Log.of(self.target, extraction)
                 self.check_loss({partition.partition: low}, {partition.partition: high}, now)
 
@@ -133,10 +134,10 @@ class Reading:
             lost = min(now.bounds[partition].first, lasts[partition] + 1) - first
             if lost <= 0:
                 continue
-            said = f"retention has dropped {lost} positions of partition {partition} of {self.target}, unread"
+            loss = f"retention has dropped {lost} positions of partition {partition} of {self.target}, unread"
             if self.fails_on_loss:
-                raise MessagesLost(f"{said}, from {first} on. To go on without them set option('on_loss', 'skip')")
-            log.warning("%s, from %s on", said, first)
+                raise MessagesLost(f"{loss}, from {first} on. To continue without them, set option('on_loss', 'skip')")
+            log.warning("%s, from %s on", loss, first)
 
     def _statement(self) -> str:
         return (
@@ -162,7 +163,7 @@ class StreamReader(Reading, DataSourceReader):
         options.finish()
 
     def partitions(self) -> list[InputPartition]:
-        """The ranges as of now: later messages are not read."""
+        """Divide the present positions among tasks: later messages are not read."""
         now = Log.of(self.target)
         now.check("from", self.begin)
         now.check("to", self.end)
@@ -202,7 +203,7 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return _offset(end["stream_id"], {partition: nexts[partition] + wanted[partition] for partition in nexts})
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Note the end of this run; later messages are for another run."""
+        """Fix the end of this run; a later run reads later messages."""
         self.final = self._horizon()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
@@ -235,7 +236,7 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         if self._connection is not None:
             try:
                 return Log.of(self.target, self._connection)
-            except self._connection.errors:  # it was lost: the next one tells whether the database is
+            except self._connection.errors:  # lost: a new connection shows whether the database is reachable
                 self.stop()
         self._connection = Question(self.target)
         return Log.of(self.target, self._connection)
@@ -244,27 +245,27 @@ class StreamFollower(Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         """Refuse an offset beyond the end of this stream: messages appended before it would be skipped."""
         if start["stream_id"] != now.stream_id:
             raise InvalidArgument(
-                f"{self.target} is another one than that of this query's checkpoint: begin a new checkpoint",
+                f"{self.target} is not the stream of this query's checkpoint: begin a new checkpoint",
                 field="stream",
             )
         for partition, next_ in _places(start).items():
             if next_ - 1 > now.bounds[partition].drawn:
                 drawn = now.bounds[partition].drawn
                 raise InvalidArgument(
-                    f"partition {partition} of {self.target} has come to position {drawn}, and this query's checkpoint"
-                    f" to {next_ - 1}: the database was restored. Begin a new checkpoint",
+                    f"partition {partition} of {self.target} ends at position {drawn}, but this query's checkpoint is"
+                    f" at {next_ - 1}: the database was restored. Begin a new checkpoint",
                     field="stream",
                 )
 
 
 def shared(wanted: dict[int, int], limit: int) -> dict[int, int]:
-    """Divide a number of positions among partitions: each gets what it wants, or as much as those that want more."""
-    given: dict[int, int] = {}
+    """Divide a number of positions among partitions: an equal share, or fewer where fewer are left."""
+    shares: dict[int, int] = {}
     left = limit
-    for number, partition in enumerate(sorted(wanted, key=lambda one: (wanted[one], one))):
-        given[partition] = min(wanted[partition], left // (len(wanted) - number))
-        left -= given[partition]
-    return given
+    for number, partition in enumerate(sorted(wanted, key=lambda partition: (wanted[partition], partition))):
+        shares[partition] = min(wanted[partition], left // (len(wanted) - number))
+        left -= shares[partition]
+    return shares
 
 
 def _offset(stream_id: int, nexts: dict[int, int]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class SignalboxSource(DataSource):
         options = Options(self.options)
         if options.target().queue is not None:
             raise InvalidArgument(
-                "a queue cannot be read as a stream: Spark does not say of every batch that it is done, so its messages"
+                "a queue cannot be read as a stream: Spark does not report every finished batch, so its messages"
                 " could not be acknowledged. Append to a stream, read that with option('stream', ...), and let a group"
                 " of it feed the queue for its consumers: docs/use/spark.md",
                 field="queue",
@@ -64,7 +64,7 @@ class SignalboxSource(DataSource):
         options = Options(self.options)
         if overwrite:
             raise InvalidArgument(
-                "what is in a queue or a stream is not replaced: write with mode('append')", field="mode"
+                "a write cannot replace the messages of a queue or a stream: use mode('append')", field="mode"
             )
         if options.target().queue is not None:
             check_written(schema, SENT, "queue")
@@ -75,6 +75,6 @@ class SignalboxSource(DataSource):
     def _check_schema(self, schema: StructType) -> None:
         if schema != self.schema():
             raise InvalidArgument(
-                "schema(...) must be left out: the columns are those of the format; choose with option('columns', ...)",
+                "schema(...) must be left out: the format has its own columns; select some with option('columns', ...)",
                 field="schema",
             )

@@ -3,8 +3,8 @@
 Rows are staged a thousand at a time, which limits the memory of a task.
 
 A task that runs twice stages twice; only the stage that Spark names is sent. Spark makes another writer with the same
-options for the end, in another process, so no state is kept here between the two. `abort` may follow a commit that was
-carried out, so it only removes rows that are still staged.
+options for the end, in another process, so this module keeps no state between the two. `abort` may follow a successful
+commit, so `abort` removes only rows that are still staged.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
+from signalbox.calls.call import statement
 from signalbox.errors import InvalidArgument, SignalboxError, translated
 from signalbox.spark.columns import APPENDED, SENT
 from signalbox.spark.options import Options, Target
@@ -31,26 +32,16 @@ log = logging.getLogger(__name__)
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 4 * 1024 * 1024
 
-STAGE = """
-select signalbox.stage_messages(
-  %(stage)s::uuid,
-  %(place)s::int,
-  %(queue)s::text,
-  %(stream)s::text,
-  payloads => %(payloads)s::jsonb[],
-  attributes => %(attributes)s::jsonb[],
-  priorities => %(priorities)s::int[],
-  delay_seconds => %(delay_seconds)s::double precision[],
-  keys => %(keys)s::text[],
-  deduplication_ids => %(deduplication_ids)s::text[],
-  trace_ids => %(trace_ids)s::text[]
+STAGE = statement(
+    "stage_messages",
+    "stage uuid, place int, queue text, stream text, payloads jsonb[], attributes jsonb[], priorities int[],"
+    " delay_seconds double precision[], keys text[], deduplication_ids text[], trace_ids text[]",
 )
-"""
 OPTIONS = dict.fromkeys(["attributes", "priorities", "delay_seconds", "keys", "deduplication_ids", "trace_ids"])
 SEND = "select signalbox.send_staged(%s::text, %s::text, %s::uuid[], %s::bigint, %s::text, %s::bigint)"
 DROP = "select signalbox.drop_staged(%s::uuid[])"
 QUERY, BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
-"""What a task knows of the query it works for: Spark's id of it, which its checkpoint keeps, and the batch."""
+"""The properties of a task that name its query (by the id that the checkpoint keeps) and its batch."""
 
 
 class NoQuery(SignalboxError):  # noqa: N818 - it names what is missing
@@ -126,9 +117,9 @@ class Stage:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Stage these rows in their order."""
-        given = {self._columns[name]: _values(name, batch.column(name)) for name in batch.schema.names}
-        for low, high in chunks(given["payloads"]):
-            rows = {name: values[low:high] for name, values in given.items()}
+        columns = {self._columns[name]: _values(name, batch.column(name)) for name in batch.schema.names}
+        for low, high in chunks(columns["payloads"]):
+            rows = {name: values[low:high] for name, values in columns.items()}
             self._connection.execute(
                 STAGE,
                 {
@@ -145,11 +136,11 @@ class Stage:
 
 
 def chunks(payloads: Sequence[str]) -> list[tuple[int, int]]:
-    """The chunks of a table, limited by rows and by bytes."""
+    """Divide rows into chunks, limited by rows and by bytes; returns the first index of each and the next one's."""
     cuts, size = [0], 0
-    for place, payload in enumerate(payloads):
-        if place - cuts[-1] >= CHUNK_ROWS or (size + len(payload) > CHUNK_BYTES and place > cuts[-1]):
-            cuts.append(place)
+    for index, payload in enumerate(payloads):
+        if index - cuts[-1] >= CHUNK_ROWS or (size + len(payload) > CHUNK_BYTES and index > cuts[-1]):
+            cuts.append(index)
             size = 0
         size += len(payload)
     return [cut for cut in zip(cuts, [*cuts[1:], len(payloads)], strict=True) if cut[0] < cut[1]]

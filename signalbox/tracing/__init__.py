@@ -1,23 +1,10 @@
 """Trace and correlation ids of messages, from a send to its handler to the messages that this handler sends.
 
-They travel in the message's attributes, so they outlive deliveries, dead letters and redrives. A trace context is added
+The ids are attributes of the message, so they outlive deliveries, dead letters and redrives. A trace context is added
 where opentelemetry-api is installed and a span is current; correlation ids need no library.
 """
 
-from signalbox.tracing.attributes import CORRELATION_ID, TRACEPARENT, TRACESTATE, correlation_id_of, trace_id_of
-from signalbox.tracing.context import Handled, carried, current, handling
-from signalbox.tracing.spans import moved, received
+from signalbox.tracing.attributes import correlation_id_of, trace_id_of
+from signalbox.tracing.context import Handled, current, handling
 
-__all__ = [
-    "CORRELATION_ID",
-    "TRACEPARENT",
-    "TRACESTATE",
-    "Handled",
-    "carried",
-    "correlation_id_of",
-    "current",
-    "handling",
-    "moved",
-    "received",
-    "trace_id_of",
-]
+__all__ = ["Handled", "correlation_id_of", "current", "handling", "trace_id_of"]

@@ -10,7 +10,7 @@ TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 CORRELATION_ID = "correlation_id"
 
-#: The longest correlation id.
+#: The most characters of a correlation id.
 MAX_CHARACTERS = 200
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -30,24 +30,24 @@ class Marked:
 
     @property
     def correlation_id(self) -> str | None:
-        """The id that connects the message with others of the same story; None without one."""
+        """The id that connects related messages; None without one."""
         return correlation_id_of(self.attributes)
 
 
 def trace_id_of(attributes: object) -> str | None:
     """The trace id of the trace context among these attributes; None where there is none, or it is malformed."""
-    found = _TRACEPARENT.fullmatch(_text_of(attributes, TRACEPARENT) or "")
-    return found[1] if found and int(found[1], 16) and int(found[2], 16) else None
+    ids = _TRACEPARENT.fullmatch(_text_of(attributes, TRACEPARENT) or "")
+    return ids[1] if ids and int(ids[1], 16) and int(ids[2], 16) else None
 
 
 def correlation_id_of(attributes: object) -> str | None:
     """The correlation id among these attributes; None where there is none, or it is malformed."""
-    found = _text_of(attributes, CORRELATION_ID)
-    return found if found and len(found) <= MAX_CHARACTERS and is_printable(found) else None
+    text = _text_of(attributes, CORRELATION_ID)
+    return text if text and len(text) <= MAX_CHARACTERS and is_printable(text) else None
 
 
 def is_printable(text: str) -> bool:
-    """Return whether the text has no control characters, which could end a line of a log or steer a terminal."""
+    """Return whether the text has no control characters, which could break a line of a log or control a terminal."""
     return not _CONTROL.search(text)
 
 

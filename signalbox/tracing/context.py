@@ -1,6 +1,6 @@
 """The context that a sent message inherits: W3C trace context and a correlation id, as three of its attributes.
 
-`handling` sets it for the message that a thread or task handles.
+`handling` sets the context while a thread or task handles a message.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from signalbox.tracing.attributes import CORRELATION_ID, TRACEPARENT, TRACESTATE
 if TYPE_CHECKING:
     from signalbox.messages import Message
 
-#: The database's limit for attributes: marks that do not fit beside the sender's own attributes are left out.
+#: The database's limit for attributes: ids that do not fit beside the sender's attributes are left out.
 ATTRIBUTES_BYTES = 16_384
 MAX_STATE_CHARACTERS = 512
 
@@ -44,10 +44,10 @@ def current() -> Handled | None:
 
 @contextmanager
 def handling(queue: str, message: Message) -> Iterator[None]:
-    """Handle a message within the block. Workers do this for every handler; a program that calls `receive` may.
+    """Handle a message within the block. Workers enter it for every handler; a program that calls `receive` may.
 
-    Messages that are sent within the block inherit the correlation id. With opentelemetry-api there is a span, and an
-    exception is its status. Works in threads and in tasks.
+    Messages that are sent within the block inherit the correlation id. With opentelemetry-api a span is
+    recorded, and an exception becomes its status. The block works in threads and in tasks.
     """
     token = _handled.set(Handled(queue, message.id, message.receive_count, message.trace_id, message.correlation_id))
     try:
@@ -58,14 +58,14 @@ def handling(queue: str, message: Message) -> Iterator[None]:
 
 
 def carried(attributes: Any, correlation_id: str | None = None) -> Any:
-    """Add the marks of the span under way and of the correlation id, given or inherited, to the attributes.
+    """Add the trace context of the current span and the correlation id, given or inherited, to the attributes.
 
-    Marks that the sender has set already stay. A value that is no mapping is returned as it is, to be refused later.
+    Ids that the sender has set stay. A value that is no mapping is returned unchanged: a later check refuses it.
     """
     if attributes is not None and not isinstance(attributes, Mapping):
         return attributes
     own: dict[str, object] = dict(attributes or {})
-    marks = {} if TRACEPARENT in own else spans.under_way()
+    marks = {} if TRACEPARENT in own else spans.current_context()
     if len(marks.get(TRACESTATE, "")) > MAX_STATE_CHARACTERS:
         del marks[TRACESTATE]
     if correlation_id is None and CORRELATION_ID not in own and (here := _handled.get()) is not None:
@@ -82,4 +82,4 @@ def _fits(attributes: Mapping[str, object]) -> bool:
     try:
         return len(json.dumps(attributes, ensure_ascii=False).encode()) <= ATTRIBUTES_BYTES
     except (TypeError, ValueError, RecursionError):
-        return False  # it is refused later, with the reason
+        return False  # a later check refuses it with the reason

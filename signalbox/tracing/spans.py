@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from signalbox.messages import Message
 
 SYSTEM = "signalbox"
-MAX_LINKS = 128  # what the SDK keeps of them
+MAX_LINKS = 128  # the SDK keeps no more
 
 
 def installed() -> bool:
@@ -33,8 +33,8 @@ def installed() -> bool:
     return _propagator is not None
 
 
-def under_way() -> dict[str, str]:
-    """The context of the current span, as traceparent and, where it has one, tracestate; empty without a span."""
+def current_context() -> dict[str, str]:
+    """The context of the current span as traceparent and, if it has one, tracestate; empty without a span."""
     carrier: dict[str, str] = {}
     if _propagator is not None:
         _propagator.inject(carrier)
@@ -94,7 +94,7 @@ def moved(queue: str, traceparents: Sequence[str]) -> Iterator[None]:
         f"redrive {queue}",
         kind=SpanKind.PRODUCER,
         attributes=_described("send", queue) | {"signalbox.redrive": True},
-        links=_links({TRACEPARENT: one} for one in traceparents),
+        links=_links({TRACEPARENT: traceparent} for traceparent in traceparents),
         record_exception=False,
         set_status_on_exception=False,
     ):
@@ -115,7 +115,7 @@ def _described(operation: str, queue: str) -> dict[str, Any]:
 
 
 def _context_of(attributes: Mapping[str, Any]) -> Context:
-    """The context that a message carries, without the span under way: the receiver is not its parent."""
+    """The context in a message's attributes, without the current span: the receiver is not its parent."""
     carrier = {name: attributes[name] for name in (TRACEPARENT, TRACESTATE) if isinstance(attributes.get(name), str)}
     assert _propagator is not None  # noqa: S101 - else there are no spans
     return _propagator.extract(carrier, context=Context())

@@ -1,4 +1,4 @@
-"""The worker: a loop that receives from one queue and runs a handler, one child process for each run at a time."""
+"""The worker: a loop that receives from one queue and runs a handler in child processes."""
 
 from signalbox.worker.handlers.outcomes import Reject, Retry
 from signalbox.worker.handlers.registry import handles

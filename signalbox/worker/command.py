@@ -19,15 +19,17 @@ from signalbox.worker.worker import Worker, run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The queue, the handler and every option of a worker that makes sense on a command line."""
+    """Add the arguments for the queue and the handler, and the options of a worker."""
     parser.add_argument("queue", nargs="?", help="the queue to receive from")
-    parser.add_argument("handler", nargs="?", help="what to run on each message: module:function or path.py:function")
+    parser.add_argument(
+        "handler", nargs="?", help="the function that handles each message: module:function or path.py:function"
+    )
 
     parser.add_argument(
         "--app",
         metavar="MODULE",
         default=argparse.SUPPRESS,
-        help="run what MODULE, or path.py, decorates with @handles, instead of one handler",
+        help="run all functions of MODULE, or of path.py, that are decorated with @handles",
     )
     for option in fields(Options):
         if "help" in option.metadata:
@@ -40,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=None,
         default=argparse.SUPPRESS,
         dest="prepare_threshold",
-        help="no prepared statements, for PgBouncer in transaction mode",
+        help="use no prepared statements, for PgBouncer in transaction mode",
     )
 
 
@@ -65,22 +67,24 @@ def workers_of(dsn: str, given: Mapping[str, Any], environment: str | None = Non
             raise InvalidArgument("name a queue and a handler, or a module with --app", field="handler")
         return [Worker(dsn, queue, handler, environment=environment, **options)]
     if handler is not None:
-        raise InvalidArgument("--app takes its handlers from the module: name at most a queue beside it", field="app")
+        raise InvalidArgument("--app takes the handlers from the module: give at most a queue beside it", field="app")
     workers = [
-        Worker(dsn, one.queue, one.handler, environment=environment, **{**options, **one.options})
-        for one in handlings_of(app, queue)
+        Worker(dsn, handling.queue, handling.handler, environment=environment, **{**options, **handling.options})
+        for handling in handlings_of(app, queue)
     ]
     for other in workers[1:]:
-        other.metrics_port = None  # what it serves is of the whole process
+        other.metrics_port = None  # one port serves the whole process
     return workers
 
 
 def add_surroundings(parser: argparse.ArgumentParser) -> None:
     """Add the options for the address and for logging, which a framework would take from its own settings."""
     add_address(parser, "--dsn")
-    parser.add_argument("--log-level", default="INFO", help="DEBUG, INFO (the default), WARNING or ERROR")
+    parser.add_argument("--log-level", default="INFO", help="DEBUG, INFO, WARNING or ERROR (default INFO)")
     log_format = os.environ.get("LOG_FORMAT", "text")
-    parser.add_argument("--log-format", default=log_format, choices=FORMATS, help="of each line (LOG_FORMAT)")
+    parser.add_argument(
+        "--log-format", default=log_format, choices=FORMATS, help="format of log lines (default: LOG_FORMAT, or text)"
+    )
 
 
 def work(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
@@ -93,7 +97,7 @@ def work(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
         parser.error(str(error))
     log_to_standard_error(given.log_format, given.log_level.upper())
     if given.log_level.upper() != "DEBUG":
-        logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO, httpx logs every request
     try:
         run(workers_of(url, {**vars(given), "api_key": api_key}))
     except (SignalboxError, ImportError) as error:

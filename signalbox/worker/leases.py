@@ -14,7 +14,7 @@ from signalbox.worker.outages import happens, persist
 
 #: Heartbeats in the time a lease lasts: two may fail before it is lost.
 BEATS_PER_LEASE = 3
-#: Shorter extensions would be over before their answer is here; more frequent beats would do nothing else.
+#: A shorter extension could end before the answer arrives; more frequent heartbeats would occupy the worker.
 MIN_EXTENSION_SECONDS = 1.0
 MIN_BEAT_SECONDS = 0.02
 
@@ -23,12 +23,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class Lease:
-    """A message the worker holds until it is settled or lost."""
+    """The lease of a message, which the worker holds until it is settled or lost."""
 
     message: Message
-    #: Resolved to stop the run: the lease was lost, or the worker ends.
+    #: A future that stops the run when it is resolved: the lease was lost, or the worker ends.
     interruption: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    #: The run is over, and its outcome is not recorded yet.
+    #: Whether the run has ended; its outcome may not be recorded yet.
     finished: bool = False
     lost: bool = False
 
@@ -43,7 +43,7 @@ class Lease:
 
 
 class Leases:
-    """All leases held, extended together before a third of the shortest one has passed."""
+    """All leases of a worker, extended together after a third of the shortest lease."""
 
     def __init__(self, client: AsyncVerbs, heartbeat: float | None) -> None:
         self._client = client
@@ -70,7 +70,7 @@ class Leases:
             self._held.pop(lease.handle, None)
 
     async def keep(self) -> None:
-        """Extend the leases whenever they are due, until cancelled."""
+        """Extend the leases in time, until the task is cancelled."""
         while True:
             self._changed.clear()
             pause = self._next_beat - asyncio.get_running_loop().time()

@@ -10,14 +10,14 @@ from signalbox.connections import pooling
 from signalbox.errors import InvalidArgument
 from signalbox.worker.handlers.naming import Handler, name_of
 
-#: A message whose ack waits is done, and would be done again after a crash: so neither long, in seconds, nor many.
+#: The longest wait of an ack, in seconds, and the most acks that wait: a crash would repeat their messages.
 MAX_ACK_DELAY_SECONDS = 60.0
 MAX_ACK_BATCH = 1000
 MAX_PORT = 65_535
 
 
 def option(default: Any, metavar: str, text: str) -> Any:
-    """An option of a worker that its command line has too, with its help text."""
+    """Declare an option that is also one of the command line, with its help text."""
     return field(default=default, metadata={"metavar": metavar, "help": text})
 
 
@@ -31,27 +31,31 @@ class Options:
     #: A function at the top of a module, plain or async, or its name as `module:function`.
     handler: Handler | str
     _: KW_ONLY
-    concurrency: int = option(1, "N", "runs at a time (1)")
-    prefetch: int = option(0, "N", "messages held beyond those running, for short runs (0)")
-    ack_delay: float = option(0.005, "S", "seconds an ack may wait for others to go with (0.005; 0: none)")
-    ack_batch: int = option(100, "N", "acks in one call at most (100; 1: each alone)")
-    task_timeout: float | None = option(None, "S", "seconds after which a run is stopped (never)")
-    visibility_timeout: float | None = option(None, "S", "seconds of a lease (the queue's setting)")
-    heartbeat: float | None = option(None, "S", "seconds between extensions of all leases (a third of the lease)")
-    poll_interval: float = option(2.0, "S", "seconds between looks into an empty queue (2)")
-    stop_grace: float = option(30.0, "S", "seconds that runs may finish in after a stop (30)")
-    cancel_grace: float = option(5.0, "S", "seconds a cancelled async run may take to end (5)")
-    tasks_per_process: int | None = option(None, "N", "runs that share a child process (1; async: all)")
-    keep_results: bool = option(False, "", "keep what the handler returns, as the message's result")
-    bodies: str | None = option(None, "WHERE", "large bodies: a folder or module:function (SIGNALBOX_BODIES)")
-    metrics_port: int | None = option(None, "N", "serve /metrics with the durations of its calls there (nowhere)")
-    consumer: str | None = option(None, "NAME", "the worker's name in the console (host:pid)")
-    #: `module:function` that prepares a child process, where a framework is set up, and loads the handler by calling
-    #: what it is given.
+    concurrency: int = option(1, "N", "messages handled at a time (default 1)")
+    prefetch: int = option(0, "N", "messages leased ahead, for short handlers (default 0)")
+    ack_delay: float = option(
+        0.005, "S", "seconds for which an ack may wait to be sent with others (default 0.005; 0: none)"
+    )
+    ack_batch: int = option(100, "N", "maximum number of acks in one call (default 100)")
+    task_timeout: float | None = option(None, "S", "seconds after which a handler is stopped (default: never)")
+    visibility_timeout: float | None = option(None, "S", "seconds of a lease (default: the queue's setting)")
+    heartbeat: float | None = option(None, "S", "seconds between extensions of leases (default: a third of a lease)")
+    poll_interval: float = option(2.0, "S", "seconds between receives from an empty queue (default 2)")
+    stop_grace: float = option(30.0, "S", "seconds for handlers to finish after a stop (default 30)")
+    cancel_grace: float = option(5.0, "S", "seconds for a cancelled async handler to end (default 5)")
+    tasks_per_process: int | None = option(None, "N", "handlers that share a child process (default 1; async: all)")
+    keep_results: bool = option(False, "", "keep the handler's return value as the result of the message")
+    bodies: str | None = option(None, "WHERE", "body store: a folder or module:function (default SIGNALBOX_BODIES)")
+    metrics_port: int | None = option(
+        None, "N", "port that serves /metrics with the durations of calls (default: none)"
+    )
+    consumer: str | None = option(None, "NAME", "name of the worker in the console (default host:pid)")
+    #: `module:function` that prepares a child process, for example sets up a framework. It gets a function that loads
+    #: the handler, calls it, and returns the handler.
     environment: str | None = None
     #: The API key for a server; None: SIGNALBOX_API_KEY.
     api_key: str | None = field(default=None, repr=False)
-    #: As for `psycopg.connect`; behind PgBouncer in transaction mode DATABASE_POOLER says that it is None.
+    #: The threshold of `psycopg.connect`; None, and so no prepared statements, with DATABASE_POOLER=transaction.
     prepare_threshold: int | None = field(default_factory=pooling.prepare_threshold)
 
     def __post_init__(self) -> None:

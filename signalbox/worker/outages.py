@@ -15,14 +15,14 @@ from signalbox.logs import in_brief
 
 T = TypeVar("T")
 
-#: A call unanswered for so long counts as failed: the connection is given up and the call repeated, in seconds.
+#: Seconds after which a call without an answer counts as failed: its connection is closed and the call repeated.
 CALL_SECONDS = 30.0
 
 logger = logging.getLogger(__name__)
 
 
 async def persist(
-    what: str, call: Callable[[], Awaitable[T]], unless: asyncio.Event | None = None, longest_pause: float = 10.0
+    action: str, call: Callable[[], Awaitable[T]], unless: asyncio.Event | None = None, longest_pause: float = 10.0
 ) -> T | None:
     """Repeat `call` until it returns, and return its result; None once `unless` is set.
 
@@ -39,12 +39,12 @@ async def persist(
         except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
             failures += 1
             level = logging.DEBUG if failures & (failures - 1) else logging.WARNING  # 1, 2, 4, 8, ... are warnings
-            logger.log(level, "Could not %s (attempt %d): %s", what, failures, in_brief(error))
+            logger.log(level, "Could not %s (attempt %d): %s", action, failures, in_brief(error))
             if await happens(unless, within=backoff.pause()):
                 return None
         else:
             if failures:
-                logger.info("Could %s again after %d failures", what, failures)
+                logger.info("Could %s again after %d failures", action, failures)
             return result
 
 

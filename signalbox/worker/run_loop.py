@@ -28,7 +28,7 @@ from signalbox.worker.processes.pool import STACK_SECONDS, Pool
 from signalbox.worker.settlement import Settlement
 from signalbox.worker.sources import source_of
 
-#: Messages one claim may ask for.
+#: The most messages of one claim.
 MAX_CLAIM = 1000
 #: Seconds to record the last outcomes once every run has ended, and when stopping at once.
 SETTLE_SECONDS = 10.0
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 class Presence:
-    """The name under which a worker receives, and its announcements."""
+    """The announcements of a worker to the console, and the name under which it receives."""
 
     def __init__(self, client: AsyncVerbs, options: Options) -> None:
         self.consumer = options.consumer or f"{socket.gethostname()}:{os.getpid()}"
@@ -57,7 +57,7 @@ class Presence:
         }
 
     async def announce(self, running: Callable[[], int]) -> None:
-        """Announce the worker now and every ten seconds, until cancelled."""
+        """Announce the worker now and every ten seconds, until the task is cancelled."""
         while True:
             details = self._details | {"running": running()}
             announcement = partial(self._client.announce_consumer, self._queue, self.consumer, details)
@@ -72,7 +72,7 @@ class RunLoop:
         self._source = source_of(options)
         self._options = options
         self._leases = Leases(self._source.heartbeats, options.heartbeat)
-        self._changed = asyncio.Event()  # a free slot, an announcement, recorded outcomes, or the end
+        self._changed = asyncio.Event()  # set at a free slot, an announcement, recorded outcomes, or a stop
         self._settlement = Settlement(self._source.settlements, self._leases, options, relieved=self._changed.set)
         self._presence = Presence(self._source.heartbeats, options)
         self._pool = Pool(options)
@@ -103,7 +103,7 @@ class RunLoop:
             raise self._failure
 
     def stop(self) -> None:
-        """Claim nothing more and finish what runs; called again, stop at once."""
+        """Claim no more messages and let handlers finish; a second call stops at once."""
         if self._stopping.is_set():
             self._at_once.set()
         self._finish_claiming()
@@ -141,8 +141,8 @@ class RunLoop:
     def _room(self) -> int:
         """The number of messages to claim now: none before half of the messages claimed ahead are used up.
 
-        None either while more outcomes are pending than a call of acks and a full worker could make, so that a slow
-        database limits how many messages would be delivered again.
+        The number is zero as well while more outcomes are pending than one call of acks and a full worker: a slow
+        database must not increase the number of messages that a crash would deliver again.
         """
         capacity = self._options.concurrency + self._options.prefetch
         if (
@@ -185,7 +185,7 @@ class RunLoop:
             self._ask_for_more()
 
     async def _perform(self, lease: Lease) -> None:
-        outcome = Outcome("stopped")  # should the pool fail or this be cancelled
+        outcome = Outcome("stopped")  # if the pool fails or this task is cancelled
         try:
             unreadable = lease.message.unreadable
             outcome = (
@@ -197,12 +197,12 @@ class RunLoop:
             self._settlement.settle(lease, outcome)
 
     async def _wind_down(self) -> None:
-        """Give back what waits, let what runs finish in its grace, stop and give back the rest."""
+        """Give back waiting messages, let handlers finish within the grace, then stop and give back the rest."""
         self._settlement.hurry()
         for lease in self._waiting:
             self._settlement.settle(lease, Outcome("stopped"))
         if self._running:
-            logger.info("Stopping: %d runs may finish", len(self._running))
+            logger.info("Stopping: waiting for %d handlers to finish", len(self._running))
             await asyncio.wait(self._running, timeout=self._options.stop_grace)
         for lease in self._leases:
             lease.interrupt()
@@ -215,7 +215,7 @@ class RunLoop:
 
     async def _end_at_once(self, claiming: asyncio.Task[None]) -> None:
         await self._at_once.wait()
-        logger.warning("Stopping at once: killing %d runs", len(self._running))
+        logger.warning("Stopping at once: killing %d handlers", len(self._running))
         claiming.cancel()
         for run in self._running:
             run.cancel()

@@ -1,8 +1,8 @@
 """Recording of outcomes in the database: acks many at a time, everything else at once.
 
-An ack waits a little for others to go with, and those that come up while a call is under way go together in
-the next. The lease of one that waits is extended like any other. A worker that dies with pending acks has its
-messages delivered again, as if it had died a little earlier.
+An ack waits a little to be sent with others, and acks that arrive during a call are sent together in the next. The
+leases of waiting acks are extended like any other. If a worker dies with pending acks, their messages are delivered
+again, as if the worker had died a little earlier.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class Settlement:
-    """The settlement of leases, whatever the state of the database; it calls `relieved` after each call."""
+    """The settlement of leases, which outages only delay; `relieved` is called after each round of settlements."""
 
     def __init__(self, client: AsyncVerbs, leases: Leases, options: Options, relieved: Callable[[], None]) -> None:
         self._client = client
@@ -73,7 +73,7 @@ class Settlement:
         self._schedule()
 
     async def work(self) -> None:
-        """Record outcomes as they come, until cancelled."""
+        """Record outcomes as they arrive, until the task is cancelled."""
         while True:
             await self._due.wait()
             self._due.clear()
@@ -101,7 +101,7 @@ class Settlement:
                 await self._nack(lease, outcome)
         acks, self._done = self._done[: self._options.ack_batch], self._done[self._options.ack_batch :]
         if self._done:
-            self._due.set()  # these have waited long enough
+            self._due.set()  # the remaining acks have waited long enough
         await self._ack(acks)
 
     async def _ack(self, done: list[tuple[Lease, Outcome]]) -> None:
@@ -140,11 +140,11 @@ class Settlement:
                 state=outcome.state,
             )
 
-        fate = await _ask("nack", call)
+        result = await _ask("nack", call)
         self._leases.drop([lease])
         logger.warning(
             "Message %d %s (%s): %s",
-            *(lease.message.id, outcome.kind, fate or "lease lost", outcome.error_class),
+            *(lease.message.id, outcome.kind, result or "lease lost", outcome.error_class),
             extra=self._about(lease) | {"outcome": outcome.kind, "error_class": outcome.error_class},
         )
 
@@ -160,10 +160,10 @@ class Settlement:
         }
 
 
-async def _ask(what: str, call: Callable[[], Awaitable[T]]) -> T | None:
-    """Repeat a call until there is an answer. A refused one is left to the end of the lease: no message is lost."""
+async def _ask(action: str, call: Callable[[], Awaitable[T]]) -> T | None:
+    """Repeat a call until there is an answer. After a refusal the lease ends by itself: no message is lost."""
     try:
-        return await persist(what, call)
+        return await persist(action, call)
     except SignalboxError:
-        logger.exception("Could not %s: it was refused", what)
+        logger.exception("Could not %s: the call was refused", action)
         return None

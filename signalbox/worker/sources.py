@@ -17,16 +17,16 @@ from signalbox.messages import Message
 from signalbox.worker.options import Options
 from signalbox.worker.outages import CALL_SECONDS
 
-#: How long a server may hold a claim while there is nothing to claim, in seconds: the longest that it would.
+#: Seconds for which a server holds a claim on an empty queue: the longest wait that it accepts.
 WAIT_SECONDS = 20.0
-#: Time for a server to answer beyond that; together less than a call may take.
+#: Seconds for a server to answer after that wait; both together are less than CALL_SECONDS.
 ANSWER_SECONDS = CALL_SECONDS - WAIT_SECONDS - 1.0
 
 
 class DatabaseSource:
     """A database: three connections, so that a slow ack delays no heartbeat; and one for wake-ups.
 
-    Its calls do not repeat themselves: the worker does that.
+    The clients do not repeat failed calls: the worker does.
     """
 
     def __init__(self, options: Options) -> None:
@@ -68,18 +68,18 @@ class ServerSource:
         self.heartbeats: AsyncVerbs = self._client
 
     async def claim(self, room: int, consumer: str, stopping: asyncio.Event) -> list[Message]:
-        asking = asyncio.ensure_future(self._receive(room, consumer))
+        receiving = asyncio.ensure_future(self._receive(room, consumer))
         stopped = asyncio.ensure_future(stopping.wait())
         try:
-            await asyncio.wait({asking, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({receiving, stopped}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (asking, stopped):
-                task.cancel()  # hangs up: the server then leases nothing to this worker
-            await asyncio.wait({asking, stopped})
-        return [] if asking.cancelled() else asking.result()
+            for task in (receiving, stopped):
+                task.cancel()  # closes the connection: the server then leases no message to this worker
+            await asyncio.wait({receiving, stopped})
+        return [] if receiving.cancelled() else receiving.result()
 
     async def _receive(self, room: int, consumer: str) -> list[Message]:
-        ask = partial(
+        receive = partial(
             self._client.receive,
             self._options.queue,
             room,
@@ -87,9 +87,9 @@ class ServerSource:
             consumer=consumer,
         )
         try:
-            return await ask(wait_seconds=WAIT_SECONDS)
-        except QuotaExceeded:  # all long polls of the tenant are in use: look, and look again after a pause
-            return await ask()
+            return await receive(wait_seconds=WAIT_SECONDS)
+        except QuotaExceeded:  # all long polls of the tenant are in use: ask without waiting
+            return await receive()
 
     def wakes(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
         return nullcontext()

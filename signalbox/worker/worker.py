@@ -1,4 +1,4 @@
-"""Workers, to set up, run and stop; several in one process begin together and stop together."""
+"""Workers: setting up, running and stopping; several workers in one process start and stop together."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ class Worker(Options):
         self.handler = self.handler_name
 
     def run(self) -> None:
-        """Work until SIGTERM or SIGINT, then finish what runs; at a second signal stop at once."""
+        """Work until SIGTERM or SIGINT, then let handlers finish; a second signal stops at once."""
         run([self])
 
     async def serve(self) -> None:
-        """Work until `stop` is called or this is cancelled, in an event loop of yours."""
+        """Work in the caller's event loop until `stop` is called or the task is cancelled."""
         self._loop = asyncio.get_running_loop()
         self._run_loop = RunLoop(self)
         with exported(self.metrics_port):
             await self._run_loop.work()
 
     def stop(self) -> None:
-        """Claim nothing more and finish what runs; called again, stop at once. From any thread."""
+        """Claim no more messages and let handlers finish; a second call stops at once. Any thread may call it."""
         if self._loop is not None and self._run_loop is not None:
             self._loop.call_soon_threadsafe(self._run_loop.stop)
 
 
 def run(workers: Sequence[Worker]) -> None:
-    """Work until SIGTERM or SIGINT, then finish what runs; at a second signal stop at once."""
+    """Work until SIGTERM or SIGINT, then let handlers finish; a second signal stops at once."""
     asyncio.run(_run(workers))
 
 

@@ -28,11 +28,11 @@ WATCHDOG = "SignalboxWatchdog"
 """Fires always: it is never silent, never bad, and has nothing to say."""
 
 HEADINGS = [
-    "What it means",
-    "Look here first",
-    "Decide and do",
-    "When it is wrong",
-    "So that it does not happen again",
+    "Meaning",
+    "Diagnosis",
+    "Mitigation",
+    "False positives",
+    "Prevention",
 ]
 
 every_alert = pytest.mark.parametrize("alert", RULES)
@@ -86,7 +86,7 @@ def test_an_alert_leads_to_a_runbook_that_says_what_to_do(alert: str) -> None:
     assert page == ROOT / "docs" / "runbooks" / f"{alert}.md"
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     assert headings == [alert, *HEADINGS]
-    here = text.partition("## Look here first")[2].partition("## ")[0]
+    here = text.partition("## Diagnosis")[2].partition("## ")[0]
     assert re.search(r"`/[^`]*`", here), "look at which page?"
 
 

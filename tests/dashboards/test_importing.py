@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from dashboards.requirements import OLDEST_GRAFANA
+from dashboards.grafana import OLDEST_GRAFANA
 from tests.dashboards.built import DASHBOARDS, Dashboard, asking, drawn, every_dashboard, variables
 
 # Addresses and bookmarks name them; a changed uid would leave a second copy behind wherever the first was imported.

@@ -9,6 +9,7 @@ from queues.settings import QUOTAS, SETTINGS
 
 ROOT = Path(__file__).parents[2]
 ROOMS = "queues|dlq|metrics|pipeline|console|signalbox|tests|docs|bench|dashboards|templates"
+HEAD = re.compile(r"^(\|.*\|)\n\|[-:|]+\|$", re.MULTILINE)
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
 
 
@@ -81,3 +82,11 @@ def test_every_page_begins_with_its_title() -> None:
     texts = {page: re.sub(r"^<!--.*?-->\s*", "", page.read_text()) for page in (ROOT / "docs").rglob("*.md")}
 
     assert [str(page) for page, text in texts.items() if not text.startswith("# ")] == []
+
+
+def test_every_column_of_a_guide_has_a_name() -> None:
+    pages = [page for folder in ("start", "use", "operate", "run") for page in (ROOT / "docs" / folder).glob("*.md")]
+    heads = [(page.name, head) for page in pages for head in HEAD.findall(page.read_text())]
+
+    assert len(heads) > 100
+    assert [(page, head) for page, head in heads if "" in (cell.strip() for cell in head.strip("|").split("|"))] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,25 @@ def test_a_part_of_a_page_is_replaced() -> None:
 
 
 def test_a_page_that_is_mentioned_becomes_a_link() -> None:
-    assert markdown.linked("See docs/use/client.md.", "reference/sql") == "See [client](../../use/client.md)."
-    assert markdown.linked("(docs/run/logins.md#logins)", "reference") == "([logins](../run/logins.md#logins))"
+    assert (
+        markdown.linked("See docs/use/client.md.", "reference/sql") == "See [The Python client](../../use/client.md)."
+    )
+    assert (
+        markdown.linked("(docs/run/logins.md#logins)", "reference")
+        == "([Logins, sessions and second factor](../run/logins.md#logins))"
+    )
+
+
+def test_a_decision_that_is_mentioned_is_linked_by_its_number() -> None:
+    text = markdown.linked("docs/decisions/0003-the-claim-floor.md", "reference")
+
+    assert text == "[decision 3](../decisions/0003-the-claim-floor.md)"
+
+
+def test_a_range_of_choices_is_written_by_its_ends() -> None:
+    days = argparse.ArgumentParser().add_argument("--days", type=int, choices=range(1, 367))
+
+    assert commands._term(days) == "`--days {1..366}`"
 
 
 def test_a_table_escapes_bars() -> None:

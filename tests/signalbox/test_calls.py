@@ -36,7 +36,7 @@ from signalbox.errors import InvalidArgument
         (lambda: settling.nack("h", {"delay_seconds": -1}), "delay_seconds"),
         (lambda: settling.change_visibility(["h"], float("inf")), "seconds"),
         (lambda: queues.purge("q", None, "ready", 10, 60), "states"),
-        (lambda: queues.create_queue("q", {"max_receives": float("nan")}), "settings"),
+        (lambda: queues.create_queue("q", {"max_receives": float("nan")}, None), "settings"),
     ],
 )
 def test_what_is_wrong_is_named(make, field):

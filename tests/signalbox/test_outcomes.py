@@ -160,7 +160,9 @@ class TestTheWorker:
         ids = client.send_batch(queue, [notes.payload(answer=answer) for answer in ({"n": 1}, None, "x" * 70_000)])
         worker = start_worker(queue, handler, keep_results=True)
         assert [client.wait_settled(one, timeout=120).result for one in ids] == [{"n": 1}, None, None]
-        eventually(lambda: "What the handler returned is not kept: result is 70002 bytes" in worker.log.read_text())
+        eventually(
+            lambda: "The return value of the handler is not kept: result is 70002 bytes" in worker.log.read_text()
+        )
 
     def test_they_are_not_unless_asked_for(self, start_worker, queue, client, notes):
         message_id = client.send(queue, notes.payload(answer={"n": 1}))

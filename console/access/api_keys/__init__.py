@@ -1,7 +1,7 @@
-"""API keys: what programs show instead of a person's password, and what each may do with which queues.
+"""API keys: credentials of programs, with scopes and queues.
 
-A key is `sbx_<identifier>.<secret>`. The database has the identifier and the SHA-256 of the secret, so no one reads a
-key from it; it is shown once, when it is made (docs/run/api-keys.md).
+A key is `sbx_<identifier>.<secret>`. The database stores the identifier and the SHA-256 of the secret, so a key cannot
+be read from it. The key is shown once, when it is created (docs/run/api-keys.md).
 """
 
 from console.access.api_keys.authentication import authenticate

@@ -1,8 +1,8 @@
-"""Authentication of API keys: mostly answered from memory, since every request asks, and never by a thread.
+"""Authentication of API keys, mostly from memory, because every request needs it, and without a thread.
 
-What the database said is believed for `FRESH_SECONDS`: a key that is revoked elsewhere works for at most so long. Where
-the revocation happens in this very process, it is forgotten at once. Only keys whose secret was right are
-remembered, so that strangers fill no memory; of many requests with one key, one asks.
+An answer of the database is used for `FRESH_SECONDS`: a key that another process revokes works for at most that long.
+This process forgets a key that it revokes at once. Only keys with a right secret are remembered, so strangers fill no
+memory. Concurrent requests with one key share one query.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Connections = Callable[[], AbstractAsyncContextManager[psycopg.AsyncConnection[A
 
 @dataclass(frozen=True)
 class Answer:
-    """The database's answer about a key whose secret was right. Times are those of the process's own clock."""
+    """The database's answer about a key with the right secret. Times come from this process's monotonic clock."""
 
     key: Key
     revoked: bool
@@ -66,19 +66,19 @@ class Answer:
 
 
 class Doorkeeper:
-    """The keys that one process has seen lately."""
+    """The keys that this process authenticated lately."""
 
     def __init__(self, connections: Connections, clock: Callable[[], float] = time.monotonic) -> None:
         self._connections = connections
         self._clock = clock
         self._answers: OrderedDict[Token, Answer] = OrderedDict()
-        self._forgotten = 0  # how often: what was asked for before is not remembered after
+        self._forgotten = 0  # times of `forget`; an answer that was requested before one is not stored after it
         self._lookups = SingleFlight(self._ask)
         self._uses_noted_at: dict[int, float] = {}
         self._noting: set[asyncio.Task[None]] = set()
 
     async def authenticate(self, authorization: str | None) -> Key:
-        """The key of a request by its Authorization header. Raises `Unauthorized`, which says why."""
+        """Return the key in an Authorization header. Raises `Unauthorized`, which says why."""
         token = read_token(authorization)
         answer = self._answers.get(token)
         if answer is None or answer.stale_at <= self._clock():
@@ -93,12 +93,12 @@ class Doorkeeper:
         return answer.key
 
     def forget(self) -> None:
-        """Ask the database again about every key. Can be called from any thread."""
+        """Ask the database again about every key from now on. Any thread can call this."""
         self._forgotten += 1
         self._answers.clear()
 
     async def _ask(self, token: Token) -> Answer | None:
-        # As of now: what the database says may have changed by the time that its answer is here.
+        # The time before the query, because the key may change while the answer is on the wire.
         asked_at, forgotten = self._clock(), self._forgotten
         async with self._connections() as connection:
             row = await (await connection.execute(LOOK_UP, [token.identifier])).fetchone()
@@ -116,7 +116,7 @@ class Doorkeeper:
         return answer
 
     def _remember(self, token: Token, answer: Answer) -> None:
-        """Keep the answer as the newest. Another thread may forget everything between any two of these steps."""
+        """Store the newest answer. Another thread may forget all answers between any two of these steps."""
         self._answers.pop(token, None)
         self._answers[token] = answer
         with suppress(KeyError):
@@ -124,13 +124,13 @@ class Doorkeeper:
                 self._answers.popitem(last=False)
 
     def _note_use(self, key: Key) -> None:
-        """Note the use at most once a minute, without delaying the request."""
+        """Record the use of the key at most once a minute, without delaying the request."""
         now = self._clock()
         if now < self._uses_noted_at.get(key.key_id, -NOTE_USE_SECONDS) + NOTE_USE_SECONDS:
             return
         self._uses_noted_at[key.key_id] = now
         noting = asyncio.create_task(self._write_use(key.key_id))
-        self._noting.add(noting)  # the loop itself would let go of it
+        self._noting.add(noting)  # the event loop keeps only weak references to tasks
         noting.add_done_callback(self._noting.discard)
 
     async def _write_use(self, key_id: int) -> None:
@@ -138,7 +138,7 @@ class Doorkeeper:
             async with self._connections() as connection:
                 await connection.execute(NOTE_USE, [key_id, NOTE_USE_SECONDS])
         except PoolClosed:
-            pass  # the process is about to end
+            pass  # the process is ending
         except (psycopg.Error, PoolTimeout) as error:
             self._uses_noted_at.pop(key_id, None)
             logger.warning("the use of an API key could not be noted: %s", in_brief(error))

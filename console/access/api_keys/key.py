@@ -1,4 +1,4 @@
-"""One API key: its text, made here and read from a request's header, and the rights of a request with it."""
+"""One API key: its text, and the rights of a request that carries it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cached_property
 
 from queues.reach import Bounds, Reach
 
-# Scope -> what it allows, as a sentence says it after "may".
+# Scope -> what it allows, worded to follow "may" in a sentence.
 SCOPES = {
     "send": "send messages",
     "receive": "receive messages, acknowledge and reject them, hold them longer, announce a consumer",
@@ -29,26 +29,26 @@ _TOKEN = re.compile(r"sbx_([a-z0-9]{12})\.([A-Za-z0-9_-]{43})")
 
 
 class Unauthorized(Exception):  # noqa: N818 - named for the answer that it becomes
-    """The request has no API key that is good; the message says why, and is for its sender."""
+    """The request has no valid API key. The message says why, and is sent to the client."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A key's two halves; of the secret only what the database has."""
+    """The two halves of a key: the identifier, and the hash of the secret."""
 
     identifier: str
     secret_hash: bytes
 
 
 def make_token() -> tuple[str, Token]:
-    """Make the text of a new key, and the part of it that is kept. By `sbx_` programs that look for secrets know it."""
+    """Create the text of a new key and its stored form. Secret scanners recognise the prefix `sbx_`."""
     identifier = "".join(secrets.choice(string.ascii_lowercase + string.digits) for _ in range(IDENTIFIER_CHARACTERS))
     secret = secrets.token_urlsafe(SECRET_BYTES)
     return f"sbx_{identifier}.{secret}", Token(identifier, _hash(secret))
 
 
 def read_token(authorization: str | None) -> Token:
-    """The key of an Authorization header; raises `Unauthorized` for what cannot be one."""
+    """Parse an Authorization header. Raises `Unauthorized` if it contains no key."""
     if not authorization:
         raise Unauthorized("There is no API key: send the header Authorization: Bearer KEY.")
     scheme, _, text = authorization.strip().partition(" ")
@@ -61,15 +61,15 @@ def read_token(authorization: str | None) -> Token:
 
 
 def _hash(secret: str) -> bytes:
-    """A secret of 256 random bits cannot be guessed, so a fast hash is enough."""
+    """Hash a secret. A fast hash is enough, because 256 random bits cannot be guessed."""
     return hashlib.sha256(secret.encode("ascii")).digest()
 
 
 @dataclass(frozen=True)
 class Key:
-    """One API key as requests see it: of `tenant` (None: any), for queues whose name begins with `prefix`.
+    """An API key as requests use it: for queues of `tenant` (None: any) whose names begin with `prefix`.
 
-    `rate` is in requests per second, `connections` how many requests may be under way at once; None is no limit.
+    `rate` is the limit of requests per second, `connections` the limit of concurrent requests; None is no limit.
     """
 
     key_id: int
@@ -85,20 +85,20 @@ class Key:
         return ALL in self.scopes or scope in self.scopes
 
     def reaches(self, queue_name: str, tenant: str) -> bool:
-        """Return whether a queue of this name and tenant exists for the key."""
+        """Return whether the key reaches a queue of this name and tenant."""
         return self.reach.holds(queue_name, tenant)
 
     @cached_property
     def reach(self) -> Reach:
-        """The queues that exist for the key."""
+        """Return the queues that the key reaches."""
         return Reach((Bounds(self.tenant, self.prefix),))
 
     @property
     def is_limited(self) -> bool:
-        """Return whether the key has a limit to count."""
+        """Return whether the key has a limit."""
         return self.rate is not None or self.connections is not None
 
     @property
     def actor(self) -> str:
-        """The name of the key in the audit."""
+        """Return the name of the key in the audit."""
         return f"{ACTOR_PREFIX}{self.name}"

@@ -1,4 +1,4 @@
-"""Making and revoking keys, each with its audit row in one transaction."""
+"""Creation and revocation of API keys, each with its audit row in one transaction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BETWEEN_SCOPES = re.compile(r"[\s,]+")
 
 @dataclass(frozen=True)
 class NewKey:
-    """A key that was just made. `text` is the key itself, which cannot be read again."""
+    """A new key. `text` is the key itself, which cannot be read again."""
 
     row: ApiKey
     text: str
@@ -46,9 +46,9 @@ def create(
     connections: int | None = None,
     reason: str = "",
 ) -> NewKey:
-    """Make a key. Raises `InvalidArgument`, which names the field; then nothing is made.
+    """Create a key. Raises `InvalidArgument`, which names the field; then no key is created.
 
-    The tenant need not exist yet: a key that may configure makes its first queue.
+    The tenant need not exist yet, because a key with the scope to configure creates its first queue.
     """
     text, token = make_token()
     row = ApiKey(
@@ -75,7 +75,7 @@ def create(
 
 
 def revoke(key_id: int, *, actor: str, reason: str = "") -> bool:
-    """Make a key useless, for good. False when it was revoked already, or never was."""
+    """Revoke a key permanently. Return False if it was revoked before or does not exist."""
     with transaction.atomic():
         row = ApiKey.objects.select_for_update().filter(pk=key_id, revoked_at=None).first()
         if row is None:
@@ -88,7 +88,7 @@ def revoke(key_id: int, *, actor: str, reason: str = "") -> bool:
 
 
 def find(name_or_id: str) -> ApiKey | None:
-    """The key of this name that is not revoked; else the one of this number."""
+    """Return the active key of this name, else the key with this number."""
     named = ApiKey.objects.filter(name=name_or_id, revoked_at=None).first()
     if named is not None or not re.fullmatch(r"[0-9]{1,18}", name_or_id):
         return named
@@ -96,7 +96,7 @@ def find(name_or_id: str) -> ApiKey | None:
 
 
 def read_scopes(given: str | Iterable[str]) -> list[str]:
-    """Scopes in the order of `SCOPES`, from names between commas or blanks; `*` and `all` are all of them."""
+    """Parse scopes, separated by commas or blanks, in the order of `SCOPES`; `*` and `all` mean all."""
     text = given if isinstance(given, str) else ",".join(given)
     names = {name for name in _BETWEEN_SCOPES.split(text) if name}
     if names & {ALL, "all"}:
@@ -120,7 +120,7 @@ def _checked_name(name: str) -> str:
 
 
 def checked_tenant(tenant: str | None) -> str | None:
-    """The tenant, or None for any. Raises `InvalidArgument`."""
+    """Return the tenant, or None for any tenant. Raises `InvalidArgument`."""
     if tenant and (len(tenant) > 100 or not tenant.isprintable()):
         raise InvalidArgument("tenant must have at most 100 printable characters", "tenant")
     if tenant == SYSTEM_TENANT:
@@ -130,7 +130,7 @@ def checked_tenant(tenant: str | None) -> str | None:
 
 
 def checked_prefix(prefix: str) -> str:
-    """Check the beginning of queue names. Raises `InvalidArgument`."""
+    """Return the prefix of queue names. Raises `InvalidArgument`."""
     if not _PREFIX.fullmatch(prefix):
         raise InvalidArgument(
             f"prefix is {prefix[:120]!r}: it must be the beginning of queue names: letters, digits, dot, dash, _",

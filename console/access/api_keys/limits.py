@@ -1,7 +1,7 @@
-"""Limits of API keys on requests per second and at the same time: held by each process for itself, in memory.
+"""Limits of API keys on requests per second and on concurrent requests, counted by each process in memory.
 
-Several processes together therefore allow that many times as much. What a key without limits does is not noted at
-all, and what a rested key did is forgotten, so memory is bounded by the keys at work.
+Several processes together therefore allow a multiple. Keys without limits are not counted, and an idle key is
+forgotten, so memory is bounded by the keys in use.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ BURST_SECONDS = 1.0
 BUSY_RETRY_SECONDS = 1.0
 """The end of a request under way cannot be foreseen, so the caller tries again after this time."""
 MANY_NOTED = 1_000
-ROUNDING_SECONDS = 1e-6  # sums of floats are not exact
+ROUNDING_SECONDS = 1e-6  # tolerance for sums of floats
 
 
 class LimitExceeded(Exception):  # noqa: N818 - named for what happened
     """A limit of the key is reached: `limit_name` is rate or connections.
 
-    `actual` is the number of requests under way, None for a rate; `retry_after` is in seconds.
+    `actual` is the number of concurrent requests, None for a rate; `retry_after` is in seconds.
     """
 
     def __init__(self, message: str, limit_name: str, limit: float, actual: float | None, retry_after: float) -> None:
@@ -37,14 +37,14 @@ class LimitExceeded(Exception):  # noqa: N818 - named for what happened
 
 @dataclass(slots=True)
 class Use:
-    """The use of one key: requests under way, and when it will have rested enough for a whole burst."""
+    """The use of one key: its concurrent requests, and the time from which a whole burst is allowed again."""
 
     under_way: int
     rested_at: float
 
 
 class Limits:
-    """The keys at work in one process."""
+    """The use of all keys with limits in one process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -52,7 +52,7 @@ class Limits:
 
     @asynccontextmanager
     async def admitted(self, key: Key) -> AsyncIterator[None]:
-        """Hold a place for one request of the key, to its end. Raises `LimitExceeded`; then nothing is used up."""
+        """Count one request of the key until it ends. Raises `LimitExceeded`, which counts nothing."""
         if not key.is_limited:
             yield
             return
@@ -78,7 +78,7 @@ class Limits:
         return use
 
     def _take_one(self, key: Key, rate: float, use: Use) -> None:
-        """Each request puts off the moment of rest by its share of a second; a burst is how far that may be away."""
+        """Use up one request. Each request delays the time of rest, and the burst bounds that delay."""
         now = self._clock()
         rested_at = max(use.rested_at, now) + 1 / rate
         wait = rested_at - now - max(BURST_SECONDS, 1 / rate)

@@ -1,4 +1,4 @@
-"""API keys as rows. A revoked key stays, since the audit names it; its name is free again."""
+"""API keys as rows. A revoked key stays for the audit; its name can be used again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME_CHARACTERS = 100
 
 
 class ApiKey(models.Model):
-    """An API key: `keys` writes it, and `authentication` keeps its `last_used_at`."""
+    """An API key. `keys` writes it, and `authentication` updates its `last_used_at`."""
 
     api_key_id = models.BigAutoField(primary_key=True)
     name = models.CharField(max_length=NAME_CHARACTERS)
@@ -44,13 +44,13 @@ class ApiKey(models.Model):
 
     @property
     def state(self) -> str:
-        """active, expired or revoked."""
+        """Return active, expired or revoked."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= timezone.now() else "active"
 
     def summary(self) -> dict[str, Any]:
-        """Facts for the audit and for programs; nothing by which the key could be used."""
+        """Return facts for the audit and for programs, without the secret."""
         return {
             "key_id": self.api_key_id,
             "key": self.name,

@@ -1,4 +1,4 @@
-"""API keys: what programs may do. A key is shown once, in the answer to the form that made it."""
+"""Pages of API keys. A new key is shown once, in the answer to its form."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from django.shortcuts import redirect
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
+from console.access import suggestions
 from console.access.api_keys import ALL, SCOPES, keys
 from console.access.api_keys.keys import NewKey
 from console.access.api_keys.models import ApiKey
 from console.access.roles import requires
 from console.web import pagination
-from console.web.forms import ReasonForm, refuse
+from console.web.forms import ReasonForm, refuse, suggest
 from console.web.htmx import render_page
 from console.web.wording import plural
 from dlq.filters.readings import MisreadError, duration
@@ -27,7 +28,7 @@ CHOICES = [*SCOPES.items(), (ALL, "all of these, and what is added later")]
 
 
 class ApiKeyForm(forms.Form):
-    """A name, what its holder may do with which queues, and how long, fast and often."""
+    """The name, scopes, queues, lifetime and limits of a new key."""
 
     name = forms.CharField(max_length=100, help_text="Who holds it. The audit says key: and this name.")
     tenant = forms.CharField(max_length=100, required=False, help_text="Empty: queues of every tenant.")
@@ -61,7 +62,7 @@ class ApiKeyForm(forms.Form):
 
     @property
     def scope_choices(self) -> list[tuple[str, str, bool]]:
-        """(name, what it allows, chosen) of each scope."""
+        """Return (name, permission, chosen) of each scope."""
         chosen = self["scopes"].value() or []
         return [(name, words, name in chosen) for name, words in CHOICES]
 
@@ -70,8 +71,9 @@ class ApiKeyForm(forms.Form):
 @requires("administer")
 @sensitive_variables("made")
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /api-keys: those that are not revoked, or with ?show=revoked those that are. POST: one more, shown once."""
+    """GET /api-keys: list active keys, or revoked keys with ?show=revoked. POST: create a key and show it once."""
     form = ApiKeyForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request), prefix=suggestions.queue_names(request))
     if form.is_valid() and (made := _create(request, form)) is not None:
         return _show_once(request, made)
     revoked = request.GET.get("show") == "revoked"
@@ -89,7 +91,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("administer")
 def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
-    """GET /api-keys/<id>/revoke: what it would end. POST: that, for good."""
+    """GET /api-keys/<id>/revoke: preview the revocation. POST: revoke the key permanently."""
     key = ApiKey.objects.filter(pk=key_id).first()
     if key is None:
         raise Http404("There is no such API key.")
@@ -107,7 +109,7 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
 
 @sensitive_variables()
 def _create(request: HttpRequest, form: ApiKeyForm) -> NewKey | None:
-    """The key, or None with the mistake noted in the form."""
+    """Return the new key, or None with the error in the form."""
     given = dict(form.cleaned_data)
     try:
         return keys.create(actor=request.user.get_username(), expires_in=given.pop("expires"), **given)
@@ -118,7 +120,7 @@ def _create(request: HttpRequest, form: ApiKeyForm) -> NewKey | None:
 
 @sensitive_variables()
 def _show_once(request: HttpRequest, made: NewKey) -> HttpResponse:
-    """The only answer with the key in it; nothing stores it."""
+    """Render the only page that contains the key. The key is not stored."""
     tenant = made.row.tenant_name
     context = {
         "title": f"Key {made.row.name}",

@@ -1,1 +1,1 @@
-"""Grants: a role for the queues of a tenant, or for those whose names begin so; several add up (docs/run/roles.md)."""
+"""Grants: roles for the queues of a tenant or of a name prefix. Grants are additive (docs/run/roles.md)."""

@@ -1,4 +1,4 @@
-"""Giving and taking grants, each with its audit row in one transaction."""
+"""Addition and revocation of grants, each with its audit row in one transaction."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MAX_OF_ONE_PERSON = 50
 
 
 def give(person: User, role: str, *, tenant: str | None, prefix: str, actor: str, reason: str = "") -> Grant:
-    """Give a role for some queues. Raises `InvalidArgument`, which names the field; then nothing is given."""
+    """Add a grant. Raises `InvalidArgument`, which names the field; then nothing is added."""
     bounds = checked(role, tenant, prefix)
     if person.get_username() == actor:
         raise InvalidArgument("another administrator has to change your own grants", "person")
     try:
         with transaction.atomic():
-            User.objects.select_for_update().get(pk=person.pk)  # so that two at once do not pass the bound
+            User.objects.select_for_update().get(pk=person.pk)  # so that two requests at once cannot exceed the limit
             if Grant.objects.filter(person=person).count() >= MAX_OF_ONE_PERSON:
                 raise InvalidArgument(f"a person has at most {MAX_OF_ONE_PERSON} grants: take one first", "role")
             row = Grant(person=person, role=role, tenant_name=bounds.tenant, queue_prefix=bounds.prefix)
@@ -37,7 +37,7 @@ def give(person: User, role: str, *, tenant: str | None, prefix: str, actor: str
 
 
 def take(grant_id: int, *, actor: str, reason: str = "") -> Grant | None:
-    """Take a grant away. None when it was taken already, or never was."""
+    """Revoke a grant. Return None if it was revoked before or does not exist."""
     with transaction.atomic():
         row = Grant.objects.select_for_update(of=("self",)).select_related("person").filter(pk=grant_id).first()
         if row is None:
@@ -50,7 +50,7 @@ def take(grant_id: int, *, actor: str, reason: str = "") -> Grant | None:
 
 
 def checked(role: str, tenant: str | None, prefix: str) -> Bounds:
-    """The queues that a grant would be for. Raises `InvalidArgument`."""
+    """Return the queues of a new grant. Raises `InvalidArgument`."""
     if role not in ROLES:
         raise InvalidArgument(f"role is {role[:40]!r}: it must be one of {', '.join(ROLES)}", "role")
     bounds = Bounds(checked_tenant(tenant), checked_prefix(prefix))

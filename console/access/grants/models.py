@@ -1,4 +1,4 @@
-"""Grants as rows: a person's role for some queues. Roles for all queues are groups, as they always were."""
+"""Grants as rows: a person's role for some queues. Roles for all queues are Django groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from queues.reach import Bounds
 
 
 class Grant(models.Model):
-    """One grant. Written by `console.access.grants.grants`. The tenant need not exist yet, and is named for that."""
+    """A grant, written by `console.access.grants.grants`. It names its tenant, which need not exist yet."""
 
     grant_id = models.BigAutoField(primary_key=True)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants")

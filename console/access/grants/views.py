@@ -1,4 +1,4 @@
-"""Pages of one person's rights: the role for all queues, the grants for some, and the queues they show."""
+"""Pages of one person's access: the role for all queues, the grants, and the queues that they show."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.grants import grants
 from console.access.grants.models import Grant
 from console.access.people import find
 from console.access.roles import ROLES, requires
-from console.web.forms import refuse
+from console.web.forms import refuse, suggest
 from console.web.htmx import render_page
 from queues.errors import InvalidArgument
 from queues.models import Queue
@@ -26,7 +26,7 @@ MAX_SHOWN = 20
 
 
 class GrantForm(forms.Form):
-    """A role for a tenant's queues, for those with a prefix, or for both together."""
+    """A role for a tenant's queues, for queues with a name prefix, or for both together."""
 
     role = forms.ChoiceField(choices=[(role, role) for role in ROLES])
     tenant = forms.CharField(
@@ -42,12 +42,12 @@ class GrantForm(forms.Form):
         help_text="Empty: all queues of the tenant.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
-    reason = forms.CharField(required=False, max_length=500, help_text="Kept in the audit.")
+    reason = forms.CharField(required=False, max_length=500, help_text="Recorded in the audit.")
 
 
 @dataclass(frozen=True)
 class Sight:
-    """The queues that a person sees with the grants so far, or with one more: the first by name, without DLQs."""
+    """The queues that a person sees with the current grants, or with one more; the first by name, without DLQs."""
 
     reach: Reach
     queues: list[str]
@@ -57,9 +57,10 @@ class Sight:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("administer")
 def browse(request: HttpRequest, person_id: int) -> HttpResponse:
-    """GET /people/<id>/grants: what is granted, and what is seen with it. POST: one grant more, or its preview."""
+    """GET /people/<id>/grants: show the effective access. POST: add a grant, or preview it."""
     person = find(person_id)
     form = GrantForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request), prefix=suggestions.queue_names(request))
     proposed = None
     if form.is_valid():
         given = form.cleaned_data
@@ -88,7 +89,7 @@ def browse(request: HttpRequest, person_id: int) -> HttpResponse:
 @require_POST
 @requires("administer")
 def take(request: HttpRequest, grant_id: int) -> HttpResponse:
-    """POST /grants/<id>/take: from the next page on that person does without it."""
+    """POST /grants/<id>/take: revoke the grant."""
     found = Grant.objects.filter(pk=grant_id).first()
     try:
         taken = grants.take(grant_id, actor=request.user.get_username(), reason=request.POST.get("reason", "")[:500])

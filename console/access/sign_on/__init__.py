@@ -1,4 +1,4 @@
 """Sign-on by OpenID Connect, off unless settings name an issuer.
 
-django-allauth speaks the protocol; we say who comes in, and as what.
+django-allauth speaks the protocol; this package decides who may log in, and with which roles.
 """

@@ -1,4 +1,4 @@
-"""Admission of people by a provider's word, with the roles of its claims at each login; other roles are taken."""
+"""Admission of people by their provider: each login sets the roles of the provider's claims and removes others."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from queues.errors import InvalidArgument
 
 ACTOR = "OIDC sign-on"  # no person's name has a space in it
 MAX_NAME = 150
-NOT_PEOPLE = {"celery", "manage.py", "schedule", "signalbox", "system", "upkeep"}  # who else acts in the audit
+NOT_PEOPLE = {"celery", "manage.py", "schedule", "signalbox", "system", "upkeep"}  # other actors in the audit
 
 
 def admit(login: SocialLogin) -> User | str:
-    """Find or make the person, with the roles of now; else say why not. Each answer has its row in the audit."""
+    """Find or create the person and set the roles of the claims, or say why not. Every answer is audited."""
     try:
         with transaction.atomic():
             return _known(login) if login.is_existing else _unknown(login)
@@ -50,7 +50,7 @@ def _known(login: SocialLogin) -> User | str:
     try:
         with transaction.atomic():
             _grant(person, held)
-    except InvalidArgument as error:  # what was taken stays taken
+    except InvalidArgument as error:  # removed roles stay removed
         return _refused(login, person.get_username(), f"Your roles cannot be given: {error}.")
     return _let_in(person, held)
 
@@ -63,7 +63,7 @@ def _unknown(login: SocialLogin) -> User | str:
         return _refused(login, name, f"There is a person called {name} here, who has nothing to do with you yet.")
     login.user.username = name
     login.user.set_unusable_password()
-    login.save(None, connect=True)  # the person and their account there; no address of mail
+    login.save(None, connect=True)  # the person and the account at the provider; no email address
     details = {"person": name, "role": held.role, "issuer": settings.OIDC_ISSUER, "subject": login.account.uid}
     audit.record(ACTOR, "person.create", details=details)
     _give(login.user, held)
@@ -72,7 +72,7 @@ def _unknown(login: SocialLogin) -> User | str:
 
 
 def name_of(claims: Claims) -> str:
-    """Choose the name here: as at the provider, when that can be a name; else by the beginning of the subject."""
+    """Choose the user name: the name at the provider if it is valid here, else the beginning of the subject."""
     for claim in ("preferred_username", "email", "sub"):
         name = unicodedata.normalize("NFKC", claims[claim]) if isinstance(claims.get(claim), str) else ""
         try:
@@ -85,19 +85,19 @@ def name_of(claims: Claims) -> str:
 
 
 def is_from_provider(person: User) -> bool:
-    """Return whether the provider of now knows them."""
+    """Return whether the current provider knows the person."""
     return bool(settings.OIDC_ISSUER) and (
         SocialAccount.objects.filter(user_id=person.pk, provider=settings.OIDC_ISSUER).exists()
     )
 
 
 def _is_taken(name: str) -> bool:
-    """Return whether the name is taken, also in other capitals: the audit could not tell the two apart."""
+    """Return whether the name exists, in any capitalisation: the audit could not distinguish them."""
     return User.objects.annotate(lowered=Lower("username")).filter(lowered=Lower(Value(name))).exists()
 
 
 def _give(person: User, held: Held) -> None:
-    """Exactly this role, and no more tenants than these; grants that people gave stay."""
+    """Set exactly this role and these tenants. Grants that people gave stay."""
     before = sorted(person.groups.filter(name__in=ROLES).values_list("name", flat=True))
     after = [held.role] if held.role else []
     if before != after:
@@ -110,7 +110,7 @@ def _give(person: User, held: Held) -> None:
 
 
 def _grant(person: User, held: Held) -> None:
-    """Grant these tenants. Raises `InvalidArgument` where they are too many beside those that people gave."""
+    """Grant these tenants. Raises `InvalidArgument` if they exceed the limit together with grants that people gave."""
     for role, tenant in sorted(held.tenants):
         if not Grant.objects.filter(person=person, role=role, tenant_name=tenant, queue_prefix="").exists():
             grants.give(person, role, tenant=tenant, prefix="", actor=ACTOR)
@@ -141,7 +141,7 @@ MAX_VALUES = 1_000
 
 @dataclass(frozen=True)
 class Held:
-    """A role for all queues, or none, and (role, tenant) for the queues of some tenants."""
+    """A role for all queues, or None, and (role, tenant) for the queues of tenants."""
 
     role: str = ""
     tenants: frozenset[tuple[str, str]] = frozenset()
@@ -151,7 +151,7 @@ class Held:
 
 
 def held_by(claims: Claims) -> Held:
-    """The largest role that any value of the claim stands for, and all that it stands for in tenants."""
+    """Return the largest role of any value of the claim, and the roles for tenants."""
     values = set(values_of(claims, settings.OIDC_CLAIM))
     given = {settings.OIDC_ROLES[value] for value in values if value in settings.OIDC_ROLES}
     role = next((one for one in reversed(ROLES) if one in given), "")
@@ -160,7 +160,7 @@ def held_by(claims: Claims) -> Held:
 
 
 def values_of(claims: Claims, name: str) -> list[str]:
-    """The words of a claim, be it one or a list; `realm_access.roles` is looked for within others."""
+    """Return the values of a claim, which may be one or a list; `realm_access.roles` is a path into the claims."""
     found: Any = claims.get(name)
     if found is None:
         found = claims
@@ -171,7 +171,7 @@ def values_of(claims: Claims, name: str) -> list[str]:
 
 
 def link(person: User, subject: str, *, actor: str) -> None:
-    """Let the person with this subject at the provider come in as this person. Raises `InvalidArgument`."""
+    """Link this person to the subject at the provider. Raises `InvalidArgument`."""
     issuer = settings.OIDC_ISSUER
     if not issuer:
         raise InvalidArgument("there is no sign-on here: OIDC_ISSUER is not set", "OIDC_ISSUER")
@@ -190,7 +190,7 @@ def link(person: User, subject: str, *, actor: str) -> None:
 
 @transaction.atomic
 def unlink(person: User, *, actor: str) -> int:
-    """Unlink the person from every provider; returns how many links there were. Roles stay until they are changed."""
+    """Unlink the person from every provider; return the number of links. Roles stay until they are changed."""
     removed, _ = SocialAccount.objects.filter(user_id=person.pk).delete()
     if removed:
         audit.record(actor, "person.unlink", details={"person": person.get_username()})

@@ -1,4 +1,4 @@
-"""Settings of sign-on, parsed and checked. Knows no Django, since the settings themselves are made with it."""
+"""Parser of the settings of sign-on. It imports no Django, because Django's settings are made with it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 from console.web.server import is_loopback
 
 ROLES = ("viewer", "operator", "admin")
-MAX_ISSUER = 200  # it is the name under which people are known, in a column of that length
+MAX_ISSUER = 200  # the length of the column that stores the issuer
 MAX_TENANTS = 40
 
 
 def issuer(text: str) -> str:
-    """An address with https; http for one on this machine alone. Raises `ValueError`."""
+    """Return the issuer, an https address, or http on this machine. Raises `ValueError`."""
     try:
         parts = urlsplit(text)
         named = bool(parts.hostname) and parts.username is None and parts.port != 0
@@ -25,12 +25,12 @@ def issuer(text: str) -> str:
 
 
 def is_safe(scheme: str, host: str) -> bool:
-    """Return whether nothing between can read what is said there."""
+    """Return whether no one between can read the traffic."""
     return scheme == "https" or (scheme == "http" and (host == "localhost" or is_loopback(host)))
 
 
 def roles(items: list[str]) -> dict[str, str]:
-    """`ops=operator` as a value of the claim and the role that it stands for. Raises `ValueError`."""
+    """Parse `ops=operator`: a value of the claim, and its role. Raises `ValueError`."""
     found: dict[str, str] = {}
     for item in items:
         value, equals, role = item.rpartition("=")
@@ -41,7 +41,7 @@ def roles(items: list[str]) -> dict[str, str]:
 
 
 def tenants(items: list[str]) -> list[tuple[str, str, str]]:
-    """`acme-ops=operator@acme` as a value, a role and the tenant for whose queues it is. Raises `ValueError`."""
+    """Parse `acme-ops=operator@acme`: a value of the claim, its role, and the tenant. Raises `ValueError`."""
     found = []
     for item in items:
         value, equals, granted = item.rpartition("=")

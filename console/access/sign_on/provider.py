@@ -1,7 +1,7 @@
-"""The provider that settings name, as allauth knows it; with what allauth leaves to us.
+"""The provider that settings name, as allauth's provider, with the checks that allauth lacks.
 
-allauth sends no nonce, takes an identity token unread for its signature, believes whatever issuer the provider's
-document names, and never compares the two answers about who it is. Here each of these is checked before a login.
+allauth sends no nonce, does not check the signature of an identity token, accepts any issuer in the provider's
+document, and never compares the subjects of both answers. Each of these is checked here before a login.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from django.utils.crypto import constant_time_compare
 
 from console.access.sign_on import configuration
 
-MAX_SUBJECT = 191  # of the column; the standard has 255, which no provider uses
+MAX_SUBJECT = 191  # length of the column; the standard allows 255, which no provider uses
 DOCUMENT_SECONDS = 300
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 OPTIONAL_ENDPOINTS = ("userinfo_endpoint",)
-# Signatures by a key that we cannot have: with a shared one, a client who knows the secret could write tokens.
+# Asymmetric signatures only: with a shared key, a client who knows the secret could forge tokens.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-LEEWAY_SECONDS = 60  # clocks differ
+LEEWAY_SECONDS = 60  # tolerated difference of the clocks
 REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
 
 
 class Fault(OAuth2Error):  # noqa: N818 - it names what happened
-    """The provider's answer is not as it has to be."""
+    """The provider's answer is invalid."""
 
 
 def name() -> str:
-    """Return the label of the button; empty where there is no sign-on."""
+    """Return the label of the button; empty without sign-on."""
     return settings.OIDC_NAME if settings.OIDC_ISSUER else ""
 
 
 class Provider(OpenIDConnectProvider):
-    """People are known by issuer and subject, and by nothing else: no address of mail leads to an account."""
+    """A provider whose people are known by issuer and subject. No email address leads to an account."""
 
     def extract_uid(self, data: dict[str, Any]) -> str:
         subject: str = data["id_token"]["sub"]
         return subject
 
     def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Keep nothing of a provider's data."""
+        """Store none of the provider's data."""
         return {}
 
     def extract_common_fields(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -61,14 +61,14 @@ class Provider(OpenIDConnectProvider):
 
 
 class Exchange(OpenIDConnectOAuth2Adapter):
-    """One way there and back."""
+    """One login at the provider, from the redirect to the answer."""
 
     def get_provider(self) -> Provider:
         return provider_of(self.request)
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """The document in which the provider says where it is asked. Raises `Fault`, or what `requests` raises."""
+        """Return the provider's discovery document. Raises `Fault`, or an error of `requests`."""
         issuer = settings.OIDC_ISSUER
         known: dict[str, Any] = cache.get_or_set(f"sign-on:{issuer}", lambda: _document(issuer), DOCUMENT_SECONDS)
         return known
@@ -77,13 +77,13 @@ class Exchange(OpenIDConnectOAuth2Adapter):
         return request.build_absolute_uri(reverse("sign_on_callback"))
 
     def parse_token(self, data: Any) -> SocialToken:
-        """Tokens are not kept: one is used for one question, and forgotten."""
+        """Make allauth's token object. Tokens are not stored: each is used once."""
         if not isinstance(data, dict) or not isinstance(data.get("access_token"), str):
             raise Fault("the provider gave no token")
         return SocialToken(token=data["access_token"])
 
     def complete_login(self, request: HttpRequest, app: SocialApp, token: SocialToken, **kwargs: Any) -> SocialLogin:
-        """Identify the person: by a checked identity token, and by what the provider adds about the same person."""
+        """Identify the person by a checked identity token and by the provider's user info about the same subject."""
         identity = kwargs["response"].get("id_token")
         if not isinstance(identity, str):
             raise Fault("the provider gave no identity token")
@@ -107,7 +107,7 @@ class Exchange(OpenIDConnectOAuth2Adapter):
 
 
 def provider_of(request: HttpRequest) -> Provider:
-    """Return the provider. Its row is in no table: the settings are the one place where a provider is named."""
+    """Return the provider. It has no row in a table, because settings alone name it."""
     app = SocialApp(
         provider=Provider.id,
         provider_id=settings.OIDC_ISSUER,
@@ -140,9 +140,9 @@ def _asked(address: str) -> Any:
 
 
 def checked_token(token: str, document: dict[str, Any]) -> dict[str, Any]:
-    """Return the claims of an identity token: its signature, audience and time. Raises `Fault` for any mistake."""
+    """Return the claims of an identity token after checks of signature, audience and time. Raises `Fault`."""
     try:
-        key = _key(token, _asked(document["jwks_uri"]))  # the keys as they are now: the provider may have changed them
+        key = _key(token, _asked(document["jwks_uri"]))  # the current keys: the provider may have changed them
         said: dict[str, Any] = jwt.decode(
             token,
             key,
@@ -165,19 +165,19 @@ def checked_token(token: str, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def answers(said: dict[str, Any], nonce: object) -> bool:
-    """Return whether it was made for this very question: tokens of other logins have other nonces."""
+    """Return whether the token answers this login: tokens of other logins have other nonces."""
     given = said.get("nonce")
     return isinstance(given, str) and isinstance(nonce, str) and bool(nonce) and constant_time_compare(given, nonce)
 
 
 def logged_in_at(said: dict[str, Any]) -> float:
-    """Return when the person logged in at the provider, in seconds since 1970; 0 when it does not say."""
+    """Return the time of the login at the provider, in seconds since 1970; 0 if the provider does not say."""
     at = said.get("auth_time")
     return float(at) if isinstance(at, int | float) and not isinstance(at, bool) and at > 0 else 0.0
 
 
 def _key(token: str, known: Any) -> jwt.PyJWK:
-    """The key that the token names; where it names none there has to be one alone."""
+    """Return the key that the token names; a token without a name needs a provider with exactly one key."""
     named = jwt.get_unverified_header(token).get("kid")
     keys = [one for one in jwt.PyJWKSet.from_dict(known).keys if one.public_key_use in (None, "sig")]
     found = [one for one in keys if one.key_id == named] if named is not None else keys

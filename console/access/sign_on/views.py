@@ -1,6 +1,4 @@
-"""Sign-on pages: to the provider and back. Nothing else of allauth's has an address here.
-
-The person whom the provider names comes in, proves once more who they are, or reads why not."""
+"""Pages of sign-on: the redirect to the provider, and the return. No other view of allauth has an address here."""
 
 from __future__ import annotations
 
@@ -26,8 +24,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from console.access import kept_forms, reauthentication
 from console.access import login as entering
-from console.access import reauthentication
+from console.access.kept_forms import KeptForm
 from console.access.lockout import client_address
 from console.access.sign_on import admission, provider
 from console.access.sign_on.provider import Fault, Provider, provider_of
@@ -35,8 +34,8 @@ from console.web.htmx import render_form
 from console.web.preferences import next_address
 
 LOGIN, AGAIN = "login", "again"
-MAX_KEPT = 100_000  # characters of a form that waits in the session
-QUESTION_SECONDS = 600  # then allauth has forgotten that it asked
+MAX_KEPT = 100_000  # maximum characters of a waiting form
+QUESTION_SECONDS = 600  # the time after which allauth drops the login
 
 logger = logging.getLogger(__name__)
 
@@ -45,14 +44,15 @@ logger = logging.getLogger(__name__)
 @never_cache
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
-    """POST /login/sign-on: to the provider, to log in there."""
-    return _leave(request, LOGIN, next_url=next_address(request))
+    """POST /login/sign-on: redirect to the provider for a login."""
+    kept = request.POST.get(kept_forms.FIELD, "")
+    return _leave(request, LOGIN, next_url=next_address(request), data={"kept": kept})
 
 
 @never_cache
 @require_POST
 def again(request: HttpRequest) -> HttpResponse:
-    """POST /account/sign-on: to the provider, to log in there afresh, whatever it remembers; a form waits here."""
+    """POST /account/sign-on: redirect to the provider for a fresh login, while a form waits in the session."""
     to, fields = request.POST.get("to", ""), _fields(request.POST.get("fields", ""))
     if fields is None or not to.startswith("/") or not url_has_allowed_host_and_scheme(to, None):
         to, fields = "/", []
@@ -64,7 +64,9 @@ def again(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def callback(request: HttpRequest) -> HttpResponse:
-    """GET /login/sign-on/callback: back, with an answer. It writes, as a login does; for its own question alone."""
+    """GET /login/sign-on/callback: handle the provider's answer to this browser's own login. It writes, as a login
+    does.
+    """
     _must_be_on()
     if request.GET.get("iss", settings.OIDC_ISSUER) != settings.OIDC_ISSUER:
         return fail(request, None)
@@ -73,12 +75,12 @@ def callback(request: HttpRequest) -> HttpResponse:
 
 
 def _leave(request: HttpRequest, process: str, next_url: str = "", data: Any = None, **asked: str) -> HttpResponse:
-    """A page that leads on by itself: a form may not lead to another site here, and a link may."""
+    """Render a page that redirects by itself, because forms may not lead to another site here, and links may."""
     _must_be_on()
     if not ratelimit.consume(request, action="sign_on", key=client_address(request)):
         return refuse(request, "There were too many in a minute from your address. Try again in another.", 429)
     if not request.user.is_authenticated:
-        request.session.set_expiry(QUESTION_SECONDS)  # who does not come back leaves nothing for longer
+        request.session.set_expiry(QUESTION_SECONDS)  # an abandoned login leaves no session for longer
     nonce = secrets.token_urlsafe(24)
     try:
         leading = provider_of(request).redirect(
@@ -91,7 +93,7 @@ def _leave(request: HttpRequest, process: str, next_url: str = "", data: Any = N
 
 
 def _fields(text: str) -> list[tuple[str, list[str]]] | None:
-    """The form that waits, as names with their values; None when there is none, or too much of one."""
+    """Return the names and values of the waiting form; None if there is none, or if it is too large."""
     try:
         given = json.loads(text) if len(text) <= MAX_KEPT else None
         return [(str(name), [str(value) for value in values]) for name, values in given]
@@ -105,21 +107,22 @@ def _must_be_on() -> None:
 
 
 def arrive(request: HttpRequest, login: SocialLogin) -> HttpResponse:
-    """Let them in. Raises `Fault` for an answer to a question that this browser did not ask."""
+    """Log the person in. Raises `Fault` for an answer to a login that this browser did not start."""
     if not provider.answers(login.said, login.state.get("nonce")):
         raise Fault("the identity token answers another question")
     again = login.state.get("process") == AGAIN
-    if again and login.user != request.user:  # no login, so the audit says nothing of it
+    if again and login.user != request.user:  # this is not a login, so it has no audit row
         return refuse(request, "You signed in as another person. Nothing was done, and you are here as you were.")
     admitted = admission.admit(login)
     if isinstance(admitted, str):
         if again:
-            end_session(request)  # what they were here they are no longer
+            end_session(request)  # ends the session of the previous person
         return refuse(request, admitted)
     if again:
         return _prove_again(request, login)
     at = provider.logged_in_at(login.said)
-    return entering.enter(request, admitted, login.state.get("next") or "/", elsewhere=at)
+    kept = (login.state.get("data") or {}).get("kept", "")
+    return entering.enter(request, admitted, login.state.get("next") or "/", elsewhere=at, kept=kept)
 
 
 def refuse(request: HttpRequest, reason: str, status: int = 403) -> HttpResponse:
@@ -128,31 +131,29 @@ def refuse(request: HttpRequest, reason: str, status: int = 403) -> HttpResponse
 
 
 def fail(request: HttpRequest, exception: Exception | None) -> HttpResponse:
-    """Refuse after an error between the console and the provider."""
+    """Refuse the login after an error between the console and the provider."""
     if isinstance(exception, requests.RequestException):
         return refuse(request, f"{provider.name()} does not answer as it should. Try again in a moment.", 502)
     return refuse(request, "What came back was not an answer to this browser's question, or too late. Try again.")
 
 
 def _prove_again(request: HttpRequest, login: SocialLogin) -> HttpResponse:
-    """Accept the same person, who logged in there since we asked: what was asked for can be done now."""
+    """Accept a fresh login of the same person, and submit the waiting form."""
     asked = login.state.get("data") or {}
     if provider.logged_in_at(login.said) < asked.get("at", float("inf")) - provider.LEEWAY_SECONDS:
         reason = f"{provider.name()} did not ask for your password, or does not say so. Nothing was done."
         return refuse(request, f"{reason} Log out and in again, or set up a second factor under Your account.")
     request.session.cycle_key()
     request.session[reauthentication.CHECKED_AT] = timezone.now().timestamp()
-    kept = [(name, value) for name, values in asked.get("fields", []) for value in values]
-    return render_form(
-        request, "access/login/reauthenticated.html", {"title": "Go on", "to": asked.get("to", "/"), "kept": kept}
-    )
+    form = KeptForm(asked.get("to", "/"), asked.get("fields", []), "/")
+    return kept_forms.offer(request, form)
 
 
 class SignOnAdapter(DefaultSocialAccountAdapter):
-    """The adapter that leads every login by allauth to `arrive`, and nowhere else."""
+    """Adapter of allauth that sends every login to `arrive`."""
 
     def list_apps(self, request: HttpRequest, provider: Any = None, client_id: Any = None) -> list[SocialApp]:
-        return []  # rows in allauth's table let no one in
+        return []  # rows in allauth's table allow no login
 
     def get_provider(self, request: HttpRequest, provider: Any, client_id: Any = None) -> Provider:
         if provider not in (settings.OIDC_ISSUER, Provider.id):
@@ -163,7 +164,7 @@ class SignOnAdapter(DefaultSocialAccountAdapter):
         return False
 
     def get_requests_session(self) -> requests.Session:
-        """Ask the provider at the address it named, and follow no redirect with the secrets of the request."""
+        """Return a session that follows no redirect, because requests contain secrets."""
         session: requests.Session = super().get_requests_session()
         session.max_redirects = 0
         return session

@@ -18,7 +18,7 @@ CHALLENGE = {"WWW-Authenticate": 'Bearer realm="signalbox"'}
 
 
 async def key_of(authorization: str | None) -> Key:
-    """The key that this header names. Raises the problem `unauthorized`."""
+    """Return the API key that this header names. Raises the problem `unauthorized`."""
     try:
         return await authenticate(authorization)
     except Unauthorized as error:
@@ -27,7 +27,7 @@ async def key_of(authorization: str | None) -> Key:
 
 @asynccontextmanager
 async def within_limits(key: Key | None) -> AsyncIterator[None]:
-    """Hold a place for one request of the key. Raises the problems `rate-exceeded` and `too-many-connections`."""
+    """Count one request against the key's limits. Raises `rate-exceeded` and `too-many-connections`."""
     try:
         async with admitted(key) if key else nullcontext():
             yield
@@ -43,7 +43,7 @@ async def within_limits(key: Key | None) -> AsyncIterator[None]:
 
 
 class ApiKey:
-    """A route's demand for one scope; what the request is given as `auth` is its key."""
+    """Requirement of a route: a key with one scope. The route finds the key in `request.auth`."""
 
     is_async = True
     openapi_security_schema = {
@@ -60,7 +60,7 @@ class ApiKey:
         if not key.may(self.scope):
             raise Problem("scope-lacking", f"The key {key.name} lacks the scope {self.scope}.", scope=self.scope)
         if self.scope in CHANGING and request.method not in SAFE_METHODS:
-            row = await database.in_thread(maintenance.current)  # one query, of requests that come now and then
+            row = await database.in_thread(maintenance.current)  # one query; such requests are rare
             if row is not None:
                 words = f"Maintenance by {row.started_by}, {row.announced_end}: {row.reason} Nothing was changed."
                 raise problem_of(InMaintenance(words, row.until.isoformat() if row.until else None))

@@ -1,6 +1,6 @@
-"""The API's way to the database: an asynchronous pool for the process, and a few threads for what is Django's.
+"""Database access of the API: an asynchronous pool for the process, and a few threads for Django's connections.
 
-The pool opens at its first use, in the loop that serves requests. Requests that wait for messages hold no connection.
+The pool opens at its first use, in the event loop that serves requests. Waiting requests hold no connection.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from signalbox.connections import pooling, primary_selection
 from signalbox.connections.connections import is_alive
 from signalbox.connections.unavailable import READ_ONLY, cause_of
 
-# For a connection to come free; a request that waits longer is refused. Half of what our clients wait for an answer:
-# they are to hear that, and not to give up in the same moment.
+# The wait for a free connection, after which the request is refused. It is half of our clients' timeout, so that
+# they receive the refusal before they give up.
 BORROW_SECONDS = 5.0
-# Pauses between attempts double: those of a long outage would last for minutes beyond it. The next request starts over.
+# Pauses between attempts double. This limit keeps them from lasting minutes beyond the end of a long outage.
 RECONNECT_SECONDS = 5.0
-THREADS = 4  # for calls of the control plane: each has a connection of Django's while it works
+THREADS = 4  # for the control plane; each thread holds one Django connection while it works
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Connection(psycopg.AsyncConnection[Any]):
-    """Connect to the right one of several hosts."""
+    """A connection to the primary among several hosts."""
 
     @classmethod
     async def connect(cls, conninfo: str = "", **options: Any) -> psycopg.AsyncConnection[Any]:  # type: ignore[override]
@@ -44,16 +44,18 @@ class Connection(psycopg.AsyncConnection[Any]):
 
 
 class Pool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
-    """A pool that opens itself when it is first asked for a connection."""
+    """A connection pool that opens itself when a connection is first requested."""
 
     async def getconn(self, timeout: float | None = None) -> psycopg.AsyncConnection[Any]:
         if not self._opened:
-            await self.open()  # a second call finds it open
+            await self.open()  # does nothing if the pool is open
         return await super().getconn(timeout)
 
     @asynccontextmanager
     async def connection(self, timeout: float | None = None) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """Give up a connection to a read-only database: it would stay so when the database is not."""
+        """Borrow a connection. A connection to a read-only database is closed afterwards, so that the next is a new
+        one.
+        """
         async with super().connection(timeout) as connection:
             try:
                 yield connection
@@ -65,7 +67,7 @@ class Pool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
 
 @cache
 def pool() -> Pool:
-    """The pool of this process. Each statement commits by itself unless a transaction is begun."""
+    """Return the pool of this process. Each statement commits by itself unless a transaction is begun."""
     return Pool(
         find_dsn,
         open=False,
@@ -81,17 +83,17 @@ def pool() -> Pool:
 
 @cache
 def client() -> AsyncClient:
-    """The verbs over the pool, with the store of large bodies."""
+    """Return a client that uses the pool and the store of large bodies."""
     return AsyncClient(pool(), bodies=bodies.store())
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call what speaks to the database through Django, in one of a few threads; for calls that do not wait for news."""
+    """Call a function that uses Django's connections in one of a few threads. It must not wait for messages."""
     return await asyncio.get_running_loop().run_in_executor(_threads(), partial(_call, function, *args, **kwargs))
 
 
 async def close() -> None:
-    """Close every connection at the end of the process. A later call would open new ones."""
+    """Close every connection at the end of the process. A later call opens new connections."""
     if pool.cache_info().currsize:
         await pool().close()
     if _threads.cache_info().currsize:
@@ -101,13 +103,13 @@ async def close() -> None:
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Leave out connections that a restart has cut off, or that lead to a replaced server; runs no statement."""
+    """Refuse connections that a restart closed or that lead to a replaced server, without running a statement."""
     if not is_alive(connection):
         raise psycopg.OperationalError("the server has closed this connection, or was replaced")
 
 
 async def find_dsn() -> str:
-    """Find the address in a thread, which may have to start the embedded server."""
+    """Find the database address in a thread, because this may start the embedded server."""
     return await asyncio.to_thread(dsn)
 
 

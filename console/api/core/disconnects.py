@@ -1,4 +1,4 @@
-"""Detection of clients that have gone: then no request waits for them, and no message is leased to them."""
+"""Detection of clients that close the connection, so that no request waits and no message is leased for them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ T = TypeVar("T")
 
 
 class ClientGone(Exception):  # noqa: N818 - it is what happened
-    """The client that waited for the answer has gone."""
+    """The client closed the connection before its answer was ready."""
 
 
 async def unless_gone(request: Any, waiting: Coroutine[Any, Any, T], undo: Callable[[T], None]) -> T:
-    """Return what `waiting` gives. Cancels it and raises ClientGone when the connection is closed before.
+    """Return the result of `waiting`.
 
-    Where it had given something at that very moment, or the caller here is cancelled, `undo` gets that.
+    Cancels `waiting` and raises ClientGone if the client closes the connection first. If a result exists when that
+    happens, or when the caller is cancelled, `undo` is called with the result.
     """
     work = asyncio.ensure_future(waiting)
     watch = asyncio.ensure_future(_gone(request))

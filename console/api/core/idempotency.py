@@ -1,9 +1,9 @@
-"""One effect for one Idempotency-Key: a request that is repeated is answered as it was the first time.
+"""Idempotency keys: a repeated request takes effect once, and gets the answer of the first request.
 
-What was answered is written in the transaction of the effect, so that neither is there without the other; a refusal
-leaves nothing, and may be tried again. Two at the same time: one is refused for now, so neither waits on a connection.
-Rows are kept for a day. Each new one takes up to two away whose day is over, by index, so nothing else has to.
-A request without the header asks nothing of all this.
+The answer is stored in the transaction of the effect, so both commit or neither does. A refused request stores nothing
+and can be tried again. If two requests with one key arrive at once, one is refused for now, so that neither waits on a
+connection. Answers are kept for a day: each insert deletes up to two expired rows by index. A request without the
+header costs nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The identity of a request: a repetition of the one with the same key, if there was one."""
+    """The identity of a request, by which a repetition is recognised."""
 
     api_key_id: int
     idempotency_key: str
@@ -41,13 +41,13 @@ class Claim:
 
     @property
     def named(self) -> dict[str, Any]:
-        """Return the parameters of the statements below. The lock is one of 2^64: two keys that share it take turns."""
+        """Return the parameters of the statements below. Two keys that share one of the 2^64 locks take turns."""
         name = f"{self.api_key_id}:{self.idempotency_key}".encode()
         lock = int.from_bytes(hashlib.sha256(name).digest()[:8], signed=True)
         return {"api_key_id": self.api_key_id, "idempotency_key": self.idempotency_key, "lock": lock}
 
     def kept(self, response: HttpResponse) -> dict[str, Any]:
-        """A row of the table, as parameters."""
+        """Return the parameters of the row that stores the answer."""
         headers = {name: response[name] for name in KEPT_HEADERS if name in response}
         return {
             **self.named,
@@ -58,7 +58,7 @@ class Claim:
         }
 
     def repeated(self, row: tuple[Any, ...]) -> HttpResponse:
-        """The answer that was given. Raises the problem `idempotency-key-reused` when that was to something else."""
+        """Return the stored answer. Raises the problem `idempotency-key-reused` if it answered another request."""
         request_hash, status, headers, content = row
         if bytes(request_hash) != self.request_hash:
             raise Problem(
@@ -71,7 +71,7 @@ class Claim:
 
 
 async def once(request: Any, effect: Callable[[AsyncClient], Awaitable[HttpResponse]]) -> HttpResponse:
-    """The answer of `effect`, which is called with the client to use, or the one that a first request had."""
+    """Call `effect` with a client and return its answer, or return the stored answer of the first request."""
     claim = _claim_of(request)
     if claim is None:
         return await effect(database.client())
@@ -88,7 +88,7 @@ async def once(request: Any, effect: Callable[[AsyncClient], Awaitable[HttpRespo
 async def once_in_thread(
     request: Any, respond: Callable[[T], HttpResponse], function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> HttpResponse:
-    """Answer once, for work through Django: `respond` makes the answer of what it returns."""
+    """Run `function` once in a thread with Django's connection; `respond` turns its result into the answer."""
     claim = _claim_of(request)
     if claim is None:
         return respond(await database.in_thread(function, *args, **kwargs))
@@ -97,7 +97,7 @@ async def once_in_thread(
 
 def _once(claim: Claim, effect: Callable[[], HttpResponse]) -> HttpResponse:
     with transaction.atomic():
-        ask = connection.connection.execute  # past Django's cursor, which would read JSON its own way
+        ask = connection.connection.execute  # bypasses Django's cursor, which decodes JSON itself
         if ask(_TRY, claim.named).fetchone() != (True,):
             raise _under_way(claim)
         if row := ask(_LOOK, claim.named).fetchone():
@@ -128,7 +128,7 @@ def _under_way(claim: Claim) -> Problem:
 
 _TRY = "select pg_try_advisory_xact_lock(%(lock)s::bigint)"
 
-# A statement of its own, after the lock: it sees what the one before has committed.
+# A separate statement after the lock, so that its snapshot has the row of the request before.
 _LOOK = """
 select r.request_hash, r.status, r.headers::text, r.content
 from signalbox.idempotent_request r

@@ -1,4 +1,4 @@
-"""The table of requests with an Idempotency-Key, and what they were answered. `idempotency.py` alone writes it."""
+"""The table of requests with an Idempotency-Key and their answers. Only `idempotency.py` writes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 
 class IdempotentRequest(models.Model):
-    """One request that had its effect; kept for a day, in the transaction of that effect."""
+    """A request that took effect, kept for a day. The row commits with the effect."""
 
     pk = models.CompositePrimaryKey("api_key_id", "idempotency_key")
     api_key_id = models.BigIntegerField()

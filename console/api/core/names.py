@@ -1,4 +1,4 @@
-"""The words of the wire beside the engine's: camelCase of the same, but for the few that the wire calls otherwise."""
+"""Names of fields in the API: the engine's names in camelCase, with a few exceptions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_CHARACTERS = 1_000
 
 
 def wire_field(engine_field: str) -> str:
-    """The name of a field on the wire; what stands behind it, such as a place in a list, stays."""
+    """Return the API's name of an engine field; a suffix such as an index in a list stays."""
     word = _WORD.match(engine_field)
     if not word:
         return engine_field
@@ -30,9 +30,9 @@ def wire_field(engine_field: str) -> str:
 
 
 def in_wire_words(text: str, field: str | None = None) -> str:
-    """An engine's sentence, in which fields have their names on the wire. What is quoted is the caller's, and stays.
+    """Replace the names of fields in an engine's error by the API's names.
 
-    Sentences begin with the name of the field that is at fault.
+    An error begins with the name of its field. Quoted values belong to the caller and stay unchanged.
     """
     if len(text) > MAX_CHARACTERS:
         return in_wire_words(text[:MAX_CHARACTERS], field) + text[MAX_CHARACTERS:]

@@ -1,4 +1,4 @@
-"""Every type of problem, once: its status, its title, and what to do about it. Pages and documents read this list."""
+"""All types of problems: status, title, and advice. Pages, documents and answers read this list."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
     400: {
         "unreadable-body": _Words(
             "The body is not JSON",
-            "The detail says where reading stopped. JSON has no NaN, no Infinity and no comments; a name may stand "
-            "once in an object; text is UTF-8.",
+            "The detail says where reading stopped. JSON has no NaN, no Infinity and no comments. Each name occurs "
+            "once in an object. Text is UTF-8.",
         ),
         "unreadable-request": _Words(
-            "The request cannot be read", "Its address or a header is not text, or is too long."
+            "The request cannot be read", "The address or a header is not valid text, or is too long."
         ),
     },
     401: {
         "unauthorized": _Words(
             "No valid API key",
             "Send `Authorization: Bearer KEY` with a key that has not expired and was not revoked. A key is shown "
-            "once, when it is made; a lost one is replaced.",
+            "once, when it is created. Replace a lost key.",
         ),
     },
     403: {
         "https-required": _Words(
             "Only over HTTPS",
-            "This installation accepts API keys over HTTPS alone. Take the key that was sent for known to others: "
+            "This installation accepts API keys only over HTTPS. Others may have read the key that was sent: "
             "replace it.",
         ),
         "scope-lacking": _Words(
             "The key may not do this",
-            "The detail names the scope that is missing. Make a key that has it, or use another one.",
+            "The detail names the missing scope. Create a key with this scope, or use another key.",
         ),
         "out-of-reach": _Words(
             "Beyond what the key reaches",
-            "A key of a tenant makes queues of that tenant, and one with a prefix makes queues, and names dead-letter "
-            "queues, that begin with it.",
+            "A key of a tenant can create queues of that tenant only. A key with a prefix can create queues, and "
+            "name dead-letter queues, whose names begin with the prefix.",
         ),
     },
     404: {
         "not-found": _Words("No such address", "docs/use/http-api.md and /v1/docs have the list of calls."),
         "queue-not-found": _Words(
             "No such queue",
-            "The queue does not exist, or it is none that this key can reach: of another tenant, or outside the key's "
-            "prefix.",
+            "The queue does not exist, or this key does not reach it: it belongs to another tenant, or its name "
+            "lacks the key's prefix.",
         ),
         "message-not-found": _Words(
             "No such message",
-            "Nothing is known of this message in this queue: it never was, or its retention is over.",
+            "This queue has no message with this id: it never existed, or its retention ended.",
         ),
         "job-not-found": _Words(
             "No such job", "The job does not exist, or it touches queues that this key does not reach."
@@ -74,9 +74,8 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
     409: {
         "lease-lost": _Words(
             "The lease is no longer held",
-            "Its deadline has passed, the message was settled by another call, or it was taken out of the queue. The "
-            "message is, or was, delivered again: drop this delivery's work or make sure that doing it twice is "
-            "harmless.",
+            "The lease expired, another call completed or failed the message, or the message left the queue. The "
+            "message is delivered again: drop this delivery's work, or make sure that doing it twice is harmless.",
         ),
         "deduplication-conflict": _Words(
             "Another message has this deduplication key",
@@ -88,33 +87,33 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
         ),
         "queue-in-use": _Words(
             "The queue is in use",
-            "Only a queue without messages is deleted. `messages` has what it holds: receive, redrive or purge it "
-            "first.",
+            "Only an empty queue can be deleted. `messages` has its numbers of messages: receive, redrive or purge "
+            "them first.",
         ),
         "no-dead-letter-queue": _Words(
             "This queue holds no dead letters",
-            "Redrive the queue that keeps them: `deadLetterQueue` of the queue that they died in names it.",
+            "Redrive the dead-letter queue. `deadLetterQueue` of the source queue names it.",
         ),
         "not-reached": _Words(
-            "The key does not reach what is in there",
-            "A key with a prefix takes of a dead-letter queue what died in queues within its prefix. Use one without.",
+            "The key does not reach all messages of this queue",
+            "A key with a prefix receives only dead letters whose source queues have the prefix. Use a key without "
+            "a prefix.",
         ),
-        "wrong-state": _Words("The job is not in a state for this", "`state` has the state that it is in."),
+        "wrong-state": _Words("The job's state does not allow this", "`state` has the current state."),
         "purge-outdated": _Words(
-            "The queue holds more than was looked at",
-            "Ask for a purge plan again, and send what it says; `actual` has what there is now.",
+            "The queue has more messages than the plan",
+            "Request a new purge plan and send its numbers. `actual` has the current numbers.",
         ),
         "queue-closed": _Words("The queue is closed", "It delivers its messages and accepts no new ones."),
         "request-in-progress": _Words(
-            "The same request is under way",
-            "Another request with this Idempotency-Key has not ended yet. Try again in a moment: it then answers as "
-            "the first one did.",
+            "The same request is in progress",
+            "Another request with this Idempotency-Key has not ended yet. Try again in a moment to get its answer.",
         ),
     },
     413: {
         "payload-too-large": _Words(
             "Too large",
-            "Split what was sent, put it elsewhere and send where it is, or raise the limit: the queue's "
+            "Split the request, store the payload elsewhere and send its address, or raise the limit: the queue's "
             "maxPayloadBytes, or API_MAX_BODY_BYTES for a whole request.",
         ),
     },
@@ -123,35 +122,41 @@ _BY_STATUS: dict[int, dict[str, _Words]] = {
     },
     422: {
         "invalid-argument": _Words(
-            "A field is invalid", "`errors` names each field as it was sent, and what is wrong."
+            "A field is invalid", "`errors` names each invalid field as it was sent, and its error."
         ),
         "idempotency-key-reused": _Words(
             "This Idempotency-Key belongs to another request",
-            "It was used with another body or address. Each request that is not a repetition needs a key of its own.",
+            "It was used with another body or address. Use a new key for each new request.",
         ),
     },
     429: {
         "quota-exceeded": _Words(
             "A limit would be exceeded",
-            "Nothing was done. `limitName`, `limit` and `actual` say which; wait for Retry-After, where there is one: "
-            "without it the request would never fit.",
+            "The request had no effect. `limitName`, `limit` and `actual` name the limit. Wait for Retry-After; "
+            "without that header the request can never fit.",
         ),
-        "rate-exceeded": _Words("The key is used too fast", "Wait for Retry-After, or give the key more."),
-        "too-many-connections": _Words("The key waits too often", "Fewer requests at a time, or a key for more."),
+        "rate-exceeded": _Words(
+            "The key exceeds its rate limit", ("Wait for Retry-After, or raise the key's rate limit.")
+        ),
+        "too-many-connections": _Words(
+            "The key has too many concurrent requests", ("Send fewer requests at a time, or raise the key's limit.")
+        ),
     },
     500: {
-        "internal-error": _Words("An error on this side", "It has been logged, and is for the operators."),
+        "internal-error": _Words("The server failed", "The error was logged. Ask an operator."),
     },
     503: {
-        "body-unavailable": _Words("A large payload cannot be read", "The store of large bodies does not have it now."),
+        "body-unavailable": _Words(
+            "A large payload cannot be read", ("The store of large bodies does not have this payload now.")
+        ),
         "maintenance": _Words(
             "The installation is under maintenance",
-            "Nothing was done. The detail says who and why, `until` when it was announced to end; try again after "
-            "Retry-After.",
+            "The request had no effect. The detail names the administrator and the reason, `until` the announced "
+            "end. Try again after Retry-After.",
         ),
         "database-away": _Words(
-            "The database is away",
-            "Try again after Retry-After; with an Idempotency-Key or a deduplicationKey nothing is sent twice.",
+            "The database is unavailable",
+            "Try again after Retry-After; an Idempotency-Key or a deduplicationKey prevents a second send.",
         ),
     },
 }

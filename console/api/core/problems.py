@@ -1,6 +1,6 @@
-"""Refusals of the API: every one as a problem document of RFC 9457, made here and nowhere else.
+"""Problem documents (RFC 9457), the only form in which the API refuses a request.
 
-A problem's type is an address with a page that explains it. Fields have the names they have on the wire.
+The type of a problem is the address of a page that explains it. Fields have their names in the API.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ logger = logging.getLogger(__name__)
 
 
 class Problem(Exception):  # noqa: N818 - it is the document that is sent
-    """A refusal. `kind` is its slug; `errors` are pairs of a field and what is wrong with it; `members` go along.
+    """Refusal of a request.
 
-    `retryAfter` among the members also is the header Retry-After, in whole seconds, unless it is None.
+    `kind` is the slug of its type, `errors` are pairs of a field and its error, and `members` are added to the
+    document. A member `retryAfter` also becomes the header Retry-After, in whole seconds, unless it is None.
     """
 
     def __init__(
@@ -52,17 +53,17 @@ class Problem(Exception):  # noqa: N818 - it is the document that is sent
 
     @classmethod
     def of_field(cls, field: str, detail: str, kind: str = "invalid-argument") -> Problem:
-        """One field is wrong."""
+        """Make the problem of one invalid field."""
         return cls(kind, detail, errors=[(field, detail)])
 
     def within(self, place: str) -> Problem:
-        """Make the problem of one thing among many: its fields stand at this place."""
+        """Return this problem with the fields moved below `place`, for one entry of a batch."""
         inside = Problem(self.kind.slug, self.detail, headers=self.headers, **self.members)
         inside.errors = [(place + field, detail) for field, detail in self.errors]
         return inside
 
     def document(self) -> dict[str, Any]:
-        """The problem as it is sent."""
+        """Return the problem document."""
         document = {
             "type": f"/problems/{self.kind.slug}",
             "title": self.kind.title,
@@ -74,19 +75,19 @@ class Problem(Exception):  # noqa: N818 - it is the document that is sent
         return document | self.members
 
     def response(self) -> HttpResponse:
-        """Render the problem as an answer."""
+        """Return the HTTP answer with the problem document."""
         text = json.dumps(self.document(), separators=(",", ":"))
         return HttpResponse(text, content_type=CONTENT_TYPE, status=self.kind.status, headers=self.headers)
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return the problem that an error is. An unforeseen error is logged, and its text is not shown."""
+    """Convert an error into a problem. An unexpected error is logged, and its text is not shown."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, engine.SignalboxError):
         return _of_engine(error)
     if isinstance(error, FilterError):
-        # Both places count characters of the filter as it was sent.
+        # Position and length count characters of the filter as it was sent.
         place = {"position": error.position, "length": error.length, "expected": error.expected}
         return Problem("invalid-argument", str(error), errors=[("filter", str(error))], **place)
     if (outage := outages.of(error)) is not None:
@@ -98,11 +99,11 @@ def problem_of(error: Exception) -> Problem:
 
 def _unforeseen(error: Exception) -> Problem:
     logger.error("a request of the API failed", exc_info=error)
-    return Problem("internal-error", "Something went wrong on this side. It has been logged.")
+    return Problem("internal-error", "The server failed. The error was logged.")
 
 
 def _of_outage(outage: outages.Outage) -> Problem:
-    """`cause` says which trouble it is; after some of them it is certain that nothing was done."""
+    """Convert an outage. Its `cause` names the outage; some causes prove that the request had no effect."""
     done = "Nothing was done." if outage.nothing_done else "What was asked for may or may not have been done."
     return Problem(
         "database-away",
@@ -144,7 +145,7 @@ _PLAIN: dict[type[engine.SignalboxError], str] = {
 
 
 def _of_maintenance(error: engine.InMaintenance, detail: str) -> Problem:
-    """Refuse under maintenance: `until` is its announced end, the best time to come back."""
+    """Refuse a request during maintenance; `until` is the announced end, when the client can try again."""
     seconds = math.ceil(error.retry_after) if error.retry_after is not None else MAINTENANCE_RETRY_SECONDS
     return Problem("maintenance", detail, until=error.until, retryAfter=seconds)
 

@@ -1,7 +1,8 @@
-"""The body of a request: read up to the bytes that are allowed, then as strict JSON.
+"""Request bodies: read up to the allowed size, then parsed as strict JSON.
 
-What could mean two things, or what PostgreSQL cannot store, is refused before anything else: Python's own reader would
-take NaN, the last of two equal names, and a number too large for any column."""
+Ambiguous JSON and JSON that PostgreSQL cannot store is refused first. Python's parser would accept NaN, the last of two
+equal names, and numbers too large for any column.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from signalbox.payloads import MAX_DIGITS
 async def read_body(
     headers: Mapping[bytes, bytes], receive: Callable[[], Awaitable[MutableMapping[str, Any]]]
 ) -> bytes:
-    """Read all of the body. Raises `payload-too-large` and `unsupported-media-type` as problems, and ClientGone."""
+    """Read the whole body. Raises ClientGone and the problems `payload-too-large` and `unsupported-media-type`."""
     declared = headers.get(b"content-length", b"0")
     _check_size(int(declared) if declared.isdigit() else 0)
     parts, size, more = [], 0, True
@@ -62,7 +63,7 @@ MAX_BYTES_IN_LOOP = 65_536
 
 
 class StrictParser(Parser):
-    """Ninja's way to the body of a request."""
+    """Parser that django-ninja calls for the body of a request."""
 
     def parse_body(self, request: Any) -> Any:
         if not hasattr(request, "read_ahead"):
@@ -73,13 +74,13 @@ class StrictParser(Parser):
 
 
 async def read_ahead(request: Any) -> None:
-    """Read a long body in a thread, so that it does not delay other requests of this process."""
+    """Parse a long body in a thread, so that other requests of this process do not wait."""
     if len(request.body) > MAX_BYTES_IN_LOOP:
         request.read_ahead = await asyncio.to_thread(_read, request.body)
 
 
 def _read(content: bytes) -> Any:
-    """The value, or the problem, which the route raises once it knows that the key may be here."""
+    """Return the value of the body, or the problem that the route raises after it has checked the key."""
     try:
         return read_json(content)
     except Problem as problem:
@@ -87,7 +88,7 @@ def _read(content: bytes) -> Any:
 
 
 def read_json(content: bytes) -> Any:
-    """The value that this is. Raises the problem `unreadable-body`, which says where reading stopped."""
+    """Parse JSON. Raises the problem `unreadable-body`, which says where parsing stopped."""
     try:
         return _DECODER.decode(content.decode())
     except UnicodeDecodeError as error:

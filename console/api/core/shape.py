@@ -1,6 +1,7 @@
-"""The common base of every shape of a request: names in camelCase, no others, no value taken for another type.
+"""Base class of all request shapes: names in camelCase, no unknown names, no conversion between types.
 
-What a shape finds wrong becomes a problem that names each field as it was sent."""
+An invalid value becomes a problem that names each field as it was sent.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def _whole(number: object) -> object:
 
 
 def whole(least: float | None, most: float | None) -> Any:
-    """A whole number within these bounds. Of JSON, 5.0 is as whole as 5."""
+    """Return a type for whole numbers within bounds. As in JSON, 5.0 is a whole number."""
     return Annotated[int, Field(ge=least, le=most), BeforeValidator(_whole)]
 
 
@@ -45,19 +46,19 @@ Handle = Annotated[str, WithJsonSchema({"type": "string", "pattern": HANDLE})]
 
 
 class Shape(BaseModel):
-    """An object of a request."""
+    """A JSON object in a request."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Document(BaseModel):
-    """An object of an answer: for the description and for `of`; nothing is checked, since the engine's values are."""
+    """A JSON object in an answer. It describes the answer and is not validated, because its values are the engine's."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
 
     @classmethod
     def of(cls, source: object = None, **values: Any) -> dict[str, Any]:
-        """The answer with the values that are given, and else what the source has under a field's name."""
+        """Make the answer from the given values, and from the attributes of `source` for all other fields."""
         given = {name: values[name] if name in values else getattr(source, name) for name in cls.model_fields}
         return {
             cls.model_fields[name].alias or to_camel(name): moment(value) if isinstance(value, datetime) else value
@@ -69,7 +70,7 @@ MAX_ERRORS = 20
 
 
 def invalid(errors: Sequence[Any], within: str = "") -> Problem:
-    """The problem that these errors of pydantic are; `within` is the field that was looked at by itself."""
+    """Convert pydantic's errors into a problem; `within` is the field that was validated by itself."""
     faults: dict[str, str] = {}
     for error in errors:
         field = within + _field(error["loc"], bare=bool(within))
@@ -79,7 +80,7 @@ def invalid(errors: Sequence[Any], within: str = "") -> Problem:
 
 
 def _field(loc: Sequence[str | int], *, bare: bool) -> str:
-    """Name the field as it was sent: `messages[3].delaySeconds`. Ninja puts its place before it, and our own name."""
+    """Return the field's name as it was sent, such as `messages[3].delaySeconds`, without ninja's prefix."""
     parts = loc if bare else loc[2:] if loc[0] == "body" else loc[1:]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return field if bare else field.removeprefix(".") or "body"

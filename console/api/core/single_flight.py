@@ -1,4 +1,4 @@
-"""Lookups that many requests want at one moment: one of them looks up, and all get its answer."""
+"""Shared lookups: requests that need the same value at the same time share one query."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ Answer = TypeVar("Answer")
 
 
 class SingleFlight(Generic[Key, Answer]):
-    """Shares one lookup for each key among all that ask while it is under way."""
+    """Lookups by key, each shared by all requests that ask while it runs."""
 
     def __init__(self, look_up: Callable[[Key], Coroutine[Any, Any, Answer]]) -> None:
         self._look_up = look_up
         self._asking: dict[Key, asyncio.Task[Answer]] = {}
 
     def under_way(self, key: Key) -> asyncio.Task[Answer] | None:
-        """Return the lookup of this key that another request in this loop has begun."""
+        """Return the running lookup of this key in this event loop, if one exists."""
         asking = self._asking.get(key)
         return asking if asking is not None and asking.get_loop() is asyncio.get_running_loop() else None
 
     async def ask(self, key: Key) -> Answer:
-        """Return the answer; a request that gives up waiting does not stop the lookup."""
+        """Return the value. A request that stops waiting does not cancel the lookup."""
         asking = self.under_way(key)
         if asking is None:
             asking = self._asking[key] = asyncio.create_task(self._look_up(key))
@@ -34,4 +34,4 @@ class SingleFlight(Generic[Key, Answer]):
         if self._asking.get(key) is asking:
             del self._asking[key]
         if not asking.cancelled():
-            asking.exception()  # every waiting request has it; there may be no waiting request left
+            asking.exception()  # each waiting request raises it; if none waits, asyncio must not warn about it

@@ -1,4 +1,4 @@
-"""Deliveries and their settlement on the wire, and whose receipt handles are whose."""
+"""Deliveries in answers, settlement of receipt handles, and the check that a handle belongs to the queue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 async def documents(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Make documents of deliveries. If that fails, the messages go back to the queue."""
+    """Convert deliveries into documents. If that fails, the messages return to the queue."""
     try:
         return await _readable(messages)
     except BaseException:
@@ -35,7 +35,7 @@ async def documents(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 async def _readable(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """All but those whose large payload cannot be read: these fail at once."""
+    """Return the messages whose large payload can be read; the others fail at once."""
     found = []
     for message in messages:
         try:
@@ -47,7 +47,7 @@ async def _readable(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def own_handle(queue: KnownQueue, handle: str, field: str = "receiptHandle") -> str:
-    """The handle, if it is of this queue. Raises a problem: one of another queue is not found."""
+    """Return the handle if it belongs to this queue. A handle of another queue is the problem not found."""
     if not _HANDLE.fullmatch(handle):
         raise Problem.of_field(field, f"{field} is {handle[:80]!r}: this is not a receipt handle")
     if _queue_id(handle) != queue.queue_id:
@@ -56,12 +56,12 @@ def own_handle(queue: KnownQueue, handle: str, field: str = "receiptHandle") -> 
 
 
 def own_handles(queue: KnownQueue, handles: Sequence[str], field: str = "receiptHandles[{}]") -> list[str]:
-    """The handles, if all are of this queue; `field` names the place of one."""
+    """Return the handles if all belong to this queue; `field` names the place of each in errors."""
     return [own_handle(queue, handle, field.format(place)) for place, handle in enumerate(handles)]
 
 
 async def ack_and_receive(queue: str, handles: list[str], wanted: AckAndReceive) -> AckedAndReceived:
-    """Acknowledge and receive in one commit; results go along only in two statements."""
+    """Acknowledge and receive in one transaction. Results need two statements."""
     how = {"visibility_timeout": wanted.visibility_timeout_seconds, "consumer": wanted.consumer}
     if wanted.results is None:
         return await database.client().ack_and_receive(handles, queue, wanted.max_messages, **how)
@@ -73,7 +73,7 @@ async def ack_and_receive(queue: str, handles: list[str], wanted: AckAndReceive)
 
 
 async def outcome_of(key: Key, name: str, within: KnownQueue | None = None) -> dict[str, Any]:
-    """Return where a message stands, of this queue or of any that the key reaches. Raises `message-not-found`."""
+    """Return the state of a message in this queue, or in any queue that the key reaches. Raises `message-not-found`."""
     named = _MESSAGE_NAME.fullmatch(name)
     outcome = await database.client().message_outcome(int(named[1])) if named and int(named[1]) else None
     if outcome is None or not await _shows(key, outcome.queue, within):
@@ -89,7 +89,9 @@ async def outcome_of(key: Key, name: str, within: KnownQueue | None = None) -> d
 
 
 async def _shows(key: Key, name: str, within: KnownQueue | None) -> bool:
-    """Tell whether the key sees messages of the queue `name`; a dead-letter queue also shows what died elsewhere."""
+    """Return whether the key may see messages of the queue `name`. A dead-letter queue also shows dead letters of
+    others.
+    """
     if within is None:
         queue = await known_queue(name)
         return queue is not None and queue.is_reached_by(key)
@@ -98,7 +100,7 @@ async def _shows(key: Key, name: str, within: KnownQueue | None) -> bool:
 
 
 def lease_lost() -> Problem:
-    """The handle is of a lease that has ended."""
+    """Return the problem of a handle whose lease has ended."""
     return Problem("lease-lost", "The lease is no longer held: nothing was done.")
 
 
@@ -128,14 +130,15 @@ _HANDLE = re.compile(HANDLE)
 
 
 def _queue_id(handle: str) -> int:
-    """A receipt handle begins with its queue's id, which is never given to another."""
+    """Return the queue id with which a receipt handle begins. Ids of queues are never reused."""
     return int(handle.partition(".")[0])
 
 
 async def check_still_received(request: Any, queue: KnownQueue, messages: Sequence[Message]) -> None:
-    """Raise the problem that the same request would get now; the messages then go back at once.
+    """Repeat the checks of the request after a wait.
 
-    Who gets nothing asks again anyway.
+    If they fail now, the received messages return to the queue and the problem is raised. A request that received
+    nothing is checked when it is sent again.
     """
     if not messages:
         return
@@ -150,7 +153,7 @@ async def check_still_received(request: Any, queue: KnownQueue, messages: Sequen
 
 
 def nack_options(failure: Nack, within: str = "") -> NackOptions:
-    """Return what is recorded of a failed delivery. A reason in words of the consumer's own is its error class."""
+    """Return the recorded facts of a failed delivery. The consumer's own reason is stored as the error class."""
     known = failure.reason in REASONS
     if failure.reason and not known and failure.error_class:
         words = ", ".join(REASONS)
@@ -166,24 +169,24 @@ def nack_options(failure: Nack, within: str = "") -> NackOptions:
 
 
 def check_results(handles: list[str], results: list[Any] | None) -> None:
-    """Check that there is one result for each handle, or none."""
+    """Check that results are either absent or one for each handle."""
     if results is not None and len(results) != len(handles):
         detail = f"results has {len(results)} entries for {len(handles)} receiptHandles"
         raise Problem.of_field("results", detail)
 
 
 def acked(handles: Iterable[str], held: Mapping[str, bool]) -> list[dict[str, Any]]:
-    """List the outcomes of deliveries that were acknowledged."""
+    """Return the results of acknowledged deliveries."""
     return [{"receiptHandle": handle, "status": "acked" if held[handle] else "lost"} for handle in handles]
 
 
 def nacked(handles: Iterable[str], outcomes: Iterable[NackOutcome | None]) -> list[dict[str, Any]]:
-    """List the outcomes of deliveries that failed."""
+    """Return the results of failed deliveries."""
     return [{"receiptHandle": h, "status": outcome or "lost"} for h, outcome in zip(handles, outcomes, strict=True)]
 
 
 def changed(handles: Iterable[str], deadlines: Mapping[str, datetime | None]) -> list[dict[str, Any]]:
-    """List until when leases last now."""
+    """Return the new ends of the leases."""
     return [
         {
             "receiptHandle": handle,

@@ -1,6 +1,6 @@
-"""GET /v1/queues/{queue}/messages: reading without taking, masked. For people's tools, so a call has a thread.
+"""GET /v1/queues/{queue}/messages: browsing without receiving, with masks.
 
-It has its address in common with sending, and so its router.
+Operators' tools use it, so each call may hold a thread. It shares its address, and so its router, with sending.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ async def peek(
     limit: Limit = 20,
     cursor: Cursor | None = None,
 ) -> HttpResponse:
-    """Read messages of one state without taking them; `filter` is in the language of docs/operate/filters.md.
+    """List messages of one state without receiving them; `filter` is a filter as in docs/operate/filters.md.
 
-    Without a state those that are ready, in a dead-letter queue the dead ones.
+    The default state is ready, or dead for a dead-letter queue.
     """
     await reached_queue(request.auth, queue)
     return answer(200, await in_thread(_page, request.auth, queue, state, filter, limit, cursor))
@@ -78,7 +78,7 @@ def _page(key: Key, name: str, state: str | None, text: str, limit: int, cursor:
 def _others(
     key: Key, queue: Queue, state: str, text: str, place: PagePosition, limit: int
 ) -> tuple[list[dict[str, Any]], str]:
-    if reach.holds_others(key, queue):  # such as dead letters that were received there
+    if reach.holds_others(key, queue):  # for example dead letters that were received there
         raise Problem("not-reached", f"{queue.name!r} also keeps dead letters of queues that this key does not reach.")
     read, masking = parse(text), Masking()
     masking.check(read, queue.name)
@@ -114,6 +114,6 @@ def _document(row: Mapping[str, Any], **others: Any) -> dict[str, Any]:
 
 
 def _value(text: str | None) -> Any:
-    """The value; of JSON that Python cannot read, its text."""
+    """Return the parsed value, or its text if Python cannot parse it."""
     value = None if text is None else decode(text)
     return value.text if isinstance(value, Unreadable) else value

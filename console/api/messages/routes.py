@@ -1,4 +1,4 @@
-"""/v1/queues/{queue}/messages: the engine's verbs, one route for each, under the names they have everywhere."""
+"""/v1/queues/{queue}/messages: one route for each verb of the engine, under the verb's name."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def ack(
 async def nack(
     request: Any, queue: Path[str], receipt_handle: Path[str], failure: shapes.Nack | None = None
 ) -> HttpResponse:
-    """The header Signalbox-Outcome says whether the message is delivered again or dead."""
+    """Record failed deliveries. The header Signalbox-Outcome says whether the message is delivered again or dead."""
     handle = deliveries.own_handle(await reached_queue(request.auth, queue), receipt_handle)
     outcome = await database.client().nack(handle, **deliveries.nack_options(failure or shapes.Nack()))
     if outcome is None:
@@ -88,7 +88,7 @@ async def nack(
 async def change_visibility(
     request: Any, queue: Path[str], receipt_handle: Path[str], wanted: shapes.ChangeVisibility
 ) -> HttpResponse:
-    """Zero gives the message back. The header Signalbox-Deadline has the end of the lease."""
+    """Change the end of a lease; 0 returns the message to the queue. The header Signalbox-Deadline has the end."""
     handle = deliveries.own_handle(await reached_queue(request.auth, queue), receipt_handle)
     deadline = await database.client().change_visibility(handle, wanted.visibility_timeout_seconds)
     if deadline is None:
@@ -118,7 +118,7 @@ async def nack_batch(request: Any, queue: Path[str], failed: shapes.NackBatch) -
 
 @router.post(MESSAGES + ":change-visibility", auth=ApiKey("receive"), response={200: shapes.Settlements})
 async def change_visibility_batch(request: Any, queue: Path[str], wanted: shapes.ChangeVisibilityBatch) -> HttpResponse:
-    """Zero gives the messages back."""
+    """Change the end of many leases; 0 returns the messages to the queue."""
     handles = deliveries.own_handles(await reached_queue(request.auth, queue), wanted.receipt_handles)
     deadlines = await database.client().change_visibility_batch(handles, wanted.visibility_timeout_seconds)
     return answer(200, {"results": deliveries.changed(handles, deadlines)})
@@ -140,5 +140,5 @@ async def message_outcome(request: Any, queue: Path[str], message_id: Path[str])
 
 @router.get(ANY_MESSAGE, auth=ApiKey("read"), response={200: shapes.MessageOutcome})
 async def message_outcome_anywhere(request: Any, message_id: Path[str]) -> HttpResponse:
-    """The key must reach the queue of the message."""
+    """Show the outcome of a message by its id. The key must reach the queue of the message."""
     return answer(200, await deliveries.outcome_of(request.auth, message_id))

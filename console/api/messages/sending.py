@@ -1,4 +1,4 @@
-"""Translation of sent messages: from the wire to the words of the engine, and back to the answer."""
+"""Conversion of sent messages from the API's names to the engine's, and of the results back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from signalbox.calls.sending import BatchOptions, SendOptions
 
 
 def options(message: NewMessage) -> SendOptions:
-    """Return the options of the message besides its payload."""
+    """Return the options of a message, without its payload."""
     attributes = message.attributes
     return {
         "attributes": (attributes.model_extra or None) if attributes else None,
@@ -31,12 +31,12 @@ def options(message: NewMessage) -> SendOptions:
 
 
 def sent(message_id: int) -> dict[str, Any]:
-    """Return the answer to the sender of a message."""
+    """Return the document of a sent message."""
     return {"messageId": message_name(message_id), "sequence": message_id}
 
 
 async def send_each(client: AsyncClient, queue: str, given: list[Any]) -> list[dict[str, Any]]:
-    """Send what can be sent of these, in one transaction; a result for each, in their order."""
+    """Send the valid messages in one transaction; return one result for each message, in order."""
     read = [read_message(place, one) for place, one in enumerate(given)]
     messages = [one for one in read if isinstance(one, NewBatchMessage)]
     answers = iter(await client.send_each(queue, [(one.body, options(one)) for one in messages]))
@@ -45,7 +45,7 @@ async def send_each(client: AsyncClient, queue: str, given: list[Any]) -> list[d
 
 
 def read_message(place: int, given: Any) -> NewBatchMessage | Problem:
-    """One message of a batch, or what is wrong with it."""
+    """Return one message of a batch, or its problem."""
     try:
         return NewBatchMessage.model_validate(given)
     except ValidationError as error:
@@ -67,7 +67,7 @@ _OF_ONE = re.compile(r"([a-z_]+)\[(\d+)\](.*)", re.DOTALL)
 
 
 async def send_all(client: AsyncClient, queue: str, given: list[Any]) -> list[dict[str, Any]]:
-    """Send them in one statement; a result for each, in their order. Raises the problem of the first that is wrong."""
+    """Send all messages in one statement; return ordered results. Raises the problem of the first invalid message."""
     messages = [_message(place, one) for place, one in enumerate(given)]
     try:
         ids = await client.send_batch(queue, [one.body for one in messages], **_columns(messages))
@@ -100,7 +100,7 @@ def _columns(messages: list[NewBatchMessage]) -> BatchOptions:
 
 
 def _in_its_place(error: InvalidArgument) -> Problem:
-    """The engine speaks of an entry of a column, the request of a field of a message."""
+    """Convert an error about an array's entry into an error about the message's field."""
     if not (found := _OF_ONE.fullmatch(error.field or "")):
         return problem_of(error)
     field = f"messages[{found[2]}].{wire_field(found[1])}"

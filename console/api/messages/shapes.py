@@ -33,7 +33,7 @@ DelaySeconds = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
 
 
 class Attributes(Shape):
-    """Small facts about the body. `priority` is the message's: low is 0, normal 4, high 8; without one it is 0."""
+    """Names and values beside the payload. `priority` is low (0), normal (4) or high (8); the default is 0."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"priority": "normal", "source": "shop"}]})
 
@@ -63,16 +63,16 @@ class NewBatchMessage(NewMessage):
 
 
 class _ReadOneByOne:
-    """A message of a batch, taken as it is: one that is wrong gets a result of its own."""
+    """A message of a batch before validation. An invalid one gets a result of its own."""
 
     def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return handler(NewBatchMessage.__pydantic_core_schema__)
 
 
 class Batch(Shape):
-    """Messages to send, each for itself, or all or none.
+    """Messages to send independently, or all or none with `atomic`.
 
-    Unless `atomic` is true, an invalid message, for example one without a body, does not refuse the request: its own
+    Unless `atomic` is true, an invalid message, for example one without a payload, does not refuse the request: its own
     result has the status rejected.
     """
 
@@ -84,7 +84,7 @@ class Batch(Shape):
 
 
 class Sent(Document):
-    """The place where a message is now."""
+    """The queue and state of a sent message."""
 
     message_id: str = Field(examples=["msg_123"])
     sequence: int = Field(examples=[123])
@@ -98,7 +98,7 @@ class Accepted(Sent):
 
 
 class Rejected(Document):
-    """A message of a batch that was not, and why: a problem document."""
+    """A message of a batch that was refused, with its problem document."""
 
     client_message_id: str | None
     status: Literal["rejected"]
@@ -106,13 +106,13 @@ class Rejected(Document):
 
 
 class BatchResults(Document):
-    """One result for each message, in their order."""
+    """One result for each message, in order."""
 
     results: list[Accepted | Rejected]
 
 
 class Receive(Shape):
-    """A wish to lease messages: how many, and for how long."""
+    """The number of messages to receive, and the length of their leases."""
 
     max_messages: whole(1, MAX_TOGETHER) = 1
     wait_seconds: Annotated[float, Field(ge=0, le=20)] = Field(
@@ -147,7 +147,7 @@ class Received(Sent):
 
 
 class UnreadableContent(Document):
-    """Stored JSON that the server cannot read. New messages with such JSON are refused."""
+    """Stored JSON that the server cannot parse. New messages with such JSON are refused."""
 
     field: str = Field(description="payload, attributes or state.")
     text: str = Field(description="The JSON as stored.")
@@ -155,7 +155,7 @@ class UnreadableContent(Document):
 
 
 class ReceivedMessages(Document):
-    """The messages that were there to receive."""
+    """The messages that a call received."""
 
     messages: list[Received]
 
@@ -172,7 +172,7 @@ class MessageOutcome(Sent):
 
 
 class Announcement(Shape):
-    """A consumer that is alive, and what it is."""
+    """A live consumer and its description."""
 
     consumer: Text = Field(examples=["billing-1"])
     details: dict[str, Any] = Field(default_factory=dict, examples=[{"host": "web-3", "version": "1.4"}])
@@ -183,7 +183,7 @@ VisibilitySeconds = Annotated[float, Field(ge=0, le=43_200)]
 
 
 class Ack(Shape):
-    """The result of the work, if anything is to be kept of it: at most 64 KB."""
+    """The optional result of the work, at most 64 KB."""
 
     result: Any = None
 
@@ -198,7 +198,7 @@ _REASONS_BESIDE_A_CLASS = {
 
 
 class Nack(Shape):
-    """The failure of a delivery, and when to try again."""
+    """The cause of a failed delivery, and the delay before the next."""
 
     model_config = ConfigDict(json_schema_extra=_REASONS_BESIDE_A_CLASS)
 
@@ -216,44 +216,44 @@ class Nack(Shape):
 
 
 class ChangeVisibility(Shape):
-    """The length of the lease from now on; 0 gives the message back at once."""
+    """The new length of the lease from now on; 0 returns the message at once."""
 
     visibility_timeout_seconds: VisibilitySeconds
 
 
 class AckBatch(Shape):
-    """Deliveries that are done with; `results` has one entry for each."""
+    """Completed deliveries; `results` has one entry for each."""
 
     receipt_handles: Handles
     results: list[Any] | None = None
 
 
 class HandledNack(Nack):
-    """One delivery of many that failed."""
+    """One failed delivery of several."""
 
     receipt_handle: Handle
 
 
 class NackBatch(Shape):
-    """Deliveries that failed, each with what went wrong."""
+    """Failed deliveries, each with its cause."""
 
     messages: Annotated[list[HandledNack], Field(min_length=1, max_length=MAX_TOGETHER)]
 
 
 class ChangeVisibilityBatch(ChangeVisibility):
-    """Leases that shall all last as long."""
+    """Leases that get the same new length."""
 
     receipt_handles: Handles
 
 
 class AckAndReceive(AckBatch, Receive):
-    """Deliveries that are done with, and how many messages to lease next; it does not wait."""
+    """Completed deliveries, and the number of messages to receive next. This call does not wait."""
 
     wait_seconds: Literal[0] = 0
 
 
 class Settlement(Document):
-    """The outcome of one delivery; lost: its lease was no longer held, and nothing was done."""
+    """The result of one delivery. `lost` means that its lease had ended, so nothing changed."""
 
     receipt_handle: str
     status: Literal["acked", "retry", "dead", "changed", "lost"]
@@ -261,17 +261,17 @@ class Settlement(Document):
 
 
 class Settlements(Document):
-    """One result for each receipt handle, in their order."""
+    """One result for each receipt handle, in order."""
 
     results: list[Settlement]
 
 
 class SettlementsAndMessages(Settlements, ReceivedMessages):
-    """The outcomes of the deliveries, and the messages that were there to receive."""
+    """The results of the deliveries, and the received messages."""
 
 
 class PeekedMessage(Sent):
-    """A message where it stands. What the masking rules hide is shown as a mask; there is no way around that here."""
+    """A message and its state. Masked fields are shown as masks; the API cannot reveal them."""
 
     state: str = Field(description="ready, scheduled, waiting, leased, completed or dead.")
     body: Any = Field(description="null where it is gone, or large: then `bodyBytes` and `bodySha256` say what it is.")
@@ -291,7 +291,7 @@ class PeekedMessage(Sent):
 
 
 class Death(Document):
-    """The death of a message: where, when and of what."""
+    """The final failure of a message: where, when and why."""
 
     dead_letter_id: int
     source_queue: str

@@ -1,4 +1,4 @@
-"""Purges for the API: a plan, then just that. For `database.in_thread`."""
+"""Purges for the API: a plan, then a job limited to what the plan counted. Called through `database.in_thread`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = "purge_"
 
 
 def plan(key: Key, queue: str, states: list[str] | None) -> dict[str, Any]:
-    """Count what a purge would remove, by counters, and the bounds that hold it to that."""
+    """Count the messages that a purge would remove, and return the bounds that limit the purge to them."""
     seen = _seen(key, queue, states)
     most = threshold("purge")
     return PurgePlan.of(
@@ -37,7 +37,7 @@ def plan(key: Key, queue: str, states: list[str] | None) -> dict[str, Any]:
 
 
 def start(key: Key, queue: str, wanted: NewPurge) -> dict[str, Any]:
-    """Purge what a plan showed; the problem `purge-outdated` when there is more by now."""
+    """Start the purge of a plan. Raises the problem `purge-outdated` if more messages match now."""
     seen = _seen(key, queue, wanted.states)
     if "dead" in wanted.states and not wanted.through_dead_letter_id:
         raise Problem.of_field("throughDeadLetterId", "throughDeadLetterId is required where states has dead")
@@ -49,18 +49,18 @@ def start(key: Key, queue: str, wanted: NewPurge) -> dict[str, Any]:
 
 
 def show(key: Key, purge_id: int) -> dict[str, Any]:
-    """Show how far the purge is."""
+    """Return the progress of a purge."""
     return document(_find(key, purge_id))
 
 
 def cancel(key: Key, purge_id: int) -> dict[str, Any]:
-    """Stop after the current batch; purged messages are in the trash."""
+    """Stop after the current batch. Purged messages stay in the trash."""
     done = partial(purges.cancel, purge_id, actor=key.actor)
     return document(reach.changed(partial(_find, key, purge_id), done, NAME, "cancelled", (Job.State.CANCELLED,)))
 
 
 def document(job: Purge) -> dict[str, Any]:
-    """A purge as it goes over the wire."""
+    """Return the document of a purge."""
     return PurgeJob.of(
         job,
         purge_id=f"{NAME}{job.pk}",
@@ -71,10 +71,10 @@ def document(job: Purge) -> dict[str, Any]:
 
 
 def _seen(key: Key, queue: str, states: list[str] | None) -> Preview:
-    """Raise the problem `not-reached` where dead letters are kept, among others, of queues beyond the key's prefix."""
+    """Return the queue. Raises `not-reached` if it keeps dead letters of queues that the key does not reach."""
     found = get_queue(queue)
     chosen = list(purges.states_of(found)) if states is None else states
-    if reach.holds_others(key, found):  # dead, or received there
+    if reach.holds_others(key, found):  # dead letters, or messages received there
         detail = f"{queue} also keeps dead letters of queues that this key does not reach: it may not purge them."
         raise Problem("not-reached", detail)
     return purges.preview(queue, chosen)

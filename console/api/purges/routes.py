@@ -1,4 +1,4 @@
-"""/v1/queues/{queue}:purge-plan, :purge and /v1/purges: a look, then just what was seen. Each call has a thread."""
+"""/v1/queues/{queue}:purge-plan, :purge and /v1/purges: a preview, then its purge. Each call uses a thread."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ router = Router(tags=["purges"], by_alias=True)
 
 @router.post("/queues/{segment:queue}:purge-plan", auth=ApiKey("purge"), response={200: PurgePlan})
 async def plan(request: Any, queue: Path[str], wanted: Look | None = None) -> HttpResponse:
-    """Look at what a purge would remove."""
+    """Preview a purge: count the messages that it would remove."""
     await reached_queue(request.auth, queue)
     return answer(200, await in_thread(purging.plan, request.auth, queue, wanted.states if wanted else None))
 
 
 @router.post("/queues/{segment:queue}:purge", auth=ApiKey("purge"), response={202: PurgeJob})
 async def purge(request: Any, queue: Path[str], wanted: NewPurge) -> HttpResponse:
-    """Remove what a plan showed, and nothing that came later."""
+    """Remove the messages that a plan counted; later messages stay."""
     await reached_queue(request.auth, queue)
     return await once_in_thread(request, _started, purging.start, request.auth, queue, wanted)
 
@@ -39,7 +39,7 @@ def _started(job: dict[str, Any]) -> HttpResponse:
 
 @router.get("/purges/{segment:purge_id}", auth=ApiKey("purge"), response={200: PurgeJob})
 async def show(request: Any, purge_id: Path[str]) -> HttpResponse:
-    """Show how far a purge is."""
+    """Show the progress of a purge."""
     return answer(200, await in_thread(purging.show, request.auth, number_of(purge_id, purging.NAME)))
 
 

@@ -1,4 +1,4 @@
-"""Purges on the wire."""
+"""Shapes of purges in requests and answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MessageName = Annotated[str, Field(pattern=r"^msg_[0-9]{1,18}$")]
 
 
 class Look(Shape):
-    """The states to look at before a purge."""
+    """The states of messages to count for a purge."""
 
     states: States | None = Field(None, description="Without it every state of the queue.", examples=[["ready"]])
 
@@ -36,7 +36,7 @@ class NewPurge(Shape):
 
 
 class PurgePlan(Document):
-    """The messages that a purge would remove, as of now."""
+    """The messages that a purge would remove now."""
 
     queue: str
     states: list[str]

@@ -1,4 +1,4 @@
-"""Queues for the API: made, changed and deleted within a key's tenant and prefix, and listed. For `in_thread`."""
+"""Creation, settings, deletion and lists of queues for the API, within the key's tenant and prefix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from queues.reach import SYSTEM_TENANT, check_reserved
 
 
 def create(key: Key, wanted: Any) -> tuple[int, dict[str, Any]]:
-    """201 and the new queue, or 200 and the one that is there with equal settings."""
+    """Create a queue: 201 and the new queue, or 200 and the existing queue if its settings are equal."""
     tenant = wanted.tenant or key.tenant
     settings = wanted.settings
     _check_reach(key, wanted.name, tenant or "default")
@@ -42,14 +42,14 @@ def create(key: Key, wanted: Any) -> tuple[int, dict[str, Any]]:
         except InvalidArgument as error:
             if not there:
                 raise
-            # The settings are others: what was asked for is well formed, or it would not come so far.
+            # The request was valid, so this error means that the existing queue has other settings.
             inside = problem_of(error)
             raise Problem("queue-exists", inside.detail, errors=inside.errors) from error
         return (201 if made else 200), document(queue)
 
 
 def configure(key: Key, name: str, changes: Any) -> dict[str, Any]:
-    """The queue after its change. Pausing notes who did it, as in the console."""
+    """Change settings and return the queue. A pause records who paused it, as in the console."""
     settings = changes.settings
     _check_dead_letter_queue(key, settings)
     paused = settings.pop("paused", None)
@@ -63,14 +63,14 @@ def configure(key: Key, name: str, changes: Any) -> dict[str, Any]:
 
 
 def delete(key: Key, name: str) -> None:
-    """Delete the queue, if it is empty and nothing uses it."""
+    """Delete the queue. It must be empty and unused."""
     if uses := uses_of(name):
         raise Problem("queue-in-use", f"queue {name!r} is in use: {'; '.join(uses)}", uses=uses)
     deletion.delete_queue(name, actor=key.actor)
 
 
 def with_numbers(queue_id: int) -> dict[str, Any] | None:
-    """A queue, and how many messages it has where; by counters, whatever their number. None: it is gone."""
+    """Return a queue and its numbers of messages, read from counters. None if the queue is gone."""
     found = read_numbers([queue_id])
     if not found:
         return None
@@ -80,7 +80,7 @@ def with_numbers(queue_id: int) -> dict[str, Any] | None:
 
 
 def page(key: Key, wanted: QueueListing) -> dict[str, Any]:
-    """The queues that the key reaches, by name, from where the cursor says."""
+    """Return the queues that the key reaches, by name, after the cursor."""
     queues = _reached(key).filter(name__startswith=wanted.prefix)
     if wanted.tenant is not None:
         queues = queues.filter(tenant__name=wanted.tenant)
@@ -93,7 +93,7 @@ def page(key: Key, wanted: QueueListing) -> dict[str, Any]:
 
 
 def document(queue: Queue) -> dict[str, Any]:
-    """A queue with every setting."""
+    """Return a queue with all settings."""
     described: dict[str, Any] = QueueDocument.of(
         queue,
         queue_id=f"q_{queue.queue_id}",
@@ -113,7 +113,10 @@ def _check_reach(key: Key, name: str, tenant: str) -> None:
 
 
 def _check_dead_letter_queue(key: Key, settings: dict[str, Any]) -> None:
-    """A key reaches the dead letters of its queues: naming another's queue for them would open that one to it."""
+    """Check that the key may use this dead-letter queue.
+
+    A key reaches the dead letters of its queues, so a foreign dead-letter queue would open to it.
+    """
     if (name := settings.get("dead_letter_queue")) is not None:
         _check_name(key, "deadLetterQueue", name)
 

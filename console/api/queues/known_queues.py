@@ -1,8 +1,8 @@
-"""Queues by the name in an address, and whether a key reaches them; else they do not exist for that key.
+"""Lookup of queues by name, and the check that a key reaches them; to the key, others do not exist.
 
-A name that the queue had, and that still works, is worth what it was: keys reach by it what they reached.
-Remembered for a second in each process, so that sending and receiving ask nothing more of the database. A receipt
-handle has its queue's id, which is never given to another queue: that is compared with no doubt at all.
+An old name that still works gives the same access as before. Results are cached for a second in each process, so that
+sending and receiving need no extra query. A receipt handle contains the id of its queue, which is never reused, so that
+check needs no lookup.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REMEMBER_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class KnownQueue:
-    """A queue as far as finding it goes; `sources` are the names of those whose dead letters it keeps."""
+    """The cached facts of a queue; `sources` are the queues whose dead letters it keeps."""
 
     queue_id: int
     name: str
@@ -32,7 +32,7 @@ class KnownQueue:
     """Its name by now, where `name` is one that it had."""
 
     def is_reached_by(self, key: Key) -> bool:
-        """A dead-letter queue belongs to a key when it or a queue that it serves does."""
+        """Return whether the key reaches the queue, or a queue whose dead letters it keeps."""
         return any(key.reaches(name, self.tenant) for name in (self.name, *self.sources))
 
     def holds_others(self, key: Key) -> bool:
@@ -41,7 +41,7 @@ class KnownQueue:
 
 
 async def reached_queue(key: Key, name: str) -> KnownQueue:
-    """The queue of this name. Raises the problem `queue-not-found`, also when the key does not reach it."""
+    """Return the queue of this name. Raises `queue-not-found` if it does not exist or the key does not reach it."""
     queue = await known_queue(name)
     if queue is None:
         raise await _no_longer_found(key, name)
@@ -51,7 +51,10 @@ async def reached_queue(key: Key, name: str) -> KnownQueue:
 
 
 async def queue_of_its_own(key: Key, name: str) -> KnownQueue:
-    """Return a queue that is not had in part: `not-reached` is raised where others' dead letters are kept too."""
+    """Return a queue that the key reaches completely.
+
+    Raises `not-reached` if it keeps dead letters of queues that the key does not reach.
+    """
     queue = await reached_queue(key, name)
     if queue.holds_others(key):
         raise Problem("not-reached", f"{name!r} also keeps dead letters of queues that this key does not reach.")
@@ -65,17 +68,17 @@ async def known_queue(name: str) -> KnownQueue | None:
 
 
 def forget(name: str) -> None:
-    """The queue has changed or is gone."""
+    """Drop the cached facts of a queue that changed."""
     _known.pop(name, None)
 
 
 def queue_not_found(name: str) -> Problem:
-    """Refuse in the same words whether there is no such queue or only none for this key."""
+    """Return the problem, in the same words for a missing queue and for one that the key does not reach."""
     return Problem("queue-not-found", f"queue {name[:120]!r} does not exist")
 
 
 async def _no_longer_found(key: Key, name: str) -> Problem:
-    """Refuse an old name that works no longer, with the new one for a key that reached the queue by it."""
+    """Refuse an old name that expired. A key that reached the queue by it learns the new name."""
     if "\x00" in name:
         return queue_not_found(name)
     async with database.pool().connection() as connection:
@@ -88,9 +91,10 @@ async def _no_longer_found(key: Key, name: str) -> Problem:
 
 
 async def _asked(name: str) -> KnownQueue | None:
-    """Look up once for all requests that want to know the same at one moment; giving up does not stop it.
+    """Look the queue up once for all requests that need it now.
 
-    That there is none may be news from before a request came, and the queue was made since: those look up again.
+    A cancelled request does not stop the lookup. "Not found" may predate the creation of the queue; requests that came
+    later look it up again.
     """
     joined = _lookups.under_way(name) is not None
     queue = await _lookups.ask(name)

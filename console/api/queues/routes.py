@@ -1,4 +1,4 @@
-"""/v1/queues: the control plane. Each change is made, and recorded, as the console does it."""
+"""/v1/queues: the control plane. Each change is made and audited as in the console."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ router = Router(tags=["queues"], by_alias=True)
 
 @router.post("/queues", auth=ApiKey("configure"), response={201: QueueDocument, 200: QueueDocument})
 async def create_queue(request: Any, wanted: NewQueue) -> HttpResponse:  # type: ignore[valid-type]
-    """Repeating it with equal settings changes nothing and answers 200; with other settings it is refused."""
+    """Create a queue. A repetition with equal settings changes nothing and answers 200; other settings are refused."""
     return await once_in_thread(request, lambda made: answer(*made), configuring.create, request.auth, wanted)
 
 
 @router.get("/queues", auth=ApiKey("read"), response={200: QueuePage})
 async def list_queues(request: Any, wanted: Query[QueueListing]) -> HttpResponse:
-    """Only queues that the API key reaches are listed."""
+    """List the queues that the API key reaches."""
     return answer(200, await in_thread(configuring.page, request.auth, wanted))
 
 
@@ -54,7 +54,7 @@ async def configure_queue(request: Any, queue: Path[str], changes: Changes) -> H
 
 @router.delete(QUEUE, auth=ApiKey("configure"), response={204: None})
 async def delete_queue(request: Any, queue: Path[str]) -> HttpResponse:
-    """Delete a queue that has no messages and that nothing uses."""
+    """Delete a queue that has no messages and is not used."""
     await reached_queue(request.auth, queue)
     await in_thread(configuring.delete, request.auth, queue)
     known_queues.forget(queue)
@@ -66,7 +66,7 @@ consumers = Router(tags=["consumers"], by_alias=True)
 
 @consumers.post("/queues/{segment:queue}/consumers", auth=ApiKey("receive"), response={204: None})
 async def announce_consumer(request: Any, queue: Path[str], announced: Announcement) -> HttpResponse:
-    """Repeat it every ten seconds: a consumer that was not seen for a minute no longer counts."""
+    """Announce a live consumer. Repeat the call every ten seconds; after a minute the consumer counts as gone."""
     await reached_queue(request.auth, queue)
     if (size := stored_bytes(announced.details)) > DETAILS_BYTES:
         raise Problem.of_field("details", f"details is {size} bytes of JSON: at most {DETAILS_BYTES}")

@@ -1,4 +1,4 @@
-"""Queues on the wire. Their settings are those of `queues.settings`, said there once: here they get their names."""
+"""Shapes of queues in requests and answers. Their settings come from `queues.settings`, renamed for the API."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Given(Shape):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that were given, in the engine's words."""
+        """Return the given settings under the engine's names."""
         given = {name: getattr(self, name) for name in SETTINGS if name in self.model_fields_set}
         return {**given, "mode": given["mode"].lower()} if "mode" in given else given
 
@@ -89,7 +89,7 @@ QueueDocument: Any = create_model(
 
 
 class Depths(Document):
-    """Numbers of messages by state, exact at the moment of reading."""
+    """Exact numbers of messages by state."""
 
     ready: int
     waiting: int
@@ -99,23 +99,23 @@ class Depths(Document):
 
 
 class QueueWithNumbers(QueueDocument):  # type: ignore[misc]
-    """A queue, and how it is."""
+    """A queue with its numbers of messages."""
 
     messages: Depths
     oldest_visible_age_seconds: float | None = Field(alias="oldestVisibleAgeSeconds")
 
 
 class QueuePage(Document):
-    """Some queues, by name; `nextCursor` leads to the next ones."""
+    """A page of queues, by name; `nextCursor` leads to the next page."""
 
     queues: list[QueueDocument]
     next_cursor: str | None
 
 
 class QueueListing(BaseModel):
-    """A wish for a list of queues."""
+    """The parameters of a list of queues."""
 
-    # Not strict, as other shapes are: in an address every value is text.
+    # Not strict, unlike other shapes, because every value in an address is text.
     model_config = ConfigDict(alias_generator=to_camel, allow_inf_nan=False)
 
     prefix: Annotated[str, Field(max_length=100, pattern=STORABLE)] = ""

@@ -1,7 +1,8 @@
-"""Dead letters and jobs that a key reaches, and jobs by their names on the wire. Run by `database.in_thread`.
+"""Access of API keys to dead letters and jobs. Called through `database.in_thread`.
 
-A dead-letter queue may keep what died in several queues. A key with a prefix that reaches some of them takes, sends
-again and sees only what died in those: each dead letter goes back to where it died."""
+A dead-letter queue may keep dead letters of several queues. A key that reaches some of these queues receives, redrives
+and sees only their dead letters.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +23,9 @@ AnyJob = TypeVar("AnyJob", Purge, Redrive)
 
 
 def dead_letters_in(key: Key, holder: Queue, text: str) -> CheckedFilter:
-    """Check what the filter selects of the dead letters in one queue, as far as the key reaches where they died.
+    """Check a filter on the dead letters of one queue, within the source queues that the key reaches.
 
-    Raises `FilterError`, also when it asks for what is masked, and the problem `not-reached`.
+    Raises `FilterError`, also for a filter on masked fields, and the problem `not-reached`.
     """
     read = parse(text)
     Masking().check(read, holder.name)
@@ -43,10 +44,10 @@ def holds_others(key: Key, holder: Queue) -> bool:
 
 
 def queues_of(job: Redrive) -> set[str]:
-    """The queues that a redrive names: of its filter, those that it found, and where it sends to."""
+    """Return the queues of a redrive: those in its filter, the source queues, and the destination."""
     try:
         terms = parse(job.filter_text).terms
-    except FilterError:  # a filter of an earlier version
+    except FilterError:  # a filter from an earlier version
         terms = ()
     named = {name for term in terms if term.key == "queue" and not term.negated for name in term.literals}
     return named | set(job.source_queues) | ({job.target_queue} if job.target_queue else set())
@@ -55,7 +56,7 @@ def queues_of(job: Redrive) -> set[str]:
 def changed(
     find: Callable[[], AnyJob], act: Callable[[], bool], name: str, past: str, already: Collection[str] = ()
 ) -> AnyJob:
-    """The job after `act`. What is so already is well; what cannot be is the problem `wrong-state`."""
+    """Return the job after `act`. Returns it unchanged if it has the state; an impossible change is `wrong-state`."""
     find()
     done = act()
     job = find()
@@ -66,7 +67,7 @@ def changed(
 
 
 def number_of(name: str, prefix: str) -> int:
-    """The job's number. Raises the problem `job-not-found` for what names none."""
+    """Return the number of the job. Raises the problem `job-not-found` if there is no such job."""
     if not re.fullmatch(rf"{prefix}[0-9]{{1,18}}", name):
         raise Problem("job-not-found", f"There is no job {name[:80]!r}: names are as in {prefix}12.")
     return int(name.removeprefix(prefix))

@@ -1,4 +1,4 @@
-"""Redrives for the API: planned as on pages, found by keys that reach them. For `database.in_thread`."""
+"""Redrives for the API: planned as on pages, visible to keys that reach them. Called through `database.in_thread`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dlq.search.reach import JobReach
 from queues.control.queues import get_queue
 
 NAME = "redrive_"
-LOOKED_THROUGH = 1_000  # of redrives that a key does not reach, for one page
+LOOKED_THROUGH = 1_000  # redrives that are read at most for one page
 
 VERBS: dict[str, tuple[Callable[..., bool], str, tuple[str, ...]]] = {
     "pause": (redrives.pause, "paused", (Job.State.PAUSED,)),
@@ -28,22 +28,22 @@ VERBS: dict[str, tuple[Callable[..., bool], str, tuple[str, ...]]] = {
 
 
 def start(key: Key, queue: str, wanted: NewRedrive) -> dict[str, Any]:
-    """Plan a redrive of a dead-letter queue and run the plan; above the threshold it waits for a second person."""
+    """Plan a redrive of a dead-letter queue and start it; above the threshold it waits for an approval."""
     holder = get_queue(queue)
     if not holder.is_dead_letter_queue:
         raise Problem("no-dead-letter-queue", f"{queue!r} is no dead-letter queue: nothing in it is dead.")
     filter = reach.dead_letters_in(key, holder, wanted.filter)
-    options = Options(
+    options = Options.with_canary(
         target_queue=wanted.target_queue,
         rate_per_second=wanted.max_messages_per_second,
-        canary_messages=wanted.canary or 0,
+        canary_messages=wanted.canary,
     )
     plan = plans.make(filter, actor=key.actor, reason=wanted.reason, options=options)
     return document(redrives.run(plan.pk, actor=key.actor, reason=wanted.reason))
 
 
 def find(key: Key, redrive_id: int) -> Redrive:
-    """The redrive, if it exists for the key. Raises the problem `job-not-found`."""
+    """Return the redrive. Raises `job-not-found` if it does not exist or the key does not reach it."""
     job = Redrive.objects.filter(pk=redrive_id).first()
     if job is None or not JobReach(key.reach).sees(job):
         raise Problem("job-not-found", f"There is no redrive {NAME}{redrive_id}.")
@@ -51,7 +51,7 @@ def find(key: Key, redrive_id: int) -> Redrive:
 
 
 def show(key: Key, redrive_id: int) -> dict[str, Any]:
-    """Show how far it is, and the outcomes of what it sent."""
+    """Return the progress and the outcomes of a redrive."""
     find(key, redrive_id)
     outcomes.refresh(redrive_id, windows=1)
     return document(find(key, redrive_id))
@@ -65,13 +65,15 @@ def change(key: Key, redrive_id: int, verb: str) -> dict[str, Any]:
 
 
 def set_rate(key: Key, redrive_id: int, rate: int | None) -> dict[str, Any]:
-    """Set another rate from the next batch on."""
+    """Set the rate limit from the next batch on."""
     done = partial(redrives.set_rate, redrive_id, rate, actor=key.actor)
     return document(reach.changed(partial(find, key, redrive_id), done, NAME, "given another rate"))
 
 
 def browse(key: Key, queue: str | None, state: str | None, limit: int, after: int | None) -> dict[str, Any]:
-    """A page, the newest first. It is short, and has a successor, where the key reaches few of many."""
+    """Return a page of redrives, newest first. A page can be short and still have a next page if the key reaches few
+    redrives.
+    """
     found = Redrive.objects.order_by("-redrive_id")
     if state is not None:
         found = found.filter(state=state)
@@ -90,7 +92,7 @@ def browse(key: Key, queue: str | None, state: str | None, limit: int, after: in
 
 
 def document(job: Redrive) -> dict[str, Any]:
-    """A redrive as it goes over the wire."""
+    """Return the document of a redrive."""
     return RedriveJob.of(
         job,
         redrive_id=f"{NAME}{job.pk}",
@@ -100,5 +102,5 @@ def document(job: Redrive) -> dict[str, Any]:
         count_is_exact=job.total_is_exact,
         outcomes=Outcomes.of(job, open=job.open_outcomes),
         max_messages_per_second=job.rate_per_second,
-        canary=job.choices.canary_messages or None,
+        canary=job.canary.get("size"),
     )

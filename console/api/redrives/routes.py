@@ -1,4 +1,4 @@
-"""/v1/queues/{queue}:redrive and /v1/redrives: dead letters sent again. Rare calls, each with a thread."""
+"""/v1/queues/{queue}:redrive and /v1/redrives: dead letters are sent again. Calls are rare; each uses a thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ State = Literal[tuple(Job.State.values)]  # type: ignore[valid-type]
 
 @router.post("/queues/{segment:queue}:redrive", auth=ApiKey("redrive"), response={202: RedriveJob})
 async def redrive(request: Any, queue: Path[str], wanted: NewRedrive | None = None) -> HttpResponse:
-    """Send dead letters again: those in this dead-letter queue that the filter selects, as of now."""
+    """Redrive the dead letters in this queue that the filter selects now."""
     wanted = wanted or NewRedrive()
     await reached_queue(request.auth, queue)
     if wanted.target_queue is not None:
@@ -47,7 +47,7 @@ async def browse(
     limit: Limit = 50,
     cursor: Cursor | None = None,
 ) -> HttpResponse:
-    """Redrives, the newest first; `queue` is where messages died, where they are kept, or where they go."""
+    """List redrives, newest first; `queue` is a source queue, a dead-letter queue or a destination."""
     if queue is not None:
         await reached_queue(request.auth, queue)
     after = None if cursor is None else int(cursor)
@@ -62,20 +62,20 @@ async def show(request: Any, redrive_id: Path[str]) -> HttpResponse:
 
 @router.patch("/redrives/{segment:redrive_id}", auth=ApiKey("redrive"), response={200: RedriveJob})
 async def set_rate(request: Any, redrive_id: Path[str], wanted: NewRate) -> HttpResponse:
-    """Change how fast it goes, from the next batch on."""
+    """Change the rate limit from the next batch on."""
     number = number_of(redrive_id, redriving.NAME)
     return answer(200, await in_thread(redriving.set_rate, request.auth, number, wanted.max_messages_per_second))
 
 
 @router.post("/redrives/{segment:redrive_id}:pause", auth=ApiKey("redrive"), response={200: RedriveJob})
 async def pause(request: Any, redrive_id: Path[str]) -> HttpResponse:
-    """Stop after the current batch. `resume` goes on."""
+    """Pause the redrive after the current batch."""
     return await _change(request, redrive_id, "pause")
 
 
 @router.post("/redrives/{segment:redrive_id}:resume", auth=ApiKey("redrive"), response={200: RedriveJob})
 async def resume(request: Any, redrive_id: Path[str]) -> HttpResponse:
-    """Go on where it stopped."""
+    """Resume a paused redrive."""
     return await _change(request, redrive_id, "resume")
 
 

@@ -1,6 +1,6 @@
-"""Long polls: the hub of this process waits for messages on behalf of requests, with neither a thread nor a connection.
+"""Long polls: one hub in each process waits for messages on behalf of requests, without a thread or connection each.
 
-Decision 25 says how it is done. The hub belongs to the loop in which requests are served, and lives as long as that.
+Decision 25 describes it. The hub belongs to the event loop that serves requests, and lives as long as the loop.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from console.api.waiting.hub import Hub
 
 @cache
 def shared_hub() -> Hub:
-    """The hub of this process, made at its first use."""
+    """Return the hub of this process; the first call creates it."""
     return Hub(database.client(), database.pool(), database.find_dsn)
 
 
 def stop() -> None:
-    """Answer every waiting request, and let no more wait."""
+    """Answer every waiting request, and let no other request wait."""
     if shared_hub.cache_info().currsize:
         shared_hub().stop()
 
 
 def stop_on_signals() -> None:
-    """Have SIGTERM and SIGINT stop the waiting first, then do what they did.
+    """Stop the waiting requests at SIGTERM and SIGINT, then call the previous signal handlers.
 
-    The server would let requests finish before it says that it ends, and these take their time.
+    The server lets requests finish before it ends, and waiting requests would take their whole time.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -43,7 +43,7 @@ def stop_on_signals() -> None:
 
 
 async def close() -> None:
-    """Let go of every connection; what is under way is done first."""
+    """Close every connection after the running work is done."""
     if shared_hub.cache_info().currsize:
         await shared_hub().close()
         shared_hub.cache_clear()

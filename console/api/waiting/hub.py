@@ -1,6 +1,6 @@
-"""All long polls of a process: a line for each queue, one connection that listens, and one look a second for them all.
+"""All long polls of a process: a line for each queue, one listening connection, and one check a second.
 
-A poll that waits is an entry in a dictionary and a future; it holds neither a thread nor a connection.
+A waiting poll is an entry in a dictionary and a future. It holds no thread and no connection.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class Hub:
-    """A hub that waits on behalf of many requests. It belongs to one event loop."""
+    """Hub that waits for messages on behalf of many requests, in one event loop."""
 
     def __init__(self, client: AsyncClient, pool: AsyncPool, dsn: Callable[[], Awaitable[str]]) -> None:
         self._client = client
@@ -62,13 +62,13 @@ class Hub:
         consumer: str | None = None,
         wait_seconds: float = 0.0,
     ) -> list[Message]:
-        """Return what the queue has, or the first that it gets within `wait_seconds`; as `AsyncClient.receive`.
+        """Receive messages, or wait for them up to `wait_seconds`, as `AsyncClient.receive` does.
 
-        Cancelled, it leaves nothing behind: no place, and no message that is leased without a consumer.
+        A cancelled call leaves no waiting poll and no leased message behind.
         """
         waiter = waiter_of(max_messages, visibility_timeout, consumer)
         ends_at = self._loop.time() + arguments.seconds("wait_seconds", wait_seconds)
-        if not wait_seconds and queue not in self._lines:  # no waiting poll is passed by
+        if not wait_seconds and queue not in self._lines:  # a poll that waits already comes first
             return await self._claim(queue, max_messages, waiter.kind)
         await self._listen()
         line = self._line_of(queue)
@@ -76,7 +76,7 @@ class Hub:
         line.join(waiter)
         place = None
         try:
-            if must_look:  # else others wait already, and whatever comes is announced
+            if must_look:  # otherwise others wait already, and new messages are announced
                 await self._first_look(line, waiter)
             if wait_seconds and not waiter.answer.done() and not self._stopped:
                 place = await self._places.take(queue)
@@ -96,18 +96,18 @@ class Hub:
             self._places.give_back(place)
 
     def give_back(self, messages: list[Message]) -> None:
-        """Give back messages that were not taken: other consumers may have them at once."""
+        """Return messages to the queue that the request did not take; other consumers can receive them at once."""
         if messages:
             self._start(self._give_back(messages))
 
     def stop(self) -> None:
-        """Answer everybody, and wait for nothing any more: the process is about to end."""
+        """Answer all waiting requests and accept no others, because the process is ending."""
         self._stopped = True
         for line in self._lines.values():
             line.dismiss()
 
     async def close(self) -> None:
-        """Stop, and let go of every connection once all that is under way is done."""
+        """Stop, then close every connection after the running work is done."""
         self.stop()
         if self._watch:
             self._watch.cancel()
@@ -150,7 +150,7 @@ class Hub:
                 listening.close()
 
     async def _listen(self) -> None:
-        """Find out where to listen, once; the connection then stays for as long as the hub."""
+        """Find the database to listen on, once; the connection lives as long as the hub."""
         if self._dsn is not None:
             return
         try:
@@ -187,7 +187,7 @@ class Hub:
             self._watch = self._start(self._look_around())
 
     async def _look_around(self) -> None:
-        """Decide once a second, for all lines together, which of them to look at, and which consumers to announce."""
+        """Decide once a second which lines to check, and which consumers to announce."""
         try:
             while self._lines:
                 await asyncio.sleep(jittered(LOOK_SECONDS))
@@ -209,7 +209,7 @@ class Hub:
                 line.look()
 
     async def _ask(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-        """Ask once more when a restart cut the connection: what is asked here may be asked twice."""
+        """Repeat a query that a restart interrupted. Only queries that may run twice come here."""
         try:
             return await self._ask_once(statement, parameters)
         except psycopg.OperationalError:
@@ -227,17 +227,17 @@ class Hub:
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = self._loop.create_task(work)
-        self._tasks.add(task)  # the loop itself would let go of it
+        self._tasks.add(task)  # the event loop keeps only weak references to tasks
         task.add_done_callback(self._tasks.discard)
         return task
 
 
 def _nothing() -> None:
-    """Announce no consumer by that name."""
+    """Announce no consumer; the default."""
 
 
 def _end(line: Line, waiter: Waiter) -> None:
-    """End the wait at its time: there was nothing, or nothing could be known."""
+    """End the wait of a poll at its time: the queue was empty, or the database was away."""
     if line.trouble is None:
         waiter.give([])
     else:

@@ -1,7 +1,7 @@
-"""The polls that wait for one queue, in the order in which they came, and the one task that receives for them.
+"""The polls that wait for one queue, in order of arrival, and the task that receives for them.
 
-A claim is never made by a poll itself: a poll that is cut off while its claim is under way would leave its messages
-leased without a consumer. The task of the line claims for the polls at its head, and gives to those that still wait.
+A poll never receives by itself: if it were cancelled during the statement, its messages would stay leased without a
+consumer. The task receives for the polls at the head of the line, and hands messages to polls that still wait.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Kind(NamedTuple):
-    """The terms of a lease: messages claimed for one poll are good for another of the same kind."""
+    """The terms of a lease. A message that was received for one poll fits every poll of the same kind."""
 
     visibility_timeout: float | None
     consumer: str | None
@@ -39,7 +39,7 @@ class Kind(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Waiter:
-    """A poll in its queue's line. Its answer is given once: messages, none when its time is over, or an error."""
+    """A waiting poll. It gets one answer: messages, an empty list when its time is over, or an error."""
 
     kind: Kind
     max_messages: int
@@ -49,23 +49,23 @@ class Waiter:
 
     @property
     def messages(self) -> list[Message]:
-        """Return what it was given, if it was given anything."""
+        """Return the messages that the poll was given, if any."""
         given = self.answer.done() and not self.answer.cancelled() and self.answer.exception() is None
         return self.answer.result() if given else []
 
     def give(self, messages: list[Message]) -> None:
-        """Answer, unless that was done."""
+        """Answer with messages, unless the poll was answered."""
         if not self.answer.done():
             self.answer.set_result(messages)
 
     def refuse(self, error: Exception) -> None:
-        """Answer with an error, unless that was done."""
+        """Answer with an error, unless the poll was answered."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
 
 def waiter_of(max_messages: int, visibility_timeout: float | None, consumer: str | None) -> Waiter:
-    """A poll with these wishes. They are checked here, since the claim that serves it serves others too."""
+    """Make a poll from checked arguments. One statement serves several polls, so an invalid poll must not join."""
     if arguments.count("max_messages", max_messages) > MAX_MESSAGES:
         raise InvalidArgument(f"max_messages is {max_messages}: it must be from 1 to {MAX_MESSAGES}", "max_messages")
     seconds = arguments.optional_seconds("visibility_timeout", visibility_timeout)
@@ -82,7 +82,7 @@ GiveBack = Callable[[list[Message]], None]
 
 
 class Line:
-    """The polls that wait for one queue. `deserted` is called when none waits any more and none looks."""
+    """The polls that wait for one queue. `deserted` is called when none waits and no task receives."""
 
     def __init__(self, claim: Claim, give_back: GiveBack, deserted: Callable[[Line], None]) -> None:
         self._claim = claim
@@ -103,29 +103,29 @@ class Line:
         return iter(list(self._waiters))
 
     def has_looked_for(self, waiter: Waiter) -> bool:
-        """Return whether the queue was looked into since the poll came."""
+        """Return whether the queue was checked since the poll arrived."""
         return self._looks > waiter.since
 
     def join(self, waiter: Waiter) -> None:
-        """Take the last place."""
+        """Add a poll at the end of the line."""
         waiter.since = self._looks
         self._waiters[waiter] = None
 
     def leave(self, waiter: Waiter) -> None:
-        """Give up the place; it may have been lost already by being served."""
+        """Remove a poll, if it was not served yet."""
         self._waiters.pop(waiter, None)
         if not self._waiters and self.looker is None:
             self._deserted(self)
 
     def look(self) -> asyncio.Task[None] | None:
-        """Have the queue looked into; once more, if that is under way already."""
+        """Check the queue; if a check is running, check once more after it."""
         self._wanted = True
         if self.looker is None and self._waiters:
             self.looker = asyncio.get_running_loop().create_task(self._look())
         return self.looker
 
     def hand_on(self, kind: Kind, messages: list[Message], to: Iterable[Waiter] = ()) -> None:
-        """Give messages to these polls, then to others of their kind in order; back to the queue what none takes."""
+        """Give messages to these polls, then to others of the same kind in order; return the rest to the queue."""
         rest = self._share(messages, to)
         if rest:
             rest = self._share(rest, [waiter for waiter in self._waiters if waiter.kind == kind])
@@ -133,7 +133,7 @@ class Line:
             self._give_back(rest)
 
     def dismiss(self) -> None:
-        """Answer everybody: there is nothing."""
+        """Answer all polls: no messages."""
         for waiter in self:
             waiter.give([])
 
@@ -149,12 +149,12 @@ class Line:
                 self._deserted(self)
 
     def _head(self) -> list[Waiter]:
-        """Return the polls at the head that can be served by one claim."""
+        """Return the polls at the head of the line that one statement can serve."""
         head: list[Waiter] = []
         wanted = 0
         for waiter in self._waiters:
             if waiter.answer.done():
-                continue  # about to leave
+                continue  # it is about to leave the line
             wanted += waiter.max_messages
             if head and (waiter.kind != head[0].kind or wanted > MAX_TOGETHER):
                 break
@@ -162,7 +162,7 @@ class Line:
         return head
 
     async def _serve(self, head: list[Waiter]) -> bool:
-        """Receive for them; was there anything?"""
+        """Receive for the polls at the head; return whether any message came."""
         kind = head[0].kind
         try:
             messages = await self._claim(sum(waiter.max_messages for waiter in head), kind)
@@ -175,7 +175,7 @@ class Line:
         return bool(messages)
 
     def _share(self, messages: list[Message], waiters: Iterable[Waiter]) -> list[Message]:
-        """Return what is left when each has got as many as it wants."""
+        """Give each poll up to the number that it wants, and return the rest."""
         for waiter in waiters:
             if not messages:
                 break
@@ -186,11 +186,11 @@ class Line:
         return messages
 
     def _tell(self, error: Exception, head: list[Waiter]) -> None:
-        """A refusal concerns those it was said to; that the database is away, those who have just come."""
+        """Pass an error to the polls it concerns: a refusal to those of the statement, an outage to the newest."""
         if not isinstance(error, AWAY):
             for waiter in head:
                 waiter.refuse(error)
-            self._wanted = True  # for those behind them
+            self._wanted = True  # check again for the polls behind them
             return
         if self.trouble is None:
             logger.warning("Long polls wait for a database that is away: %s", in_brief(error))

@@ -1,8 +1,8 @@
-"""The places of this process's long polls among those that tenants may have, all on one connection.
+"""Limits on concurrent long polls of a tenant, held as advisory locks on one connection of the process.
 
-A place is a session's advisory lock: if the process dies, or loses its connection, the database gives them all back.
-The connection is there only while a tenant with a limit has polls here. Places are numbered for each tenant from 1.
-Where no session lasts (behind a pooler), each process counts its own.
+Each waiting poll of a limited tenant holds one numbered lock of the session. If the process ends or loses its
+connection, the database releases all of them. The connection is open only while a limited tenant has polls here. Behind
+a pooler, where sessions do not last, each process counts only its own polls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BELIEVE_SECONDS = 1.0
 LINGER_SECONDS = 30.0
 MAX_BELIEVED = 10_000
 
-# A place as long as the statement runs: refused where this process has too many, whatever others have.
+# A place that this process counts alone; it is refused above the limit of the process.
 _FLEETING = """
 select p.place, signalbox.end_long_poll_of(%s::int, p.place)
 from signalbox.begin_long_poll_of(%s::int, %s::int[]) p(place)
@@ -42,7 +42,7 @@ Start = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """A place that a poll has; `connection` is where, None is in this process alone."""
+    """The numbered place of a poll; `connection` is None if only this process counts it."""
 
     tenant_id: int
     number: int
@@ -50,7 +50,7 @@ class Place:
 
 
 class Places:
-    """The places of long polls: taken and given back one after the other. `disconnect` gives back all."""
+    """Places of long polls, taken and released one at a time. `disconnect` releases all."""
 
     def __init__(self, connect: Connect, ask: Ask, start: Start) -> None:
         self._connect = connect
@@ -64,7 +64,7 @@ class Places:
         self._linger: asyncio.TimerHandle | None = None
 
     async def take(self, queue: str) -> Place | None:
-        """A place for a poll of this queue; None where none is needed. Raises QuotaExceeded when all are taken."""
+        """Take a place for a poll of this queue; None if none is needed. Raises QuotaExceeded when all are taken."""
         if self._unlimited.get(queue, 0.0) > time.monotonic():
             return None
         taking = self._start(self._take(queue))
@@ -75,7 +75,7 @@ class Places:
             raise
 
     def give_back(self, place: Place | None) -> None:
-        """The poll is over. Done in the background, before anything that is asked for later."""
+        """Release the place of a poll in the background, before any later request takes one."""
         if place is not None:
             self._start(self._give_back(place))
 
@@ -89,7 +89,7 @@ class Places:
             except DatabaseUnavailable as error:
                 if self._connection is None or error.cause != CONNECTION_LOST.slug:
                     raise
-                await self.disconnect()  # a place goes with its session: what was begun there is no more
+                await self.disconnect()  # the session holds the places: what was taken there is released
                 return await self._begin(tenant_id)
 
     async def _begin(self, tenant_id: int) -> Place | None:
@@ -115,7 +115,7 @@ class Places:
         return rows[0][0] if rows else None
 
     async def _limited_tenant(self, queue: str) -> int | None:
-        """Return the tenant whose places are needed, and remember for a moment where none are."""
+        """Return the tenant whose limit applies; remember for a moment that a queue has none."""
         rows = await self._ask(LONG_POLL_LIMIT, [queue])
         if not rows:
             raise QueueNotFound
@@ -130,7 +130,7 @@ class Places:
     async def _give_back(self, place: Place) -> None:
         async with self._turn:
             if place.connection is not self._connection:
-                return  # it was lost, and the place with it
+                return  # the connection was lost, and the place with it
             if place.connection is None:
                 self._held[place.tenant_id].remove(place.number)
                 return
@@ -139,7 +139,7 @@ class Places:
                     "select signalbox.end_long_poll_of(%s::int, %s::int)", [place.tenant_id, place.number]
                 )
             except psycopg.Error:
-                await self.disconnect()  # no other way to be sure
+                await self.disconnect()  # the only way to be sure that the place is released
                 return
             self._held[place.tenant_id].remove(place.number)
             if self._linger:
@@ -165,7 +165,7 @@ class Places:
                 await self.disconnect()
 
     async def disconnect(self) -> None:
-        """Close the connection: the database gives back every place on it."""
+        """Close the connection, which releases every place on it."""
         if self._linger:
             self._linger.cancel()
             self._linger = None

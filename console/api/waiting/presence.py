@@ -1,4 +1,4 @@
-"""Consumers that wait are there, though they receive nothing: noted for all of them in one statement."""
+"""Presence of consumers in a long poll: one statement records all of them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NOTE_SECONDS = 10.0
 
 
 class Presence:
-    """The last announcement of each consumer, by queue."""
+    """The time of the last announcement of each consumer, by queue."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._noted_at: dict[tuple[str, str], float] = {}
 
     async def note(self, lines: Mapping[str, Line]) -> None:
-        """Note those who wait and were not noted lately."""
+        """Record the waiting consumers that were not recorded lately."""
         now = time.monotonic()
         waiting = {
             (queue, waiter.kind.consumer) for queue, line in lines.items() for waiter in line if waiter.kind.consumer

@@ -15,7 +15,7 @@ from queues.models import Maintenance
 
 
 class Command(VerbCommand):
-    help = "Hold the installation still: only administrators change anything, and no messages are handed out."
+    help = "Hold the installation still: only administrators can make changes, and no messages are handed out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
@@ -60,7 +60,7 @@ class Command(VerbCommand):
 
 
 def _line(row: Maintenance) -> str:
-    effects = ", ".join([*row.effects, "only administrators change anything"])
+    effects = ", ".join([*row.effects, "only administrators can make changes"])
     return f"on, by {row.started_by}, {row.announced_end}: {row.reason} ({effects})"
 
 

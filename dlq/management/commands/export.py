@@ -1,4 +1,4 @@
-"""manage.py export "FILTER": a list as NDJSON or CSV on standard output, from a terminal."""
+"""manage.py export "FILTER": write dead letters or messages as NDJSON or CSV to standard output."""
 
 import os
 import sys
@@ -19,16 +19,20 @@ from queues.messages.lists import State
 
 
 class Command(OwnCommand):
-    help = "Write what a filter selects to standard output, with payloads. Ends with status 3 when it was cut."
+    help = "Write the messages that a filter selects to standard output. The exit status is 3 when a limit was reached."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("filter", help="as in the console; '' selects everything")
+        parser.add_argument("filter", help="filter as in the console; '' selects all")
         parser.add_argument("--format", choices=[form.value for form in Format], default=Format.NDJSON.value)
-        parser.add_argument("--limit", type=int, help="rows at most (default: EXPORT_MAX_ROWS)")
-        parser.add_argument("--of", default="dead-letters", metavar="LIST", help="dead-letters or messages:QUEUE")
-        parser.add_argument("--state", choices=[state.value for state in State], help="of messages: in this state only")
-
-        parser.add_argument("--reveal", action="store_true", help="leave nothing masked; the audit says so")
+        parser.add_argument("--limit", type=int, help="largest number of rows (default: EXPORT_MAX_ROWS)")
+        parser.add_argument(
+            "--of",
+            default="dead-letters",
+            metavar="LIST",
+            help="list to export: dead-letters (the default) or messages:QUEUE",
+        )
+        parser.add_argument("--state", choices=[state.value for state in State], help="only messages in this state")
+        parser.add_argument("--reveal", action="store_true", help="show masked values; recorded in the audit")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -36,7 +40,7 @@ class Command(OwnCommand):
             export = Export(_source(options), Format(options["format"]), bound, actor="manage.py")
             self._write(export)
         except FilterError as error:
-            raise CommandError(f"{error} It stands at character {error.position + 1}: {error.token}") from error
+            raise CommandError(f"{error} The mistake is at character {error.position + 1}: {error.token}") from error
         except SignalboxError as error:
             raise CommandError(str(error)) from error
         if export.cut:
@@ -48,7 +52,7 @@ class Command(OwnCommand):
             for chunk in export:
                 self.stdout.write(chunk.decode(), ending="")
             self.stdout.flush()
-        except BrokenPipeError:  # as when `head` has seen enough: nothing is left to flush at the end
+        except BrokenPipeError:  # the reader, such as `head`, has ended: discard the rest
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         finally:
             export.close()
@@ -61,6 +65,6 @@ def _source(options: dict[str, Any]) -> Source:
         return rows.dead_letters(check_filter(read), see_payloads=True, reveal=options["reveal"])
     if kind == "messages" and name:
         queue = queues.get_queue(name)
-        filter = check_filter(read, targets=tuple(TARGETS[one] for one in rows.states_of(read, state)))
+        filter = check_filter(read, targets=tuple(TARGETS[state] for state in rows.states_of(read, state)))
         return rows.messages(queue, filter, state, see_payloads=True, reveal=options["reveal"])
-    raise CommandError("--of is dead-letters, or messages:QUEUE, which alone takes --state")
+    raise CommandError("--of must be dead-letters or messages:QUEUE; --state is allowed only with messages:QUEUE")

@@ -1,7 +1,7 @@
-"""manage.py redrive plan | run | pause | resume | cancel | show: dead letters sent again, from a terminal.
+"""manage.py redrive plan | run | pause | resume | cancel | show: send dead letters again, from a terminal.
 
-Ends with 0 when what was asked is done, with 1 when it was refused (standard error says why), and with 3 when a job
-that was waited for did not come to its end: it stopped by itself, was paused or cancelled, failed, or needs approval.
+The exit code is 0 when the command succeeded, 1 when it was refused (standard error has the reason), and 3 when the job
+of `run --wait` did not end: it stopped by itself, was paused or cancelled, failed, or needs approval.
 """
 
 import json
@@ -23,27 +23,29 @@ from dlq.search.checked_filter import check_filter
 from queues.commands import ACTOR
 
 TELL_SECONDS = 1.0
-# Verb -> what it does, how, and why it may change nothing.
+CANARY_PER_GROUP_HELP = "the canary has at least one message of each failure group"
+CANARY_HELP = "send N messages first and wait for their outcomes (default: 10, or one per failure group; 0: no canary)"
+# Verb -> help, function, and the state that makes it change nothing.
 CHANGES: dict[str, tuple[str, Callable[..., bool], str]] = {
-    "pause": ("stop after the batch under way, to go on later", redrives.pause, "was not running"),
-    "resume": ("go on where it stopped", redrives.resume, "was not paused"),
-    "cancel": ("stop; the other messages stay dead letters", redrives.cancel, "was over already"),
+    "pause": ("stop after the current batch; resume continues it", redrives.pause, "was not running"),
+    "resume": ("continue where the redrive stopped", redrives.resume, "was not paused"),
+    "cancel": ("stop; the other messages stay dead letters", redrives.cancel, "has already ended"),
 }
-# Argument, type, its value in help, the option of the plan, help.
+# Columns: argument, type, name of its value in the help, option of the plan, help.
 OPTIONS = (
-    ("--rate", int, "N", "rate_per_second", "messages per second; without it as fast as it goes"),
-    ("--canary", int, "N", "canary_messages", "messages that go first; the rest waits for their outcomes"),
-    ("--target", str, "QUEUE", "target_queue", "destination (default: the source queue of each)"),
-    ("--max-redrives", int, "N", "max_redrives", "leave out who was redriven more often (3)"),
-    ("--stop-percent", int, "N", "stop_failed_percent", "stop when more of a step fails again (20)"),
-    ("--stop-in-row", int, "N", "stop_failed_in_row", "stop when N in a row fail again (5)"),
+    ("--rate", int, "N", "rate_per_second", "messages per second (default: unlimited)"),
+    ("--canary", int, "N", "canary_messages", CANARY_HELP),
+    ("--target", str, "QUEUE", "target_queue", "destination (default: the source queue of each message)"),
+    ("--max-redrives", int, "N", "max_redrives", "skip messages redriven more than N times (default: 3)"),
+    ("--stop-percent", int, "N", "stop_failed_percent", "stop if more than N percent fail again (default: 20)"),
+    ("--stop-in-row", int, "N", "stop_failed_in_row", "stop after N consecutive failures (default: 5; 0: never)"),
 )
 OPTIONS_OF_A_PLAN = (
-    ("--slow-depth", int, "N", "slow_depth", "halve the rate when more messages than this wait"),
-    ("--slow-age", int, "SECONDS", "slow_age_seconds", "half the rate when the oldest waits longer"),
-    ("--slow-percent", int, "N", "slow_failed_percent", "half the rate when more fail again"),
-    ("--merge-patch", str, "JSON", "merge_patch", "change payloads on the way (RFC 7396)"),
-    ("--json-patch", str, "JSON", "json_patch", "change payloads on the way (RFC 6902)"),
+    ("--slow-depth", int, "N", "slow_depth", "halve the rate while more than N messages wait in a destination"),
+    ("--slow-age", int, "SECONDS", "slow_age_seconds", "halve the rate while the oldest message waits longer"),
+    ("--slow-percent", int, "N", "slow_failed_percent", "halve the rate while more than N percent fail again"),
+    ("--merge-patch", str, "JSON", "merge_patch", "edit each payload before it is sent (RFC 7396)"),
+    ("--json-patch", str, "JSON", "json_patch", "edit each payload before it is sent (RFC 6902)"),
 )
 
 
@@ -52,20 +54,20 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        plan = _verb(verbs, "plan", "make a plan of the dead letters that a filter selects; moves nothing")
+        plan = _verb(verbs, "plan", "preview a redrive of the dead letters that a filter selects; sends nothing")
         plan.add_argument("filter", help="which dead letters; an empty one selects all (docs/operate/filters.md)")
         _add_options(plan, OPTIONS)
-        plan.add_argument("--canary-per-group", action="store_true", default=None, help="send one of each cause first")
+        plan.add_argument("--canary-per-group", action="store_true", default=None, help=CANARY_PER_GROUP_HELP)
         _add_options(plan, OPTIONS_OF_A_PLAN)
-        run = _verb(verbs, "run", "send again what a plan selects")
+        run = _verb(verbs, "run", "send the messages of a plan again")
         run.add_argument("plan_id", type=int)
         _add_options(run, OPTIONS)
-        run.add_argument("--wait", action="store_true", help="run it here, without a worker, to its end")
+        run.add_argument("--wait", action="store_true", help="run the job in this process, until it ends")
         for name, (words, _, _) in CHANGES.items():
             change = _verb(verbs, name, words)
             change.add_argument("job_id", type=int)
             change.set_defaults(run=self._change)
-        _verb(verbs, "show", "show the progress, and the outcomes of sent messages").add_argument("job_id", type=int)
+        _verb(verbs, "show", "show the progress and the outcomes").add_argument("job_id", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -75,7 +77,7 @@ class Command(JobCommand):
             raise CommandError(f"filter: {error}\n  {options['filter']}\n  {mark}") from error
 
     def _plan(self, options: dict[str, Any]) -> None:
-        chosen = Options(**_given(options), **_patch(options))
+        chosen = Options.with_canary(**_given(options), **_patch(options))
         filter, reason = check_filter(options["filter"]), options["reason"]
         plan = plans.make(filter, actor=ACTOR, reason=reason, options=chosen, may_reveal=True)
         document = plan_document(plan)
@@ -100,7 +102,7 @@ class Command(JobCommand):
     def _change(self, _: Any, options: dict[str, Any]) -> None:
         job, (_, change, refused) = _find(options["job_id"]), CHANGES[options["verb"]]
         if not change(job.pk, actor=ACTOR, reason=options["reason"]):
-            raise CommandError(f"job_id: nothing was changed, redrive {job.pk} {refused}")
+            raise CommandError(f"job_id: nothing was changed: redrive {job.pk} {refused}")
         self._tell_job(job, options)
 
     def _show(self, options: dict[str, Any]) -> None:
@@ -114,25 +116,36 @@ class Command(JobCommand):
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """A plan for programs."""
+    """Return a plan as a JSON document."""
     return {
         "id": plan.pk,
         **{name: getattr(plan, name) for name in ("count", "count_is_exact", "upper_bound", "options", "sample_ids")},
         "filter": plan.filter_text,
         "as_of": plan.as_of.isoformat(),
         "impact": plan.impact.as_json(),
-        "warnings": [warning for one in plans.destinations(plan) for warning in one.warnings],
+        "warnings": [warning for destination in plans.destinations(plan) for warning in destination.warnings],
         "seconds_at_rate": plans.seconds_at(plan, plan.choices.rate_per_second),
     }
 
 
 def job_document(job: Redrive) -> dict[str, Any]:
-    """A job for programs."""
-    told = ("plan_id", "state", "needs_approval", "approved_by", "moved", "skipped", "skipped_why", "total_is_exact")
+    """Return a job as a JSON document."""
+    fields_of_job = (
+        "plan_id",
+        "state",
+        "needs_approval",
+        "approved_by",
+        "moved",
+        "skipped",
+        "skipped_why",
+        "total_is_exact",
+    )
     outcome = ("succeeded", "failed_same", "failed_new", "gone")
     return {
         "id": job.pk,
-        **{name: getattr(job, name) for name in (*told, "rate_per_second", "note", "stopped_because", "error")},
+        **{
+            name: getattr(job, name) for name in (*fields_of_job, "rate_per_second", "note", "stopped_because", "error")
+        },
         "outcomes": {name: getattr(job, name) for name in outcome} | {"open": job.open_outcomes},
         "total": job.total_estimate,
     }
@@ -143,15 +156,23 @@ def _plan_lines(plan: Plan, warnings: list[str]) -> list[str]:
     more = "" if plan.count_is_exact else " at least"
     lines = [f"plan {plan.pk}:{more} {plan.count:,} dead letters", f"filter: {plan.filter_text or 'all dead letters'}"]
     for name, counted in (("queues", impact.sources), ("tenants", impact.tenants), ("ages", impact.ages)):
-        lines.append(f"{name}: " + (", ".join(f"{one} {number:,}" for one, number in counted) or "none"))
+        lines.append(f"{name}: " + (", ".join(f"{value} {number:,}" for value, number in counted) or "none"))
     causes = ", ".join(f"{words} {number:,}" for _, words, number in impact.fingerprints)
     lines.append(f"causes: {causes or 'none'}")
     if impact.left_out:
-        lines.append(f"left out: {impact.left_out:,} that were redriven too often")
+        lines.append(f"skipped: {impact.left_out:,} that were redriven too often")
     if tried := impact.patch:
         lines.append(f"patch: does not apply to {tried.not_applied:,} of {tried.looked_at:,}")
     lines += [f"! {warning}" for warning in warnings]
-    return [*lines, f"run it: manage.py redrive run {plan.pk}"]
+    return [*lines, *_canary_line(plan), f"run it: manage.py redrive run {plan.pk}"]
+
+
+def _canary_line(plan: Plan) -> list[str]:
+    """Say how many messages go first; nothing when the canary is the whole plan."""
+    size = plan.canary_size
+    if not plan.choices.has_canary:
+        return ["canary: none"]
+    return [f"canary: {size:,} of {plan.count:,} messages"] if size < plan.count else []
 
 
 def _job_lines(job: Redrive) -> list[str]:
@@ -162,21 +183,21 @@ def _job_lines(job: Redrive) -> list[str]:
     )
     if job.is_awaiting and job.approval_expires_at:
         until = job.approval_expires_at.isoformat(timespec="minutes")
-        lines.append(f"it is large: nothing is sent until another person approves it in the console, by {until}")
+        lines.append(f"approval needed: another person must approve this large redrive in the console by {until}")
     return lines + [text for text in (job.stopped_because, job.note, job.error) if text]
 
 
 def _find(job_id: int) -> Redrive:
     job = Redrive.objects.filter(pk=job_id).first()
     if job is None:
-        raise CommandError(f"job_id: there is no redrive {job_id}")
+        raise CommandError(f"job_id: redrive {job_id} does not exist")
     return job
 
 
 def _verb(verbs: Any, name: str, words: str) -> ArgumentParser:
     parser: ArgumentParser = verbs.add_parser(name, help=words)
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--reason", default="", help="kept in the audit")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--reason", default="", help="reason to record in the audit")
     return parser
 
 
@@ -186,7 +207,8 @@ def _add_options(parser: ArgumentParser, options: Sequence[tuple[str, type, str,
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {one.name: options[one.name] for one in fields(Options) if options.get(one.name) is not None}
+    given = {one.name: options[one.name] for one in fields(Options) if options.get(one.name) is not None}
+    return {"canary_per_group": False} | given if given.get("canary_messages") == 0 else given
 
 
 def _patch(options: dict[str, Any]) -> dict[str, Any]:
@@ -195,5 +217,5 @@ def _patch(options: dict[str, Any]) -> dict[str, Any]:
             try:
                 return {"patch_kind": kind, "patch": json.loads(text)}
             except ValueError as error:
-                raise CommandError(f"--{kind}-patch: this is not JSON: {error}") from error
+                raise CommandError(f"--{kind}-patch is not JSON: {error}") from error
     return {}

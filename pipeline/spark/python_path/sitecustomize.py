@@ -1,10 +1,9 @@
 """Shorten the start of each Python process that Spark starts on this machine.
 
-Spark puts its own files first on the path: zip files with PySpark as source, which every process would compile again,
-and a jar, through whose thousands of names each look for a module would go. The installed PySpark is compiled.
+Spark puts its own files first on the module path: zip files with PySpark's source, which each process would compile
+again, and a jar with thousands of names, which each import would search. The installed PySpark is compiled already.
 
-The pipeline needs neither pandas nor NumPy. But Arrow loads them where they are installed: NumPy at once and pandas as
-soon as an array is made of a list, together more than half a second of each process.
+Arrow imports NumPy and pandas when they are installed, which takes half a second. The pipeline does not need them.
 """
 
 import os
@@ -18,7 +17,7 @@ OWN = (HOME / "python" / "lib", HOME / "jars")
 
 
 class Without:
-    """A finder that is asked before all others, and says that these modules do not exist."""
+    """A module finder that reports these modules as not installed."""
 
     def __init__(self, *names: str) -> None:
         self.names = names

@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 from signalbox.errors import InvalidArgument
 from signalbox.messages import Message
 
-#: Takes a message; what it returns (or awaits, if it is asynchronous) means that the work is done.
+#: A function, plain or async, that takes a message; its return means that the work is done.
 Handler = Callable[[Message], Any]
 
 H = TypeVar("H", bound=Handler)
 
 
 def name_of(handler: Handler | str) -> str:
-    """`module:name` of a function, or `path.py:name` of one in the script that is running."""
+    """Name a handler as `module:name`, or as `path.py:name` in the script that is running."""
     if isinstance(handler, str):
         if not all(handler.rpartition(":")[::2]):
             raise InvalidArgument(f"handler must be module:name, not {handler!r}", field="handler")
@@ -33,18 +33,18 @@ def name_of(handler: Handler | str) -> str:
             f"handler must be a function at the top of a module, for child processes to import; {handler!r} is not",
             field="handler",
         )
-    return f"{_place(handler.__module__)}:{name}"
+    return f"{_importable_name(handler.__module__)}:{name}"
 
 
 def load(name: str) -> Any:
     """Import the object that `module:name` or `path.py:name` names."""
-    place, _, path = name.rpartition(":")
-    return functools.reduce(getattr, path.split("."), module_of(place))
+    module, _, path = name.rpartition(":")
+    return functools.reduce(getattr, path.split("."), module_of(module))
 
 
-def module_of(place: str) -> ModuleType:
-    """The module of this name, or of this file."""
-    return _load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+def module_of(name: str) -> ModuleType:
+    """Import the module of this name, or the file of this path."""
+    return _load_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
 
 
 def is_async(handler: Handler) -> bool:
@@ -63,7 +63,7 @@ def wants_results_kept(handler: Handler) -> bool:
     return getattr(handler, "keep_results", False) is True
 
 
-def _place(module: str) -> str:
+def _importable_name(module: str) -> str:
     """The module or file that a child process imports; the running script goes by its file or its `python -m` name."""
     if module != "__main__":
         return module
@@ -76,7 +76,7 @@ def _place(module: str) -> str:
 
 
 def _load_file(path: Path) -> ModuleType:
-    """Import a file under a name of its own, so that its `if __name__ == "__main__"` stays closed."""
+    """Import a file under a name of its own, so that its `if __name__ == "__main__"` block does not run."""
     name = path.stem if path.stem not in sys.modules else f"{path.stem}_script"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

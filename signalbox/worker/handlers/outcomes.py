@@ -15,7 +15,7 @@ from signalbox.unreadable import Unreadable
 
 logger = logging.getLogger(__name__)
 
-#: Bytes of a stack that are recorded with a failure, and characters of an error's message.
+#: The most bytes of a stack, and the most characters of an error's message, that a failure records.
 MAX_DETAILS_BYTES = 65_536
 MAX_ERROR_CHARACTERS = 10_000
 
@@ -23,7 +23,7 @@ Kind = Literal["done", "failed", "rejected", "retry", "stopped", "timed_out"]
 
 
 class Reject(Exception):  # noqa: N818 - a verdict on the message, no error of the program
-    """The message can never succeed: make it a dead letter at once, whatever deliveries it has left.
+    """The message can never succeed: make it a dead letter at once, without further deliveries.
 
     `raise Reject("no such customer") from error` records the class and stack of `error`.
     """
@@ -34,8 +34,8 @@ class Reject(Exception):  # noqa: N818 - a verdict on the message, no error of t
 class Retry(Exception):  # noqa: N818 - a verdict on the message, no error of the program
     """The message cannot be handled now: deliver it again after `delay` seconds (None: the queue's backoff).
 
-    The delivery counts as a failed one, so a message that only ever asks for another try dies in the end.
-    `state`, at most 16 KB of JSON, is what the next delivery finds in `message.state`; None leaves what there was.
+    The delivery counts as a failed one, so a message with nothing but retries becomes a dead letter in the end.
+    `state`, at most 16 KB of JSON, becomes `message.state` of the next delivery; None keeps the earlier state.
     """
 
     __module__ = "signalbox.worker"
@@ -59,7 +59,7 @@ class Outcome:
     error: str | None = None
     details: str | None = None
     delay_seconds: float | None = None
-    #: For the next delivery, and what the handler returned: JSON values, None for nothing.
+    #: The state for the next delivery, and the handler's return value: JSON, or None.
     state: Any = None
     result: Any = None
 
@@ -78,7 +78,7 @@ def done_with(result: object) -> Outcome:
     try:
         encode_within(RESULT_BYTES, result, "result")
     except InvalidArgument as error:
-        logger.warning("What the handler returned is not kept: %s", error)
+        logger.warning("The return value of the handler is not kept: %s", error)
         return DONE
     return Outcome("done", result=result)
 
@@ -91,7 +91,7 @@ def outcome_of(error: BaseException) -> Outcome:
     return Outcome(
         kind="rejected" if isinstance(error, Reject) else "retry" if isinstance(error, Retry) else "failed",
         error_class=name_of(recorded),
-        error=_message(error)[:MAX_ERROR_CHARACTERS],
+        error=_message_of(error)[:MAX_ERROR_CHARACTERS],
         details=bounded("".join(traceback.format_exception(_from_the_handler(error)))),
         delay_seconds=error.delay_seconds if isinstance(error, Retry) else None,
         state=error.state if isinstance(error, Retry) else None,
@@ -104,7 +104,7 @@ def rejected_as_unreadable(unreadable: Unreadable) -> Outcome:
 
 
 def bounded(text: str, limit: int = MAX_DETAILS_BYTES) -> str:
-    """Text of at most `limit` bytes: its beginning and, three times as much, its end."""
+    """Shorten text to at most `limit` bytes: a quarter from its beginning, the rest from its end."""
     data = text.encode(errors="backslashreplace")
     if len(data) <= limit:
         return text
@@ -114,11 +114,11 @@ def bounded(text: str, limit: int = MAX_DETAILS_BYTES) -> str:
     return data[:head].decode(errors="ignore") + mark + data[-tail:].decode(errors="ignore")
 
 
-def _message(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:
-        return "(the exception cannot be put into words)"
+        return "(the exception has no readable message)"
 
 
 def _from_the_handler(error: BaseException) -> BaseException:

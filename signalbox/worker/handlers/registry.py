@@ -45,7 +45,7 @@ class Handling:
 def handles(queue: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
     """Declare the queue of a handler, and the options of its worker: `@handles("orders", concurrency=4)`.
 
-    The function stays what it was: called, it runs. `python -m signalbox.worker --app MODULE` runs all of a module.
+    The decorated function can still be called. `python -m signalbox.worker --app MODULE` runs all of a module.
     Wrong options are raised here.
     """
 
@@ -60,22 +60,23 @@ def handles(queue: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
 def handlings_of(app: str, queue: str | None = None) -> list[Handling]:
     """Find the handlers of a module, named as `module` or `path.py`, or of one queue alone.
 
-    Raises InvalidArgument where that is nothing, or two functions handle one queue.
+    Raises InvalidArgument when there is none, or when two functions handle one queue.
     """
     module = module_of(app)
-    found: dict[str, Handling] = {}
+    by_queue: dict[str, Handling] = {}
     for handler in {id(value): value for value in vars(module).values()}.values():
         for name, options in _marks(handler):
-            handling = Handling(name, _place(app, module, handler), options)
-            if name in found:
+            handling = Handling(name, _name_for_child(app, module, handler), options)
+            if name in by_queue:
                 raise InvalidArgument(
-                    f"app {app} has two handlers of {name}: {found[name].handler} and {handling.handler}", field="app"
+                    f"app {app} has two handlers of {name}: {by_queue[name].handler} and {handling.handler}",
+                    field="app",
                 )
-            found[name] = handling
-    handlings = [one for one in found.values() if queue in (None, one.queue)]
+            by_queue[name] = handling
+    handlings = [handling for handling in by_queue.values() if queue in (None, handling.queue)]
     if not handlings:
-        of_what = f"of the queue {queue}" if found else "decorated with @handles"
-        raise InvalidArgument(f"app {app} has no handler {of_what}", field="app")
+        which = f"of the queue {queue}" if by_queue else "decorated with @handles"
+        raise InvalidArgument(f"app {app} has no handler {which}", field="app")
     return handlings
 
 
@@ -84,7 +85,7 @@ def _marks(value: object) -> tuple[tuple[str, HandlerOptions], ...]:
     return marks if isinstance(marks, tuple) else ()
 
 
-def _place(app: str, module: ModuleType, handler: Any) -> str:
+def _name_for_child(app: str, module: ModuleType, handler: Any) -> str:
     """The handler's name for a child process, which finds a file by its path and not by its module name."""
     if handler.__module__ == module.__name__:
         return f"{app}:{handler.__qualname__}"

@@ -1,9 +1,8 @@
 """A child process: it runs the handler and nothing else, so that it can be killed without harm to the rest.
 
 The worker holds the leases, talks to the database and decides; a child only receives messages over its
-socket and answers how each run ended. A thread of its own listens to the worker, so that a handler that
-blocks cannot hide that the worker is gone: then the child kills its own process group, since nothing would
-use its results.
+socket and answers how each run ended. A thread of its own listens to the worker. When the worker
+is gone, that thread kills the child's process group, even while a handler blocks: no process would use the results.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from signalbox.worker.processes.runners import Answer, AsyncRunner, Runner, Thre
 
 
 def main(descriptor: int) -> None:
-    """Run as a child over the socket of this file descriptor until the worker says to leave."""
+    """Run as a child, with the socket of this file descriptor, until the worker sends the order to leave."""
     for number in (signal.SIGTERM, signal.SIGINT):
         # The worker decides when a child ends; a handler, unlike SIG_IGN, is not inherited by programs we start.
         signal.signal(number, lambda *_: None)
     link = socket.socket(fileno=descriptor)
-    link.set_inheritable(False)  # programs the handler starts must not keep it open
+    link.set_inheritable(False)  # no program that the handler starts may keep it open
     orders = link.makefile("rb")
     if (order := read_frame(orders)) is None:
         return
@@ -53,7 +52,7 @@ def main(descriptor: int) -> None:
 
 
 def store_of(name: str | None) -> BodyStore | None:
-    """The store of this name: a path, a file:// URL, or module:function that returns one. None: there is none."""
+    """Open the body store of this name: a path, a file:// URL, or module:function that returns one; None for None."""
     if name is None:
         return None
     if name.startswith("file:"):
@@ -86,17 +85,17 @@ def _runner(handler: Handler, order: Mapping[str, Any], answer: Answer) -> Runne
 
 
 def _sender(link: socket.socket) -> Answer:
-    turn = threading.Lock()
+    lock = threading.Lock()
 
     def answer(frame: Mapping[str, Any]) -> None:
-        with turn:
+        with lock:
             link.sendall(pack(frame))
 
     return answer
 
 
 def _obey(orders: BinaryIO, runner: Runner, bodies: BodyStore | None) -> None:
-    """Pass the worker's orders on; when there is no worker any more, end everything at once."""
+    """Pass the worker's orders to the runner; when the worker is gone, kill the process group."""
     while (order := read_frame(orders)) is not None:
         if "run" in order:
             runner.begin(order["run"], with_body(Message.from_json(order["message"]), bodies))

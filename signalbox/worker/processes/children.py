@@ -29,7 +29,7 @@ _BOOT = (
     "from signalbox.worker.processes.child import main; main(int(sys.argv[1]))"
 )
 
-#: How long a child may take to load the handler, and an idle one to leave, in seconds.
+#: Seconds for a child to load the handler, and for an idle child to leave.
 START_SECONDS = 60.0
 LEAVE_SECONDS = 3.0
 
@@ -44,12 +44,12 @@ def _future() -> asyncio.Future[Any]:
 
 @dataclass(eq=False, slots=True)
 class Run:
-    """One message in a child; `stack` comes only after a stop was asked for."""
+    """The run of one message in a child; `stack` is set only after `stop`."""
 
     number: int
     outcome: asyncio.Future[Outcome] = field(default_factory=_future)
     stack: asyncio.Future[str] = field(default_factory=_future)
-    #: Resolved when there is an outcome, or earlier when the run must end.
+    #: A future that is resolved with the outcome, or earlier when the run must end.
     attention: asyncio.Future[None] = field(default_factory=_future)
 
     def end(self, outcome: Outcome) -> None:
@@ -103,18 +103,18 @@ class Child:
         return self._process.pid
 
     def begin(self, message: Message) -> Run:
-        """Give the child a message; the run's outcome comes in any case, if only when the process dies."""
+        """Give the child a message; the run always gets an outcome, at the latest when the process ends."""
         run = Run(next(self._numbers))
         self.runs[run.number] = run
         self._send({"run": run.number, "message": message.to_json()})
         return run
 
     def stop(self, run: Run) -> None:
-        """Ask the run for its stack and to end; only a task of an event loop can end on request."""
+        """Ask for the stack of a run and for its end; only a task of an event loop can end on request."""
         self._send({"stop": run.number})
 
     async def leave(self) -> None:
-        """End an idle child, politely first, so that its exit handlers run."""
+        """End an idle child by an order, so that its exit handlers run; kill it if it does not leave."""
         self._send({"leave": True})
         with suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), LEAVE_SECONDS)
@@ -156,7 +156,7 @@ class Child:
         try:
             greeting = await asyncio.wait_for(self._greeting, START_SECONDS)
         except TimeoutError:
-            greeting = {"unable": f"not within {START_SECONDS:g} seconds"}
+            greeting = {"unable": f"the process was not ready within {START_SECONDS:g} seconds"}
         if greeting is None or "ready" not in greeting:
             reason = greeting["unable"] if greeting else "the process ended before it was ready"
             raise HandlerNotLoaded(f"{options.handler_name} cannot be loaded: {reason}")
@@ -180,10 +180,10 @@ class Child:
         self._ended.set_result(asyncio.create_task(self._end_runs()))
 
     async def _end_runs(self) -> None:
-        """End all runs of a child that is gone, by a signal (out of memory, a crash) or by leaving: they failed."""
+        """Fail all runs of a child that has ended, by a signal (out of memory, a crash) or by itself."""
         self._kill()
         status = await self._process.wait()
-        how = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
-        outcome = Outcome("failed", error_class="ProcessDied", error=f"The process running the handler {how}.")
+        ending = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
+        outcome = Outcome("failed", error_class="ProcessDied", error=f"The process running the handler {ending}.")
         for run in self.runs.values():
             run.end(outcome)

@@ -11,15 +11,15 @@ _LENGTH_BYTES = 4
 
 
 def pack(frame: Mapping[str, Any]) -> bytes:
-    """A frame as it goes over the wire."""
+    """Encode a frame as bytes: its length and its JSON text."""
     body = json.dumps(frame).encode()
     return len(body).to_bytes(_LENGTH_BYTES) + body
 
 
 class Frames(asyncio.Protocol):
-    """Calls `heard` with each frame that arrives, and `lost` once the other side is gone.
+    """A protocol that calls `heard` with each frame, and `lost` when the other side is gone.
 
-    A callback for each frame, where a stream would cost turns of the event loop: a short run is mostly those.
+    A callback for each frame costs no turn of the event loop, unlike a stream; short handlers need these turns.
     """
 
     def __init__(self, heard: Callable[[dict[str, Any]], None], lost: Callable[[], None]) -> None:
@@ -42,7 +42,7 @@ class Frames(asyncio.Protocol):
 
 
 def read_frame(link: BinaryIO) -> dict[str, Any] | None:
-    """The next frame of a socket's buffered reader, or None when the other side is gone. Blocks."""
+    """Wait for the next frame of a socket's buffered reader; None when the other side is gone."""
     try:
         head = link.read(_LENGTH_BYTES)
         length = int.from_bytes(head)

@@ -1,7 +1,7 @@
-"""The children of a worker: giving each message to one with room, and stopping what runs too long.
+"""The child processes of a worker: each message goes to one with room, and a run that takes too long is stopped.
 
-A child is started when no other has room and then kept. A run that does not stop takes its child out of
-service: other runs in it may finish, then the process is killed. Nothing outlives its time for long.
+A child is started when no other has room and then kept. A run that does not stop retires its
+child: other runs in it may finish, then the process is killed.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Pool:
         return self._options.tasks_per_process or (self._options.concurrency if child.is_async else 1)
 
     async def _follow(self, run: Run, interruption: asyncio.Future[None]) -> bool:
-        """Wait for the run; True when it ended by itself. As asyncio.wait, in half the turns of the event loop."""
+        """Wait for the run; True when it ended by itself. It needs half the turns of asyncio.wait."""
         interruption.add_done_callback(run.call_attention)
         timeout = self._options.task_timeout
         timer = asyncio.get_running_loop().call_later(timeout, run.call_attention) if timeout else None
@@ -93,7 +93,7 @@ class Pool:
         return run.outcome.done()
 
     async def _stop(self, child: Child, run: Run) -> None:
-        """Cancel the task and wait; if that does not end the run, take its process out of service."""
+        """Cancel the run and wait; if it does not end, retire its child."""
         child.stop(run)
         answers: set[asyncio.Future[Any]] = {run.outcome} if child.is_async else {run.outcome, run.stack}
         grace = self._options.cancel_grace if child.is_async else STACK_SECONDS
@@ -103,7 +103,7 @@ class Pool:
             self._retired.add(child)
 
     def _timed_out(self, run: Run, outcome: Outcome | None) -> Outcome:
-        """The outcome of a run that was stopped at its timeout, with the stack of where it was."""
+        """Make the outcome of a run that was stopped at its timeout, with its stack at that time."""
         stack = run.stack.result() if run.stack.done() else None
         return Outcome(
             "timed_out",

@@ -1,7 +1,7 @@
-"""Inside a child process: running the handler, on threads or as tasks of an event loop.
+"""The runners of the handler in a child process: on threads, or as tasks of an event loop.
 
 `begin`, `stop` and `leave` are called by the thread that listens to the worker, `run` by the main thread.
-A thread cannot be stopped, so a stop only reports where it is; the worker then kills the process.
+A thread cannot be stopped, so `stop` only reports its stack; the worker then kills the process.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ThreadRunner(_Runner):
         super().__init__(handler, answer, **options)
         self._capacity = capacity
         self._waiting: queue.SimpleQueue[tuple[int, Message] | None] = queue.SimpleQueue()
-        self._threads: dict[int, int] = {}  # the identity of the thread on which each run is
+        self._threads: dict[int, int] = {}  # the identity of the thread of each run
 
     def begin(self, number: int, message: Message) -> None:
         self._waiting.put((number, message))
@@ -66,8 +66,8 @@ class ThreadRunner(_Runner):
         self._work()
 
     def _work(self) -> None:
-        while (given := self._waiting.get()) is not None:
-            number, message = given
+        while (order := self._waiting.get()) is not None:
+            number, message = order
             self._threads[number] = threading.get_ident()
             outcome = self._outcome(message)
             del self._threads[number]
@@ -129,7 +129,7 @@ class AsyncRunner(_Runner):
     async def _outcome(self, message: Message) -> Outcome:
         try:
             if message.body is not None:
-                await asyncio.to_thread(lambda: message.payload)  # fetched where it does not hold up the loop
+                await asyncio.to_thread(lambda: message.payload)  # fetched in a thread, so that the loop is not blocked
             with handling(self._queue_name, message):
                 result = await self._handler(message)
         except BaseException as error:

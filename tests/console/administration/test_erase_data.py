@@ -26,7 +26,7 @@ _people = itertools.count(1)
 @pytest.fixture(autouse=True)
 def no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove data that other tests have left."""
-    monkeypatch.setattr(external, "_places", {})
+    monkeypatch.setattr(external, "_locations", {})
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def test_the_whole_way(admin: Browser, engine: Engine, person: str) -> None:
 
     page = admin.see(f"/erasures/{job.pk}")
     assert "done" in page.text
-    assert "1 messages that wait to be processed were held back" in page.text
-    assert "Backups and copies of the database" in page.text
+    assert "1 messages wait to be processed and were not changed" in page.text
+    assert "Earlier backups and copies of the database" in page.text
     assert person not in page.html
     assert engine.value("select payload from signalbox.dead_letter where dead_letter_id = %s", letter) == {
         "erased": str(job.pk)
@@ -117,7 +117,7 @@ def test_a_count_is_exact_and_needs_no_word(admin: Browser, engine: Engine, pers
     job = over(Erasure.objects.latest("pk"))
 
     assert (job.only_counts, job.states, job.became) == (True, {"dead": 1}, {"counted": 1})
-    assert "Nothing was changed: it was asked to count." in admin.see(f"/erasures/{job.pk}").text
+    assert "The job only counted, and changed nothing." in admin.see(f"/erasures/{job.pk}").text
 
 
 def test_the_word_is_asked_for(admin: Browser, person: str) -> None:
@@ -175,7 +175,7 @@ def test_it_is_paused_resumed_and_cancelled(admin: Browser, engine: Engine, pers
 
     assert "is paused" in admin.submit(f"/erasures/{job.pk}/pause").text
     assert "goes on" in admin.submit(f"/erasures/{job.pk}/resume").text
-    assert "is cancelled: what is erased stays erased" in admin.submit(f"/erasures/{job.pk}/cancel").text
+    assert "is cancelled. Erased data stays erased" in admin.submit(f"/erasures/{job.pk}/cancel").text
     assert "was not to cancel" in admin.submit(f"/erasures/{job.pk}/cancel").text
     job.refresh_from_db()
     assert (job.state, job.value) == ("cancelled", "")
@@ -225,7 +225,7 @@ def test_a_terminal_erases_and_reports(commits: None, engine: Engine, person: st
     assert person not in json.dumps(told)
     again = erase("--show", told["erasure"])
     assert "messages: " in again
-    assert "- Backups" in again
+    assert "- Earlier backups" in again
     assert engine.counted() == engine.recounted() == (0, 0, 0, 1, 0)
 
 
@@ -245,12 +245,12 @@ def test_a_terminal_says_what_is_in_work(commits: None, engine: Engine, person: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["a", "b", "--reason", "r"], "yes: say --yes"),
+        (["a", "b", "--reason", "r"], "yes: add --yes"),
         (["a", "b", "--yes"], "reason: "),
         (["a..b", "c", "--preview"], "path: "),
         (["a", "null", "--preview"], "value: "),
-        (["a", "b", "--since", "soon", "--preview"], "since: expected"),
-        (["--show", "999999999"], "there is no erasure"),
+        (["a", "b", "--since", "soon", "--preview"], "since must be"),
+        (["--show", "999999999"], "erasure 999999999 does not exist"),
     ],
 )
 def test_a_terminal_refuses_by_field(commits: None, words: list[str], said: str) -> None:

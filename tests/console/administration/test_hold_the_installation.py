@@ -115,7 +115,7 @@ def test_beginning_asks_for_the_password_again(admin: Browser, begin: Begin) -> 
     session.save()
 
     answer = admin.post("/maintenance/begin", {"reason": "x", "minutes": "60"})
-    assert (answer.status_code, b"Your password, please" in answer.content) == (403, True)
+    assert (answer.status_code, b"Confirm your password" in answer.content) == (403, True)
     assert maintenance.current() is None
 
 
@@ -163,7 +163,7 @@ def test_one_that_is_late_says_so(viewer: Browser, begin: Begin) -> None:
     Maintenance.objects.update(until=timezone.now() - timedelta(minutes=5))
     standings.forget()
 
-    assert "which was to end by" in viewer.see("/").text
+    assert "announced until" in viewer.see("/").text
     page = Exposition.parse(render_fleet(read_fleet()))
     assert 300 <= page.value("maintenance_overdue_seconds") < 3600 * 24
 
@@ -179,7 +179,7 @@ def test_it_is_on_and_off_from_a_terminal(engine: Engine, begin: Begin) -> None:
     assert maintenance.current() is None
     on = said("on", "--reason", "New disks.", "--until", "2h", "--refuse-sends")
     assert on.startswith("on, by manage.py, until ")
-    assert "New disks. (no messages are handed out, sends are refused, only administrators change anything)" in on
+    assert "New disks. (no messages are handed out, sends are refused, only administrators can make changes)" in on
     assert json.loads(said("status", "--json"))["refuses_sends"] is True
     assert said("off", "--reason", "Done.") == "off: every queue goes on as it was"
     assert said("off") == "it was off already"

@@ -50,6 +50,19 @@ def test_the_list_shows_quotas_and_what_is_used(viewer: Browser, engine: Engine,
     assert shown.endswith("0 of 3")
 
 
+def test_a_quota_below_the_present_use_is_saved_with_a_warning(admin: Browser, engine: Engine, tenant: Tenant) -> None:
+    for text in ("first", "second"):
+        engine.send(text)
+    create_queue(f"{tenant.name}-other", tenant=tenant.name)
+    path = f"/tenants/{tenant.pk}"
+
+    page = admin.submit(path, **{**admin.see(path).fields(), "max_queues": "1", "max_backlog_messages": "2"})
+
+    warning = "Max queues: usage is 2, above the new quota 1: existing queues are kept, new ones are refused."
+    assert warning in page.text
+    assert "Max backlog messages: usage" not in page.text
+
+
 def test_an_admin_changes_quotas_and_it_is_recorded(admin: Browser, engine: Engine, tenant: Tenant) -> None:
     path = f"/tenants/{tenant.pk}"
     form = admin.see(path).fields()

@@ -351,6 +351,6 @@ def test_a_redrive_to_where_it_would_be_seen_is_refused(engine: Engine, caller: 
     refused = caller.post(f"/v1/queues/{scene.holder}:redrive", wanted)
 
     assert (refused.status, refused.kind, refused.fields) == (422, "invalid-argument", ["targetQueue"])
-    assert "fields that are masked elsewhere would be seen" in refused.document["detail"]
+    assert "would show fields that are masked in the source queues" in refused.document["detail"]
     rules.add(part="payload", path="card", queue=target, actor="ann")  # masks as much, and more
     assert caller.post(f"/v1/queues/{scene.holder}:redrive", wanted).status == 202

@@ -166,16 +166,14 @@ def test_what_is_cut_says_so(operator: Browser, scene: DeadLetterScene, settings
 
     *rows, last = ndjson(fetched(operator, "/exports/dead-letters", q=scene.filter))
     assert [row["dead_letter_id"] for row in rows] == ids[:2:-1]
-    assert last == {
-        "signalbox_export": {"cut": "cut after 2 rows, as many as an export may have; there are more", "rows": 2}
-    }
+    assert last == {"signalbox_export": {"cut": "cut after 2 rows (the limit of an export); there are more", "rows": 2}}
     assert table(fetched(operator, "/exports/dead-letters", q=scene.filter, format="csv"))[-1][
         "dead_letter_id"
     ].startswith("# cut after 2 rows")
 
     settings.EXPORT_MAX_ROWS, settings.EXPORT_MAX_BYTES = 100, 2_000
     *rows, last = ndjson(fetched(operator, "/exports/dead-letters", q=scene.filter))
-    assert "bytes, as an export may have 2,000" in last["signalbox_export"]["cut"]
+    assert "bytes (limit: 2,000)" in last["signalbox_export"]["cut"]
     assert 0 < len(rows) < 5
     assert events(operator.name, "dead letters")[-1].details["ended"] == "cut"
 
@@ -302,12 +300,12 @@ def test_the_command_that_is_cut_ends_with_status_3(commits: None, scene: DeadLe
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["age:old"], "It stands at character 5: old"),
+        (["age:old"], "The mistake is at character 5: old"),
         (["error:/(/"], "PostgreSQL cannot read this pattern"),
         (["", "--limit", "0"], "limit is 0: it must be from 1 to"),
         (["", "--of", "messages:no-such-queue"], "no-such-queue"),
-        (["", "--of", "messages:"], "--of is dead-letters, or messages:QUEUE"),
-        (["", "--state", "ready"], "--of is dead-letters, or messages:QUEUE"),
+        (["", "--of", "messages:"], "--of must be dead-letters or messages:QUEUE"),
+        (["", "--state", "ready"], "--of must be dead-letters or messages:QUEUE"),
         (["class:x", "--of", "messages:Q"], "cannot be asked of ready messages"),
     ],
 )

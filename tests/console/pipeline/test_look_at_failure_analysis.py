@@ -126,7 +126,7 @@ def test_a_cluster_says_in_a_sentence_what_sets_its_failures_apart(
 def test_when_nothing_stands_out_it_says_so(operator: Browser, dead: DeadLetterScene, run: Run) -> None:
     assert "The archive has no dead letters of this failure group for these days." in operator.see(ADDRESS).text
     compared(run, dead)
-    assert "Nothing stands out: 1,281 failures and 2,950 successes were compared" in operator.see(ADDRESS).text
+    assert "There are no findings: 1,281 failures and 2,950 successes were compared" in operator.see(ADDRESS).text
 
 
 def test_values_are_masked_without_the_right_to_see_payloads(viewer: Browser, dead: DeadLetterScene, run: Run) -> None:

@@ -43,7 +43,7 @@ def asked(browser: Browser, scene: DeadLetterScene) -> Deletion:
     form = browser.see("/deletions/new", q=scene.filter).fields()
     page = browser.submit("/deletions/new", **{**form, "reason": "test data", "confirmation": "delete"})
     job = Deletion.objects.latest("deletion_id")
-    assert f"Deletion {job.pk} waits for a second person." in page.text
+    assert f"Deletion #{job.pk} awaits approval." in page.text
     return job
 
 
@@ -56,7 +56,7 @@ def test_what_was_asked_is_approved_by_another_and_runs(admin: Browser, boss: Br
     assert f"options: filter: {scene.filter}" in page.text
     done = boss.submit(f"/approvals/deletion/{job.pk}/approve", reason="fine")
 
-    assert f"Deletion {job.pk} is approved." in done.text
+    assert f"Deletion #{job.pk} is approved." in done.text
     assert deletions.run_in_foreground(job.pk).deleted == 3
     assert "Approved by test-boss" in boss.see(f"/deletions/{job.pk}").text
 
@@ -65,9 +65,9 @@ def test_the_author_of_a_job_may_not_approve_it(admin: Browser, scene: DeadLette
     scene.add_dead(2)
     job = asked(admin, scene)
 
-    assert "Another person has to decide: you asked." in admin.see("/approvals").text
+    assert "Another person must decide: you requested this job." in admin.see("/approvals").text
     page = admin.submit(f"/approvals/deletion/{job.pk}/approve", reason="")
-    assert "another person has to decide" in page.text
+    assert "another person must decide" in page.text
     job.refresh_from_db()
     assert job.is_awaiting
     assert "Withdraw" in admin.see("/approvals").text
@@ -83,7 +83,7 @@ def test_a_refusal_needs_a_reason_and_is_shown(admin: Browser, boss: Browser, sc
 
     assert "Refused" in admin.see(f"/deletions/{job.pk}").text
     assert "ask <b>sales</b>" in admin.see(f"/deletions/{job.pk}").text
-    assert "no longer waits" in boss.submit(f"/approvals/deletion/{job.pk}/approve", reason="").text
+    assert "no longer awaits approval" in boss.submit(f"/approvals/deletion/{job.pk}/approve", reason="").text
 
 
 def test_an_operator_asks_and_may_not_decide(operator: Browser, boss: Browser, scene: DeadLetterScene) -> None:
@@ -108,12 +108,12 @@ def test_a_plan_above_the_threshold_is_asked_for_shown_and_taken_back(
     page = admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="5")
     job = plan.redrives.get()
 
-    assert f"Redrive {job.pk} waits for a second person." in page.text
-    assert 'other payloads, by a merge patch: {"region": "eu"}' in boss.see("/approvals").text
+    assert f"Redrive #{job.pk} awaits approval." in page.text
+    assert 'edited payloads, by a merge patch: {"region": "eu"}' in boss.see("/approvals").text
     slower = admin.submit(f"/redrives/{job.pk}/rate", rate_per_second="1")
-    assert "waits for approval, as it was asked for" in slower.text
+    assert "awaits approval with its present rate" in slower.text
     assert "Cancel the redrive" in admin.see(f"/redrives/{job.pk}").text
-    assert f"Redrive {job.pk} is cancelled." in admin.submit(f"/redrives/{job.pk}/cancel").text
+    assert f"Redrive #{job.pk} is cancelled." in admin.submit(f"/redrives/{job.pk}/cancel").text
 
 
 def test_what_waits_is_prominent(viewer: Browser, admin: Browser, scene: DeadLetterScene) -> None:
@@ -123,7 +123,7 @@ def test_what_waits_is_prominent(viewer: Browser, admin: Browser, scene: DeadLet
     page = viewer.see("/")
 
     assert "approval. Approvals" in page.text
-    assert "waiting for a second person)" in page.text  # in the sidebar, in words
+    assert "awaiting approval)" in page.text  # in the sidebar, in words
     assert "awaiting approval" in viewer.see("/redrives").text
 
 
@@ -153,7 +153,7 @@ def test_the_creator_of_the_requesting_key_may_not_approve(
     refused = admin.submit(f"/approvals/redrive/{job.pk}/approve", reason="fine")
     assert "Nothing was changed. Another person has to decide" in refused.text
     assert Redrive.objects.get(pk=job.pk).is_awaiting
-    assert f"Redrive {job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text
+    assert f"Redrive #{job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text
 
 
 @pytest.fixture

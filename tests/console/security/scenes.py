@@ -160,7 +160,7 @@ def _jobs(engine: Engine, text: str) -> dict[str, Any]:
     purges.run_in_foreground(removed.pk)
     with override_settings(APPROVAL_UNDO_MESSAGES=1):
         asked = restore.create("purge", removed.pk, actor=text, reason=text)
-    wanted = erasures.Wanted(json.dumps(f"not {text}"), text, queues=[engine.queue])
+    wanted = erasures.ErasureRequest(json.dumps(f"not {text}"), text, queues=[engine.queue])
     erasure = erasures.create(wanted, actor=text, reason=text, confirmation=erasures.WORD, wake=False)
     erasures.cancel(erasure.pk, actor=text, reason=text)
     return {

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from dlq.erasure import erasures, external
-from dlq.erasure.erasures import Wanted
+from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.models import Erasure
 from dlq.jobs.runner import Ending
 from tests.engine import Engine
@@ -25,7 +25,7 @@ Connect = Callable[..., psycopg.Connection[Any]]
 @pytest.fixture(autouse=True)
 def no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove data that other tests have left."""
-    monkeypatch.setattr(external, "_places", {})
+    monkeypatch.setattr(external, "_locations", {})
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def of(person: str, **more: Any) -> dict[str, Any]:
 
 def erase(person: str, *, to_the_end: bool = True, **how: Any) -> Erasure:
     job = erasures.create(
-        Wanted(path="customer.id", value=person, **({"rows_per_second": 1_000_000} | how)),
+        ErasureRequest(path="customer.id", value=person, **({"rows_per_second": 1_000_000} | how)),
         actor="ann",
         reason="request 7",
         confirmation="erase",
@@ -93,7 +93,7 @@ def rests(job: Erasure) -> bool:
 def _at_rest(job: Erasure) -> bool:
     ending = erasures.run_slice(job.pk)
     job.refresh_from_db()
-    return ending is Ending.RESTS and "in work" in job.note
+    return ending is Ending.RESTS and "in flight" in job.note
 
 
 def has_begun(job: Erasure) -> bool:

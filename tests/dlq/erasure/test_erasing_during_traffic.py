@@ -31,7 +31,7 @@ def test_pending_messages_are_held_by_default(engine: Engine, person: str) -> No
 
     assert (job.state, job.became, job.states) == ("done", {"held": 2}, {"pending": 2})
     assert [logged(engine, one)[0] for one in (ready, delayed)] == [of(person)] * 2
-    assert "2 messages that wait to be processed were held back" in report.not_done(job)[0]
+    assert "2 messages wait to be processed and were not changed" in report.not_done(job)[0]
     assert engine.receive_one()[3] == of(person)
 
 
@@ -76,7 +76,7 @@ def test_what_is_in_work_is_done_when_it_ends(engine: Engine, person: str, live:
     handle = engine.receive_one()[1]
     job = erase(person, live=live, to_the_end=False)
     assert rests(job)
-    assert (job.became, "1 in work now" in job.note) == ({"in_work": 1}, True)
+    assert (job.became, "1 messages are in flight" in job.note) == ({"in_work": 1}, True)
     assert logged(engine, message_id)[0] == of(person)
 
     if end == "acked":

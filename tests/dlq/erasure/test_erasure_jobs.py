@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dlq.erasure import erasures, report
-from dlq.erasure.erasures import Wanted
+from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.models import Erasure
 from dlq.jobs.runner import Ending
 from dlq.redrives import plans, redrives
@@ -30,7 +30,7 @@ def test_a_count_changes_nothing_and_is_exact(engine: Engine, person: str) -> No
     engine.send(of(person))
     before = kept(engine, person)
 
-    job = erasures.create(Wanted("customer.id", person), actor="ann", reason="first look", only_counts=True)
+    job = erasures.create(ErasureRequest("customer.id", person), actor="ann", reason="first look", only_counts=True)
     finished(job)
 
     assert (job.states, job.became) == ({"pending": 1, "dead": 1}, {"counted": 2})
@@ -42,7 +42,7 @@ def test_a_preview_looks_at_every_place(engine: Engine, person: str) -> None:
     engine.send(of(person))
     engine.die(of(person))
 
-    seen = erasures.preview(Wanted("customer.id", person, rows_per_second=10))
+    seen = erasures.preview(ErasureRequest("customer.id", person, rows_per_second=10))
 
     found = {one.place: one.found for one in seen.samples}
     assert (found["dead"], found["trash"]) == (1, 0)
@@ -106,14 +106,16 @@ def test_a_pause_and_a_resume(engine: Engine, person: str) -> None:
 )
 def test_what_makes_no_sense_is_refused_by_field(commits: None, how: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        erasures.create(Wanted(**({"path": "a", "value": "b"} | how)), actor="ann", reason="r", confirmation="erase")
+        erasures.create(
+            ErasureRequest(**({"path": "a", "value": "b"} | how)), actor="ann", reason="r", confirmation="erase"
+        )
     assert refused.value.field == field
 
 
 @pytest.mark.parametrize(("given", "field"), [({"confirmation": "yes"}, "confirmation"), ({"reason": " "}, "reason")])
 def test_it_asks_for_a_word_and_a_reason(commits: None, given: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        erasures.create(Wanted("a", "b"), actor="ann", **({"reason": "r", "confirmation": "erase"} | given))
+        erasures.create(ErasureRequest("a", "b"), actor="ann", **({"reason": "r", "confirmation": "erase"} | given))
     assert refused.value.field == field
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dlq.erasure import erasures, external
-from dlq.erasure.erasures import Wanted
+from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.models import Erasure
 from tests.dlq.processes import PROJECT, environment
 from tests.engine import Engine
@@ -22,7 +22,7 @@ MESSAGES = 12
 @pytest.fixture(autouse=True)
 def no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove data that other tests have left."""
-    monkeypatch.setattr(external, "_places", {})
+    monkeypatch.setattr(external, "_locations", {})
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_a_killed_process_left_is_done_once(engine: Engine, dsn: str, place
     for _ in range(MESSAGES):
         engine.send({"customer": {"id": person}})
     job = erasures.create(
-        Wanted("customer.id", person, live="delete", rows_per_second=1_000_000),
+        ErasureRequest("customer.id", person, live="delete", rows_per_second=1_000_000),
         actor="ann",
         reason="request",
         confirmation="erase",

@@ -226,7 +226,7 @@ def test_an_id_that_another_message_holds_now_leaves_the_old_one_in_the_trash(
     back = undone(job)
 
     assert second not in (first, other)
-    assert any("1 have a deduplication id that another message holds now" in words for words in seen.warnings)
+    assert any("1 stay in the trash: other messages have their deduplication ids" in words for words in seen.warnings)
     assert (back.restored, back.skipped, back.state) == (1, 1, "done")
     assert {row[0] for row in engine.receive(10)} == {second, other}
     assert engine.send("other", deduplication_id="free") == other  # it holds its id again
@@ -314,7 +314,7 @@ def test_a_purge_under_way_is_cancelled_before_it_is_undone(engine: Engine, monk
         engine.queue, ["ready"], purges.preview(engine.queue, ["ready"]).bounds, engine.queue, actor="ann", reason=""
     )
     purges.run_slice(job.pk, seconds=0)
-    with pytest.raises(InvalidArgument, match="still under way"):
+    with pytest.raises(InvalidArgument, match="still running"):
         restore.create("purge", job.pk, actor="ben", reason="")
 
     assert purges.cancel(job.pk, actor="ann")

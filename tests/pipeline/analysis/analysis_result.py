@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-from pipeline.analysis.analysing import _Found
+from pipeline.analysis.analysing import _Result
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
-def result(cause: str) -> _Found:
+def result(cause: str) -> _Result:
     template = {
         "template": "v2:0",
         "reason": "rejected",
@@ -29,4 +29,4 @@ def result(cause: str) -> _Found:
     place = {"cause": cause, "queue_id": 7}
     counts = {"failures": 30, "failures_unread": 1, "successes": 60, "successes_unread": 0, "tests": 12}
     finding = place | {"place": 1, "path": '["payload","a",null]', "kind": "value", "value": '"\u2028x"'}
-    return _Found([template], 90, [place | counts], 3, [finding | {"failures_with": 29, "successes_with": 0}])
+    return _Result([template], 90, [place | counts], 3, [finding | {"failures_with": 29, "successes_with": 0}])

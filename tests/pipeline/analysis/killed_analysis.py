@@ -15,7 +15,7 @@ import django
 django.setup()
 
 from pipeline.analysis import analysing  # noqa: E402
-from pipeline.analysis.analysing import _Found  # noqa: E402
+from pipeline.analysis.analysing import _Result  # noqa: E402
 from tests.pipeline.analysis.analysis_result import result  # noqa: E402
 
 STEP = sys.argv[1]
@@ -26,7 +26,7 @@ def tell(step: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def of(spark: Any, window: analysing.Window) -> _Found:
+def of(spark: Any, window: analysing.Window) -> _Result:
     tell("begun")
     return result("v2:second")
 
@@ -37,6 +37,6 @@ def copy(model: type[Any], rows: Any) -> None:
 
 
 copied_really = analysing._copy
-with mock.patch.object(_Found, "of", of), mock.patch.object(analysing, "_copy", copy):
+with mock.patch.object(_Result, "of", of), mock.patch.object(analysing, "_copy", copy):
     analysing.analyse(lambda: None, actor="tests")  # type: ignore[arg-type,return-value]
 tell("committed")

@@ -83,9 +83,9 @@ def test_no_more_is_said_than_anybody_reads() -> None:
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        ((500, 900, 0, 214), "Nothing stands out: 500 failures and 900 successes were compared in 214 things"),
-        ((3, 900, 0, 214), "3 messages of it are too few to compare"),
-        ((0, 900, 70, 214), "70 more were too large to be looked at"),
+        ((500, 900, 0, 214), "There are no findings: 500 failures and 900 successes were compared by 214 features"),
+        ((3, 900, 0, 214), "too few failures to compare: 3 messages"),
+        ((0, 900, 70, 214), "70 more were too large to be read"),
         ((50, 0, 0, 0), "There is nothing to compare with: nothing succeeded in this queue."),
         ((50, 1, 0, 0), "only 1 message succeeded"),
     ],

@@ -57,4 +57,4 @@ def move(low: int, high: int) -> bool:
 
 moved_really = archive_horizon.move
 with mock.patch.object(archive_horizon, "move", move):
-    archiving.archive(URL, actor="tests", execute=execute, tell=tell, part_rows=3)
+    archiving.archive(URL, actor="tests", execute=execute, report=tell, part_rows=3)

@@ -299,7 +299,7 @@ def test_files_that_lack_rows_are_never_committed(archive: Archive, engine: Engi
     def loses_some(job: Job, parts: Sequence[Part]) -> list[Written]:
         return in_this_process(job, parts)[1:]
 
-    with pytest.raises(CountsDiffer, match="0 rows, and the database had 3"):
+    with pytest.raises(CountsDiffer, match="0 rows, but the database had 3"):
         archive.run(loses_some)
 
     assert (archive.files(), archive.named()) == ([], [])
@@ -334,7 +334,7 @@ def test_files_that_are_not_what_was_written_are_never_committed(archive: Archiv
     def boasts(job: Job, parts: Sequence[Part]) -> list[Written]:
         return [replace(file, rows=file.rows + 1) for file in in_this_process(job, parts)]
 
-    with pytest.raises(CountsDiffer, match="has 3 rows, and 4 were written"):
+    with pytest.raises(CountsDiffer, match="has 3 rows, but 4 were written"):
         archive.run(boasts)
 
 

@@ -91,7 +91,7 @@ def test_an_error_in_the_middle_of_an_upload_leaves_no_object(stored: Archive, e
 def test_an_address_with_credentials_is_refused_and_not_repeated(archive: Archive, url: str) -> None:
     archive.url = url
 
-    with pytest.raises(NoStore, match="belong in the environment") as refused:
+    with pytest.raises(NoStore, match="into environment variables") as refused:
         archive.run()
 
     assert SECRET not in str(refused.value)

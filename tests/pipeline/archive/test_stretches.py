@@ -55,7 +55,7 @@ def test_bodies_that_are_kept_beside_the_log_are_found(archive: Archive, engine:
 
 def test_what_reads_a_part_is_named_bounded_and_alone() -> None:
     """One process of the server for a connection, so that their cap is one of processes too; nothing is written."""
-    asked = querying.session(Part(SETTLED.name, 0, 1, 2, 1))
+    asked = querying.session_settings(Part(SETTLED.name, 0, 1, 2, 1))
 
     assert asked["application_name"] == "signalbox archive settled"
     assert 0 < int(asked["statement_timeout"]) <= 3_600_000

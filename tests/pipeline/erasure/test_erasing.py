@@ -15,7 +15,7 @@ import pytest
 from django.utils import timezone
 
 from dlq.erasure import erasures, external, report
-from dlq.erasure.erasures import Wanted
+from dlq.erasure.erasures import ErasureRequest
 from dlq.erasure.external import PLACE
 from dlq.erasure.models import Erasure
 from dlq.jobs.runner import Ending
@@ -65,7 +65,7 @@ def settled(engine: Engine, person: str, others: int = 9) -> int:
 def started(person: str, **how: Any) -> Erasure:
     """An erasure that is done with the database, and waits for the archive if there is one."""
     job = erasures.create(
-        Wanted("customer.id", person, rows_per_second=1_000_000, **how),
+        ErasureRequest("customer.id", person, rows_per_second=1_000_000, **how),
         actor="ann",
         reason="request",
         confirmation="erase",
@@ -240,7 +240,7 @@ def test_it_waits_for_a_run_of_the_archive_that_began_before(archive: Archive, e
     assert erasures.run_slice(job.pk) is Ending.RESTS
     row = in_archive.erase(job.pk)
     assert row is not None
-    assert "which began before" in row.note
+    assert "which began earlier" in row.note
     archive.run()
     finished(job)
 
@@ -256,7 +256,7 @@ def test_a_terminal_erases_in_the_archive_without_a_worker(
 
     with alone("signalbox.erase"):
         external.work(job)
-    assert f"the archive's part of erasure {job.pk}" in caplog.text
+    assert f"erasure {job.pk} in the archive" in caplog.text
     assert person in bytes_of(archive)
     until(is_free, "the end of the lock")
     external.work(job)
@@ -274,7 +274,7 @@ def test_a_file_that_is_being_read_is_removed_later(archive: Archive, engine: En
 
     row = in_archive.erase(job.pk)
     assert row is not None
-    assert "may read files that were exchanged" in row.note
+    assert "may read files that were replaced" in row.note
     assert old in archive.files()
     Run.objects.filter(pk=reader.pk).update(state=Run.State.COMMITTED, finished_at=timezone.now())
     finished(job)
@@ -324,11 +324,11 @@ def test_what_was_stopped_leaves_nothing_behind(archive: Archive, engine: Engine
     reader = Run.objects.create(kind=Run.Kind.ROLLUP, token="", url=archive.url, parts=[], started_by="tests")
     in_archive.erase(job.pk)
     (erasures.pause if state == "paused" else erasures.cancel)(job.pk, actor="ann")
-    in_archive.remove_left()
+    in_archive.remove_files_of_ended_erasures()
     assert len(archive.files()) == 2
     Run.objects.filter(pk=reader.pk).update(state=Run.State.COMMITTED, finished_at=timezone.now())
 
-    in_archive.remove_left()
+    in_archive.remove_files_of_ended_erasures()
 
     assert (archive.files() == archive.named()) is (state == "cancelled")
     left = Discarded.objects.filter(erasure_id=job.pk, removed_at=None)

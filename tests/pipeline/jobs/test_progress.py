@@ -65,7 +65,7 @@ def test_the_row_says_after_each_part_how_far_the_run_is(archive: Archive, engin
         archive.url,
         actor="tests",
         execute=in_this_process,
-        tell=lambda run: seen.append((Run.objects.get(pk=run.pk).parts_done, Run.objects.get(pk=run.pk).rows)),
+        report=lambda run: seen.append((Run.objects.get(pk=run.pk).parts_done, Run.objects.get(pk=run.pk).rows)),
         part_rows=5,
     )
 

@@ -85,7 +85,7 @@ def test_a_tick_without_a_schedule_or_too_early_runs_nothing(
     RunRequest.objects.all().delete()
     tasks.archive()
     assert commands == []
-    assert "ARCHIVE_SCHEDULE is not set for this worker" in caplog.text
+    assert "ARCHIVE_SCHEDULE is set for beat but not for this worker" in caplog.text
 
     settings.PIPELINE_SCHEDULES = {"archive": 900.0}
     with pytest.raises(OSError, match="not in this test"):
@@ -125,4 +125,4 @@ def test_a_task_that_fails_says_so_in_the_log(
 
     tasks.run(starting.make("rollup", actor="ann").pk)
 
-    assert "Another process does this work" in caplog.text
+    assert "Another process is doing this work" in caplog.text

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from pipeline.archive.files import Store
 from pipeline.models import ArchiveFile
-from pipeline.replay.replaying import Chosen, Counted
+from pipeline.replay.replaying import Counted, Selection
 from pipeline.replay.staging_part import CHOSEN, StagingTarget, write_part
 
 Step = Callable[[str], None]
@@ -43,10 +43,10 @@ class PlainChoice:
         yield pa.RecordBatch.from_pylist(rows[1:], schema=CHOSEN)
 
 
-def plainly(tell: Step = lambda step: None) -> Callable[[QuerySet[ArchiveFile], Chosen], PlainChoice]:
+def plainly(tell: Step = lambda step: None) -> Callable[[QuerySet[ArchiveFile], Selection], PlainChoice]:
     """Choose rows; `tell` hears of each step."""
 
-    def choose(files: QuerySet[ArchiveFile], chosen: Chosen) -> PlainChoice:
+    def choose(files: QuerySet[ArchiveFile], chosen: Selection) -> PlainChoice:
         tell("begun")
         queues = chosen.filter.values("queue")
         rows = [row for file in files for row in Store(file.run.url).read(file.path).to_pylist()]

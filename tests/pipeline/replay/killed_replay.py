@@ -16,7 +16,7 @@ django.setup()
 from dlq.redrives.plan_options import Options  # noqa: E402
 from pipeline.jobs import runs  # noqa: E402
 from pipeline.replay import replaying  # noqa: E402
-from pipeline.replay.replay_arguments import Wanted  # noqa: E402
+from pipeline.replay.replay_arguments import ReplayRequest  # noqa: E402
 from tests.pipeline.replay.choices import plainly  # noqa: E402
 
 QUEUE, TARGET, STEP = sys.argv[1:]
@@ -34,5 +34,5 @@ def commit(*given: object, **named: object) -> None:
 
 committed_really = runs.commit
 with mock.patch.object(runs, "commit", commit):
-    replaying.stage(plainly(tell), Wanted(f"queue:{QUEUE}", Options(target_queue=TARGET)), actor="tests")
+    replaying.stage(plainly(tell), ReplayRequest(f"queue:{QUEUE}", Options(target_queue=TARGET)), actor="tests")
 tell("committed")

@@ -12,11 +12,11 @@ from pipeline.replay.documents import asks, between, equal, matching, there
 @pytest.mark.parametrize(
     ("text", "kinds", "token", "message"),
     [
-        ("queue:a class:KeyError", ["settled"], "class:KeyError", "class: cannot be asked of settled messages"),
+        ("queue:a class:KeyError", ["settled"], "class:KeyError", "class: does not apply to archived settled messages"),
         ("fp:a", ["dead_letters", "settled"], "fp:a", "only with dead letters"),
         ("failed:<2026-01-02", ["dead_letters"], "failed:<2026-01-02", "failed: is not in the archive"),
-        ("state:ready", ["settled"], "state:ready", "state:ready is nothing that an archive holds"),
-        (r"group:/\w+/", ["settled"], r"/\w+/", "cannot be asked for this pattern"),
+        ("state:ready", ["settled"], "state:ready", "state:ready is not in the archive"),
+        (r"group:/\w+/", ["settled"], r"/\w+/", "does not support this pattern"),
     ],
 )
 def test_what_the_archive_cannot_answer_is_refused_by_its_name(

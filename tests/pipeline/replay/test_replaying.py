@@ -22,7 +22,7 @@ from pipeline.jobs import starting
 from pipeline.jobs.runs import alone
 from pipeline.models import Run
 from pipeline.replay import replaying
-from pipeline.replay.replay_arguments import Wanted
+from pipeline.replay.replay_arguments import ReplayRequest
 from pipeline.replay.replay_choice import SparkChoice
 from pipeline.replay.staging_part import StagingTarget
 from queues.errors import QueueNotFound
@@ -37,11 +37,11 @@ MESSAGES = 12
 
 
 @pytest.fixture
-def wanted(archive: Archive, engine: Engine, make_engine: Callable[..., Engine]) -> Wanted:
+def wanted(archive: Archive, engine: Engine, make_engine: Callable[..., Engine]) -> ReplayRequest:
     """Archive of all completed messages of a queue."""
     settle(engine, MESSAGES)
     archive.run()
-    return Wanted(f"queue:{engine.queue}", Options(target_queue=make_engine().queue))
+    return ReplayRequest(f"queue:{engine.queue}", Options(target_queue=make_engine().queue))
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def is_cleared(earlier: int) -> bool:
     return not begun.filter(state__in=["filling", "clearing"]).exists()
 
 
-def test_what_was_chosen_becomes_a_plan_of_just_that(wanted: Wanted) -> None:
+def test_what_was_chosen_becomes_a_plan_of_just_that(wanted: ReplayRequest) -> None:
     plan, run = replaying.stage(plainly(), wanted, actor="ann")
 
     assert (plan.count, plan.count_is_exact, plan.created_by, len(left(plan))) == (MESSAGES, True, "ann", MESSAGES)
@@ -66,14 +66,14 @@ def test_what_was_chosen_becomes_a_plan_of_just_that(wanted: Wanted) -> None:
 
 
 def test_an_archive_of_nothing_makes_a_plan_of_nothing(archive: Archive, engine: Engine) -> None:
-    plan, run = replaying.stage(plainly(), Wanted("", Options(target_queue=engine.queue)), actor="ann")
+    plan, run = replaying.stage(plainly(), ReplayRequest("", Options(target_queue=engine.queue)), actor="ann")
 
     assert (plan.count, run.state) == (0, "committed")
 
 
-def test_a_window_takes_files_of_its_time(wanted: Wanted) -> None:
-    early = Wanted(wanted.filter_text, wanted.options, until=datetime(2020, 1, 1, tzinfo=UTC))
-    late = Wanted(wanted.filter_text, wanted.options, since=datetime(2020, 1, 1, tzinfo=UTC))
+def test_a_window_takes_files_of_its_time(wanted: ReplayRequest) -> None:
+    early = ReplayRequest(wanted.filter_text, wanted.options, until=datetime(2020, 1, 1, tzinfo=UTC))
+    late = ReplayRequest(wanted.filter_text, wanted.options, since=datetime(2020, 1, 1, tzinfo=UTC))
 
     assert replaying.stage(plainly(), early, actor="ann")[0].count == 0
     assert replaying.stage(plainly(), late, actor="ann")[0].count == MESSAGES
@@ -91,13 +91,17 @@ def test_what_cannot_be_begins_no_run(
     archive: Archive, engine: Engine, filter_text: str, options: Options | None, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        replaying.stage(plainly(), Wanted(filter_text, options or Options(target_queue=engine.queue)), actor="ann")
+        replaying.stage(
+            plainly(), ReplayRequest(filter_text, options or Options(target_queue=engine.queue)), actor="ann"
+        )
 
     assert not Run.objects.exists()
 
 
 @pytest.mark.parametrize("limit", ["REPLAY_MAX_MESSAGES", "REPLAY_MAX_BYTES"])
-def test_too_much_is_refused_before_anything_is_staged(wanted: Wanted, settings: Any, limit: str, earlier: int) -> None:
+def test_too_much_is_refused_before_anything_is_staged(
+    wanted: ReplayRequest, settings: Any, limit: str, earlier: int
+) -> None:
     setattr(settings, limit, MESSAGES - 1)
 
     with pytest.raises(TooMuch, match=limit):
@@ -109,12 +113,12 @@ def test_too_much_is_refused_before_anything_is_staged(wanted: Wanted, settings:
     assert is_cleared(earlier)
 
 
-def test_a_cancelled_replay_stages_nothing(wanted: Wanted, earlier: int) -> None:
+def test_a_cancelled_replay_stages_nothing(wanted: ReplayRequest, earlier: int) -> None:
     def cancel(step: str) -> None:
         if step == "part 1":
             assert starting.cancel(Run.objects.get(kind="replay").pk, actor="ann")
 
-    with pytest.raises(Cancelled, match="nothing of it is staged"):
+    with pytest.raises(Cancelled, match="nothing is staged"):
         replaying.stage(plainly(cancel), wanted, actor="ann")
 
     run = Run.objects.get(kind="replay")
@@ -123,16 +127,16 @@ def test_a_cancelled_replay_stages_nothing(wanted: Wanted, earlier: int) -> None
     assert not StagedMessage.objects.filter(staging_id=run.outcome["staging"]).exists()
 
 
-def test_one_that_is_refused_while_another_is_staged_says_so(wanted: Wanted) -> None:
+def test_one_that_is_refused_while_another_is_staged_says_so(wanted: ReplayRequest) -> None:
     """The run's row is the only answer to a request for a worker."""
-    with alone("signalbox.replay"), pytest.raises(Busy, match="ask again"):
+    with alone("signalbox.replay"), pytest.raises(Busy, match="try again"):
         replaying.stage(plainly(), wanted, actor="ann")
 
     run = Run.objects.get(kind="replay")
-    assert (run.state, run.started_by, "ask again" in run.error) == ("failed", "ann", True)
+    assert (run.state, run.started_by, "try again" in run.error) == ("failed", "ann", True)
 
 
-def test_a_cancel_in_time_makes_no_plan(wanted: Wanted, earlier: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancel_in_time_makes_no_plan(wanted: ReplayRequest, earlier: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run's row still says running at the time of the question."""
     make, plans_before = plans.make, Plan.objects.count()
 
@@ -141,7 +145,7 @@ def test_a_cancel_in_time_makes_no_plan(wanted: Wanted, earlier: int, monkeypatc
         return make(*given, **options)
 
     monkeypatch.setattr(plans, "make", made_slowly)
-    with pytest.raises(Cancelled, match="nothing of it is staged"):
+    with pytest.raises(Cancelled, match="nothing is staged"):
         replaying.stage(plainly(), wanted, actor="ann")
 
     assert Run.objects.get(kind="replay").state == "cancelled"
@@ -166,7 +170,9 @@ def test_a_cancel_interrupts_what_spark_has_under_way(commits: None, archive: Ar
         choice.write(StagingTarget("", 0, ""))
 
 
-def test_a_part_that_is_lost_makes_no_plan(wanted: Wanted, monkeypatch: pytest.MonkeyPatch, earlier: int) -> None:
+def test_a_part_that_is_lost_makes_no_plan(
+    wanted: ReplayRequest, monkeypatch: pytest.MonkeyPatch, earlier: int
+) -> None:
     monkeypatch.setattr("tests.pipeline.replay.choices.write_part", lambda place, part, batches: len(list(batches)))
 
     with pytest.raises(CountsDiffer):
@@ -182,7 +188,7 @@ STEPS = ["begun", "counted", "within part 0", "part 0", "within part 1", "part 1
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("step", STEPS)
 def test_whatever_a_kill_leaves_each_message_is_sent_once(
-    wanted: Wanted, engine: Engine, make_engine: Callable[..., Engine], forks: Forks, step: str, earlier: int
+    wanted: ReplayRequest, engine: Engine, make_engine: Callable[..., Engine], forks: Forks, step: str, earlier: int
 ) -> None:
     plans_before, target = Plan.objects.count(), make_engine()
 
@@ -190,7 +196,7 @@ def test_whatever_a_kill_leaves_each_message_is_sent_once(
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert Plan.objects.count() - plans_before == (step == "committed")
     if step != "committed":
-        again = Wanted(wanted.filter_text, Options(target_queue=target.queue))
+        again = ReplayRequest(wanted.filter_text, Options(target_queue=target.queue))
         until_alone(lambda: replaying.stage(plainly(), again, actor="ann"))
     plan = Plan.objects.latest("pk")
     job = redrives.run_in_foreground(redrives.run(plan.pk, actor="ann", wake=False).pk)

@@ -134,7 +134,7 @@ def test_a_checkpoint_that_is_ahead_of_a_restored_stream_is_refused(url: str, lo
     reader = follower(url, log)
     offset = {**reader.initialOffset(), "next": {"0": 1, "1": 9}}
 
-    with pytest.raises(InvalidArgument, match=r"partition 1 .* has come to position 0, .* checkpoint to 8"):
+    with pytest.raises(InvalidArgument, match=r"partition 1 .* ends at position 0, .* checkpoint is at 8"):
         reader.latestOffset(offset, ReadAllAvailable())
 
 

@@ -80,7 +80,7 @@ def test_a_stream_is_appended_to(source: Any, url: str, connect: Callable[..., p
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ("'{}' as payload; 'x' as colour", "colour is no column of a queue"),
+        ("'{}' as payload; 'x' as colour", "colour is not a column of a queue"),
         ("'x' as group_id", "payload is missing"),
         ("struct(1) as payload", "payload is of type struct.*to_json"),
         ("'{}' as payload; 'high' as priority", "priority is of type string"),

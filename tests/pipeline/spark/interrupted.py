@@ -18,7 +18,7 @@ import pyarrow as pa  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from pipeline.errors import Cancelled  # noqa: E402
-from pipeline.jobs.runs import heeding  # noqa: E402
+from pipeline.jobs.runs import interrupted_when_cancelled  # noqa: E402
 from pipeline.spark import sessions  # noqa: E402
 
 begun = sys.argv[1]
@@ -36,7 +36,7 @@ def never_ends(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 with sessions.open_session(settings.SPARK_MASTER, settings.SPARK_OPTIONS, 0) as spark:
     try:
-        with heeding("rollup", spark):
+        with interrupted_when_cancelled("rollup", spark):
             spark.range(0, 1, 1, 1).mapInArrow(never_ends, "id long").toArrow()
     except Cancelled:
         print("cancelled", spark.range(3).count())  # noqa: T201 - the session goes on

@@ -17,7 +17,7 @@ import pyspark
 import pytest
 from django.core.management import call_command
 
-from pipeline.archive import extracting, querying, spark_reading, spark_tables
+from pipeline.archive import extracting, querying, spark_tables
 from pipeline.archive.extracting import Job, Written
 from pipeline.archive.parts import Part
 from pipeline.archive.schemas import KINDS, Kind
@@ -165,7 +165,7 @@ def test_a_folder_is_read_whatever_its_name_is(spark: Any, archive: Archive, eng
     archive.run()
 
     paths = [path for path in archive.named() if path.startswith("settled/")]
-    found = spark_reading.table(spark, archive.url, "settled", paths, ["message_id"])
+    found = spark_tables.table(spark, archive.url, "settled", paths, ["message_id"])
 
     assert sorted(row.message_id for row in found.collect()) == ids
 
@@ -222,8 +222,8 @@ def test_both_ways_of_reading_answer_the_same_and_a_column_of_later_is_null(
     later = KINDS["settled"].schema.append(pa.field("added_later", pa.string()))
     with mock.patch.dict(KINDS, {"settled": replace(KINDS["settled"], schema=later)}):
         paths = [path for path in archive.named() if path.startswith("settled/")]
-        by_spark = spark_reading.table(spark, archive.url, "settled", paths, columns)
-        by_tasks = spark_reading.by_tasks(spark, archive.url, pa.schema([later.field(name) for name in columns]), paths)
+        by_spark = spark_tables.table(spark, archive.url, "settled", paths, columns)
+        by_tasks = spark_tables.by_tasks(spark, archive.url, pa.schema([later.field(name) for name in columns]), paths)
 
     rows = sorted(map(tuple, by_spark.collect()))
     assert rows == sorted(map(tuple, by_tasks.collect()))
@@ -259,8 +259,8 @@ def test_a_column_that_came_later_is_null_in_old_files_and_has_its_value_in_new_
         paths = [path for path in archive.named() if path.startswith("settled/")]
         columns = ("queue_id", "added_later")
         read = [
-            spark_reading.table(spark, archive.url, "settled", paths, columns),
-            spark_reading.by_tasks(spark, archive.url, pa.schema([later.field(name) for name in columns]), paths),
+            spark_tables.table(spark, archive.url, "settled", paths, columns),
+            spark_tables.by_tasks(spark, archive.url, pa.schema([later.field(name) for name in columns]), paths),
         ]
         found = [
             sorted(str(row.added_later) for row in table.collect() if row.queue_id == engine.queue_id) for table in read

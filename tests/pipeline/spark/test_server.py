@@ -130,7 +130,7 @@ def test_a_server_whose_java_ends_is_replaced(place: ServerFolder) -> None:
     with use(place, 0) as first:
         (place.folder.parent / "crash").touch()
         until_gone(place)
-        until(lambda: "its Java ended" in last(place), "the reason")
+        until(lambda: "its Java process ended" in last(place), "the reason")
     (place.folder.parent / "crash").unlink()
 
     with use(place, 0) as second:
@@ -158,7 +158,7 @@ def test_a_server_ends_with_its_owner_when_it_is_unused(place: ServerFolder, own
         assert place.read() is not None
 
     until_gone(place)
-    until(lambda: "the worker that had started it ended" in last(place), "the reason")
+    until(lambda: "the worker that started it ended" in last(place), "the reason")
 
 
 @pytest.mark.proof

@@ -96,7 +96,7 @@ def fork() -> Iterator[Fork]:
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the known epoch, as in a new process."""
     monkeypatch.setattr(primary_selection, "_highest", {})
-    monkeypatch.setattr(primary_selection, "_looked_at", set())
+    monkeypatch.setattr(primary_selection, "_compared", set())
 
 
 def _wait_for_replay(pair: Pair) -> None:

@@ -61,7 +61,7 @@ class Network:
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(primary_selection, "_highest", {})
-    monkeypatch.setattr(primary_selection, "_looked_at", set())
+    monkeypatch.setattr(primary_selection, "_compared", set())
 
 
 def test_each_host_has_its_port_and_one_port_is_for_all() -> None:
@@ -96,7 +96,7 @@ def test_options_beside_the_address_count_too() -> None:
     assert [place["host"] for place in hosts_of("dbname=db", {"host": "a,b", "autocommit": True})] == ["a", "b"]
 
 
-def test_at_first_every_host_is_looked_at_and_the_highest_epoch_taken() -> None:
+def test_at_first_every_host_is_compared_and_the_highest_epoch_taken() -> None:
     network = Network({"a": 1, "b": 3, "c": 2})
 
     assert network.choose() == 3
@@ -122,7 +122,7 @@ def test_a_replaced_primary_is_skipped_or_refused_without_another() -> None:
     with pytest.raises(psycopg.OperationalError, match="refused"):
         network.choose()
     network.timelines = {"b": None, "a": 1}
-    with pytest.raises(StalePrimary, match="epoch 1, and was replaced: there has been one of epoch 2"):
+    with pytest.raises(StalePrimary, match="epoch 1 and was replaced by a server with epoch 2"):
         network.choose()
 
 

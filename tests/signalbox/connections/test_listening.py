@@ -8,7 +8,6 @@ import threading
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from signalbox.connections import listening
 from signalbox.connections.listening import Listener, shared_listener
 from tests.signalbox.worker.workers import PATIENCE, eventually
 
@@ -110,10 +109,10 @@ def test_a_process_has_one_listener_for_a_database_and_a_fork_its_own(dsn):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_a_child_forked_during_a_request_can_ask():
-    with listening._shared_lock:
+def test_a_child_forked_during_a_request_can_ask(dsn):
+    with shared_listener(dsn)._lock:
         child = os.fork()
         if child == 0:
-            os._exit(0 if listening._shared_lock.acquire(blocking=False) else 1)
+            os._exit(0 if shared_listener(dsn)._lock.acquire(blocking=False) else 1)
         _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0

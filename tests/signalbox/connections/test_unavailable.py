@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from signalbox import AsyncClient, Client, DatabaseUnavailable, ServerUnavailable, Unavailable
 from signalbox.calls.problems import error_of
-from signalbox.connections.unavailable import CAUSES, cause_of, unavailable_of
+from signalbox.connections.unavailable import BY_SLUG, cause_of, unavailable_of
 from signalbox.errors import translated
 from signalbox.logs import in_brief
 from signalbox.worker.outages import persist
@@ -43,7 +43,7 @@ def test_what_never_connected_did_nothing(dsn: str, parameters: dict[str, object
     error = unavailable(Client(make_conninfo(dsn, **parameters)), "q")
 
     assert (error.cause, error.nothing_done) == (cause, True)
-    assert str(error).startswith(next(one.words for one in CAUSES if one.slug == cause))
+    assert str(error).startswith(BY_SLUG[cause].words)
 
 
 def test_a_read_only_database_is_named(dsn: str, queue: str) -> None:

@@ -296,7 +296,7 @@ class TestProblems:
             client_over(Script(httpx.Response(200, text="<h1>Welcome</h1>"))).send("orders", 1)
 
     def test_what_is_no_document_of_ours_is_no_answer(self, client_over):
-        with pytest.raises(ServerUnavailable, match="not understood"):
+        with pytest.raises(ServerUnavailable, match="an unknown document"):
             client_over(Script(httpx.Response(200, json=["hello"]))).send("orders", 1)
 
     @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ class TestOutcomes:
             def __str__(self):
                 raise RuntimeError
 
-        assert outcome_of(raised(MuteError())).error == "(the exception cannot be put into words)"
+        assert outcome_of(raised(MuteError())).error == "(the exception has no readable message)"
 
     def test_details_are_bounded_and_keep_beginning_and_end(self):
         text = bounded("begin" + "é" * MAX_DETAILS_BYTES + "end")
