@@ -10,7 +10,8 @@ LIMITS_OF_PAGES = (
     "queues.messages.last_success.LIST_MILLISECONDS",
     "dlq.redrives.impact.LIST_MILLISECONDS",
     "dlq.failure_groups.listing.LIST_GROUPS_MILLISECONDS",
-    "dlq.search.suggestions.MILLISECONDS",
+    "dlq.search.samples.MILLISECONDS",
+    "dlq.search.anchors.LOOK_UP_MILLISECONDS",
     "console.dead_letters.causes.LIST_MILLISECONDS",
     "queues.messages.story.SEARCH_MILLISECONDS",
 )

@@ -119,13 +119,19 @@ def _detail(name: str, read: Callable[[str], Any] = str) -> Callable[[str], Q]:
 
 
 KEYS = {
-    "actor": Key("The actor.", read=lambda text: Q(actor=text)),
-    "action": Key("The action, such as queue.pause; a prefix is enough.", read=lambda text: Q(action__startswith=text)),
-    "queue": Key("The queue of the action.", read=lambda text: Q(queue_name=text)),
+    "actor": Key("The actor.", read=lambda text: Q(actor=text), aliases=("who",)),
+    "action": Key(
+        "The action, such as queue.pause; a prefix is enough.",
+        read=lambda text: Q(action__startswith=text),
+        aliases=("did",),
+    ),
+    "queue": Key("The queue of the action.", read=lambda text: Q(queue_name=text), aliases=("target", "to")),
     "reason": Key(
         "Part of the reason. Words without a key also search the reason.", read=lambda text: Q(reason__icontains=text)
     ),
-    "at": Key("The time: a day, a moment, or a range such as 2026-01-31..2026-02-02.", read=_times),
+    "at": Key(
+        "The time: a day, a moment, or a range such as 2026-01-31..2026-02-02.", read=_times, aliases=("when", "time")
+    ),
     "age": Key("The age: <1d is the last day, >1d is before it.", read=_ages),
     "row": Key(
         "The position in the chain, as manage.py audit verify prints it.",

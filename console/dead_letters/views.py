@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from console.access import roles
 from console.access.roles import requires
 from console.dead_letters.failure_groups import lists
-from console.filters.filter_bar import FilterBar, dead_letter_filter, saved, suggestions, typed
+from console.filters.filter_bar import FilterBar, dead_letter_filter, note, saved, suggestions, typed
 from console.masking import masked
 from console.overview import standings
 from console.web import pagination, wording
@@ -22,8 +22,11 @@ from console.web.wording import plural
 from dlq.filters import FilterError, Target
 from dlq.search.checked_filter import CheckedFilter, everything
 from dlq.search.counting import BoundedCount, count_rows
-from dlq.search.dead_letter_list import dead_letters
+from dlq.search.dead_letter_list import DeadLetterRow, Sort, dead_letters, sorts
+from dlq.search.explanations import explain
 from dlq.search.finding import find
+from dlq.search.pages import Page, PagePosition
+from dlq.search.samples import Place
 from dlq.search.saved_filters import SavedFilter
 from queues.dead_letters.ids import FEW, Order
 
@@ -39,20 +42,21 @@ def dead(request: HttpRequest) -> Badge:
 def show(request: HttpRequest) -> HttpResponse:
     """GET /dead-letters: the worst failure groups that the filter selects, and the list, newest first."""
     filter, mistake = read_filter(request)
-    place, see = pagination.place(request), roles.may_here(request, "see_payloads")
+    place, sort = pagination.place(request), _sort(request)
     try:
-        page = dead_letters(filter, place, with_payloads=see)
+        page = _page(request, filter, place, sort)
     except FilterError as error:  # the filter took too long to run
         filter, mistake = everything(roles.reach(request.user, "see_metadata")), error
-        page = dead_letters(filter, place, with_payloads=see)
-    page = masked.dead_letter_page(page)
+        page = _page(request, filter, place, sort)
+    served = sorts(filter)
+    sort = sort if sort in served else Sort.NEWEST
     if filter:
         count = count_rows(find(filter, datetime.now(UTC)).ids(FEW + 1, Order.ANY))
     else:  # the counters have the number
         count = BoundedCount(standings.of_request(request).dead, exact=True)
     context = {
         "title": "Dead letters",
-        "bar": filter_bar(request, mistake),
+        "bar": filter_bar(request, mistake, note(request, filter)),
         "saved": saved(request, SavedFilter.Page.DEAD_LETTERS, f"{reverse('dead_letters')}?q="),
         "chosen": filter,
         "canonical": str(filter),
@@ -60,9 +64,33 @@ def show(request: HttpRequest) -> HttpResponse:
         "count": count,
         "export_url": f"{reverse('export_dead_letters')}?{urlencode({'q': str(filter)})}",
         "page": page,
+        "sort": pagination.sort_links(
+            request, sort.value, {one.value.removeprefix("-"): one.value for one in served if not one.ascending}
+        ),
+        "order": ORDERS[sort],
+        "names_filter": str(filter.filter.held_to_names()) if page.searched_to else "",
+        "explanations": [] if page.rows or page.searched_to or mistake else explain(filter, Place(reach=filter.reach)),
         "pager": pagination.pager(request, page, f"{wording.number(len(page.rows))} shown of {count}"),
     }
     return render_page(request, "dead_letters/show.html", "dead_letters/_list.html", context)
+
+
+def _sort(request: HttpRequest) -> Sort:
+    asked = request.GET.get("sort", "")
+    return Sort(asked) if asked in set(Sort) else Sort.NEWEST
+
+
+def _page(request: HttpRequest, filter: CheckedFilter, place: PagePosition, sort: Sort) -> Page[DeadLetterRow]:
+    see, size = roles.may_here(request, "see_payloads"), pagination.size(request)
+    return masked.dead_letter_page(dead_letters(filter, place, size=size, with_payloads=see, sort=sort))
+
+
+ORDERS = {
+    Sort.NEWEST: "Newest first",
+    Sort.OLDEST: "Oldest first",
+    Sort.HIGHEST_ID: "Highest message id first",
+    Sort.LOWEST_ID: "Lowest message id first",
+}
 
 
 def read_filter(request: HttpRequest) -> tuple[CheckedFilter, FilterError | None]:
@@ -73,15 +101,17 @@ def read_filter(request: HttpRequest) -> tuple[CheckedFilter, FilterError | None
         return everything(roles.reach(request.user, "see_metadata")), error
 
 
-def filter_bar(request: HttpRequest, mistake: FilterError | None) -> FilterBar:
+def filter_bar(request: HttpRequest, mistake: FilterError | None, note: str = "") -> FilterBar:
     """Make the filter bar above dead letters."""
     return FilterBar(
         text=typed(request),
         label="Filter dead letters",
         action=reverse("dead_letters"),
-        placeholder="queue: class: error: age: payload.path:",
+        placeholder="any word, or queue: class: age: payload.path:",
         keys=suggestions(Target.DEAD_LETTER, "state"),
+        kept=pagination.kept(request),
         example='class:TimeoutError payload.partner:"acme-eu" age:<1d',
         mistake=mistake,
+        note=note,
         suggest_url=reverse("filter_suggestions"),
     )

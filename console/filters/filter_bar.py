@@ -1,4 +1,4 @@
-"""The bar above a list: what was typed, the keys one can ask for, and where a mistake stands."""
+"""The filter bar above a list: the typed text, the keys of the list, and the place of a mistake."""
 
 from __future__ import annotations
 
@@ -58,8 +58,10 @@ class FilterBar:
     example: str = ""
     kept: Sequence[tuple[str, str]] = ()
     mistake: FilterError | None = None
+    note: str = ""
+    """What the filter does otherwise than it reads, as where a word searches names only."""
     suggest_url: str = ""
-    """Where what may be typed next is offered; empty where the keys are all there is."""
+    """Address of the suggestions; empty for a list without any."""
     longest: int = field(default=MAX_FILTER_CHARACTERS, init=False)
 
     @property
@@ -77,7 +79,7 @@ class FilterBar:
         return self.text[len(self.before) + len(self.token) :]
 
 
-# Keys that look into what is masked: asking them would tell it, a guess at a time.
+# Keys that look into what is masked: the answers would disclose it, a guess at a time.
 MASKED_KEYS = {"payload", "attr", "error"}
 
 
@@ -100,20 +102,47 @@ def job_filter(request: HttpRequest, text: str, permission: str) -> CheckedFilte
     try:
         return check_filter(held_to(held, unmasked(request, parse(text))))
     except InvalidArgument as error:
-        raise FilterError(0, len(text), text, f"{error}."[:1].upper() + f"{error}."[1:], "queue: of yours") from None
+        raise FilterError(
+            0, len(text), text, f"{error}."[:1].upper() + f"{error}."[1:], "queue: with a queue of your roles"
+        ) from None
 
 
 def unmasked(request: HttpRequest, read: Filter, *queues: str) -> Filter:
-    """Return the filter, unless it asks for what is masked for this person. Raises `FilterError`.
+    """Return the filter as this person may use it: words look into names only where payloads or fields are masked.
 
-    `queues` are those whose messages are listed; without any, those that the filter names, or all.
+    `queues` are those whose messages are listed; without any, those that the filter names, or all. Raises `FilterError`
+    where another term asks for what is masked.
     """
     asked = [term for term in read.terms if term.key in MASKED_KEYS]
-    if asked and (reason := denial_here(request, "see_payloads")):
-        raise asked[0].error(f"{asked[0].key}: is masked. {reason}", "a key about facts, such as class: or age:")
-    if asked and not may_here(request, "reveal"):
-        Masking().check(read, *queues)
-    return read
+    if not asked and not any(term.key == "text" for term in read.terms):
+        return read
+    if reason := denial_here(request, "see_payloads"):
+        if asked:
+            raise asked[0].error(f"{asked[0].key}: is masked. {reason}", "a key about facts, such as class: or age:")
+        return read.held_to_names()
+    return read if may_here(request, "reveal") else Masking().readable(read, *queues)
+
+
+HELD_TO_NAMES = (
+    "Words search names only: classes, queues and message ids. Payloads or fields are masked for you, so errors and"
+    " payloads are not searched."
+)
+
+
+def note(request: HttpRequest, filter: CheckedFilter, *queues: str) -> str:
+    """Say that words are held to names, or that a term compares values which rows show masked; else nothing."""
+    terms = filter.filter.terms
+    if any(term.key == "name" and not term.source.lower().lstrip("-").startswith("name:") for term in terms):
+        return HELD_TO_NAMES
+    if not any(term.key in {"text", *MASKED_KEYS} for term in terms):
+        return ""
+    masked = Masking().masked_terms(filter.filter, *queues)
+    fields = ", ".join(dict.fromkeys(f"{term.name}:" for term in masked))
+    return (
+        f"{fields} may look into masked fields. Rows show a mask there; the filter compares the values."
+        if masked
+        else ""
+    )
 
 
 def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFilters:
@@ -122,14 +151,16 @@ def saved(request: HttpRequest, page: SavedFilter.Page, action: str) -> SavedFil
 
 
 def kept_for(request: HttpRequest, page: SavedFilter.Page | None = None) -> list[SavedFilter]:
-    """Saved filters, less those of others that tell what is masked for this person, or name a queue beyond reach."""
+    """Return a person's saved filters, and those of others that disclose no masked value and no unreached queue."""
     person, held = request.user.get_username(), reach(request.user, "see_metadata")
     known, is_masked = JobReach(held), bool(denial_here(request, "see_payloads"))
     return [
         one
         for one in saved_filters.seen_by(person, page)
         if one.owner == person
-        or ((held.is_everything or _names_reached(one, known)) and not (is_masked and one.keys & MASKED_KEYS))
+        or (
+            (held.is_everything or _names_reached(one, known)) and not (is_masked and one.keys & {"text", *MASKED_KEYS})
+        )
     ]
 
 

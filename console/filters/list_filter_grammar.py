@@ -13,20 +13,27 @@ from typing import Any, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from dlq.filters.readings import MisreadError
-from dlq.filters.scanner import Scanner
+from dlq.filters.scanner import FilterError, Scanner
+from dlq.filters.suggest import closest
 
 _KEY = re.compile(r'[^\s":,]+(?=:)')
 _VALUE = re.compile(r'[^\s",]+')
+MAX_LISTED = 5
+"""Keys that a message lists in full."""
 Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a list; `choices` are its only values, if any, and `read` raises MisreadError at a wrong one."""
+    """One key of a list; `choices` are its only values, if any, and `read` raises MisreadError at a wrong one.
+
+    `aliases` are other names of the key.
+    """
 
     help: str
     choices: tuple[str, ...] = ()
     read: Callable[[str], Any] | None = None
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,9 +67,10 @@ def parse(text: str, keys: Mapping[str, Key], wordless: str) -> list[Term]:
 def _term(scanner: Scanner, keys: Mapping[str, Key], wordless: str) -> Term:
     start = scanner.position
     negated = scanner.take("-")
-    name = scanner.match(_KEY).lower()
-    if name and name not in keys:
-        raise scanner.error(start, f"There is no key {name[:40]}: here.", f"one of {', '.join(keys)}")
+    written = scanner.match(_KEY).lower()
+    name = next((key for key, one in keys.items() if written == key or written in one.aliases), "")
+    if written and not name:
+        raise _unknown(scanner, start, written, keys)
     if name:
         scanner.take(":")
     key = name or wordless
@@ -70,6 +78,15 @@ def _term(scanner: Scanner, keys: Mapping[str, Key], wordless: str) -> Term:
     while scanner.take(","):
         values.append(_value(scanner, start, key, keys[key]))
     return Term(key, tuple(values), negated)
+
+
+def _unknown(scanner: Scanner, start: int, written: str, keys: Mapping[str, Key]) -> FilterError:
+    """Return the mistake, with the nearest key, or with all keys where they are few; the page lists the others."""
+    meant = closest(written, keys)
+    question = f" Did you mean {meant}:?" if meant else ""
+    others = f"{meant}: or another key" if meant else "a key of this list"
+    expected = f"one of {', '.join(keys)}" if len(keys) <= MAX_LISTED else others
+    return scanner.error(start, f"Unknown key {written[:40]}:.{question}", expected)
 
 
 def _value(scanner: Scanner, start: int, name: str, key: Key) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -15,14 +17,16 @@ from console.access import roles
 from console.access.roles import requires
 from console.access.subjects import QUEUE
 from console.filters.filter_bar import kept_for
-from console.web.htmx import render_page
+from console.web.forms import refuse
+from console.web.htmx import render_form, render_page
 from dlq.filters import MAX_CHARACTERS, FilterError, Target
 from dlq.filters.scanner import Scanner
 from dlq.masking.rules import Masking
 from dlq.search import saved_filters, suggestions
 from dlq.search.message_list import TARGETS
+from dlq.search.samples import Place
 from dlq.search.saved_filters import MAX_OF_ONE_OWNER, NAME_CHARACTERS, SavedFilter
-from dlq.search.suggestions import Place, Suggestion
+from dlq.search.suggestions import Suggestion
 from queues.errors import InvalidArgument
 from queues.messages.lists import State
 from queues.models import Queue
@@ -31,10 +35,35 @@ from queues.reach import NOTHING
 MAX_SAVED = 6
 
 
+class SavedFilterForm(forms.Form):
+    """A filter to save, with its name and its readers."""
+
+    page = forms.CharField(required=False, widget=forms.HiddenInput)
+    next = forms.CharField(required=False, widget=forms.HiddenInput)
+    text = forms.CharField(label="Filter", required=False, max_length=MAX_CHARACTERS)
+    name = forms.CharField(required=False, max_length=NAME_CHARACTERS)
+    shared = forms.BooleanField(label="For all users", required=False)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A change of a saved filter that was refused, as it was typed."""
+
+    saved_filter_id: int
+    name: str
+    shared: bool
+    error: str
+
+
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /saved-filters: one's own, and what others share."""
+    """GET /saved-filters: the filters of this person, and the shared ones of others."""
+    return _browse(request)
+
+
+def _browse(request: HttpRequest, refused: Refused | None = None) -> HttpResponse:
+    """Render the list; a refused change stands in its row as it was typed."""
     person = request.user.get_username()
     administers = roles.may(request.user, "administer")
     kept = kept_for(request)
@@ -43,6 +72,8 @@ def browse(request: HttpRequest) -> HttpResponse:
         "kept": [(one, one.owner == person or (administers and one.shared)) for one in kept],
         "name_characters": NAME_CHARACTERS,
         "most": MAX_OF_ONE_OWNER,
+        "refused": refused,
+        "mistake": refused,
     }
     return render_page(request, "filters/saved/browse.html", "filters/saved/_list.html", context)
 
@@ -50,8 +81,13 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires("see_metadata", in_part=True)
 def save(request: HttpRequest) -> HttpResponse:
-    """POST /saved-filters/new: keep a filter, then go back to its list with that filter in force."""
-    given = request.POST
+    """POST /saved-filters/new: save a filter, then return to its list with that filter in force.
+
+    What is refused comes back in a form, as it was typed.
+    """
+    form = SavedFilterForm(request.POST)
+    form.is_valid()  # `saved_filters` judges, and says more
+    given = form.data
     try:
         kept = saved_filters.save(
             given.get("page", ""),
@@ -61,33 +97,39 @@ def save(request: HttpRequest) -> HttpResponse:
             shared="shared" in given,
         )
     except (InvalidArgument, FilterError) as error:
-        messages.error(request, f"The filter was not saved. {error}")
-        return HttpResponseRedirect(_back(request, given.get("text", "")))
-    readers = "Everybody who may see this page finds it" if kept.shared else "You find it"
+        return _refuse(request, form, error)
+    readers = "All users who may see this list find it" if kept.shared else "You find it"
     messages.success(request, f"Saved this filter as {kept.name}. {readers} under Saved.")
     return HttpResponseRedirect(_back(request, kept.text))
+
+
+def _refuse(request: HttpRequest, form: SavedFilterForm, error: Exception) -> HttpResponse:
+    form.errors.clear()
+    if isinstance(error, FilterError):
+        form.add_error("text", str(error))
+    else:
+        refuse(form, error)
+    context = {"title": "Save filter", "form": form, "back_url": _back(request, form.data.get("text", ""))}
+    return render_form(request, "filters/saved/new.html", context)
 
 
 @require_POST
 @requires("see_metadata", in_part=True)
 def change(request: HttpRequest, saved_filter_id: int) -> HttpResponse:
-    """POST /saved-filters/<id>: another name, or other readers."""
-    given = request.POST
+    """POST /saved-filters/<id>: change the name or the readers."""
+    name, shared = request.POST.get("name", ""), "shared" in request.POST
     try:
-        kept = _own(
-            saved_filters.change, request, saved_filter_id, name=given.get("name", ""), shared="shared" in given
-        )
+        kept = _own(saved_filters.change, request, saved_filter_id, name=name, shared=shared)
     except InvalidArgument as error:
-        messages.error(request, f"Nothing was changed. {error}")
-    else:
-        messages.success(request, f"Changed {kept.name}.")
+        return _browse(request, Refused(saved_filter_id, name, shared, str(error)))
+    messages.success(request, f"Changed {kept.name}.")
     return redirect("saved_filters")
 
 
 @require_POST
 @requires("see_metadata", in_part=True)
 def delete(request: HttpRequest, saved_filter_id: int) -> HttpResponse:
-    """POST /saved-filters/<id>/delete: forget it."""
+    """POST /saved-filters/<id>/delete: delete a saved filter."""
     kept = _own(saved_filters.delete, request, saved_filter_id)
     messages.success(request, f"Deleted {kept.name}. It selected: {kept.text}")
     return redirect("saved_filters")
@@ -115,7 +157,7 @@ def _back(request: HttpRequest, text: str) -> str:
 @require_safe
 @requires("see_metadata", in_part=True)
 def suggest(request: HttpRequest) -> HttpResponse:
-    """GET /filter-suggestions?q=&at=: what may stand before `at`; of dead letters, or of `queue` in `state`."""
+    """GET /filter-suggestions?q=&at=: suggestions for the text before `at`, of dead letters or a queue's messages."""
     text = request.GET.get("q", "")[: MAX_CHARACTERS + 1]
     at = request.GET.get("at", "")
     cursor = int(at) if at.isascii() and at.isdigit() and len(at) < 6 else len(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from console.access import roles
 from console.access.roles import requires
 from console.access.subjects import QUEUE
-from console.filters.filter_bar import FilterBar, message_filter, saved, suggestions, typed
+from console.filters.filter_bar import FilterBar, message_filter, note, saved, suggestions, typed
 from console.masking import masked
 from console.messages import narration, payloads
 from console.messages.stories import edit_denial, known_story, of_payload
@@ -31,13 +32,15 @@ from console.web.wording import number
 from dlq.filters import FilterError
 from dlq.search import message_list
 from dlq.search.checked_filter import CheckedFilter, everything
+from dlq.search.explanations import explain
 from dlq.search.message_list import TARGETS, MessageRow
 from dlq.search.pages import Page
+from dlq.search.samples import Place
 from dlq.search.saved_filters import SavedFilter
 from queues import audit, bodies, messages
 from queues.dead_letters.neighbours import neighbours_of
 from queues.errors import BodyCorrupt, BodyMissing
-from queues.messages.lists import State
+from queues.messages.lists import State, is_ascending
 from queues.messages.story import Standing, Story, queues_of, read_story
 from signalbox.bodies import read_body
 
@@ -46,6 +49,15 @@ LABELS = {
     State.LEASED: "In flight",
     State.SCHEDULED: "Scheduled",
     State.WAITING: "Waiting for their group",
+    State.COMPLETED: "Completed",
+}
+
+
+TIME_LABELS = {
+    State.READY: "Ready since",
+    State.LEASED: "Deadline",
+    State.SCHEDULED: "Due",
+    State.WAITING: "Waiting since",
     State.COMPLETED: "Completed",
 }
 
@@ -89,21 +101,27 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
     head = queue_head.find(name)
     asked = request.GET.get("state", "")
     state = State(asked) if asked in set(State) else State.READY
-    mistake = None
+    mistake, filter = None, everything()
     try:
-        page = _page(request, head, state, message_filter(request, typed(request), name, TARGETS[state]))
+        filter = message_filter(request, typed(request), name, TARGETS[state])
+        page = _page(request, head, state, filter)
     except FilterError as error:
-        mistake = error
-        page = _page(request, head, state, everything())
+        mistake, filter = error, everything()
+        page = _page(request, head, state, filter)
+    reach = roles.reach(request.user, "see_metadata")
+    place = Place(TARGETS[state], head.numbers.queue_id, reach)
     context = {
         "title": f"Messages · {name}",
         "head": head,
         "tab": "messages",
         "state": state.value,
         "state_label": LABELS[state],
+        "time_label": TIME_LABELS[state],
         "states": _states(head, state),
         "page": page,
-        "bar": _bar(request, head, state, mistake),
+        "sort": pagination.sort_links(request, _sort(request, state), {"time": _first_sort(state)}),
+        "explanations": [] if page.rows or page.searched_to or mistake else explain(filter, place),
+        "bar": replace(_bar(request, head, state, mistake), note=note(request, filter, name)),
         "saved": saved(request, SavedFilter.Page.MESSAGES, f"{request.path}?state={state}&q="),
         "pager": pagination.pager(request, page, f"{number(len(page.rows))} shown"),
         "export_url": f"{reverse('export_messages', args=[name])}?{urlencode({'state': state, 'q': typed(request)})}",
@@ -113,8 +131,26 @@ def browse(request: HttpRequest, name: str) -> HttpResponse:
 
 def _page(request: HttpRequest, head: QueueHead, state: State, filter: CheckedFilter) -> Page[MessageRow]:
     see = roles.may_here(request, "see_payloads")
-    page = message_list.messages(head.numbers.queue_id, state, filter, pagination.place(request), with_payloads=see)
+    page = message_list.messages(
+        head.numbers.queue_id,
+        state,
+        filter,
+        pagination.place(request),
+        size=pagination.size(request),
+        with_payloads=see,
+        ascending=not _sort(request, state).startswith("-"),
+    )
     return masked.message_page(head.name, page)
+
+
+def _sort(request: HttpRequest, state: State) -> str:
+    """Return the order that the address asks for, by the time of the state: the one column whose order an index has."""
+    asked = request.GET.get("sort", "")
+    return asked if asked in ("time", "-time") else _first_sort(state)
+
+
+def _first_sort(state: State) -> str:
+    return "time" if is_ascending(state) else "-time"
 
 
 def _states(head: QueueHead, current: State) -> list[dict[str, Any]]:
@@ -136,10 +172,10 @@ def _bar(request: HttpRequest, head: QueueHead, state: State, mistake: FilterErr
         text=typed(request),
         label=f"Filter {target.phrase}",
         action=reverse("queue_messages", args=[head.name]),
-        placeholder="id: group: age: payload.path: attr.path:",
+        placeholder="any word, or id: group: age: payload.path:",
         keys=suggestions(target, "queue", "tenant", "state"),  # the page has chosen a queue and a state
         example='payload.order.status:"paid" age:>1h',
-        kept=[("state", state.value)],
+        kept=[("state", state.value), *pagination.kept(request)],
         mistake=mistake,
         suggest_url=f"{reverse('filter_suggestions')}?{urlencode({'queue': head.name, 'state': state.value})}",
     )

@@ -27,8 +27,6 @@ from queues.control.streams import GroupNumbers
 from queues.errors import StreamNotFound
 from queues.stream_models import Stream
 
-PAGE_ROWS = 50
-
 
 @dataclass(frozen=True)
 class StreamRow:
@@ -132,7 +130,7 @@ def messages(request: HttpRequest, name: str) -> HttpResponse:
     stream, asked = find(name), request.GET.get("partition", "")
     chosen = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 4 else 0
     partition = chosen if chosen < stream.partitions else 0  # an invalid partition in the address shows the first
-    page = _page(stream, partition, pagination.place(request))
+    page = _page(stream, partition, pagination.place(request), pagination.size(request))
     context = {
         "title": f"Messages · {name}",
         "stream": stream,
@@ -145,11 +143,11 @@ def messages(request: HttpRequest, name: str) -> HttpResponse:
     return render_page(request, "streams/show.html", "streams/_messages.html", context)
 
 
-def _page(stream: Stream, partition: int, at: PagePosition) -> Page[StreamMessage]:
+def _page(stream: Stream, partition: int, at: PagePosition, size: int) -> Page[StreamMessage]:
     """Return a page of one partition with one query, at the same cost for deep pages."""
     before, after = pagination.whole(at.before), pagination.whole(at.after)
     rules = Masking().of(stream.name)
-    found = streams.browse(stream, partition, above=before, below=after, most=PAGE_ROWS + 1)
+    found = streams.browse(stream, partition, above=before, below=after, most=size + 1)
     rows = [
         StreamMessage(position, key, rules.mask_text(text) or "", appended_at)
         for position, key, text, appended_at in found
@@ -157,7 +155,7 @@ def _page(stream: Stream, partition: int, at: PagePosition) -> Page[StreamMessag
     place = PagePosition(
         at.before if before is not None else "", at.after if before is None and after is not None else ""
     )
-    return page_of(rows, PAGE_ROWS, place, [str(row.position) for row in rows])
+    return page_of(rows, size, place, [str(row.position) for row in rows])
 
 
 def find(name: str) -> Stream:

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
 
+from console.web import preferences
 from console.web.layout import Frame
 
 # Part of every fragment: the title, and the counts and the lamp of the sidebar.
@@ -29,6 +30,7 @@ def render_page(request: HttpRequest, page: str, fragment: str, context: Mapping
         html = render_to_string(page, full_context, request)
     response = HttpResponse(html, status=_status_of(context), headers={"Cache-Control": "no-store"})
     patch_vary_headers(response, ["HX-Request"])
+    preferences.remember(response, "rows", request.GET.get("rows", ""))
     return response
 
 

@@ -1,14 +1,28 @@
-"""The feet of lists that never count: each page begins where the one before it ended."""
+"""Pages of lists that never count: how many rows, in which order, and the links to the pages beside this one.
+
+Each page begins where the one before it ended.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from dlq.search.pages import PAGE_ROWS, Page, PagePosition, page_of
+from console.web import preferences
+from dlq.search.pages import Page, PagePosition, page_of
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """A choice of rows a page; the one in force is `current`."""
+
+    rows: int
+    url: str
+    current: bool
 
 
 @dataclass(frozen=True)
@@ -18,6 +32,42 @@ class Pager:
     words: str
     before_url: str
     after_url: str
+    row_counts: Sequence[RowCount] = ()
+    """Choices of rows a page; none where the list is shorter than the smallest."""
+
+
+@dataclass(frozen=True)
+class SortLink:
+    """The heading of a column that sorts: its address turns the order round, or sorts by this column."""
+
+    url: str
+    direction: str
+    """`ascending` or `descending`, as `aria-sort` says it; empty where the list is sorted by another column."""
+
+
+def size(request: HttpRequest) -> int:
+    """Return how many rows a page has: as the address says, else as the person chose last."""
+    asked = request.GET.get("rows", "")
+    return int(asked if asked in preferences.CHOICES["rows"] else preferences.read(request)["rows"])
+
+
+def kept(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return the parameters of the address that another filter keeps: the order and the rows a page."""
+    return [(name, request.GET[name]) for name in ("sort", "rows") if name in request.GET]
+
+
+def sort_links(request: HttpRequest, sort: str, columns: Mapping[str, str]) -> dict[str, SortLink]:
+    """Return the links of the columns that sort: `columns` has for each the order that a first click asks for.
+
+    An order is the name of the column, with a minus for the highest first; `sort` is the one in force.
+    """
+    current, descends = sort.removeprefix("-"), sort.startswith("-")
+    links = {}
+    for column, first in columns.items():
+        turned = current if descends else f"-{current}"
+        direction = ("descending" if descends else "ascending") if column == current else ""
+        links[column] = SortLink(_address(request, {"sort": turned if direction else first}), direction)
+    return links
 
 
 def place(request: HttpRequest) -> PagePosition:
@@ -35,8 +85,9 @@ def by_id(query: QuerySet[Any], field: str, request: HttpRequest) -> Page[Any]:
         found = query.filter(**{f"{field}__lt": older_than}).order_by(f"-{field}")
     else:
         found, at = query.order_by(f"-{field}"), PagePosition()
-    rows = list(found[: PAGE_ROWS + 1])
-    return page_of(rows, PAGE_ROWS, at, [str(getattr(row, field)) for row in rows])
+    most = size(request)
+    rows = list(found[: most + 1])
+    return page_of(rows, most, at, [str(getattr(row, field)) for row in rows])
 
 
 def whole(cursor: str) -> int | None:
@@ -44,14 +95,27 @@ def whole(cursor: str) -> int | None:
     return int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 19 else None
 
 
-def pager(request: HttpRequest, page: Page[Any], words: str) -> Pager:
-    """The links from `page` to its neighbours; everything else in the address stays."""
-    return Pager(words, _url(request, "before", page.before), _url(request, "after", page.after))
+def pager(request: HttpRequest, page: Page[Any], words: str, *, sized: bool = True) -> Pager:
+    """The links from `page` to its neighbours; everything else in the address stays.
+
+    `sized` lists have as many rows as `size` says, and offer other numbers.
+    """
+    before, after = (_url(request, way, cursor) for way, cursor in (("before", page.before), ("after", page.after)))
+    counts = [int(one) for one in preferences.CHOICES["rows"]]
+    chosen = size(request)
+    choices = [RowCount(one, _address(request, {"rows": str(one)}), one == chosen) for one in sorted(counts)]
+    return Pager(words, before, after, choices if sized and (before or after or len(page.rows) > min(counts)) else ())
 
 
 def _url(request: HttpRequest, way: str, cursor: str) -> str:
+    return _address(request, {way: cursor}) if cursor else ""
+
+
+def _address(request: HttpRequest, changed: Mapping[str, str]) -> str:
+    """Return the address with other parameters, at the first page unless they name another."""
     parameters = request.GET.copy()
     for name in ("before", "after"):
         parameters.pop(name, None)
-    parameters[way] = cursor
-    return f"{request.path}?{parameters.urlencode()}" if cursor else ""
+    for name, value in changed.items():
+        parameters[name] = value
+    return f"{request.path}?{parameters.urlencode()}"

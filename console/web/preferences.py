@@ -1,4 +1,4 @@
-"""Preferences of one person: theme, density, clock, shortcuts, open groups of the sidebar.
+"""Preferences of one person: theme, density, clock, shortcuts, rows of a page, open groups of the sidebar.
 
 Cookies store the preferences, so that the server writes them into the page. A page needs no inline script, which the
 content security policy forbids, and never appears in the wrong theme at first.
@@ -20,6 +20,7 @@ CHOICES = {
     "density": {"regular": "Regular", "compact": "Compact"},
     "zone": {"utc": "UTC", "local": "Local"},
     "shortcuts": {"on": "On", "off": "Off"},
+    "rows": {"50": "50", "25": "25", "100": "100", "200": "200"},
     "archive_group": {"closed": "Closed", "open": "Open"},
     "admin_group": {"closed": "Closed", "open": "Open"},
 }

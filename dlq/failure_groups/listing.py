@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from dlq.failure_groups.reading import FailureGroup, State, read_groups
 from dlq.filters import Literal, Term
+from dlq.filters.text import like_within
 from dlq.search.checked_filter import CheckedFilter
 from dlq.search.pages import Page, PagePosition, page_of
 from queues.database import names
 from queues.database.names import reached_ids
 from queues.database.time_limits import OutOfTime, time_limit
-from queues.failure_groups.order import Sort, Wanted, keys
+from queues.failure_groups.order import Sort, Wanted, Word, keys
 from queues.reach import EVERYTHING, Reach
 
 PAGE_GROUPS = 25
@@ -34,6 +35,9 @@ class Narrowing(Wanted):
         known = {"queue", "tenant", "class", "reason", "fp"}
         asked = [term for term in filter.filter.terms if term.key in known and _plain(term)]
         asked = [term for index, term in enumerate(asked) if term.key not in {one.key for one in asked[:index]}]
+        words = [term for term in filter.filter.terms if term.key in ("text", "name") and _plain(term)]
+        if not filter.reach.is_everything:  # an example of an error may come from a queue that is not reached
+            words = []
         values = {term.key: tuple(term.literals) for term in asked}
         queue_ids, holders = names.queues_asked_for(values.get("queue"), values.get("tenant"))
         if holders:  # groups count by source queue, not by dead-letter queue
@@ -42,9 +46,10 @@ class Narrowing(Wanted):
         reached = reached_ids(filter.reach)
         if reached is not None:
             queue_ids = reached if queue_ids is None else tuple(set(queue_ids) & set(reached))
-        unasked = tuple(term for term in filter.filter.terms if term not in asked)
+        unasked = tuple(term for term in filter.filter.terms if term not in [*asked, *words])
         classes, reasons, fingerprints = (values.get(key, ()) for key in ("class", "reason", "fp"))
-        return cls(queue_ids, classes, reasons, fingerprints, state, unasked, reached)
+        sought = [Word(like_within(term.literals), term.key == "text") for term in words]
+        return cls(queue_ids, classes, reasons, fingerprints, state, sought, unasked, reached)
 
     @classmethod
     def of_holder(cls, name: str, reach: Reach = EVERYTHING) -> Narrowing:

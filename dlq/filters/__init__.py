@@ -9,6 +9,7 @@ from dlq.filters.keys import KEYS, Kind, Target
 from dlq.filters.scanner import MAX_CHARACTERS, FilterError
 from dlq.filters.suggest import complete
 from dlq.filters.syntax import EACH, Comparison, Literal, Path, Pattern, Present, Range, Term, Value
+from dlq.filters.text import short_names, whole_numbers
 from queues.database.query import Predicate
 
 __all__ = [
@@ -30,4 +31,6 @@ __all__ = [
     "Value",
     "complete",
     "parse",
+    "short_names",
+    "whole_numbers",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dlq.filters.compile import admits, compile_terms
@@ -48,6 +48,10 @@ class Filter:
         """The single values that terms of this key ask for, in order, each once; no bounds, no ranges."""
         terms = (term for term in self._of(key, path) if term.negated is negated)
         return tuple(dict.fromkeys(text for term in terms for text in term.literals))
+
+    def held_to_names(self) -> Filter:
+        """Return this filter with `name:` for `text:`: its words look into no payload and no error."""
+        return Filter(tuple(replace(term, key="name") if term.key == "text" else term for term in self.terms))
 
     def without(self, key: str, path: Path = ()) -> Filter:
         """Return this filter less every term of the key; an empty path stands for any."""

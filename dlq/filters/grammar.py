@@ -3,7 +3,7 @@ r"""The grammar: text to terms, or the first mistake.
     filter  = [ term { spaces term } ]
     term    = [ "-" ] [ key { "." segment { "[]" } } ":" ] value { "," value }
 
-A term without a key searches the error text. Values are the business of `values`.
+A term without a key is a term of `text:`. `values` reads the values.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _term(scanner: Scanner) -> Term:
     head = scanner.position
     if scanner.is_next("/") or not scanner.match(_HEAD):
         _refuse_conjunction(scanner)
-        return Term("error", read_values(scanner, KEYS["error"], worded=True), negated=negated)
+        return Term("text", read_values(scanner, KEYS["text"], worded=True), negated=negated)
     key = _key(scanner, head)
     path = _path(scanner, head, key)
     scanner.take(":")
@@ -91,9 +91,9 @@ def _key(scanner: Scanner, head: int) -> Key:
     key = KEYS.get(name.lower())
     if key is None:
         meant = closest_key(name)
-        question = f"; did you mean {meant}:?" if meant else "."
-        expected = f"one of {', '.join(KEYS)}, or quotes around text that holds a colon"
-        raise scanner.error(head, f"There is no key {name[:40]}:{question}", expected, end)
+        question = f" Did you mean {meant}:?" if meant else ""
+        expected = f"{f'{meant}: or another key' if meant else 'a key'}, or quotes around text that holds a colon"
+        raise scanner.error(head, f"Unknown key {name[:40]}:.{question}", expected, end)
     if key.takes_path and scanner.position == end:
         raise scanner.error(head, f"{key.name}: needs a path.", f"one, as in {key.example}")
     if not key.takes_path and scanner.position < end:

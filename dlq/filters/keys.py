@@ -54,7 +54,9 @@ class Kind(StrEnum):
     STATE = "state"  # one of a few words, each a condition of its own
     CHOICE = "choice"  # one of a few words
     NAME = "name"  # exactly this text
+    CLASS = "class"  # exactly this text, or the part of a dotted name behind its last dot
     SUBSTRING = "substring"  # text that contains this one, in either case
+    WORDS = "words"  # text that contains this one, in any of several columns of several types
     WHOLE = "whole"  # a whole number
     AGE = "age"  # a duration up to now
     TIME = "time"  # a date or time
@@ -68,7 +70,7 @@ class Kind(StrEnum):
     @property
     def matches(self) -> bool:
         """Tell whether values may be patterns, as in `/timed? out/`."""
-        return self in {Kind.NAME, Kind.SUBSTRING, Kind.JSON}
+        return self in {Kind.NAME, Kind.CLASS, Kind.SUBSTRING, Kind.WORDS, Kind.JSON}
 
 
 Columns = tuple[LiteralString, ...]
@@ -85,6 +87,8 @@ class Key:
     columns: Mapping[Target, Columns]
     optional: bool = False
     choices: tuple[str, ...] = ()
+    largest: int | None = None
+    """The largest whole number that any row has."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -109,8 +113,12 @@ def _both(column: LiteralString) -> dict[Target, Columns]:
     return _dead(f"d.{column}") | _message(f"m.{column}")
 
 
-def _message(column: LiteralString) -> dict[Target, Columns]:
-    return dict.fromkeys(_MESSAGES, (column,))
+def _message(*columns: LiteralString) -> dict[Target, Columns]:
+    return dict.fromkeys(_MESSAGES, columns)
+
+
+_DEAD_NAMES: Columns = ("d.error_class", "d.source_queue_id", "d.queue_id", "d.message_id")
+_MESSAGE_NAMES: Columns = ("m.queue_id", "m.message_id", "m.group_id")
 
 
 # Each word of `state:` on each target that can hold it; a word that is missing there matches nothing there.
@@ -149,14 +157,35 @@ _KEYS = (
         choices=STATE_WORDS,
     ),
     Key(
+        "text",
+        Kind.WORDS,
+        "A word without a key: text within the class, the queue's name, the error or a value of the payload; or an id.",
+        'text:CardDeclined,"timed out"',
+        _dead(*_DEAD_NAMES, "d.error", "d.payload") | _message(*_MESSAGE_NAMES, "m.payload"),
+    ),
+    Key(
+        "name",
+        Kind.WORDS,
+        "Text within the class, the queue's name or, if the message is not dead, the group id; or a message id.",
+        "name:payments",
+        _dead(*_DEAD_NAMES) | _message(*_MESSAGE_NAMES),
+    ),
+    Key(
         "error",
         Kind.SUBSTRING,
-        "Text within the error, in either case; words without a key search here too.",
+        "Text within the error, in either case.",
         'error:"timed out"',
         _dead("d.error"),
         optional=True,
     ),
-    Key("class", Kind.NAME, "Class of the error.", "-class:TimeoutError", _dead("d.error_class"), optional=True),
+    Key(
+        "class",
+        Kind.CLASS,
+        "Class of the error: its full name, or the part behind the last dot.",
+        "-class:TimeoutError",
+        _dead("d.error_class"),
+        optional=True,
+    ),
     Key("reason", Kind.CHOICE, "Reason for the dead letter.", "reason:rejected", _dead("d.reason"), choices=REASONS),
     Key(
         "fp", Kind.NAME, "Fingerprint of the failure: the failure group.", "fp:9f86d081884c7d65", _dead("d.fingerprint")
@@ -177,7 +206,7 @@ _KEYS = (
         _dead("d.receive_count") | dict.fromkeys(_TICKETS, ("t.receive_count",)),
     ),
     Key("redrives", Kind.WHOLE, "How often the message was redriven.", "redrives:1..3", _dead("d.redrive_count")),
-    Key("priority", Kind.WHOLE, "Priority, 0 to 9; 9 goes first.", "priority:>=5", _both("priority")),
+    Key("priority", Kind.WHOLE, "Priority, 0 to 9; 9 goes first.", "priority:>=5", _both("priority"), largest=9),
     Key(
         "age",
         Kind.AGE,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from dlq.filters.keys import KEYS, Target
+from dlq.filters.keys import KEYS, STATES, Kind, Target
 
 # Words of the API, of columns and of other consoles, and the key that says the same here.
 _SYNONYMS = {
@@ -20,7 +20,7 @@ _SYNONYMS = {
         "consumer": ["worker"],
         "dead": ["died", "died_at"],
         "dedup": ["deduplication_id"],
-        "error": ["message", "text"],
+        "error": ["message"],
         "failed": ["failed_at"],
         "fp": ["fingerprint"],
         "group": ["group_id"],
@@ -66,7 +66,10 @@ def complete(text: str, cursor: int, target: Target | None = None) -> Completion
     last = _last(_COMMA_OR_VALUE, token[head.end() :])
     prefix = "" if last == "," else last
     return Completion(
-        head.group()[:-1], prefix, len(before) - len(prefix), _value_options(head["name"].lower(), prefix.lower())
+        head.group()[:-1],
+        prefix,
+        len(before) - len(prefix),
+        _value_options(head["name"].lower(), prefix.lower(), target),
     )
 
 
@@ -94,6 +97,10 @@ def _key_options(prefix: str, target: Target | None) -> dict[str, str]:
     }
 
 
-def _value_options(name: str, prefix: str) -> dict[str, str]:
+def _value_options(name: str, prefix: str, target: Target | None) -> dict[str, str]:
+    """Return the words that the key takes; of states only those that the target can have."""
     key = KEYS.get(name)
-    return {choice: key.help for choice in key.choices if choice.startswith(prefix)} if key else {}
+    if key is None:
+        return {}
+    choices = key.choices if key.kind is not Kind.STATE or target is None else STATES.get(target, {})
+    return {choice: key.help for choice in choices if choice.startswith(prefix)}

@@ -106,7 +106,7 @@ def _operand(scanner: Scanner, key: Key, value_start: int, bare: re.Pattern[str]
     if quoted and key.kind is Kind.JSON:
         raise scanner.error(start, "Only numbers compare here.", "a number without quotes")
     try:
-        READERS[key.kind](text)
+        _check_largest(READERS[key.kind](text), key)
     except MisreadError as misread:
         if text or quoted:
             raise scanner.error(start, f"{key.name}: cannot read this.", str(misread)) from None
@@ -115,11 +115,17 @@ def _operand(scanner: Scanner, key: Key, value_start: int, bare: re.Pattern[str]
     return text
 
 
+def _check_largest(read: object, key: Key) -> None:
+    """Refuse a number that no row has, since a filter with it finds nothing."""
+    if key.largest is not None and isinstance(read, int) and read > key.largest:
+        raise MisreadError(f"a whole number from 0 to {key.largest}")
+
+
 def _literal(scanner: Scanner, key: Key, worded: bool) -> Literal | Present:
     start = scanner.position
     if scanner.is_next('"'):
         text = scanner.quoted()
-        if not text and key.kind is Kind.SUBSTRING:
+        if not text and key.kind in {Kind.SUBSTRING, Kind.WORDS}:
             raise scanner.error(start, "Empty text is within every text.", "some text between the quotes")
         literal = Literal(text, string_only=key.kind is Kind.JSON and is_json_scalar(text))
         return _choice(scanner, key, start, text) if key.choices else literal
@@ -150,6 +156,6 @@ def _choice(scanner: Scanner, key: Key, start: int, text: str) -> Literal:
     if text.lower() in key.choices:
         return Literal(text.lower())
     meant = closest(text, key.choices)
-    question = f"; did you mean {meant}?" if meant else "."
+    question = f". Did you mean {meant}?" if meant else "."
     message = f"{key.name}: has no value {text[:40]}{question}"
     raise scanner.error(start, message, f"one of {', '.join(key.choices)}")

@@ -149,12 +149,23 @@ class Masking:
 
         Without `queues`, the queues that the filter selects are checked.
         """
-        if not self._rules:
-            return
-        rules = self.of(*queues) if queues else self.selected(filter)
-        for term in filter.terms:
-            if _reveals(term, rules):
-                raise _refusal(term)
+        for term in self.masked_terms(filter, *queues):
+            raise _refusal(term)
+
+    def masked_terms(self, filter: Filter, *queues: str) -> list[Term]:
+        """Return the terms that compare masked values in the listed queues, or in the queues of the filter."""
+        rules = self._asked(filter, queues)
+        return [term for term in filter.terms if _reveals(term, rules)]
+
+    def readable(self, filter: Filter, *queues: str) -> Filter:
+        """Limit the words of the filter to names when any field is masked. Raises `FilterError` as `check` does."""
+        held = filter.held_to_names() if self._asked(filter, queues) else filter
+        self.check(held, *queues)
+        return held
+
+    def _asked(self, filter: Filter, queues: Sequence[str]) -> Rules:
+        """Return the rules of the listed queues; without `queues`, of the queues that the filter selects."""
+        return (self.of(*queues) if queues else self.selected(filter)) if self._rules else Rules()
 
     def check_patch(self, patch: Any) -> None:
         """Refuse a JSON Patch that tests, copies or moves a value that is masked in any queue.
@@ -272,7 +283,7 @@ def _reveals(term: Term, rules: Rules) -> bool:
         return touches(_keys(term), rules.payload)
     if term.key == "attr":
         return touches(_keys(term), rules.attributes) or (bool(rules) and touches(_keys(term), [_QUOTED_ERROR]))
-    return term.key == "error" and bool(rules)
+    return term.key in ("error", "text") and bool(rules)
 
 
 def _shown_operation(operation: dict[str, Any], rules: Set[Steps]) -> dict[str, Any]:
@@ -294,4 +305,6 @@ def _keys(term: Term) -> Steps:
 def _refusal(term: Term) -> FilterError:
     if term.key == "error" or (term.key == "attr" and touches(_keys(term), [_QUOTED_ERROR])):
         return term.error(f"{term.name}: may quote masked fields.", "a key such as class: or fp:")
+    if term.key == "text":
+        return term.error("text: may find masked fields.", "name:, which does not search payloads")
     return term.error(f"{term.name}: is masked.", "a path that is not masked")

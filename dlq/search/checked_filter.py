@@ -56,6 +56,11 @@ class CheckedFilter:
         found = compile_terms(self.terms if terms is None else terms, target, now)
         return found if self.reach.is_everything else every([found, reached(self.reach, target)])
 
+    @property
+    def reads_bodies(self) -> bool:
+        """Tell whether one row may take long: a pattern has to match it, or a word is looked for in its payload."""
+        return bool(self.matching.patterns) or any(term.key == "text" for term in self.terms)
+
     def too_slow(self) -> FilterError:
         """Return the mistake to report when a few messages already took too long: a pattern, where there is one."""
         if self.matching.patterns:

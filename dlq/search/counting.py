@@ -1,4 +1,4 @@
-"""Counts in bounded time: exact where that is quick, else a lower bound.
+"""Counts in bounded time: exact if the time is enough, else a lower bound.
 
 A count is read through a cursor in growing portions under one time limit, so that when the time is over what
 was found until then is still known.
@@ -57,7 +57,7 @@ def count_rows(query: Query) -> BoundedCount:
 
 
 def survey(search: Search) -> Survey:
-    """Count what the search finds, and look at it while it passes."""
+    """Count the dead letters that the search finds, their queues and their redrives."""
     seen = Survey(BoundedCount(0, exact=False))
 
     def look(rows: Iterable[tuple[Any, ...]]) -> None:

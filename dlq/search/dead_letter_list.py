@@ -1,15 +1,17 @@
-"""A page of dead letters, the newest first."""
+"""A page of dead letters, by the time of their failure or by their message ids."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, LiteralString
 
 from django.utils import timezone
 
+from dlq.search import anchors
 from dlq.search.checked_filter import CheckedFilter
-from dlq.search.finding import Search, find
+from dlq.search.finding import Search, asks_the_payload, find
 from dlq.search.pages import PAGE_ROWS, Page, PagePosition, page_of, read_in_time
 from queues.database.time_limits import OutOfTime
 from queues.dead_letters import rows as dead_letter_rows
@@ -17,6 +19,33 @@ from queues.dead_letters.ids import HIGHEST_ID, Order, Span, nth_id
 from queues.messages.lists import Mark
 
 SLICE_ROWS = 5_000
+
+
+class Sort(StrEnum):
+    """Order of dead letters. An index serves each, so that the deepest page costs what the first does."""
+
+    NEWEST = "-failed"
+    OLDEST = "failed"
+    HIGHEST_ID = "-message"
+    LOWEST_ID = "message"
+
+    @property
+    def ascending(self) -> bool:
+        return not self.value.startswith("-")
+
+    @property
+    def column(self) -> LiteralString:
+        """Return the unique column of the order."""
+        return "dead_letter_id" if self in {Sort.NEWEST, Sort.OLDEST} else "message_id"
+
+
+def sorts(filter: CheckedFilter) -> tuple[Sort, ...]:
+    """Return the orders that cost no more than the newest first.
+
+    The indexes of queues, classes, fingerprints and payloads have the order of failures only.
+    """
+    narrowed = any(anchors.narrows(term) or asks_the_payload(term) for term in filter.terms)
+    return (Sort.NEWEST, Sort.OLDEST) if narrowed or not filter.reach.is_everything else tuple(Sort)
 
 
 @dataclass(frozen=True)
@@ -50,21 +79,23 @@ def dead_letters(
     through: int = HIGHEST_ID,
     size: int = PAGE_ROWS,
     with_payloads: bool = True,
+    sort: Sort = Sort.NEWEST,
 ) -> Page[DeadLetterRow]:
     """Return a page of what the filter selects among ids up to `through`. Raises `FilterError`.
 
-    One query, and one for the queues that the filter names; a few more when time runs out. Without
-    `with_payloads` no payload leaves the database.
+    One query, and up to two for the names in the filter; a few more when time runs out. Without `with_payloads` no
+    payload leaves the database. An order that is not among `sorts` counts as the newest first.
     """
-    place = place or PagePosition()
-    search = find(filter, now or timezone.now(), _span(place, through))
-    found = _List(search, place.backwards, with_payloads)
+    place, sort = place or PagePosition(), sort if sort in sorts(filter) else Sort.NEWEST
+    ascending = sort.ascending is not place.backwards
+    search = find(filter, now or timezone.now(), _span(place, through, ascending, sort.column))
+    found = _List(search, ascending, with_payloads)
     try:
         rows, ended = read_in_time(found, found.first, size + 1, SLICE_ROWS)
     except OutOfTime:
         raise filter.too_slow() from None
     shown = [DeadLetterRow(*row) for row in rows]
-    page = page_of(shown, size, place, [str(row.dead_letter_id) for row in shown])
+    page = page_of(shown, size, place, [str(getattr(row, sort.column)) for row in shown])
     return page if ended is None or len(shown) > size else page.cut_short(str(ended.number), ended, place)
 
 
@@ -73,41 +104,44 @@ class _List:
     """Results of a search in one direction, read between ids."""
 
     search: Search
-    backwards: bool
+    ascending: bool
     with_payloads: bool
 
     @property
     def order(self) -> Order:
-        return Order.OLDEST_FIRST if self.backwards else Order.NEWEST_FIRST
+        return Order.OLDEST_FIRST if self.ascending else Order.NEWEST_FIRST
 
     @property
     def first(self) -> Mark:
-        return Mark("-infinity", self.search.span.after if self.backwards else self.search.span.through + 1)
+        return Mark("-infinity", self.search.span.after if self.ascending else self.search.span.through + 1)
 
     @property
     def last(self) -> Mark:
-        return Mark("infinity", self.search.span.through if self.backwards else self.search.span.after + 1)
+        return Mark("infinity", self.search.span.through if self.ascending else self.search.span.after + 1)
 
     def rows(self, start: Mark, end: Mark, limit: int) -> list[tuple[Any, ...]]:
         ids = self.search.within(self._span(start, end)).ids(limit, self.order)
-        return dead_letter_rows.listed(ids, self.order, with_payloads=self.with_payloads).rows()
+        column = self.search.span.column
+        return dead_letter_rows.listed(ids, self.order, with_payloads=self.with_payloads, column=column).rows()
 
     def nth(self, start: Mark, number: int) -> Mark | None:
         found = nth_id(self._span(start, self.last), self.order, number)
         return Mark(found[1], found[0]) if found else None
 
     def _span(self, start: Mark, end: Mark) -> Span:
-        if self.backwards:
-            return Span(start.number, end.number)
-        return Span(end.number - 1, start.number - 1)
+        column = self.search.span.column
+        if self.ascending:
+            return Span(start.number, end.number, column)
+        return Span(end.number - 1, start.number - 1, column)
 
 
-def _span(place: PagePosition, through: int) -> Span:
-    if (newer_than := _id(place.before)) is not None:
-        return Span(after=newer_than, through=through)
-    if (older_than := _id(place.after)) is not None:
-        return Span(through=min(through, older_than - 1))
-    return Span(through=through)
+def _span(place: PagePosition, through: int, ascending: bool, column: LiteralString) -> Span:
+    beyond = _id(place.before or place.after)
+    if beyond is None:
+        return Span(through=through, column=column)
+    if ascending:
+        return Span(beyond, through, column)
+    return Span(through=min(through, beyond - 1), column=column)
 
 
 def _id(cursor: str) -> int | None:

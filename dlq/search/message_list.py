@@ -12,7 +12,7 @@ from dlq.filters import Target
 from dlq.search.checked_filter import CheckedFilter
 from dlq.search.pages import PAGE_ROWS, Page, PagePosition, page_of, read_in_time
 from queues.database.time_limits import OutOfTime
-from queues.messages.lists import Mark, MessageList, State
+from queues.messages.lists import Mark, MessageList, State, is_ascending
 
 SLICE_ROWS = 2_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,14 +56,16 @@ def messages(
     now: datetime | None = None,
     size: int = PAGE_ROWS,
     with_payloads: bool = True,
+    ascending: bool | None = None,
 ) -> Page[MessageRow]:
     """Return a page of the queue's messages in one state that the filter selects. Raises `FilterError`.
 
-    One query; a few more when time runs out. Without `with_payloads` no payload leaves the database.
+    One query; a few more when time runs out. Without `with_payloads` no payload leaves the database. `ascending` lists
+    the earliest moment first, by default where `is_ascending` of the state says so.
     """
-    place = place or PagePosition()
+    place, upwards = place or PagePosition(), is_ascending(state) if ascending is None else ascending
     matching = filter.compile(TARGETS[state], now or timezone.now())
-    found = MessageList(queue_id, state, matching, place.backwards, with_payloads)
+    found = MessageList(queue_id, state, matching, upwards is not place.backwards, with_payloads)
     try:
         rows, ended = read_in_time(found, _mark(place.before or place.after) or found.first, size + 1, SLICE_ROWS)
     except OutOfTime:

@@ -1,4 +1,4 @@
-"""A page of a list without end: where it begins and ends, never how many pages there are.
+"""Pages of a list of any length: where each begins and ends, without a number of pages.
 
 Cursors are opaque text for an address. A page begins right after, or ends right before, the row a cursor names,
 so the deepest page costs what the first does.
@@ -49,7 +49,7 @@ class Page(Generic[Row]):
     searched_to: datetime | None = None
 
     def cut_short(self, cursor: str, ended: Mark, place: PagePosition) -> Page[Row]:
-        """Return this page, when the search for its rows ended at a cursor for want of time."""
+        """Return this page as one whose search ran out of time at a cursor."""
         moment = ended.moment if isinstance(ended.moment, datetime) else None
         if place.backwards:
             return replace(self, before=cursor, searched_to=moment)
@@ -86,7 +86,7 @@ class Sliceable(Protocol):
 def read_in_time(
     source: Sliceable, start: Mark, limit: int, slice_rows: int
 ) -> tuple[list[tuple[Any, ...]], Mark | None]:
-    """Return rows, and where the search for them ended for want of time. Raises `OutOfTime` when one row takes long."""
+    """Return rows, and the mark at which time ran out, if it did. Raises `OutOfTime` when one row takes too long."""
     try:
         with time_limit(LIST_MILLISECONDS):
             return source.rows(start, source.last, limit), None

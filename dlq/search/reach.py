@@ -1,4 +1,4 @@
-"""Reach over dead letters and jobs: asked by pages for people and by the API for keys.
+"""Reach over dead letters and jobs, for the people of the console and the keys of the API.
 
 A dead letter belongs to the queue it died in, wherever it is kept. A job is within a reach that has everything it
 may touch: the queues it found, where it sends to, and all that its frozen filter admits.
@@ -24,7 +24,7 @@ MAX_NAMED = 100
 
 
 def place_of(queue: Queue) -> QueueIdentity:
-    """A queue as far as reaching it goes; its tenant is at hand."""
+    """Return the identity of a queue, whose tenant is loaded, for a check against a reach."""
     sources = tuple(sources_of(queue)) if queue.is_dead_letter_queue else ()
     return QueueIdentity(queue.name, queue.tenant.name, sources)
 
@@ -49,7 +49,7 @@ def held_to(reach: Reach, filter: Filter) -> Filter:
 
 
 def _reached_names(reach: Reach, filter: Filter) -> list[str]:
-    """The queues that are reached: among those that the filter names, and those whose dead letters these keep."""
+    """Return the reached queues among those that the filter names and the sources of named dead-letter queues."""
     queues = Queue.objects.filter(reach.among(), is_dead_letter_queue=False)
     for term in _named(filter):
         kept = Queue.objects.filter(name__in=term.literals, is_dead_letter_queue=True)
@@ -70,14 +70,14 @@ class JobReach:
         self._shared: dict[str, bool] = {}
 
     def has(self, names: Collection[str]) -> bool:
-        """Tell whether all of these exist for it; those that are gone do for a reach of everything."""
+        """Tell whether all queues of these names are reached. A deleted queue is reached by everything only."""
         if self._reach.has_all_tenants:
             return self._reach.is_everything or not _touches_system(names)
         self._learn([name for name in names if name not in self._reached])
         return all(self._reached[name] for name in names)
 
     def has_tenant(self, name: str) -> bool:
-        """Tell whether queues of the tenant may be reached, so that its name is no news."""
+        """Tell whether a queue of the tenant may be reached, so that its name may be shown."""
         return self._reach.touches_tenant(name)
 
     def sees(self, job: Job | Plan) -> bool:
@@ -114,7 +114,7 @@ class JobReach:
 
 
 class JobThing:
-    """A job or a plan as something that rights are asked for; each reach is asked once."""
+    """A job or a plan as the subject of permission checks; the answer for each reach is kept."""
 
     is_system = False
 

@@ -1,4 +1,4 @@
-"""Filters that people keep under a name, for themselves or for everybody.
+"""Filters that people save under a name, for themselves or for all users.
 
 A saved filter is text that is read at each use, so that one whose key is gone shows its mistake like any other
 filter. Only the owner changes a filter, or an administrator.
@@ -62,7 +62,7 @@ class SavedFilter(models.Model):
 
 
 def seen_by(person: str, page: str | None = None) -> list[SavedFilter]:
-    """Return what is theirs, then what others share; of all pages when none is given. One query."""
+    """Return the filters of a person, then the shared ones of others; of all pages when none is given. One query."""
     found = SavedFilter.objects.filter(Q(owner=person) | Q(shared=True))
     if page is not None:
         found = found.filter(page=page)
@@ -71,12 +71,14 @@ def seen_by(person: str, page: str | None = None) -> list[SavedFilter]:
 
 
 def save(page: str, name: str, text: str, *, owner: str, shared: bool = False) -> SavedFilter:
-    """Keep a filter. Raises `FilterError`, and `InvalidArgument`, which names the field at fault."""
+    """Save a filter. Raises `FilterError`, and `InvalidArgument`, which names the wrong field."""
     if page not in SavedFilter.Page.values:
-        raise InvalidArgument(f"there is no page '{page[:40]}' with a filter to keep", "page")
+        raise InvalidArgument(f"page is '{page[:40]}'; allowed: {', '.join(SavedFilter.Page.values)}", "page")
     kept = SavedFilter(page=page, name=_name(name), text=_text(text, page), owner=owner, shared=shared)
     if SavedFilter.objects.filter(owner=owner, page=page).count() >= MAX_OF_ONE_OWNER:
-        raise InvalidArgument(f"You keep {MAX_OF_ONE_OWNER} filters here already: delete one first.", "name")
+        raise InvalidArgument(
+            f"You already have {MAX_OF_ONE_OWNER} saved filters for this list. Delete one first.", "name"
+        )
     with transaction.atomic():
         _write(kept, force_insert=True)
         audit.record(owner, "filter.save", details=_facts(kept))
@@ -85,7 +87,7 @@ def save(page: str, name: str, text: str, *, owner: str, shared: bool = False) -
 
 
 def change(saved_filter_id: int, *, name: str, shared: bool, actor: str, administers: bool = False) -> SavedFilter:
-    """Change the name or the readers. Raises `InvalidArgument`, and `DoesNotExist` for what is not theirs."""
+    """Change the name or the readers. Raises `InvalidArgument`, and `DoesNotExist` for the filter of another person."""
     with transaction.atomic():
         kept = _theirs(saved_filter_id, actor, administers)
         before = {"name": kept.name, "shared": kept.shared}
@@ -102,7 +104,7 @@ def change(saved_filter_id: int, *, name: str, shared: bool, actor: str, adminis
 
 
 def delete(saved_filter_id: int, *, actor: str, administers: bool = False) -> SavedFilter:
-    """Forget a filter. Raises `SavedFilter.DoesNotExist` for what is not theirs."""
+    """Delete a filter. Raises `SavedFilter.DoesNotExist` for the filter of another person."""
     with transaction.atomic():
         kept = _theirs(saved_filter_id, actor, administers)
         audit.record(actor, "filter.delete", details=_facts(kept))
@@ -112,7 +114,7 @@ def delete(saved_filter_id: int, *, actor: str, administers: bool = False) -> Sa
 
 def _theirs(saved_filter_id: int, actor: str, administers: bool) -> SavedFilter:
     changeable = SavedFilter.objects.select_for_update()
-    # Who administers may tidy up what everybody sees, and has no business with the rest.
+    # An administrator may change shared filters, and no private ones.
     mine = Q(owner=actor) | Q(shared=True) if administers else Q(owner=actor)
     return changeable.get(mine, pk=saved_filter_id)
 
@@ -122,15 +124,15 @@ def _write(kept: SavedFilter, **how: Any) -> None:
         with transaction.atomic():
             kept.save(**how)
     except IntegrityError:
-        raise InvalidArgument(f"You keep a filter called '{kept.name}' here already.", "name") from None
+        raise InvalidArgument(f"You already have a saved filter called '{kept.name}' for this list.", "name") from None
 
 
 def _name(name: str) -> str:
     name = " ".join(name.split())
     if not name:
-        raise InvalidArgument("A filter needs a name.", "name")
+        raise InvalidArgument("Enter a name.", "name")
     if len(name) > NAME_CHARACTERS:
-        raise InvalidArgument(f"The name has {len(name)} characters: at most {NAME_CHARACTERS}.", "name")
+        raise InvalidArgument(f"The name has {len(name)} characters; allowed: {NAME_CHARACTERS}.", "name")
     try:
         Scanner(name)
     except FilterError as error:
@@ -141,7 +143,7 @@ def _name(name: str) -> str:
 def _text(text: str, page: str) -> str:
     filter = parse(text)
     if not filter:
-        raise InvalidArgument("An empty filter selects everything: there is nothing to keep.", "text")
+        raise InvalidArgument("An empty filter selects everything. Enter a filter to save.", "text")
     _check_keys(filter, page)
     return str(filter)
 

@@ -18,12 +18,12 @@ from queues.errors import InvalidArgument
 
 # Ids that one look covers, found or not: a filter that matches nothing for long must not hold a transaction.
 WINDOW_IDS = 5_000
-# After this many seconds without a match a batch ends with an empty hand, and the job shows how far it came.
+# After this many seconds without a match a batch ends empty, and the job shows its progress.
 SEARCH_SECONDS = 0.2
-PATTERN_MILLISECONDS = 8_000  # for one look by a filter with a regular expression: less than a lease
+PATTERN_MILLISECONDS = 8_000  # for one window, by a filter with a pattern or a word: less than a lease
 SOURCES_NAMED = 20
-# Every window is read from an index in its own order, whatever the statistics say: they know nothing of what died
-# since, nor of the holes that a redrive leaves behind.
+# Every window is read from an index in its own order. The statistics would mislead the planner: they lack the newest
+# dead letters, and the gaps that a redrive leaves.
 IN_INDEX_ORDER = {"enable_bitmapscan": "off", "enable_seqscan": "off", "enable_sort": "off"}
 
 
@@ -36,7 +36,7 @@ class NextIds:
 
 
 def bound_below(upper_bound: int) -> int:
-    """The highest bound below everything up to another: where a walk begins."""
+    """Return the highest id below all dead letters up to a bound: a walk begins behind it."""
     return (next_id(Span(0, upper_bound), Order.OLDEST_FIRST) or upper_bound + 1) - 1
 
 
@@ -68,9 +68,9 @@ def next_ids(job: Selection, limit: int) -> NextIds:
 
 
 def _ids(search: Search, limit: int) -> list[int]:
-    """Return what one window holds. A pattern may take for ever: then the job fails, and says which."""
+    """Return the ids in one window. Raises `FilterError` where a pattern or a word takes too long."""
     query = search.ids_within(limit)
-    if not search.filter.matching.patterns:
+    if not search.filter.reads_bodies:
         return [row[0] for row in query.rows()]
     try:
         with time_limit(PATTERN_MILLISECONDS):

@@ -1,50 +1,38 @@
 """Suggestions from the data for a filter being typed: names, causes, and paths and values from payloads.
 
-Names come from their own small tables. Everything else comes from a sample, the newest few messages of the list: what
-is offered is common, and never the result of a search. What takes too long is not offered.
+Names come from their own small tables, everything else from a sample of the newest messages. What takes too long is not
+offered.
 """
-# ruff: noqa: S608 - statements are put together from literals of this package; what people typed is bound
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import LiteralString
 
-from django.utils import timezone
-
-from dlq.filters import EACH, FilterError, Literal, Path, Target, Term, complete, parse
+from dlq.filters import FilterError, Literal, Target, Term, complete, parse
 from dlq.filters.readings import is_json_scalar
 from dlq.filters.scanner import Scanner
 from dlq.filters.syntax import render_value
-from dlq.masking.masks import MASK, Rules, mask
-from dlq.search.checked_filter import everything
-from dlq.search.finding import find
+from dlq.masking.masks import Rules
+from dlq.search.samples import COLUMNS, Place, leaves_of, newest, read_in_time
 from queues.database import names
 from queues.database.query import Query
-from queues.database.time_limits import OutOfTime, time_limit
 from queues.dead_letters import rows as dead_letter_rows
-from queues.dead_letters.ids import Order
-from queues.messages.lists import newest_documents
-from queues.reach import EVERYTHING, Reach
-from signalbox.unreadable import decode
 
 MAX_OFFERED = 12  # offered at once
 SAMPLE_ROWS = 500  # for causes
-SAMPLE_DOCUMENTS = 50
-LARGEST_DOCUMENT_BYTES = 32_768  # as stored; a larger one is not looked into
 MAX_PATHS = 300
-DEEPEST = 6
-ELEMENTS = 5  # of a list
-MILLISECONDS = 1_000  # for a look at a sample, which takes a few
+SHORTEST_WORD = 2  # characters
+MAX_CLASSES = 200
 NOTHING_MASKED = Rules()
-COLUMNS: Mapping[str, LiteralString] = {"payload": "payload", "attr": "attributes"}
-"""Of documents, whose values may be masked, by key."""
+_SYNTAX = re.compile(r'["/*:,]')
 SAMPLED: Mapping[str, LiteralString] = {
     "class": "error_class",
-    "fp": "fingerprint",
+    "error": "error",
     "group": "group_id",
     "consumer": "consumer",
 }
@@ -53,23 +41,13 @@ SAMPLED: Mapping[str, LiteralString] = {
 
 @dataclass(frozen=True)
 class Suggestion:
-    """`insert` may take the place of the characters from `start` to `end`; `goes_on`: one types on behind it."""
+    """Text to insert for the characters from `start` to `end`; `goes_on` says that more is to be typed behind it."""
 
     insert: str
     help: str
     start: int
     end: int
     goes_on: bool = False
-
-
-@dataclass(frozen=True)
-class Place:
-    """The list a filter is typed for: dead letters, or messages of a queue."""
-
-    target: Target = Target.DEAD_LETTER
-    queue_id: int | None = None
-    reach: Reach = EVERYTHING
-    """Whose names and dead letters are offered from."""
 
 
 def suggest(
@@ -88,6 +66,7 @@ def suggest(
     else:
         offered = [one for one in offered if see_payloads or one[0].rstrip(":.") not in {*COLUMNS, "error"}]
         offered += _paths(typed.prefix, place, masked) if see_payloads else []
+        offered += [(f"{key}:{value}", words) for key, value, words in _named(typed.prefix, place)]
     return [
         Suggestion(insert, words, typed.position, cursor, goes_on=insert.endswith((":", ".")))
         for insert, words in offered
@@ -107,12 +86,45 @@ def _values(written: str, prefix: str, place: Place, see_payloads: bool, masked:
     looked_for = prefix.removeprefix('"')
     if term.key in COLUMNS:
         return _values_at(term, looked_for, place, masked) if see_payloads else []
-    query = _query(term.key, looked_for, place)
-    rows = _in_time(query) if query else []
+    see_errors = see_payloads and not masked
+    if term.key == "fp":
+        return _fingerprints(looked_for, place, see_errors)
+    if term.key in ("text", "name"):
+        return [(value, words) for _, value, words in _named(looked_for, place)]
+    query = _query(term.key, looked_for, place) if term.key != "error" or see_errors else None
+    rows = read_in_time(query) if query else []
     return [(render_value(term.key, Literal(row[0])), row[1]) for row in rows if row[0]]
 
 
-def _query(key: str, prefix: str, place: Place) -> Query | None:
+def _fingerprints(part: str, place: Place, see_errors: bool) -> list[tuple[str, str]]:
+    """Fingerprints of the newest dead letters, each with its class and, if it may be seen, an error."""
+    if place.target is not Target.DEAD_LETTER:
+        return []
+    rows = read_in_time(dead_letter_rows.fingerprints_of(newest(place, SAMPLE_ROWS), part, MAX_OFFERED))
+    return [
+        (render_value("fp", Literal(one)), f"{cause}: {error}" if error and see_errors else cause)
+        for one, cause, error, _ in rows
+    ]
+
+
+def _named(part: str, place: Place) -> list[tuple[str, str, str]]:
+    """Return (key, value, help) of the queues and classes that a word may mean."""
+    if place.target is not Target.DEAD_LETTER or len(part) < SHORTEST_WORD or _SYNTAX.search(part):
+        return []
+    queues = [("queue", *row) for row in read_in_time(names.queues(part, place.reach, MAX_OFFERED // 3))]
+    classes = [("class", one, "class of the error") for one in newest_classes(place) if part.lower() in one.lower()]
+    return [
+        (key, render_value(key, Literal(value)), words) for key, value, words in [*queues, *classes[: MAX_OFFERED // 3]]
+    ]
+
+
+def newest_classes(place: Place) -> list[str]:
+    """The classes of the newest dead letters, the commonest first."""
+    query = _query("class", "", place, MAX_CLASSES)
+    return [row[0] for row in read_in_time(query) if row[0]] if query else []
+
+
+def _query(key: str, prefix: str, place: Place, limit: int = MAX_OFFERED) -> Query | None:
     """Return names, or what a column of the newest dead letters holds, the commonest first."""
     if key == "queue":
         return names.queues(prefix, place.reach, MAX_OFFERED)
@@ -122,12 +134,7 @@ def _query(key: str, prefix: str, place: Place) -> Query | None:
         return names.consumers(prefix, place.queue_id, MAX_OFFERED)
     if key not in SAMPLED or place.target is not Target.DEAD_LETTER:
         return None
-    return dead_letter_rows.values_of(_newest(place, SAMPLE_ROWS), SAMPLED[key], prefix, MAX_OFFERED)
-
-
-def _newest(place: Place, most: int) -> Query:
-    """The newest dead letters within reach, by their ids."""
-    return find(everything(place.reach), timezone.now()).ids(most, Order.NEWEST_FIRST)
+    return dead_letter_rows.values_of(newest(place, SAMPLE_ROWS), SAMPLED[key], prefix, limit)
 
 
 # ---- inside documents
@@ -140,7 +147,7 @@ def _paths(prefix: str, place: Place, masked: Rules) -> list[tuple[str, str]]:
         return []
     counted: Counter[str] = Counter()
     examples: dict[str, str] = {}
-    for path, leaf in _leaves_of(key, place, masked):
+    for path, leaf in leaves_of(key, place, masked):
         written = f"{Term(key, (), path).name}:"
         if written.lower().startswith(prefix.lower()) and (written in counted or len(counted) < MAX_PATHS):
             counted[written] += 1
@@ -150,57 +157,10 @@ def _paths(prefix: str, place: Place, masked: Rules) -> list[tuple[str, str]]:
 
 def _values_at(term: Term, prefix: str, place: Place, masked: Rules) -> list[tuple[str, str]]:
     counted: Counter[str] = Counter()
-    for path, leaf in _leaves_of(term.key, place, masked):
+    for path, leaf in leaves_of(term.key, place, masked):
         if path == term.path and len(str(leaf)) < 200:
             is_text = isinstance(leaf, str)
             literal = Literal(str(leaf), string_only=is_text and is_json_scalar(leaf))
             counted[render_value(term.key, literal) if is_text else json.dumps(leaf)] += 1
     found = [(written, f"{number} of the newest") for written, number in counted.most_common()]
     return [one for one in found if prefix.lower() in one[0].lower()][:MAX_OFFERED]
-
-
-def _leaves_of(key: str, place: Place, masked: Rules) -> Iterable[tuple[Path, Any]]:
-    for document in _documents(key, place, masked):
-        yield from _leaves(document)
-
-
-def _leaves(document: Any, path: Path = ()) -> Iterable[tuple[Path, Any]]:
-    """Every scalar with its path, not too deep; of a list only what stands at its beginning."""
-    if isinstance(document, dict) and len(path) < DEEPEST:
-        for name, member in document.items():
-            yield from _leaves(member, (*path, name))
-    elif isinstance(document, list) and 0 < len(path) < DEEPEST:
-        for element in document[:ELEMENTS]:
-            yield from _leaves(element, (*path, EACH))
-    elif path and not isinstance(document, dict | list) and document != MASK:
-        yield path, document
-
-
-def _documents(key: str, place: Place, masked: Rules) -> list[Any]:
-    """The newest payloads or attributes, as they may be shown: attributes may quote what is masked of the payload."""
-    column = COLUMNS[key]
-    if place.target is Target.DEAD_LETTER:
-        newest = dead_letter_rows.documents(_newest(place, SAMPLE_DOCUMENTS))
-    else:
-        newest = newest_documents(place.queue_id or 0, SAMPLE_DOCUMENTS)
-    query = Query(
-        f"select {column}::text, case when body_sha256 is null and pg_column_size(payload) <= %s then payload::text end"
-        f" from ({newest.sql}) newest where pg_column_size({column}) <= %s",
-        [LARGEST_DOCUMENT_BYTES, *newest.params, LARGEST_DOCUMENT_BYTES],
-    )
-    return [_shown(key, decode(text, key), payload, masked) for text, payload in _in_time(query)]
-
-
-def _shown(key: str, document: Any, payload: str | None, masked: Rules) -> Any:
-    if key == "payload":
-        return mask(document, masked.payload)
-    known = None if payload is None or not masked else decode(payload)
-    return masked.view(known, document, complete=payload is not None).attributes(document)
-
-
-def _in_time(query: Query) -> list[tuple[Any, ...]]:
-    try:
-        with time_limit(MILLISECONDS):
-            return query.rows()
-    except OutOfTime:
-        return []

@@ -11,7 +11,21 @@ from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from dlq.filters import EACH, KEYS, Comparison, Filter, Kind, Literal, Pattern, Present, Range, Term
+from dlq.filters import (
+    EACH,
+    KEYS,
+    Comparison,
+    Filter,
+    Kind,
+    Literal,
+    Pattern,
+    Present,
+    Range,
+    Term,
+    Value,
+    short_names,
+    whole_numbers,
+)
 from dlq.filters.readings import duration, is_json_scalar, moment, whole_number
 from pipeline.replay import documents, regexes
 from pipeline.replay.documents import COMPARE
@@ -49,6 +63,12 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "age": {"settled": "sent_at", "dead_letters": "died_at"},
 }
 """The column of each key and kind. The age of a settled message counts from its sending, as in the database."""
+_DEAD_NAMES, _SETTLED_NAMES = ("error_class", "queue", "message_id"), ("queue", "message_id", "group_id")
+WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "name": {"dead_letters": _DEAD_NAMES, "settled": _SETTLED_NAMES},
+    "text": {"dead_letters": (*_DEAD_NAMES, "error", "payload"), "settled": (*_SETTLED_NAMES, "payload")},
+}
+"""The columns that a word searches, by key and kind."""
 
 
 def check(filter: Filter, kinds: Sequence[str]) -> None:
@@ -60,7 +80,8 @@ def check(filter: Filter, kinds: Sequence[str]) -> None:
 
 def columns(filter: Filter, kind: str) -> set[str]:
     """List the columns that the filter reads."""
-    return {COLUMNS[term.key][kind] for term in filter.terms} - {""} | ({"outcome"} if kind == "settled" else set())
+    read = {column for term in filter.terms for column in _columns_of(term, kind)}
+    return read - {""} | ({"outcome"} if kind == "settled" else set())
 
 
 def condition(filter: Filter, kind: str, now: datetime) -> Column:
@@ -71,8 +92,12 @@ def condition(filter: Filter, kind: str, now: datetime) -> Column:
     return reduce(lambda first, second: first & second, [_term(term, kind, now) for term in filter.terms], f.lit(True))
 
 
+def _columns_of(term: Term, kind: str) -> tuple[str, ...]:
+    return WORDS[term.key][kind] if term.key in WORDS else (COLUMNS[term.key][kind],)
+
+
 def _check(term: Term, kind: str) -> None:
-    by_kind = COLUMNS.get(term.key)
+    by_kind = WORDS.get(term.key) or COLUMNS.get(term.key)
     if by_kind is None:
         raise term.error(f"{term.key}: is not in the archive.", "another key")
     if kind not in by_kind:
@@ -92,7 +117,7 @@ def _term(term: Term, kind: str, now: datetime) -> Column:
         words = STATES[kind]
         conditions = [f.expr(words[word]) for word in term.literals if word in words]
     else:
-        conditions = _CONDITIONS[KEYS[term.key].kind](f.col(COLUMNS[term.key][kind]), term, now)
+        conditions = [one for name in _columns_of(term, kind) for one in _conditions(name, term, now)]
     matching = f.coalesce(reduce(lambda first, second: first | second, conditions, f.lit(False)), f.lit(False))
     return ~matching if term.negated else matching
 
@@ -100,9 +125,27 @@ def _term(term: Term, kind: str, now: datetime) -> Column:
 Condition = Callable[["Column", Term, datetime], list["Column"]]
 
 
+def _conditions(name: str, term: Term, now: datetime) -> list[Column]:
+    """Build the conditions on one column. A word is compared as the type of each column allows."""
+    from pyspark.sql import functions as f
+
+    if term.key not in WORDS:
+        return _CONDITIONS[KEYS[term.key].kind](f.col(name), term, now)
+    if name == "payload":
+        return [_of_documents(f.col(name), documents.asks_anywhere([_worded(value) for value in term.values]))]
+    if name == "message_id":
+        numbers = whole_numbers(term.literals)
+        return [f.col(name).cast("long").isin(numbers)] if numbers else []
+    return _substrings(f.col(name), term, now)
+
+
 def _names(column: Column, term: Term, now: datetime) -> list[Column]:
     equal = [column.isin(term.literals)] if term.literals else []
     return equal + _matching_or_present(column, term)
+
+
+def _classes(column: Column, term: Term, now: datetime) -> list[Column]:
+    return _names(column, term, now) + [column.endswith(f".{text}") for text in short_names(term)]
 
 
 def _substrings(column: Column, term: Term, now: datetime) -> list[Column]:
@@ -153,21 +196,28 @@ def _time(column: Column, bound: Comparison | Range) -> Column:
 
 
 def _documents(column: Column, term: Term, now: datetime) -> list[Column]:
+    path = [None if step is EACH else step for step in term.path]
+    return [_of_documents(column, documents.asks(path, [_test(value) for value in term.values]))]
+
+
+def _of_documents(column: Column, holds: Callable[[str | None], bool]) -> Column:
     import pyarrow as pa
     from pyspark.sql.pandas.functions import arrow_udf
-
-    path = [None if step is EACH else step for step in term.path]
-    holds = documents.asks(path, [_test(value) for value in term.values])
 
     def look(texts: pa.Array) -> pa.Array:
         return pa.array([holds(text) for text in texts.to_pylist()], pa.bool_())
 
     look.__annotations__ = {"texts": pa.Array, "return": pa.Array}
     made: Any = arrow_udf
-    return [made(look, "boolean")(column)]
+    condition: Column = made(look, "boolean")(column)
+    return condition
 
 
-def _test(value: Literal | Comparison | Range | Present | Pattern) -> documents.Test:
+def _worded(value: Value) -> documents.Test:
+    return documents.containing(value.text) if isinstance(value, Literal) else _test(value)
+
+
+def _test(value: Value) -> documents.Test:
     match value:
         case Literal(text, string_only):
             return documents.equal(text, text if not string_only and is_json_scalar(text) else None)
@@ -188,6 +238,7 @@ def _matching_or_present(column: Column, term: Term) -> list[Column]:
 
 _CONDITIONS: Mapping[Kind, Condition] = {
     **dict.fromkeys((Kind.QUEUE, Kind.TENANT, Kind.CHOICE, Kind.NAME), _names),
+    Kind.CLASS: _classes,
     Kind.SUBSTRING: _substrings,
     Kind.WHOLE: _wholes,
     Kind.AGE: _ages,

@@ -64,6 +64,31 @@ def asks(path: Sequence[Step], tests: Sequence[Test]) -> Callable[[str | None], 
     return holds
 
 
+def containing(text: str) -> Test:
+    """A string, a number or a truth value that contains this text, in either case."""
+    wanted = text.lower()
+    return lambda found: wanted in (_as_text(found) or "").lower()
+
+
+def asks_anywhere(tests: Sequence[Test]) -> Callable[[str | None], bool]:
+    """Build a test of documents, as text, for one of these conditions on any of their values."""
+
+    def holds(text: str | None) -> bool:
+        try:
+            ahead = [load(text)] if text is not None else []
+        except (ValueError, RecursionError):
+            return False
+        while ahead:
+            found = ahead.pop()
+            if isinstance(found, dict | list):
+                ahead += found.values() if isinstance(found, dict) else found
+            elif any(test(found) for test in tests):
+                return True
+        return False
+
+    return holds
+
+
 def load(text: str) -> Any:
     """Parse JSON with all numbers as exact decimals."""
     return json.loads(text, parse_float=Decimal, parse_int=Decimal)

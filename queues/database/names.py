@@ -12,15 +12,15 @@ from queues.models import Queue
 from queues.reach import Reach
 
 
-def queues(prefix: str, reach: Reach, limit: int) -> Query:
-    """Select (name, kind) of queues within reach whose names begin with a prefix."""
+def queues(part: str, reach: Reach, limit: int) -> Query:
+    """Select (name, kind) of queues within reach whose names contain `part`; first those that begin with it."""
     condition, reached = reach.condition()
     return Query(
         "select q.name, case when q.is_dead_letter_queue then 'dead-letter queue' else 'queue' end"
         " from signalbox.queue q join signalbox.tenant o using (tenant_id)"
-        f" where starts_with(lower(q.name), lower(%s)) and {condition}"
-        " order by q.is_dead_letter_queue, q.name limit %s",
-        [prefix, *reached, limit],
+        f" where position(lower(%s) in lower(q.name)) > 0 and {condition}"
+        " order by not starts_with(lower(q.name), lower(%s)), q.is_dead_letter_queue, q.name limit %s",
+        [part, *reached, part, limit],
     )
 
 
@@ -59,11 +59,18 @@ def queue_id_by_name(column: LiteralString) -> LiteralString:
 
 QUEUE_IDS: LiteralString = "array(select queue_id from signalbox.queue where name = any(%s::text[]))"
 """SQL for the ids of queues with these names."""
+QUEUE_IDS_LIKE: LiteralString = "array(select queue_id from signalbox.queue where name ilike any(%s::text[]))"
+"""SQL for the ids of queues whose names match one of these patterns of LIKE, in either case."""
 _ALL_QUEUE_IDS: LiteralString = (
     "select q.queue_id from signalbox.queue q join signalbox.tenant o on o.tenant_id = q.tenant_id"
 )
 TENANT_QUEUE_IDS: LiteralString = f"array({_ALL_QUEUE_IDS} where o.name = any(%s::text[]))"
 """SQL for the ids of the queues of tenants with these names."""
+
+
+def queue_ids_matching(operator: LiteralString) -> LiteralString:
+    """SQL for the ids of queues whose names match a regular expression by this operator."""
+    return f"array(select queue_id from signalbox.queue where (select name {operator} %s::text))"
 
 
 def reached_queue_ids(reach: Reach) -> tuple[LiteralString, list[Any]]:

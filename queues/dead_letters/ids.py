@@ -21,28 +21,34 @@ NONE = Query("select dead_letter_id from signalbox.dead_letter where false", [])
 class Order(Enum):
     """The order of ids; `ANY` is for counts."""
 
-    OLDEST_FIRST = "order by dead_letter_id"
-    NEWEST_FIRST = "order by dead_letter_id desc"
+    OLDEST_FIRST = "asc"
+    NEWEST_FIRST = "desc"
     ANY = ""
+
+    def by(self, column: LiteralString = "dead_letter_id") -> str:
+        """Return the clause that orders by a unique column."""
+        return f"order by {column} {self.value}" if self.value else ""
 
 
 @dataclass(frozen=True)
 class Span:
-    """Dead-letter ids above `after` and up to `through`."""
+    """Numbers above `after` and up to `through` in a unique column: the dead-letter id, or the message id."""
 
     after: int = LOWEST_ID
     through: int = HIGHEST_ID
+    column: LiteralString = "dead_letter_id"
 
     def holding(self, condition: Predicate) -> Predicate:
         """Restrict a condition to this span."""
-        sql = f"d.dead_letter_id > %s and d.dead_letter_id <= %s and {condition.sql}"
+        sql = f"d.{self.column} > %s and d.{self.column} <= %s and {condition.sql}"
         return Predicate(sql, [self.after, self.through, *condition.params])
 
 
-def matching(condition: Predicate, limit: int, order: Order) -> Query:
-    """Select at most `limit` ids that match the condition."""
+def matching(condition: Predicate, limit: int, order: Order, column: LiteralString = "dead_letter_id") -> Query:
+    """Select at most `limit` ids that match the condition, ordered by a unique column."""
     return Query(
-        f"select d.dead_letter_id from signalbox.dead_letter d where {condition.sql} {order.value} limit %s",
+        f"select d.dead_letter_id from signalbox.dead_letter d where {condition.sql}"
+        f" {order.by(f'd.{column}')} limit %s",
         [*condition.params, limit],
     )
 
@@ -51,7 +57,7 @@ def merged(branches: Sequence[Query], limit: int, order: Order) -> Query:
     """Select at most `limit` ids of several queries: of queues, for example, each by its own index."""
     union = " union ".join(f"({branch.sql})" for branch in branches)
     params = [param for branch in branches for param in branch.params]
-    return Query(f"select dead_letter_id from ({union}) one {order.value} limit %s", [*params, limit])
+    return Query(f"select dead_letter_id from ({union}) one {order.by()} limit %s", [*params, limit])
 
 
 def within_reach(reach: Reach, branch: Query, limit: int, order: Order) -> Query:
@@ -59,7 +65,7 @@ def within_reach(reach: Reach, branch: Query, limit: int, order: Order) -> Query
     condition, reached = reach.condition()
     return Query(
         "select one.dead_letter_id from signalbox.queue q join signalbox.tenant o on o.tenant_id = q.tenant_id"
-        f" cross join lateral ({branch.sql}) one where {condition} {order.value} limit %s",
+        f" cross join lateral ({branch.sql}) one where {condition} {order.by()} limit %s",
         [*branch.params, *reached, limit],
     )
 
@@ -75,7 +81,7 @@ def gathered(condition: Predicate, walk: Query, limit: int, order: Order) -> Que
         "with matching as materialized ("
         f"select d.dead_letter_id from signalbox.dead_letter d where {condition.sql} limit {FEW + 1})"
         f" (select dead_letter_id from matching where (select count(*) from matching) <= {FEW}"
-        f" {order.value} limit %s)"
+        f" {order.by()} limit %s)"
         f" union all ({walk.sql})",
         [*condition.params, limit, *walk.params],
     )
@@ -93,10 +99,10 @@ def next_id(span: Span, order: Order) -> int | None:
 
 
 def nth_id(span: Span, order: Order, number: int) -> tuple[int, datetime] | None:
-    """Return the id at a position in a span, and when it died; None when there are fewer."""
+    """Return the number at a position in a span, and when it died; None when there are fewer."""
     rows = fetch(
-        "select dead_letter_id, died_at from signalbox.dead_letter"
-        f" where dead_letter_id > %s and dead_letter_id <= %s {order.value} offset %s limit 1",
+        f"select {span.column}, died_at from signalbox.dead_letter"
+        f" where {span.column} > %s and {span.column} <= %s {order.by(span.column)} offset %s limit 1",
         [span.after, span.through, number - 1],
     )
     return (int(rows[0][0]), rows[0][1]) if rows else None

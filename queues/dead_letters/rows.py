@@ -18,7 +18,7 @@ def payload_text(table: LiteralString) -> LiteralString:
     )
 
 
-def listed(ids: Query, order: Order, *, with_payloads: bool) -> Query:
+def listed(ids: Query, order: Order, *, with_payloads: bool, column: LiteralString = "dead_letter_id") -> Query:
     """Select what a list shows: ids, queues, the failure, counts, times, and the beginning of the payload."""
     payload = payload_text("d") if with_payloads else "null"
     return _of(
@@ -26,7 +26,7 @@ def listed(ids: Query, order: Order, *, with_payloads: bool) -> Query:
         "d.dead_letter_id, d.message_id, q.name, d.source_queue, d.reason, d.error_class, left(d.error, 1000),"
         " d.fingerprint, d.receive_count, d.redrive_count, d.priority, d.group_id, d.consumer, d.sent_at,"
         f" d.last_failed_at, d.died_at, {payload}",
-        f" join signalbox.queue q on q.queue_id = d.queue_id {order.value}",
+        f" join signalbox.queue q on q.queue_id = d.queue_id {order.by(f'd.{column}')}",
     )
 
 
@@ -65,6 +65,17 @@ def values_of(ids: Query, column: LiteralString, prefix: str, limit: int) -> Que
         " where length(value) < 200 and position(lower(%s) in lower(value)) > 0"
         " group by value order by count(*) desc, value limit %s",
         [*newest.params, prefix, limit],
+    )
+
+
+def fingerprints_of(ids: Query, part: str, limit: int) -> Query:
+    """Select (fingerprint, class or reason, an error, how often it occurs) of fingerprints or classes with `part`."""
+    newest = _of(ids, "d.fingerprint, coalesce(d.error_class, d.reason) as cause, left(d.error, 80) as error")
+    return Query(
+        f"select fingerprint, max(cause), max(error), count(*) from ({newest.sql}) newest"
+        " where length(fingerprint) < 200 and position(lower(%s) in lower(fingerprint || ' ' || cause)) > 0"
+        " group by fingerprint order by count(*) desc, fingerprint limit %s",
+        [*newest.params, part, limit],
     )
 
 

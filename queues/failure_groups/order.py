@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, LiteralString
 
+from queues.database.names import QUEUE_IDS_LIKE
 from queues.database.query import Query
 
 
@@ -23,6 +24,14 @@ class Sort(StrEnum):
 
 
 @dataclass(frozen=True)
+class Word:
+    """Patterns of LIKE, of which the class, a queue's name or, with `in_errors`, the error has to match one."""
+
+    like: Sequence[str]
+    in_errors: bool
+
+
+@dataclass(frozen=True)
 class Wanted:
     """Conditions on failure groups; an empty sequence means any, and no queues means all."""
 
@@ -31,6 +40,7 @@ class Wanted:
     reasons: Sequence[str] = ()
     fingerprints: Sequence[str] = ()
     state: str | None = None
+    words: Sequence[Word] = ()
 
 
 def keys(
@@ -54,13 +64,17 @@ def _conditions(
     conditions: list[LiteralString] = ["x.dead > 0"] if sort is Sort.WORST else ["true"]
     params: list[Any] = []
     for condition, values in (
-        ("x.error_class = any(%s::text[])", wanted.classes),
+        (_CLASSES, wanted.classes),
         ("x.reason = any(%s::text[])", wanted.reasons),
         (_HEADS, wanted.fingerprints),
     ):
         if values:
             conditions.append(condition)
-            params.append(list(values))
+            params += [list(values)] * condition.count("%s")
+    for word in wanted.words:
+        condition = _IN_NAMES_OR_ERRORS if word.in_errors else _IN_NAMES
+        conditions.append(f"({condition})")
+        params += [list(word.like)] * condition.count("%s")
     if wanted.state:
         conditions.append(f"{_STATE} = %s")
         params.append(wanted.state)
@@ -71,6 +85,23 @@ def _conditions(
     return " and ".join(conditions), params
 
 
+# The full name of the class, or its last part, as in a filter.
+_CLASSES: LiteralString = (
+    "(x.error_class = any(%s::text[]) or substring(x.error_class from '[^.]*$') = any(%s::text[]))"
+)
+# In each condition the counted rows and those that are still to be added.
+_QUEUES_OF_GROUP: LiteralString = """
+select n.queue_id from signalbox.failure_cluster_queue n where n.fingerprint = x.fingerprint
+union all
+select p.queue_id from pending p where p.fingerprint = x.fingerprint"""
+_ERRORS_OF_GROUP: LiteralString = """
+select e.error from signalbox.failure_cluster e where e.fingerprint = x.fingerprint
+union all
+select p.error from pending p where p.fingerprint = x.fingerprint"""
+_IN_NAMES: LiteralString = f"x.error_class ilike any(%s::text[]) or array({_QUEUES_OF_GROUP}) && {QUEUE_IDS_LIKE}"
+_IN_NAMES_OR_ERRORS: LiteralString = (
+    f"{_IN_NAMES} or array_to_string(array({_ERRORS_OF_GROUP}), chr(10)) ilike any(%s::text[])"
+)
 # The state of a failure group `x` with its note `k`, as `dlq.failure_groups.reading` computes it.
 _STATE: LiteralString = """case
     when k.state = 'resolved' and x.last_seen > k.state_changed_at then 'regressed'

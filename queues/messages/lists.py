@@ -86,20 +86,21 @@ _BODY: LiteralString = (
 )
 
 
+def is_ascending(state: State) -> bool:
+    """Tell whether a list of this state begins with the earliest moment, unless it is sorted otherwise."""
+    return _TABLES[state].ascending
+
+
 @dataclass(frozen=True)
 class MessageList:
-    """One list, read in its own direction or `backwards`; `matching` is a condition on `t` and `m`."""
+    """One list, read up or down its moments; `matching` is a condition on `t` and `m`."""
 
     queue_id: int
     state: State
     matching: Predicate
-    backwards: bool
+    ascending: bool
+    """Whether what is read comes in the order of its moments."""
     with_payloads: bool
-
-    @property
-    def ascending(self) -> bool:
-        """Tell whether rows come in ascending order of time."""
-        return _TABLES[self.state].ascending is not self.backwards
 
     @property
     def first(self) -> Mark:

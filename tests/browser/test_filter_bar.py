@@ -45,7 +45,8 @@ def test_a_filter_is_put_together_by_keyboard_alone(open_console: OpenConsole, s
     page.keyboard.press("Enter")
     expect(page.locator("#q-options [role=option] code")).to_have_text(['"a b"'])
     page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(field).to_be_focused()
     expect(field).to_have_value('class:Browser.Rare payload.browser.kind:"a b"')
     page.keyboard.press("Enter")
 
@@ -79,6 +80,19 @@ def test_what_was_chosen_stays_chosen_when_newer_suggestions_come(open_console: 
     page.keyboard.press("Enter")
 
     expect(page.locator("#q")).to_have_value("failed:")
+
+
+def test_tab_leaves_the_field_while_nothing_is_chosen(open_console: OpenConsole) -> None:
+    page = open_console()
+    page.goto("/dead-letters")
+    page.keyboard.press("/")
+    page.keyboard.type("re")
+    expect(page.locator("#q-options")).to_be_visible()
+
+    page.keyboard.press("Tab")
+
+    expect(page.locator("#q")).not_to_be_focused()
+    expect(page.locator("#q")).to_have_value("re")
 
 
 def test_escape_closes_the_list_first_and_leaves_the_field_then(open_console: OpenConsole) -> None:

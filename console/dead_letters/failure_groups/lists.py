@@ -79,7 +79,7 @@ def _shown(
         # None when there was no time to sum them up.
         "rows": None if page is None else [Row(one, _narrowed(filter, one.fingerprint)) for one in groups],
         "snoozed": sum(one.is_snoozed for one in groups),
-        "pager": pagination.pager(request, shown, f"{plural(len(shown.rows), 'failure group')} shown"),
+        "pager": pagination.pager(request, shown, f"{plural(len(shown.rows), 'failure group')} shown", sized=False),
         "sorts": [Choice(label, _url(filter, one, state), one is sort) for one, label in SORT_LABELS.items()],
         "states": [Choice("Any state", _url(filter, sort, None), state is None), *states],
         # The part of the filter that failure groups cannot be asked: they are of all that the rest selects.

@@ -1,4 +1,4 @@
-// The filter bar: shows the keys one can ask for, puts them in, and underlines a mistake where it stands.
+// The filter bar: shows the keys of filters, inserts a clicked key, and underlines a mistake in the text.
 
 const form = document.querySelector("form.filter");
 

@@ -1,5 +1,6 @@
-// What may be typed next: a listbox under the filter field, after the combobox pattern of WAI-ARIA. The field keeps the
-// focus; the arrow keys choose, Enter takes, Escape closes. Nothing is chosen without a key.
+// Suggestions for the filter field: a listbox below it, after the combobox pattern of WAI-ARIA. The field keeps the
+// focus. The arrow keys choose a suggestion, Enter or Tab takes the chosen one, Escape closes the list. Without a chosen
+// suggestion Enter submits the filter and Tab leaves the field.
 
 const input = document.querySelector("form.filter input[data-suggest-url]");
 const DEBOUNCE = 150;
@@ -51,12 +52,16 @@ if (input) {
       event.preventDefault();
       event.stopImmediatePropagation();
       close();
-    } else if (event.key === "Enter" && active()) {
+    } else if (takes(event) && active()) {
       event.preventDefault();
       take(active());
     } else if (event.key === "Enter" || event.key === "Tab") {
       close();
     }
+  }
+
+  function takes(event) {
+    return event.key === "Enter" || (event.key === "Tab" && !event.shiftKey);
   }
 
   async function ask() {
@@ -127,7 +132,7 @@ if (input) {
   }
 }
 
-// The form that saves a filter keeps what stands in the bar when it is opened.
+// The form that saves a filter takes the text from the bar when it is opened.
 const saved = document.querySelector("details.saved-menu");
 saved?.addEventListener("toggle", () => {
   if (!saved.open) return;

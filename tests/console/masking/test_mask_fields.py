@@ -410,3 +410,18 @@ def test_a_rule_of_a_tenant_holds_in_its_queues(operator: Browser, engine: Engin
     engine.send({"to": [{"iban": "DE00-SECRET"}]})
 
     assert "DE00-SECRET" not in operator.see(f"/queues/{engine.queue}/messages").html
+
+
+def test_a_filter_on_a_masked_field_says_so_to_an_admin(admin: Browser, operator: Browser, engine: Engine) -> None:
+    masked(engine)
+    engine.die({"card": {"number": SECRET}}, error_class="shop.Declined")
+    here = f"queue:{engine.queue}"
+
+    page = admin.see("/dead-letters", q=f'{here} payload.card.number:"{SECRET}"')
+    assert "payload.card.number: may look into masked fields. Rows show a mask there" in page.text
+    assert len(page.rows()) == 1
+    assert "masked fields" not in admin.see("/dead-letters", q=f"{here} class:Declined").text
+    assert len(admin.see("/dead-letters", q=f"{here} {SECRET}").rows()) == 1
+    word = operator.see("/dead-letters", q=f"{here} {SECRET}")
+    assert "Words search names only" in word.text
+    assert word.rows() == []

@@ -85,7 +85,7 @@ def test_a_mistake_is_underlined_and_the_list_stays(operator: Browser, engine: E
     page = browse(operator, engine, q="id:1 paylod.a:2")
 
     assert page.one("mark").text == "paylod.a"
-    assert "did you mean payload:?" in page.text
+    assert "Did you mean payload:?" in page.text
     assert ids(page) == [message_id]
 
 

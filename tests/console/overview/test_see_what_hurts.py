@@ -113,7 +113,7 @@ def test_a_mistake_in_the_filter_is_underlined_where_it_stands(viewer: Browser, 
     page = viewer.see("/", q=f"{engine.queue} helth:breaching")
 
     assert page.one("mark").text == "helth"
-    assert "There is no key helth: here. Expected one of queue, tenant, health, is." in page.text
+    assert "Unknown key helth:. Did you mean health:? Expected one of queue, tenant, health, is." in page.text
     assert page.one("input", name="q").attributes["aria-invalid"] == "true"
 
 

@@ -76,7 +76,7 @@ def test_a_worker_is_asked_for_what_the_form_says(
     ("given", "words"),
     [
         ({"filter_text": "class:KeyError"}, "class: does not apply to archived settled messages"),
-        ({"filter_text": "quue:orders"}, "did you mean queue:?"),
+        ({"filter_text": "quue:orders"}, "Did you mean queue:?"),
         ({"target_queue": "nowhere"}, "nowhere"),
         ({"target_queue": ""}, "This field is required"),
         ({"since": "yesterday"}, "is not a date or time"),

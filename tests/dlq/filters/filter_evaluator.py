@@ -34,6 +34,8 @@ _COLUMNS = {
     "id": "message_id",
     "attr": "attributes",
 }
+_WORDS = {"name": ("error_class", "queue", "source_queue", "message_id")}
+_WORDS["text"] = (*_WORDS["name"], "error", "payload")
 _MISSING = object()
 
 
@@ -55,8 +57,8 @@ def _value(term: Term, value: Value, row: Row, now: datetime) -> bool:
             return value.text == "dead"
         case "payload" | "attr":
             return any(_in_document(found, value) for found in _at(column, term.path))
-        case "error":
-            return column is not None and _in_text(column, value)
+        case "text" | "name":
+            return any(_in_word(name, row, value) for name in _WORDS[term.key])
         case "attempts" | "redrives" | "priority" | "id":
             return _number(column, value)
         case "age":
@@ -64,7 +66,33 @@ def _value(term: Term, value: Value, row: Row, now: datetime) -> bool:
         case "dead" | "sent" | "failed":
             return _time(column, value)
         case _:
-            return column is not None and _is_text(column, value)
+            return column is not None and _of_text(term.key, column, value)
+
+
+def _of_text(key: str, column: str, value: Value) -> bool:
+    if key == "error":
+        return _in_text(column, value)
+    return _is_text(column, value) or (key == "class" and _is_last_part(column, value))
+
+
+def _in_word(name: str, row: Row, value: Value) -> bool:
+    found = row[name]
+    if name == "payload":
+        return any(_in_text(_as_text(leaf), value) for leaf in _leaves(found))
+    if name == "message_id":
+        return isinstance(value, Literal) and value.text.isdigit() and found == int(value.text)
+    return found is not None and _in_text(found, value)
+
+
+def _leaves(document: Any) -> list[Any]:
+    if isinstance(document, dict | list):
+        members = document.values() if isinstance(document, dict) else document
+        return [leaf for member in members for leaf in _leaves(member)]
+    return [] if document is None else [document]
+
+
+def _is_last_part(column: str, value: Value) -> bool:
+    return isinstance(value, Literal) and bool(value.text) and column.rpartition(".")[2] == value.text
 
 
 def _in_text(column: str, value: Value) -> bool:

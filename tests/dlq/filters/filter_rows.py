@@ -22,7 +22,7 @@ ERRORS = [
     'quo"te',
     "5",
 ]
-CLASSES = ["TimeoutError", "KeyError", "App\\Error", "Foo::Bar", "timeouterror", ""]
+CLASSES = ["TimeoutError", "KeyError", "App\\Error", "Foo::Bar", "timeouterror", "app.TimeoutError", "a.b%", ""]
 WORDS = ["a", "b", "A", "a,b", "x y", "5", ""]
 REASONS = ["rejected", "runtime_error", "lock_expired"]
 # Times fall on a coarse grid, or a microsecond beside it, so that bounds drawn from the grid are really met.

@@ -120,7 +120,7 @@ def _texts(pool: list[str], nasty: bool) -> st.SearchStrategy[str]:
 
 def _names(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
     literals = _texts(_POOLS.get(key.name, WORDS), nasty).map(Literal)
-    if key.kind is Kind.NAME:
+    if key.kind in {Kind.NAME, Kind.CLASS}:
         literals |= PATTERNS
     return literals | st.just(Present()) if key.optional else literals
 
@@ -135,12 +135,20 @@ def _pieces(text: str) -> st.SearchStrategy[str]:
     return starts.flatmap(lambda start: st.integers(start + 1, len(text)).map(lambda end: text[start:end]))
 
 
+def _words(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
+    pieces = st.sampled_from([*ERRORS, *CLASSES, *QUEUES, *WORDS, *SCALARS]).filter(bool).flatmap(_pieces)
+    pieces |= st.integers(FIRST_MESSAGE_ID, FIRST_MESSAGE_ID + ROWS).map(str)
+    return (pieces | NASTY if nasty else pieces).filter(bool).map(Literal) | PATTERNS
+
+
 def _choices(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
     return st.sampled_from(key.choices).map(Literal)
 
 
 def _wholes(key: Key, nasty: bool) -> st.SearchStrategy[Value]:
     numbers = st.integers(0, 8) | st.integers(0, 2**63 - 1)
+    if key.largest is not None:
+        numbers = st.integers(0, key.largest)
     if key.name == "id":
         numbers |= st.integers(FIRST_MESSAGE_ID, FIRST_MESSAGE_ID + ROWS)
     return numbers.map(lambda number: Literal(str(number))) | _bounds(numbers, str)
@@ -194,6 +202,8 @@ _VALUES: dict[Kind, Callable[[Key, bool], st.SearchStrategy[Value]]] = {
     Kind.STATE: _choices,
     Kind.CHOICE: _choices,
     Kind.SUBSTRING: _substrings,
+    Kind.WORDS: _words,
+    Kind.CLASS: _names,
     Kind.WHOLE: _wholes,
     Kind.AGE: _ages,
     Kind.TIME: _times,

@@ -13,6 +13,7 @@ from tests.dlq.filters.filter_strategies import filters
 NOW = datetime(2026, 1, 10, 12, tzinfo=UTC)
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 COUNT = "d.receive_count"
+CLASS = "d.error_class"
 QUEUE_IDS = "array(select queue_id from signalbox.queue where name = any(%s::text[]))"
 
 
@@ -20,9 +21,10 @@ QUEUE_IDS = "array(select queue_id from signalbox.queue where name = any(%s::tex
     ("text", "sql", "params"),
     [
         ("", "true", []),
-        ("class:A", "d.error_class = %s::text", ["A"]),
-        ("class:A,B", "d.error_class = any(%s::text[])", [["A", "B"]]),
-        ("-class:A", "(d.error_class = %s::text) is not true", ["A"]),
+        ("class:a.B", "d.error_class = %s::text", ["a.B"]),
+        ("class:A", f"({CLASS} = %s::text or {CLASS} like any(%s::text[]))", ["A", ["%.A"]]),
+        ("class:A,b.C", f"({CLASS} = any(%s::text[]) or {CLASS} like any(%s::text[]))", [["A", "b.C"], ["%.A"]]),
+        ("-class:a.B", "(d.error_class = %s::text) is not true", ["a.B"]),
         ("class:*", "d.error_class is not null", []),
         ("group:a,*", "(d.group_id = %s::text or d.group_id is not null)", ["a"]),
         ("fp:1 reason:rejected", "d.fingerprint = %s::text and d.reason = %s::text", ["1", "rejected"]),
@@ -105,7 +107,7 @@ def test_messages_are_asked(target, text, sql):
     ("target", "text", "token", "expected"),
     [
         ("ready", "queue:a -class:X,Y", "-class:X,Y", "class: only with dead letters"),
-        ("lease", "timeout", "timeout", "error: only with dead letters"),
+        ("lease", "error:timeout", "error:timeout", "error: only with dead letters"),
         ("message", "state:ready", "state:ready", "state: only with dead letters, ready messages,"),
         (
             "message",
@@ -151,8 +153,8 @@ def test_an_unknown_target_is_refused():
 
 VOCABULARY = re.compile(
     r"exists|jsonb_path_query|jsonb_typeof|one\(value\)|one\.value|'string'|'number'|'boolean'|in|#>>|'\{\}'(?:::jsonb)?|~\*?"
-    r"|and|or|is not true|is not null|true|false|between|ilike|any|array|select|from|join|on|where|name|strict"
-    r"|(?:d|m|t|q|o)\.[a-z_]+|queue_id|signalbox\.(?:queue q|tenant o|queue|tenant)|jsonb_path_exists"
+    r"|and|or|is not true|is not null|true|false|between|i?like|any|array|select|from|join|on|where|name|strict"
+    r"|(?:d|m|t|q|o)\.[a-z_]+|queue_id|signalbox\.(?:queue q|tenant o|queue|tenant)|jsonb_path_exists|::text"
     r"|'a'|%s::(?:text|bigint|timestamptz|jsonb|jsonpath)(?:\[\])?|0|@>|[<>]=?|=|[(),\s]"
 )
 

@@ -98,6 +98,16 @@ def test_nothing_that_parses_fails_in_postgresql(lot, asked):
         "TIMED",
         "class:TimeoutError",
         "-class:TimeoutError",
+        "class:app.TimeoutError",
+        "text:timeout",
+        "-filter-invoices",
+        f"{FIRST_MESSAGE_ID + 3}",
+        "KeyError",
+        "true,/^5$/",
+        '"x y"',
+        "name:timeout",
+        "name:invoices",
+        f"name:{FIRST_MESSAGE_ID + 3},filter-inv",
         "class:*",
         "-class:*",
         "reason:rejected",
@@ -194,7 +204,7 @@ def test_django_cursors_take_predicates_too():
     [
         ("queue:filter-orders", ["dead_letter_source", "dead_letter_queue"]),
         ("tenant:filter-acme", ["dead_letter_source"]),
-        ("class:TimeoutError", ["dead_letter_class"]),
+        ("class:app.TimeoutError", ["dead_letter_class"]),
         ("fp:a", ["dead_letter_fingerprint"]),
         ('payload.a.b:"x"', ["dead_letter_payload"]),
         ("payload.a:5,6", ["dead_letter_payload"]),
@@ -208,7 +218,7 @@ def test_an_index_serves(lot, text, indexes):
 
 
 @pytest.mark.parametrize(
-    ("text", "index"), [("class:Unheard", "dead_letter_class"), ("fp:unheard", "dead_letter_fingerprint")]
+    ("text", "index"), [("class:Un.heard", "dead_letter_class"), ("fp:unheard", "dead_letter_fingerprint")]
 )
 def test_one_value_is_read_in_the_order_of_the_page(lot, text, index):
     """Check the index for many rows by excluding other plans, since any plan is cheap for few rows.

@@ -91,8 +91,8 @@ def test_a_filter_cannot_grow_beyond_its_bounds():
 
 def test_positions_are_those_in_the_text_of_a_derived_filter():
     derived = parse("   queue:a timeout").without("queue").with_term("class", "X")
-    assert str(derived) == "error:timeout class:X"
-    assert [(term.position, term.source) for term in derived.terms] == [(0, "error:timeout"), (14, "class:X")]
+    assert str(derived) == "text:timeout class:X"
+    assert [(term.position, term.source) for term in derived.terms] == [(0, "text:timeout"), (13, "class:X")]
 
 
 def test_an_empty_filter_is_false_and_filters_are_keys():

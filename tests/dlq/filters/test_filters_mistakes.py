@@ -8,18 +8,18 @@ from dlq.filters import FilterError, parse
 # and what is expected.
 MISTAKES = [
     # keys
-    ("quue:a", "quue", "There is no key quue:; did you mean queue:?", "one of queue, tenant,"),
-    ("queue:a status:dead", "status", "did you mean state:?", "one of queue"),
-    ("receive_count:3", "receive_count", "did you mean attempts:?", "one of queue"),
-    ("--queue:a", "-queue", "did you mean queue:?", "one of queue"),
+    ("quue:a", "quue", "Unknown key quue:. Did you mean queue:?", "queue: or another key"),
+    ("queue:a status:dead", "status", "Did you mean state:?", "state: or another key"),
+    ("receive_count:3", "receive_count", "Did you mean attempts:?", "attempts: or another key"),
+    ("--queue:a", "-queue", "Did you mean queue:?", "queue: or another key"),
     (
         "psycopg.errors.UniqueViolation:x",
         "psycopg.errors.UniqueViolation",
-        "There is no key psycopg:",
+        "Unknown key psycopg:.",
         "quotes around text",
     ),
-    ("http://x", "http", "There is no key http:.", "quotes around text that holds a colon"),
-    ("12:30", "12", "There is no key 12:.", "quotes around text"),
+    ("http://x", "http", "Unknown key http:.", "quotes around text that holds a colon"),
+    ("12:30", "12", "Unknown key 12:.", "quotes around text"),
     (":x", ":x", "Words without a key hold no colon.", "quotes around"),
     ("a,b:c", "b:c", "Words without a key hold no colon.", "quotes around"),
     ("queue.a:x", "queue.a", "queue: takes no path.", "queue: alone"),
@@ -36,7 +36,7 @@ MISTAKES = [
     ("queue:a, b", ",", "A value is missing after this comma.", "one, as in queue"),
     ("queue:*", "*", "no condition here", "a value, as in queue:orders"),
     ("*", "*", "no condition here", '"*" in quotes'),
-    ("state:dea", "dea", "did you mean dead?", "one of ready, scheduled, waiting, leased"),
+    ("state:dea", "dea", "Did you mean dead?", "one of ready, scheduled, waiting, leased"),
     ('reason:"poison"', '"poison"', "reason: has no value poison.", "one of rejected, runtime_error"),
     ("class:>3", ">3", "class: does not compare.", "quotes around text that starts with"),
     ('error:""', '""', "Empty text is within every text.", "some text"),
@@ -52,6 +52,8 @@ MISTAKES = [
     ("attempts:..3", "..3", "attempts: a bound is missing.", "a whole number"),
     ("attempts:1,5..3", "5..3", "The range ends before it starts.", "the lower end first"),
     ("id:9223372036854775808", "9223372036854775808", "id: cannot read this.", "up to 9223372036854775807"),
+    ("priority:12", "12", "priority: cannot read this.", "a whole number from 0 to 9"),
+    ("priority:>9,10..11", "10", "priority: cannot read this.", "a whole number from 0 to 9"),
     # durations
     ("age:1h", "1h", "age: compares durations.", "a bound such as >1h"),
     ("age:>1", "1", "age: cannot read this.", "a duration such as 90s"),
@@ -66,7 +68,7 @@ MISTAKES = [
     ("dead:2026-01-01T10:00+05:99", "2026-01-01T10:00+05:99", "dead: cannot read this.", "that exist"),
     ("dead:1969-12-31", "1969-12-31", "dead: cannot read this.", "a year from 1970 to 2999"),
     ("sent:2026-01-02..2026-01-01", "2026-01-02..2026-01-01", "ends before it starts", "the lower end first"),
-    ("failed:2026-01-01 10:00", "10", "There is no key 10:.", "quotes around text"),
+    ("failed:2026-01-01 10:00", "10", "Unknown key 10:.", "quotes around text"),
     # documents
     ("payload.a:>x", "x", "payload: cannot read this.", "a number such as 5"),
     ('payload.a:>"5"', '"5"', "Only numbers compare here.", "a number without quotes"),

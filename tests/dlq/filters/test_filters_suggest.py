@@ -39,6 +39,8 @@ def test_only_keys_that_the_rows_answer_are_offered():
     assert offered("", Target.MESSAGE) == [
         "queue:",
         "tenant:",
+        "text:",
+        "name:",
         "group:",
         "priority:",
         "age:",

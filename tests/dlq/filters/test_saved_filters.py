@@ -79,7 +79,7 @@ def test_a_name_is_given_once_for_each_owner_and_list(ana: str) -> None:
     saved_filters.save("dead-letters", "late", "age:>1h", owner=f"{ana}-2")
     other = saved_filters.save("dead-letters", "other", "age:>1h", owner=ana)
 
-    with pytest.raises(InvalidArgument, match="You keep a filter called 'late' here already"):
+    with pytest.raises(InvalidArgument, match="You already have a saved filter called 'late' for this list"):
         saved_filters.save("dead-letters", "late", "age:>2h", owner=ana)
     with pytest.raises(InvalidArgument, match="already"):
         saved_filters.change(other.pk, name="late", shared=False, actor=ana)
@@ -91,7 +91,7 @@ def test_saved_filters_of_one_owner_are_limited(ana: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(saved_filters, "MAX_OF_ONE_OWNER", 1)
     saved_filters.save("dead-letters", "one", "age:>1h", owner=ana)
 
-    with pytest.raises(InvalidArgument, match="You keep 1 filters here already"):
+    with pytest.raises(InvalidArgument, match="You already have 1 saved filters for this list"):
         saved_filters.save("dead-letters", "two", "age:>1h", owner=ana)
 
 

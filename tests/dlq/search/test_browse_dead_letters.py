@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from dlq.search.checked_filter import CheckedFilter, check_filter
-from dlq.search.dead_letter_list import DeadLetterRow, dead_letters
+from dlq.search.dead_letter_list import DeadLetterRow, Sort, dead_letters, sorts
 from dlq.search.finding import find
 from dlq.search.pages import Page, PagePosition
 from queues.database.query import database_now
@@ -56,6 +56,28 @@ def test_the_way_back_shows_the_same_pages(scene: DeadLetterScene, more: str) ->
 
     assert (ids(back), ids(start)) == (ids(second), ids(first))
     assert (start.before, first.before, third.after) == ("", "", "")
+
+
+@pytest.mark.parametrize("sort", Sort)
+def test_each_order_pages_on_and_back(scene: DeadLetterScene, sort: Sort) -> None:
+    buried = scene.add_dead(9)
+    filter, expected = check_filter("attempts:5"), buried if sort.ascending else buried[::-1]
+    place, seen = PagePosition(), []
+    while not set(buried) <= set(seen):
+        page = dead_letters(filter, place, size=4, sort=sort)
+        seen += ids(page)
+        assert ids(dead_letters(filter, PagePosition(before=page.after), size=4, sort=sort)) or not page.after
+        place = PagePosition(after=page.after)
+
+    assert [one for one in seen if one in buried] == expected
+    assert sort in sorts(filter)
+
+
+def test_the_message_id_sorts_only_where_its_index_serves(scene: DeadLetterScene) -> None:
+    for text in (scene.filter, "class:X", "fp:x", "name:x", "payload.a:1"):
+        assert sorts(check_filter(text)) == (Sort.NEWEST, Sort.OLDEST)
+    for text in ("", "-class:X", "word", "age:>1h", "class:/X/"):
+        assert sorts(check_filter(text)) == tuple(Sort)
 
 
 def test_later_failures_do_not_shift_the_pages(scene: DeadLetterScene) -> None:
@@ -152,6 +174,21 @@ def test_a_deep_page_reads_an_index_in_its_order(
 
     assert index in plan
     assert "Seq Scan on dead_letter" not in plan
+
+
+def test_a_deep_page_by_message_id_begins_in_the_middle_of_its_index(scene: DeadLetterScene) -> None:
+    [*_, middle, _, _] = scene.add_dead(3_000)
+    scene.engine.connection.execute("analyze signalbox.dead_letter")
+    span = Span(through=middle, column="message_id")
+    query = find(check_filter("attempts:5"), database_now(), span).ids(51, Order.NEWEST_FIRST)
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"explain {query.sql}", query.params)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "Index Scan Backward using dead_letter_message_id_key" in plan, plan
+    assert f"message_id <= {middle}" in plan, plan
+    assert "Sort" not in plan, plan
 
 
 @contextmanager

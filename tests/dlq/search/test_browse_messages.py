@@ -15,7 +15,7 @@ from dlq.search.checked_filter import CheckedFilter, check_filter, everything
 from dlq.search.message_list import MessageRow, messages
 from dlq.search.pages import Page, PagePosition
 from queues.database.time_limits import OutOfTime
-from queues.messages.lists import State
+from queues.messages.lists import State, is_ascending
 from tests.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("commits")
@@ -88,6 +88,19 @@ def test_the_way_back_shows_the_same_pages(engine: Engine, state: State) -> None
 
     assert (ids(back), ids(start)) == (ids(second), ids(first))
     assert (first.before, third.after, start.before) == ("", "", "")
+
+
+@pytest.mark.parametrize("state", State)
+def test_the_time_of_a_state_sorts_both_ways(engine: Engine, state: State) -> None:
+    expected, upwards = fill(engine, state, 10), is_ascending(state)
+    whole = {way: ids(messages(engine.queue_id, state, EVERYTHING, ascending=way)) for way in (True, False)}
+    first = messages(engine.queue_id, state, EVERYTHING, size=4, ascending=not upwards)
+    second = messages(
+        engine.queue_id, state, EVERYTHING, PagePosition(after=first.after), size=4, ascending=not upwards
+    )
+
+    assert (whole[upwards], whole[not upwards]) == (expected, expected[::-1])
+    assert ids(first) + ids(second) == expected[:1:-1]
 
 
 @pytest.mark.parametrize("state", State)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dlq.filters import Target, parse
-from dlq.search import suggestions
-from dlq.search.suggestions import Place, suggest
+from dlq.masking.masks import Rules
+from dlq.search import samples, suggestions
+from dlq.search.samples import Place
+from dlq.search.suggestions import suggest
 from queues.database.time_limits import OutOfTime
 from tests.dlq.dead_letter_scenes import DeadLetterScene
 from tests.engine import Engine
@@ -15,7 +19,7 @@ from tests.engine import Engine
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is slow, and here that is no failure."""
-    monkeypatch.setattr(suggestions, "MILLISECONDS", 60_000)
+    monkeypatch.setattr(samples, "MILLISECONDS", 60_000)
 
 
 def offered(text: str, place: Place | None = None, see_payloads: bool = True) -> list[str]:
@@ -39,6 +43,38 @@ def test_causes_of_the_newest_are_offered_the_commonest_first(scene: DeadLetterS
     assert offered("fp:fp-suggested.k") == ["fp-Suggested.KeyError"]
 
 
+def test_fingerprints_are_offered_with_their_error_and_errors_with_none_masked(scene: DeadLetterScene) -> None:
+    scene.add_dead(2, error_class=f"Shop.{scene.queue}", error=f"refused by {scene.queue}")
+
+    def helps(**how: Any) -> list[str]:
+        return [one.help for one in suggest(f"fp:{scene.queue}", len(scene.queue) + 3, Place(), **how)]
+
+    shown, masked = {"see_payloads": True}, Rules(payload=frozenset([("card",)]))
+    assert helps(**shown) == [f"Shop.{scene.queue}: refused by {scene.queue}"]
+    assert helps(see_payloads=False) == helps(**shown, masked=masked) == [f"Shop.{scene.queue}"]
+    typed = f"error:{scene.queue}"
+    assert offered(typed) == [f'"refused by {scene.queue}"']
+    assert offered(typed, see_payloads=False) == []
+    assert suggest(typed, len(typed), Place(), **shown, masked=masked) == []
+
+
+def test_a_bare_word_is_offered_as_the_queue_or_the_class_that_has_it(scene: DeadLetterScene) -> None:
+    scene.add_dead(1, error_class=f"Shop.{scene.queue}Declined")
+
+    assert offered(scene.queue[1:]) == [
+        f"queue:{scene.queue}",
+        f"queue:{scene.queue}-dlq",
+        f"class:Shop.{scene.queue}Declined",
+    ]
+    assert offered(f"-name:{scene.queue}Decl") == [f"Shop.{scene.queue}Declined"]
+    assert offered(scene.queue[1:], Place(Target.READY, scene.engine.queue_id)) == []
+
+
+def test_dead_letters_are_offered_no_state_but_dead(scene: DeadLetterScene) -> None:
+    assert offered("state:") == ["dead"]
+    assert offered("state:", Place(Target.READY, scene.engine.queue_id)) == ["ready", "pending"]
+
+
 def test_paths_and_their_values_come_from_a_sample(scene: DeadLetterScene) -> None:
     payload = {"zorder": {"state id": "5", "done": True, "tags": ["x y", "b"], "lines": [{"sku": 7}]}}
     scene.add_dead(60, payload=payload)
@@ -58,7 +94,7 @@ def test_paths_and_their_values_come_from_a_sample(scene: DeadLetterScene) -> No
 def test_what_is_offered_means_what_it_came_from(scene: DeadLetterScene) -> None:
     nasty = ['a"b', "a\\b", "1..2", "*", "/x/", ">3", "null", "<b>", "it's", "5", "\n"]
     scene.add_dead(
-        1, payload={"nasty": nasty[: suggestions.ELEMENTS], "more": {str(n): one for n, one in enumerate(nasty)}}
+        1, payload={"nasty": nasty[: samples.ELEMENTS], "more": {str(n): one for n, one in enumerate(nasty)}}
     )
 
     for number, text in enumerate(nasty):
@@ -100,7 +136,7 @@ def test_what_takes_too_long_is_not_offered(scene: DeadLetterScene, monkeypatch:
     def no_time(milliseconds: float) -> None:
         raise OutOfTime
 
-    monkeypatch.setattr(suggestions, "time_limit", no_time)
+    monkeypatch.setattr(samples, "time_limit", no_time)
 
     assert offered("queue:") == offered("payload.a:") == []
 

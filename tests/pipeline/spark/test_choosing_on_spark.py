@@ -24,7 +24,11 @@ pytestmark = pytest.mark.timeout(600)
 Lot = tuple[Any, list[dict[str, Any]]]
 AT_ONCE = 40
 """Columns for many filters in one job, since starting a job takes longer than its work."""
-ANSWERED = [key for key in KEYS.values() if "dead_letters" in choosing.COLUMNS.get(key.name, {})]
+ANSWERED = [
+    key
+    for key in KEYS.values()
+    if "dead_letters" in (choosing.WORDS.get(key.name) or choosing.COLUMNS.get(key.name, {}))
+]
 
 
 @pytest.fixture
