@@ -30,6 +30,6 @@ urlpatterns = [
 register(
     Item(110, "Tenants", "tenants", ("tenants", "tenant")),
     Item(120, "Audit", "audit", ("audit",)),
-    Item(130, "Maintenance", "maintenance", ("maintenance",), maintenance.is_on, permission="administer"),
-    Item(150, "Erasures", "erasures", ("erasures", "erasure"), permission="administer"),
+    Item(130, "Maintenance", "maintenance", ("maintenance",), maintenance.is_on, permission="maintain"),
+    Item(150, "Erasures", "erasures", ("erasures", "erasure"), permission="erase"),
 )

@@ -12,4 +12,4 @@ urlpatterns = [
     path("masking/<row:rule_id>/remove", masking.remove, name="masking_remove"),
 ]
 
-register(Item(140, "Masking", "masking", ("masking",), permission="administer"))
+register(Item(140, "Masking", "masking", ("masking",), permission="mask"))

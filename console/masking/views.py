@@ -30,7 +30,7 @@ class MaskingForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("administer")
+@requires("mask")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /masking: the rules. POST: one more."""
     form = MaskingForm(request.POST if request.method == "POST" else None)
@@ -46,7 +46,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@requires("administer")
+@requires("mask")
 def remove(request: HttpRequest, rule_id: int) -> HttpResponse:
     """POST /masking/<id>/remove: the field is shown again."""
     removed = masking_rules.remove(rule_id, actor=request.user.get_username())

@@ -211,7 +211,7 @@ def find(request: HttpRequest, message_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires("redrive", of=QUEUE)
+@requires("send", of=QUEUE)
 def send(request: HttpRequest, name: str) -> HttpResponse:
     """GET, POST /queues/<name>/send: one message by hand."""
     head = queue_head.find(name)

@@ -117,7 +117,7 @@ def _merged(group: Sequence[HistoryPoint]) -> HistoryPoint:
 
 
 @require_POST
-@requires("configure", of=QUEUE)
+@requires("pause", of=QUEUE)
 def pause(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/pause: stop handing out messages; what is in flight stays with its consumers."""
     queue_head.find(name)
@@ -132,7 +132,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-@requires("configure", of=QUEUE)
+@requires("pause", of=QUEUE)
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     """POST /queues/<name>/resume: hand out messages again."""
     queue_head.find(name)

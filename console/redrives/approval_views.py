@@ -1,4 +1,4 @@
-"""Approvals: jobs above a threshold, what they would do, and the second person's decision."""
+"""Approvals: the jobs that wait for a second person, their effects, and the decision."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERBS: dict[str, tuple[Callable[..., bool], str]] = {
 
 @once_a_request
 def job_counts(request: HttpRequest) -> tuple[int, int]:
-    """(redrives under way, jobs that wait for a second person); nothing for who sees some queues only."""
+    """Return (redrives under way, jobs that await approval); zeros for a person who sees only some queues."""
     return (0, 0) if is_scoped(request.user) else approvals.counts()
 
 
@@ -41,15 +41,15 @@ def under_way(request: HttpRequest) -> Badge:
 
 
 def awaiting(request: HttpRequest) -> Badge:
-    """Count the jobs that wait for a second person."""
+    """Count the jobs that await approval."""
     count = job_counts(request)[1]
-    return Badge(count, f"{plural(count, 'job')} waiting for a second person", "bad")
+    return Badge(count, f"{plural(count, 'job')} awaiting approval", "bad")
 
 
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /approvals: every job that waits for a second person, and why this reader may not decide."""
+    """GET /approvals: every job that awaits approval, and why this person cannot decide."""
     me, givers = request.user.get_username(), second_person.read_givers()
     waiting = [
         (job, approvals.effects(job), denial(request.user, "approve", JobThing(job)) or _objection(job, me, givers))
@@ -62,12 +62,12 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires("approve", of=AWAITING)
 def decide(request: HttpRequest, noun: str, job_id: int, verb: str) -> HttpResponse:
-    """POST /approvals/<noun>/<id>/approve, refuse: it runs as it was asked for, or never; its author reads why."""
+    """POST /approvals/<noun>/<id>/approve, refuse: start the job as requested, or refuse it with a reason."""
     if noun not in approvals.MODELS:
         raise Http404(f"There is no {noun[:40]} {job_id}.")
     model = approvals.MODELS[noun]
     job, me = jobs.find(model, job_id), request.user.get_username()
-    if job.created_by != me and (objection := _objection(job, me)):  # what is said to the author, the service says
+    if job.created_by != me and (objection := _objection(job, me)):  # the service refuses the author
         messages.error(request, f"Nothing was changed. {objection}")
         return redirect("approvals")
     act, done = VERBS[verb]
@@ -76,12 +76,12 @@ def decide(request: HttpRequest, noun: str, job_id: int, verb: str) -> HttpRespo
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("approvals")
-    tell(request, decided, f"{noun.capitalize()} {job_id} is {done}.", f"{noun} {job_id} no longer waits")
+    tell(request, decided, f"{noun.capitalize()} {job_id} is {done}.", f"{noun} {job_id} no longer awaits approval")
     return redirect(noun, job_id) if decided else redirect("approvals")
 
 
 def _objection(job: Job, person: str, givers: second_person.Givers | None = None) -> str:
-    """Say why this person is not the second one."""
+    """Say why this person cannot decide; empty if the person can."""
     if job.created_by == person:
-        return "Another person has to decide: you asked."
+        return "Another person must decide: you requested this job."
     return second_person.objection(person, job.created_by, job.created_at, givers)

@@ -1,6 +1,6 @@
-"""Approvals: above a threshold a job waits until a second person approves or refuses it, or the time is up.
+"""Approvals: a job above the limit of its rule waits until a second person decides, or until it expires.
 
-No person decides about a job of their own: refused here, and by a constraint of the table (`dlq.jobs.models`).
+The author of a job cannot approve it: this module and a constraint of the table (`dlq.jobs.models`) refuse that.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ MODELS: dict[str, type[Job]] = {model.NOUN: model for model in (Redrive, Deletio
 
 
 def waiting() -> list[Job]:
-    """Every job that waits for a second person, the one that expires next first."""
+    """List the jobs that await approval; the job that expires next is first."""
     found = [job for model in MODELS.values() for job in model._default_manager.filter(state=Job.State.AWAITING)]
     return sorted(found, key=lambda job: (job.approval_expires_at is None, job.approval_expires_at, job.pk))
 
 
 def counts() -> tuple[int, int]:
-    """Return (redrives under way, jobs that wait for approval) for the sidebar. One query, by small indexes."""
+    """Return (redrives under way, jobs that await approval) for the sidebar. One query, by small indexes."""
     [(under_way, awaiting)] = Query(COUNTS, []).rows()
     return int(under_way), int(awaiting)
 
 
 def approve(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
-    """Let the job run as it was asked for. False when it no longer waits. Raises `InvalidArgument` for its author."""
+    """Start the job as requested. False if it no longer awaits approval. Raises `InvalidArgument` for its author."""
     return _decide(model, job_id, "approve", actor, reason, state=Job.State.PENDING, approved_by=actor)
 
 
 def refuse(model: type[Job], job_id: int, *, actor: str, reason: str) -> bool:
-    """End it before it began. False when it no longer waits. Its author cancels it instead."""
+    """Refuse the job. False if it no longer awaits approval. Its author cancels the job instead."""
     if not reason.strip():
-        raise InvalidArgument("reason is empty: say why, for the person who asked", "reason")
+        raise InvalidArgument("reason is empty: enter a reason, which the author of the job reads", "reason")
     return _decide(
         model, job_id, "refuse", actor, reason, state=Job.State.REFUSED, finished_at=lifecycle.DatabaseClock()
     )
 
 
 def expire(model: type[Job]) -> int:
-    """End the jobs whose approval expired; return how many."""
+    """End the jobs that got no decision in time; return how many."""
     return sum(_expire(model, job_id) for job_id in list(_late(model).values_list("pk", flat=True)))
 
 
@@ -79,7 +79,7 @@ def _decide(model: type[Job], job_id: int, verb: str, actor: str, reason: str, *
         if job is None:
             return False
         if job.created_by == actor:
-            raise InvalidArgument(f"{job} was asked for by {actor}: another person has to decide", "actor")
+            raise InvalidArgument(f"{job} was requested by {actor}: another person must decide", "actor")
         decided = model._default_manager.filter(pk=job_id, approval_expires_at__gt=lifecycle.DatabaseClock()).update(
             decided_at=lifecycle.DatabaseClock(), decision_reason=reason[:500], **values
         )
@@ -95,28 +95,28 @@ def _decide(model: type[Job], job_id: int, verb: str, actor: str, reason: str, *
 
 @dataclass(frozen=True)
 class Effect:
-    """One line of what an approved job will do: '-' leaves, '+' comes, '=' is how."""
+    """One effect of an approved job: '-' removes messages, '+' adds messages, '=' names an option."""
 
     sign: str
     words: str
 
 
 def effects(job: Job) -> list[Effect]:
-    """Return what the job will do, as it was frozen when it was asked for."""
+    """Return the effects of the job, as they were frozen when it was requested."""
     many = f"{job.total_estimate:,}" if job.total_is_exact else f"more than {job.total_estimate:,}"
-    # What the audit keeps of a job that has not begun is how it will run; what it counts is still nought.
+    # The audited fields of a job that has not started are its options; its counts are still 0.
     frozen = [(name, value) for name, value in job.summary().items() if value and name != f"{job.NOUN}_id"]
     return [*_moves(job, many), *(Effect("=", f"{name.replace('_', ' ')}: {_words(value)}") for name, value in frozen)]
 
 
 def _moves(job: Job, many: str) -> list[Effect]:
     if isinstance(job, Redrive):
-        target = job.target_queue or "the queues they died in"
+        target = job.target_queue or "their source queues"
         found = [Effect("-", f"{many} dead letters"), Effect("+", f"as many messages in {target}")]
         return found + ([Effect("+", _rewriting(job.choices))] if job.choices.patch_kind else [])
     if isinstance(job, Undo):
         where = f"the trash of {job.undoes_noun} {job.undoes_id}"
-        return [Effect("-", f"{many} messages in {where}"), Effect("+", "as many messages where they were")]
+        return [Effect("-", f"{many} messages in {where}"), Effect("+", "as many messages in their earlier queues")]
     if isinstance(job, Purge | Deletion):
         what = f"messages in {job.queue_name}" if isinstance(job, Purge) else "dead letters"
         kept = [Effect("+", f"as many in the trash, for {job.trash_hours} hours")] if job.trash_hours else []
@@ -126,8 +126,8 @@ def _moves(job: Job, many: str) -> list[Effect]:
 
 def _rewriting(options: Options) -> str:
     text = options.patch_text
-    shown = text if len(text) <= PATCH_CHARACTERS else f"{text[:PATCH_CHARACTERS]}… (the plan has all of it)"
-    return f"other payloads, by a {'merge patch' if options.patch_kind == 'merge' else 'JSON patch'}: {shown}"
+    shown = text if len(text) <= PATCH_CHARACTERS else f"{text[:PATCH_CHARACTERS]}… (the plan shows the whole patch)"
+    return f"edited payloads, by a {'merge patch' if options.patch_kind == 'merge' else 'JSON patch'}: {shown}"
 
 
 def _words(value: object) -> str:

@@ -10,12 +10,12 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Func, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from dlq.jobs import approval_rules
 from dlq.jobs.models import Job
 from dlq.jobs.wakeup import wake_up
 from queues import audit
@@ -24,13 +24,14 @@ from queues.models import Queue
 # A runner renews its lease with every batch, and no batch or wait takes nearly as long.
 LEASE_SECONDS = 10.0
 ENGINE = "signalbox"  # the actor of what no person asked for
-# Settings above which a job needs a second person, checked once, when the job is made.
-THRESHOLDS = {
-    "redrive": "APPROVAL_REDRIVE_MESSAGES",
-    "deletion": "APPROVAL_DELETE_MESSAGES",
-    "purge": "APPROVAL_DELETE_MESSAGES",
-    "undo": "APPROVAL_UNDO_MESSAGES",
+# The rule that applies to each kind of job, checked once, when the job is created.
+RULE_OF = {
+    "redrive": "redrive_above",
+    "deletion": "purge_or_deletion_above",
+    "purge": "purge_or_deletion_above",
+    "undo": "undo_above",
 }
+OPERATOR_LIMITED = {"deletion", "purge", "undo"}
 
 J = TypeVar("J", bound=Job)
 
@@ -42,14 +43,14 @@ class DatabaseClock(Func):
     output_field = models.DateTimeField()
 
 
-def start(job: J, *, wake: bool = True) -> J:
-    """Save a new job with its audit row, and wake up a worker as it is committed, unless a second person is to decide.
+def start(job: J, *, wake: bool = True, limited: bool = False) -> J:
+    """Save a new job with its audit row, and wake up a worker at the commit, unless a second person has to decide.
 
-    Without `wake`: the caller runs it.
+    Without `wake` the caller runs the job. `limited`: the operator's limit applies to the actor.
     """
     job.reason = job.reason[:500]
     with transaction.atomic():
-        hold_back(job)
+        hold_back(job, limited)
         job.save(force_insert=True)
         job.refresh_from_db()
         record(job, "ask" if job.is_awaiting else "create", job.created_by, job.reason)
@@ -58,19 +59,26 @@ def start(job: J, *, wake: bool = True) -> J:
     return job
 
 
-def threshold(noun: str) -> int | None:
-    """Return how many messages such a job may touch without a second person; None when any number."""
-    return int(getattr(settings, THRESHOLDS[noun])) or None if noun in THRESHOLDS else None
+def threshold(noun: str, limited: bool = False) -> int | None:
+    """Return how many messages such a job can touch without an approval; None for any number.
+
+    `limited`: the operator's limit applies too.
+    """
+    if noun not in RULE_OF:
+        return None
+    rules = approval_rules.values()
+    limits = [rules[RULE_OF[noun]], rules["operator_limit"] if limited and noun in OPERATOR_LIMITED else 0]
+    return min(filter(None, limits), default=None)
 
 
-def hold_back(job: Job) -> None:
+def hold_back(job: Job, limited: bool = False) -> None:
     """Let a new job wait for a second person if it is too large, or could not be counted."""
-    most = threshold(job.NOUN)
+    most = threshold(job.NOUN, limited)
     if most is None or (job.total_is_exact and job.total_estimate <= most):
         return
     job.state = Job.State.AWAITING
     job.needs_approval = True
-    job.approval_expires_at = timezone.now() + timedelta(hours=settings.APPROVAL_HOURS)
+    job.approval_expires_at = timezone.now() + timedelta(hours=approval_rules.values()["expiry"])
 
 
 def pause(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
@@ -79,7 +87,7 @@ def pause(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> boo
 
 
 def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **anew: Any) -> bool:
-    """Go on, with these fields set. False when the job was not paused."""
+    """Continue a paused job, with these fields set. False if the job was not paused."""
     values = {"state": Job.State.PENDING, **anew}
     resumed = _change(model, job_id, "resume", actor, reason, [Job.State.PAUSED], **values)
     if resumed:

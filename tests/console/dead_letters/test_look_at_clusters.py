@@ -192,7 +192,10 @@ def test_a_viewer_sees_facts_and_changes_nothing(viewer: Browser, scene: DeadLet
     denied = {one.text.split(",")[0].strip() for one in page.all("span", aria_disabled="true")}
     assert {"Redrive…", "Delete…", "Save", "Update status", "Merge"} <= denied
     for verb in ("care", "state", "merge", "split"):
-        assert "may not redrive dead letters" in viewer.submit(f"{address(cause)}/{verb}", 403).text
+        assert (
+            "Redriving and triaging dead letters requires the operator role."
+            in viewer.submit(f"{address(cause)}/{verb}", 403).text
+        )
     assert read_group(f"fp-{cause}").care is None  # type: ignore[union-attr]
 
 

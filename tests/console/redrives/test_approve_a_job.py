@@ -65,9 +65,9 @@ def test_the_author_of_a_job_may_not_approve_it(admin: Browser, scene: DeadLette
     scene.add_dead(2)
     job = asked(admin, scene)
 
-    assert "Another person has to decide: you asked." in admin.see("/approvals").text
+    assert "Another person must decide: you requested this job." in admin.see("/approvals").text
     page = admin.submit(f"/approvals/deletion/{job.pk}/approve", reason="")
-    assert "another person has to decide" in page.text
+    assert "another person must decide" in page.text
     job.refresh_from_db()
     assert job.is_awaiting
     assert "Withdraw" in admin.see("/approvals").text
@@ -83,14 +83,14 @@ def test_a_refusal_needs_a_reason_and_is_shown(admin: Browser, boss: Browser, sc
 
     assert "Refused" in admin.see(f"/deletions/{job.pk}").text
     assert "ask <b>sales</b>" in admin.see(f"/deletions/{job.pk}").text
-    assert "no longer waits" in boss.submit(f"/approvals/deletion/{job.pk}/approve", reason="").text
+    assert "no longer awaits approval" in boss.submit(f"/approvals/deletion/{job.pk}/approve", reason="").text
 
 
 def test_an_operator_asks_and_may_not_decide(operator: Browser, boss: Browser, scene: DeadLetterScene) -> None:
     scene.add_dead(2)
     job = create_redrive(scene.filter, newest_id(), actor=operator.name, reason="again")
 
-    assert "may not decide about what others ask for above the thresholds" in operator.see("/approvals").text
+    assert "Deciding on approvals requires the admin role" in operator.see("/approvals").text
     assert operator.post(f"/approvals/redrive/{job.pk}/approve").status_code == 403
     boss.submit(f"/approvals/redrive/{job.pk}/approve", reason="")
 
@@ -109,7 +109,7 @@ def test_a_plan_above_the_threshold_is_asked_for_shown_and_taken_back(
     job = plan.redrives.get()
 
     assert f"Redrive {job.pk} waits for a second person." in page.text
-    assert 'other payloads, by a merge patch: {"region": "eu"}' in boss.see("/approvals").text
+    assert 'edited payloads, by a merge patch: {"region": "eu"}' in boss.see("/approvals").text
     slower = admin.submit(f"/redrives/{job.pk}/rate", rate_per_second="1")
     assert "waits for approval, as it was asked for" in slower.text
     assert "Cancel the redrive" in admin.see(f"/redrives/{job.pk}").text
@@ -151,7 +151,7 @@ def test_the_creator_of_the_requesting_key_may_not_approve(
 
     assert "you made the API key that asked" in admin.see("/approvals").text
     refused = admin.submit(f"/approvals/redrive/{job.pk}/approve", reason="fine")
-    assert "Nothing was changed. Another person has to decide" in refused.text
+    assert "Nothing was changed. Another person must decide" in refused.text
     assert Redrive.objects.get(pk=job.pk).is_awaiting
     assert f"Redrive {job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text
 

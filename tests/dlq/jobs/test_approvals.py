@@ -75,7 +75,7 @@ def test_a_job_runs_after_another_person_approves(
     scene.add_dead(2)
     job = make(scene)
 
-    with pytest.raises(InvalidArgument, match="asked for by ann: another person has to decide"):
+    with pytest.raises(InvalidArgument, match="requested by ann: another person must decide"):
         approvals.approve(type(job), job.pk, actor="ann")
     assert approvals.approve(type(job), job.pk, actor="ben", reason="looked at it")
     assert not approvals.approve(type(job), job.pk, actor="eva")
@@ -176,7 +176,7 @@ def test_effects_are_listed_line_by_line(scene: DeadLetterScene) -> None:
     scene.add_dead(3)
 
     lines = [(effect.sign, effect.words) for effect in approvals.effects(redrive(scene))]
-    assert lines[:2] == [("-", "3 dead letters"), ("+", "as many messages in the queues they died in")]
+    assert lines[:2] == [("-", "3 dead letters"), ("+", "as many messages in their source queues")]
     assert ("=", f"filter: {scene.filter}") in lines
     assert ("=", "rate per second: 50") in lines
     lines = [(effect.sign, effect.words) for effect in approvals.effects(purging(scene))]
