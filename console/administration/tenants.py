@@ -1,7 +1,9 @@
-"""Tenants: what each may use, what it uses, and changing the former."""
+"""Tenants: the quotas of each, the use of each quota, and the form that changes quotas."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -17,25 +19,83 @@ from console.access.subjects import TENANT
 from console.overview import standings
 from console.web.forms import REASON_CHARACTERS, refuse, setting_field
 from console.web.htmx import render_form, render_page
-from console.web.wording import plural
+from console.web.wording import byte_size, number, plural, rate, span
 from queues.control import quotas
+from queues.control.quotas import TenantUse
 from queues.errors import SignalboxError
-from queues.models import Tenant
 from queues.settings import QUOTAS
 
 
-class QuotaForm(forms.Form):
-    """A tenant's quotas, and why they change; `changes()` gives those that differ from what was shown."""
+@dataclass(frozen=True)
+class Measure:
+    """Presentation of one quota: its heading, the use that it limits, and the wording of a value."""
 
-    def __init__(self, data: Any = None, *, tenant: Tenant) -> None:
-        super().__init__(data, initial={name: getattr(tenant, name) for name in QUOTAS})
+    heading: str
+    used_by: Callable[[TenantUse], float | None]
+    in_words: Callable[[Any], str] = number
+    is_always_shown: bool = True
+
+
+MEASURES = {
+    "max_queues": Measure("Queues", lambda use: use.queues),
+    "max_backlog_messages": Measure("Messages", lambda use: use.messages),
+    "max_backlog_bytes": Measure("Bytes", lambda use: use.bytes_held, byte_size, is_always_shown=False),
+    "max_in_flight": Measure("In flight", lambda use: use.in_flight),
+    "publish_rate_per_second": Measure("Sent/s", lambda use: use.in_per_second, rate),
+    "max_oldest_age_seconds": Measure("Oldest", lambda use: use.oldest_seconds, span),
+    "max_retention_seconds": Measure("Retention", lambda use: None, span, is_always_shown=False),
+    "max_long_polls": Measure("Long polls", lambda use: use.long_polls, is_always_shown=False),
+}
+"""Every quota that the list of tenants shows, in the order of its columns."""
+NEARLY_USED = 0.8
+
+
+@dataclass(frozen=True)
+class Usage:
+    """One quota of one tenant beside what is used of it; an empty text is not shown."""
+
+    heading: str
+    used: float | None
+    limit: float
+    used_words: str
+    limit_words: str
+
+    @property
+    def is_above(self) -> bool:
+        """Return whether more is used than the quota allows."""
+        return bool(self.limit) and (self.used or 0) > self.limit
+
+    @property
+    def tone(self) -> str:
+        """Return the colour of the bar: red at the quota, yellow near it."""
+        share = (self.used or 0) / self.limit if self.limit else 0.0
+        return "bad" if share >= 1 else "warn" if share >= NEARLY_USED else ""
+
+
+def usage_of(use: TenantUse, name: str) -> Usage:
+    """Return the use of one quota, in numbers and in words."""
+    measure, limit = MEASURES[name], getattr(use.tenant, name)
+    used = measure.used_by(use)
+    is_shown = used is not None and (limit or measure.is_always_shown)
+    words = measure.in_words(used) if is_shown else ""
+    return Usage(measure.heading, used, limit, words, measure.in_words(limit) if limit else "")
+
+
+class QuotaForm(forms.Form):
+    """A tenant's quotas beside their present use, and the reason of a change."""
+
+    def __init__(self, data: Any = None, *, use: TenantUse) -> None:
+        super().__init__(data, initial={name: getattr(use.tenant, name) for name in QUOTAS})
         for name, quota in QUOTAS.items():
             self.fields[name] = setting_field(quota)
+            if (used := MEASURES[name].used_by(use)) is not None:
+                self.fields[name].help_text += f" In use: {MEASURES[name].in_words(used)}."
         self.fields["reason"] = forms.CharField(
             max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit with the changes."
         )
 
     def changes(self) -> dict[str, Any]:
+        """Return the quotas that differ from the values that the page showed."""
         return {name: self.cleaned_data[name] for name in self.changed_data if name in QUOTAS}
 
     def quotas(self) -> list[forms.BoundField]:
@@ -47,7 +107,12 @@ class QuotaForm(forms.Form):
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /tenants: every tenant, its quotas and what it uses of them."""
     reach = roles.reach(request.user, "see_metadata")
-    context = {"title": "Tenants", "tenants": [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)]}
+    seen = [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)]
+    context = {
+        "title": "Tenants",
+        "headings": [measure.heading for measure in MEASURES.values()],
+        "tenants": [(use, [usage_of(use, name) for name in MEASURES]) for use in seen],
+    }
     return render_page(request, "administration/tenants/browse.html", "administration/tenants/_list.html", context)
 
 
@@ -55,14 +120,15 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("see_metadata", of=TENANT)
 def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
-    """GET, POST /tenants/<id>: everybody may look, who may configure can change."""
-    tenant = Tenant.objects.filter(pk=tenant_id).first()
+    """GET /tenants/<id>: the quotas and their use. POST: change quotas, with the permission to configure."""
+    use = next((one for one in quotas.read_use() if one.tenant.pk == tenant_id), None)
     if request.method == "POST":
         roles.check(request.user, "configure")  # a tenant cannot widen its own limits
-    if tenant is None:
+    if use is None:
         raise Http404("There is no such tenant.")
-    form = QuotaForm(request.POST if request.method == "POST" else None, tenant=tenant)
-    if form.is_valid() and _change(request, tenant, form):
+    tenant = use.tenant
+    form = QuotaForm(request.POST if request.method == "POST" else None, use=use)
+    if form.is_valid() and _change(request, use, form):
         return redirect("tenant", tenant_id)
     context = {
         "title": f"Tenant {tenant.name}",
@@ -73,15 +139,25 @@ def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
     return render_form(request, "administration/tenants/edit.html", context)
 
 
-def _change(request: HttpRequest, tenant: Tenant, form: QuotaForm) -> bool:
-    """Change what differs from what was shown; False, with the form saying why, when refused."""
+def _change(request: HttpRequest, use: TenantUse, form: QuotaForm) -> bool:
+    """Save the changes; False, with the reason in the form, if they are refused."""
     changed, reason = form.changes(), form.cleaned_data["reason"]
     try:
-        quotas.set_quota(tenant.name, changed, actor=request.user.get_username(), reason=reason)
+        tenant = quotas.set_quota(use.tenant.name, changed, actor=request.user.get_username(), reason=reason)
     except SignalboxError as error:
         refuse(form, error)
         return False
     standings.forget()
     done = f"Changed {plural(len(changed), 'quota')} of {tenant.name}." if changed else "Nothing was changed."
     messages.success(request, done)
+    for usage in (usage_of(replace(use, tenant=tenant), name) for name in changed):
+        if usage.is_above:
+            messages.warning(request, _above(usage))
     return True
+
+
+def _above(usage: Usage) -> str:
+    return (
+        f"{usage.heading}: {usage.used_words} in use, above the new quota of {usage.limit_words}. Nothing is removed;"
+        " the quota refuses more until the use is below it."
+    )
