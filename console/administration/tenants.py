@@ -52,7 +52,7 @@ NEARLY_USED = 0.8
 
 @dataclass(frozen=True)
 class Usage:
-    """One quota of one tenant beside what is used of it; an empty text is not shown."""
+    """One quota of one tenant and its present use; an empty text is not shown."""
 
     heading: str
     used: float | None

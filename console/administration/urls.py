@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from console.administration import audit, erasures, maintenance, monitoring_views, old_snapshots, tenants
+from console.administration import audit, erasures, maintenance, monitoring_views, old_snapshots, schedules, tenants
 from console.web.sidebar import Item, register
 
 urlpatterns = [
     path("queues/<queue:name>/audit", audit.of_queue, name="queue_audit"),
     path("old-snapshots", old_snapshots.browse, name="old_snapshots"),
+    path("schedules", schedules.browse, name="schedules"),
     path("tenants", tenants.browse, name="tenants"),
     path("tenants/<row:tenant_id>", tenants.edit, name="tenant"),
     path("audit", audit.browse, name="audit"),
@@ -28,6 +29,7 @@ urlpatterns = [
 ]
 
 register(
+    Item(105, "Schedules", "schedules", ("schedules",)),
     Item(110, "Tenants", "tenants", ("tenants", "tenant")),
     Item(120, "Audit", "audit", ("audit",)),
     Item(130, "Maintenance", "maintenance", ("maintenance",), maintenance.is_on, permission="maintain"),

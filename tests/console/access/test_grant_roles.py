@@ -64,7 +64,7 @@ def test_a_grant_that_is_taken_shows_nothing_any_more(admin: Browser, person: Us
 def test_what_makes_no_sense_is_refused(admin: Browser, person: User) -> None:
     path = f"/people/{person.pk}/grants"
 
-    assert "tenant or prefix must be named" in admin.submit(path, status=422, role="viewer").text
+    assert "tenant and prefix are empty: enter at least one" in admin.submit(path, status=422, role="viewer").text
     assert "prefix is" in admin.submit(path, status=422, role="viewer", prefix="-no*").text
     assert "tenant must have" in admin.submit(path, status=422, role="viewer", tenant="a\u200bb").text
     admin.submit(path, role="viewer", tenant="acme")

@@ -86,7 +86,7 @@ def test_an_operator_pauses_and_resumes(operator: Browser, engine: Engine) -> No
 
 
 def test_an_admin_of_some_queues_is_limited_in_the_others(operator: Browser, scene: DeadLetterScene) -> None:
-    """The selection reaches beyond the queues of the grant, so the limit applies to all of it."""
+    """The selection reaches beyond the queues of the grant, so the limit applies to the whole deletion."""
     scene.add_dead(LIMIT + 1)
     person = User.objects.get(pk=int(operator.session["_auth_user_id"]))
     Grant.objects.create(person=person, role="admin", queue_prefix="elsewhere-", created_by="x")

@@ -49,6 +49,7 @@ MATRIX = [
     ("post", "/alerts/silences", "silence"),
     ("post", "/alerts/silences/1/end", "silence"),
     ("get", "/runbooks/SignalboxDeadLetters", "see_metadata"),
+    ("get", "/schedules", "see_metadata"),
     ("get", "/tenants", "see_metadata"),
     ("get", "/tenants/1", "see_metadata"),
     ("get", "/audit", "see_metadata"),

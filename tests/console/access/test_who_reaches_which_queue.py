@@ -129,7 +129,7 @@ ROWS = [
     *lists("configure", "queue_new", "stream_new", shows=""),
     *forms("configure", "queue_new", "stream_new"),
     # one's own, or ownerless
-    *lists("see_metadata", "runbook", "approvals_rules", shows=""),
+    *lists("see_metadata", "runbook", "approvals_rules", "schedules", shows=""),
     *forms("see_metadata", "saved_filter_new"),
     Row("saved_filter", "see_metadata", "post", about=False, only=404),  # it is Ana's
     Row("saved_filter_delete", "see_metadata", "post", about=False, only=404),

@@ -44,7 +44,7 @@ def test_an_admin_switches_approvals_on(admin: Browser, engine: Engine) -> None:
     assert job.state == "awaiting"
     assert job.approval_expires_at is not None
     assert (job.approval_expires_at - job.created_at).total_seconds() == pytest.approx(7200, abs=60)
-    event = AuditEvent.objects.filter(action="approval_rules.change").latest("audit_id")
+    event = AuditEvent.objects.filter(action="approval_rules.change").latest("audit_event_id")
     assert (event.actor, event.reason) == (admin.name, "four eyes")
     assert event.details["changes"]["purge_or_deletion_above"] == {"before": 0, "after": 1}
 

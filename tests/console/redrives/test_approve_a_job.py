@@ -123,7 +123,7 @@ def test_what_waits_is_prominent(viewer: Browser, admin: Browser, scene: DeadLet
     page = viewer.see("/")
 
     assert "approval. Approvals" in page.text
-    assert "waiting for a second person)" in page.text  # in the sidebar, in words
+    assert "awaiting approval)" in page.text  # in the sidebar, in words
     assert "awaiting approval" in viewer.see("/redrives").text
 
 
@@ -149,7 +149,7 @@ def test_the_creator_of_the_requesting_key_may_not_approve(
     keys.revoke(made.pk, actor=admin.name)
     keys.create(made.name, "redrive", actor=boss.name)
 
-    assert "you made the API key that asked" in admin.see("/approvals").text
+    assert "you created the API key that requested this job" in admin.see("/approvals").text
     refused = admin.submit(f"/approvals/redrive/{job.pk}/approve", reason="fine")
     assert "Nothing was changed. Another person must decide" in refused.text
     assert Redrive.objects.get(pk=job.pk).is_awaiting
