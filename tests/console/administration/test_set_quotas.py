@@ -123,7 +123,10 @@ def test_the_page_of_a_queue_says_that_it_refuses(viewer: Browser, engine: Engin
         engine.send("second")
     engine.value("select signalbox.estimate_sizes()")
 
-    assert "Sends were refused in the last minute: the rate exceeds publish_rate_per_second" in viewer.see(f"/queues/{engine.queue}").text
+    assert (
+        "Sends were refused in the last minute: the rate exceeds publish_rate_per_second"
+        in viewer.see(f"/queues/{engine.queue}").text
+    )
 
 
 def test_sending_by_hand_is_refused_in_words(admin: Browser, engine: Engine, tenant: Tenant) -> None:
