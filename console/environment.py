@@ -27,6 +27,11 @@ def env_text(name: str, default: str) -> str:
     return os.environ.get(name, "").strip() or default
 
 
+def variables_given(prefix: str) -> frozenset[str]:
+    """Return the names of the variables with this prefix that are set and not empty."""
+    return frozenset(name for name in os.environ if name.startswith(prefix) and env_text(name, ""))
+
+
 def env_flag(name: str, default: bool) -> bool:
     words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     text = env_text(name, str(default)).lower()
