@@ -1,8 +1,9 @@
-"""The Celery application that runs the console's long jobs: `celery -A console worker`.
+"""The Celery application of Signalbox: `celery -A console worker` runs jobs, with `-Q signalbox-pipeline` the pipeline.
 
-A task only wakes a worker: the state of a job is its row in the database, so a lost or doubled
-message of the broker is harmless. A forged message is harmless too: a task takes at most the id of a row, does
-what that row still asks for, and starts no other task.
+Jobs that people start and runs of the pipeline have a queue and workers of their own, so that a redrive never waits
+behind an archive run. A task only wakes a worker: the row of a job in the database has its state, so a lost or doubled
+message of the broker changes nothing. A forged message changes nothing either: a task takes at most the id of a row,
+does what that row asks for, and starts no other task.
 """
 
 import os
@@ -34,14 +35,14 @@ def forget_built_in_tasks(sender: Any, **_: Any) -> None:
 
 @task_prerun.connect  # type: ignore[untyped-decorator]
 def run_nothing_after(task: Any, **_: Any) -> None:
-    """Drop the links and chains of a message: our tasks have none, so a forger put them there."""
+    """Drop the links and chains of a message: Signalbox's tasks have none, so these are forged."""
     if task.app.main == app.main:
         task.request.update(callbacks=None, errbacks=None, chain=None, chord=None)
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 def wake_database(**_: Any) -> None:
-    """Keep the embedded server running: it runs while a Django connection is open; a broker's is none."""
+    """Start the embedded server: it runs while a Django connection is open, and a broker's connection is none."""
     try:
         connection.ensure_connection()
     except OperationalError:

@@ -286,6 +286,12 @@ REPLAY_KEEP_HOURS = env_number("REPLAY_KEEP_HOURS", 24, low=1, high=720)
 PIPELINE_NICE = env_flag("PIPELINE_NICE", True)
 """Whether `manage.py pipeline` uses only processor time that other processes leave, and archive runs pause while
 others work in the database (docs/run/pipeline-operate.md#while-queues-are-in-use)."""
+PIPELINE_TIME_LIMIT_SECONDS = env_number("PIPELINE_TIME_LIMIT_SECONDS", 14_400, low=0, high=2_592_000)
+"""Seconds after which a worker cancels a run of the pipeline (docs/run/pipeline-operate.md#time-limits). 0: never."""
+PIPELINE_KILL_SECONDS = env_number("PIPELINE_KILL_SECONDS", 120, low=1, high=86_400)
+"""Seconds that a cancelled run has to stop. After that, the worker kills its process."""
+PIPELINE_STALLED_SECONDS = env_number("PIPELINE_STALLED_SECONDS", 300, low=10, high=86_400)
+"""Seconds without progress after which the page of a run shows it as stalled."""
 PIPELINE_CONNECTIONS = env_number("PIPELINE_CONNECTIONS", 2, low=1, high=16)
 """Tasks of the pipeline that read the database at a time."""
 
@@ -336,6 +342,8 @@ TRASH_HOURS = env_number("TRASH_HOURS", 24, low=0, high=8_760)
 once."""
 TYPED_CONFIRMATION_ABOVE = env_number("TYPED_CONFIRMATION_ABOVE", 0, low=0, high=1_000_000_000)
 """Messages above which a purge or deletion asks for a typed confirmation. 0: every one asks."""
+TYPED_CONFIRMATION_REDRIVE_ABOVE = env_number("TYPED_CONFIRMATION_REDRIVE_ABOVE", 1_000, low=0, high=1_000_000_000)
+"""Messages above which a redrive on a page asks for a typed confirmation. 0: every one asks."""
 APPROVAL_REDRIVE_MESSAGES = env_number("APPROVAL_REDRIVE_MESSAGES", 0, low=0, high=1_000_000_000)
 """Messages above which a redrive waits for a second person (docs/operate/approvals.md). 0: none waits."""
 APPROVAL_DELETE_MESSAGES = env_number("APPROVAL_DELETE_MESSAGES", 0, low=0, high=1_000_000_000)

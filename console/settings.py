@@ -91,6 +91,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "console.web.caching.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "console.web.caching.StaticFilesMiddleware",
     "console.web.caching.NoStoreMiddleware",
@@ -98,7 +99,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",  # deny by default
+    "console.access.login.LoginMiddleware",  # deny by default
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -181,7 +182,9 @@ LOGGING = {
 # joins the row's transaction; any other broker that Celery knows does as well.
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
-CELERY_TASK_DEFAULT_QUEUE = "signalbox"
+CELERY_TASK_DEFAULT_QUEUE = "signalbox"  # jobs that people start: `celery -A console worker` consumes it
+PIPELINE_QUEUE = "signalbox-pipeline"  # runs that take minutes: `celery -A console worker -Q signalbox-pipeline`
+CELERY_TASK_ROUTES = {"pipeline.*": {"queue": PIPELINE_QUEUE}}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True

@@ -38,6 +38,7 @@ register_converter(FingerprintConverter, "fingerprint")
 
 ROOMS = (
     "overview",
+    "palette",
     "queues",
     "messages",
     "dead_letters",
@@ -52,6 +53,7 @@ ROOMS = (
     "administration",
     "access",
     "api_reference",
+    "documentation",
     "web",
 )
 urlpatterns = [path("", include(f"console.{room}.urls")) for room in ROOMS]

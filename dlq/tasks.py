@@ -1,8 +1,7 @@
-"""The Celery tasks: each runs one slice of a job and asks for the next. A task is only a hint: the row is the truth.
+"""The Celery tasks of jobs: each runs one slice of a job and requests the next. The row of a job has its state.
 
-Nothing has to run beside the workers: each of them sweeps when it starts and every few seconds from then on, so
-that a job whose wake-up was lost, or whose worker died, goes on. `sweep` is there for a beat as well; more of them
-do no harm.
+Each worker of the queue of jobs sends a sweep when it starts, and every 15 seconds after that. A sweep finds jobs whose
+wake-up was lost or whose worker died. Several sweeps at once change nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready
+from django.conf import settings
 
 from dlq.erasure import erasures
 from dlq.jobs import approvals, lifecycle
@@ -28,7 +28,7 @@ WORKS: tuple[Work[Any], ...] = (redrives.WORK, deletions.WORK, purges.WORK, rest
 
 
 def _task(work: Work[Any]) -> Callable[[int], None]:
-    """Make the task that runs one slice of a job of this kind, and asks for the next."""
+    """Make the task that runs one slice of a job of this kind and requests the next slice."""
 
     def run(job_id: int) -> None:
         if work.run_slice(job_id) is Ending.MORE:
@@ -43,9 +43,9 @@ TASKS = {work.model.NOUN: _task(work) for work in WORKS}
 
 @shared_task(name="dlq.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> int:
-    """Wake up a worker for every job without a live runner; return how many.
+    """Wake up a worker for every job without a live runner, and return the number of these jobs.
 
-    Approvals that expired are ended, and staged messages that are not needed any more are cleared away.
+    It also expires approvals whose time is up, and deletes staged messages that no plan needs.
     """
     for work in WORKS:
         approvals.expire(work.model)
@@ -58,13 +58,15 @@ def sweep() -> int:
 
 @shared_task(name="dlq.outcomes")  # type: ignore[untyped-decorator]
 def note_outcomes() -> int:
-    """Record outcomes of redriven messages, for some seconds; return of how many redrives."""
+    """Record outcomes of redriven messages for some seconds, and return the number of redrives that were checked."""
     return outcomes.refresh_watched(OUTCOMES_SECONDS)
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def sweep_regularly(sender: Any, **_: Any) -> None:
-    """Schedule the sweep in the main process of each worker, which never touches the database."""
+    """Schedule the sweep in the main process of each worker of jobs. This process never connects to the database."""
+    if settings.CELERY_TASK_DEFAULT_QUEUE not in sender.app.amqp.queues.consume_from:
+        return  # a worker of the pipeline
     sender.timer.call_repeatedly(SWEEP_SECONDS, _send_sweep)  # first: the one now may be refused
     _send_sweep()
 

@@ -1,7 +1,7 @@
 """Health of the installation, for load balancers, uptime monitors and people (docs/reference/metrics.md).
 
-A pure judgement of the snapshot, so a probe costs the database nothing. It is no liveness probe: what it reports is
-not cured by restarting the console.
+It is computed from the snapshot, so a probe does not query the database. Do not use it as a liveness probe: a restart
+of the console mends nothing that it reports.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONSUMER_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: in words what is wrong, empty when it is well, and the numbers."""
+    """One check: its problem in words, empty when there is none, and its numbers."""
 
     problem: str
     numbers: dict[str, float | None] = field(default_factory=dict)
@@ -53,13 +53,13 @@ class Report:
         return all(check.ok for check in self.checks.values())
 
     def as_dict(self, *, with_numbers: bool = True) -> dict[str, Any]:
-        """The report for programs; without numbers for requests that may not read metrics."""
+        """Return the report for programs; without numbers for requests that may not read metrics."""
         checks = {name: check.as_dict(with_numbers=with_numbers) for name, check in self.checks.items()}
         return {"ok": self.ok, "checks": checks}
 
 
 def report() -> Report:
-    """The health of the installation, at most five seconds old. Says nothing that would help an intruder."""
+    """Judge the health of the installation, by numbers at most five seconds old. The report contains no secret."""
     return judge(snapshot.current())
 
 
@@ -86,26 +86,26 @@ def _database(state: State) -> Check:
 
 
 def _upkeep(signs: Signs) -> Check:
-    """Judge upkeep as fresh when either sign is. Upkeep from SQL alone may be silent when all counters are aggregated.
+    """Judge upkeep by two signs of life; one fresh sign is enough. Upkeep from SQL may rest when nothing is pending.
 
     A clock that is ahead is no sign: it stays ahead when no upkeep moves it.
     """
     signs_of_life = (
-        signs.last_fold_age_seconds,
+        signs.last_aggregation_age_seconds,
         signs.clock_age_seconds if signs.clock_ahead_seconds <= TOLERATED_SECONDS else None,
     )
     ages = [age for age in signs_of_life if age is not None]
     only_from_sql = signs.clock_age_seconds is None
-    ok = min(ages) <= UPKEEP_STALE_SECONDS or (only_from_sql and not signs.unfolded)
+    ok = min(ages) <= UPKEEP_STALE_SECONDS or (only_from_sql and not signs.pending)
     numbers = {
         "clock_age_seconds": _rounded(signs.clock_age_seconds),
-        "last_fold_age_seconds": _rounded(signs.last_fold_age_seconds),
+        "last_aggregation_age_seconds": _rounded(signs.last_aggregation_age_seconds),
     }
     return Check("" if ok else "no process runs upkeep, or none can write: start manage.py upkeep", numbers)
 
 
 def _workers(fleet: Fleet) -> Check:
-    """Judge consumers: fails only when none works at all while messages wait. One queue without any is an alert."""
+    """Judge consumers: a problem only when none works in any queue while messages wait."""
     waiting = [numbers for numbers in fleet.queues if _waits_too_long(numbers)]
     # Consumers without a name are seen by what they hold.
     ok = not waiting or any(numbers.consumers or numbers.leased for numbers in fleet.queues)
@@ -117,7 +117,7 @@ def _workers(fleet: Fleet) -> Check:
 
 
 def _replication(engine: Engine) -> Check:
-    """A publication is harmless as long as each of our tables has a replica identity."""
+    """Judge publications: harmless while each table of Signalbox has a replica identity."""
     published, unidentified = engine.published_tables, engine.unidentified_tables
     numbers: dict[str, float | None] = {"published_tables": published, "unidentified_tables": unidentified}
     return Check(UNIDENTIFIED if published and unidentified else "", numbers)

@@ -1,4 +1,4 @@
-"""The tables of this room: what they hold is said where it is used."""
+"""Models of this app, where Django looks for them; `metrics.alerts.models` describes each."""
 
 from metrics.alerts.models import Alert as Alert
 from metrics.alerts.models import Evaluation as Evaluation

@@ -27,14 +27,14 @@ PREFIX = "signalbox_"
 Reading = TypeVar("Reading")
 
 Value = float | Spread | None
-"""A number, the counts of a histogram, or None: unknown, which no number stands for."""
+"""A number, the counts of a histogram, or None when the value is unknown."""
 Values = Value | dict[Any, Value]
 """A value, or a value for each tuple of the labels that follow those of the subject."""
 
 
 @dataclass(frozen=True, eq=False)
 class Metric(Generic[Reading]):
-    """One metric; queries write `name` as it is, a histogram's with _bucket, _sum and _count."""
+    """One metric. Queries use its `name`; those of a histogram append _bucket, _sum or _count."""
 
     name: str
     type: Literal["gauge", "counter", "histogram"]
@@ -60,7 +60,7 @@ def _histogram(
 
 
 def _with(subject: tuple[str, ...], metrics: Iterable[Metric[Reading]]) -> tuple[Metric[Reading], ...]:
-    """The metrics with the labels of their subject before their own."""
+    """Put the labels of the subject before each metric's own labels."""
     return tuple(replace(metric, labels=(*subject, *metric.labels)) for metric in metrics)
 
 
@@ -76,7 +76,7 @@ def _by_slo(met: int, missed: int) -> Values:
 
 
 def _messages_by_state(numbers: QueueNumbers) -> Values:
-    """Dead letters at a dead-letter queue alone: the queue in which they died would count them a second time."""
+    """Count messages by state; dead letters only at their dead-letter queue, or they would count twice."""
     states = ("ready", "scheduled", "waiting", "leased", *(("dead",) if numbers.is_dead_letter_queue else ()))
     return {(state,): getattr(numbers, state) for state in states}
 
@@ -101,19 +101,19 @@ THRESHOLDS_OF_OTHER_QUEUES = {
 
 
 def _thresholds(numbers: QueueNumbers) -> Values:
-    """The settings alert_... of a queue, defaults included, by (check, severity)."""
+    """Read the alert_... settings of a queue, by (check, severity)."""
     own = THRESHOLDS_OF_DEAD_LETTER_QUEUES if numbers.is_dead_letter_queue else THRESHOLDS_OF_OTHER_QUEUES
     checks = THRESHOLDS_OF_EVERY_QUEUE | own
     return {(check, severity): getattr(numbers.queue, f"alert_{check}") for check, severity in checks.items()}
 
 
 def _event(name: str, text: str) -> Metric[QueueReading]:
-    """A counter of `QueueNumbers.totals`."""
+    """Make a counter of one of `QueueNumbers.totals`."""
     return _counter(f"messages_{name}", text, lambda queue: queue.numbers.totals[name])
 
 
 def _setting(name: str, text: str) -> Metric[QueueReading]:
-    """A setting of the queue as data."""
+    """Make a gauge of a setting of the queue."""
     return _gauge(f"queue_{name}", text, lambda queue: getattr(queue.numbers.queue, name))
 
 
@@ -184,17 +184,17 @@ QUEUE_METRICS: tuple[Metric[QueueReading], ...] = _with(
         ),
         _gauge(
             "queue_bytes",
-            "What the queue's messages weigh, estimated by the mean size sent; only where max_backlog_bytes is set.",
+            "Bytes of the queue's messages, estimated from the mean size of sends; only with max_backlog_bytes.",
             lambda queue: queue.numbers.bytes_held,
         ),
         _histogram(
             "wait_seconds",
-            "From when a message became visible to its first delivery, as of the last aggregation of counters.",
+            "Time from when a message became visible to its first delivery, as of the last aggregation of counters.",
             lambda queue: queue.durations.waits,
         ),
         _histogram(
             "work_seconds",
-            "From a delivery to its acknowledgement, as of the last aggregation of counters.",
+            "Time from a delivery to its acknowledgement, as of the last aggregation of counters.",
             lambda queue: queue.durations.work,
         ),
         _counter(
@@ -206,24 +206,24 @@ QUEUE_METRICS: tuple[Metric[QueueReading], ...] = _with(
         ),
         _gauge(
             "queue_info",
-            "Always 1; what the queue is, as labels. dead_letter_queue is where its dead letters go.",
+            "Always 1; its labels describe the queue. dead_letter_queue is the queue that keeps its dead letters.",
             lambda queue: _queue_info(queue.numbers),
             *("mode", "is_dead_letter_queue", "dead_letter_queue", "paused", "closed"),
         ),
         _gauge(
             "queue_alert_threshold",
-            "Above this the queue's alert fires: its settings alert_... as data; check is the name without alert_.",
+            "The alert_... settings of the queue: an alert fires above the value. check is the name without alert_.",
             lambda queue: _thresholds(queue.numbers),
             *("check", "severity"),
         ),
         _gauge(
             "queue_slo_target_ratio",
-            "The share of first deliveries that should meet the wait target: the setting wait_target_ratio as data.",
+            "The setting wait_target_ratio: the share of first deliveries that should meet the wait target.",
             lambda queue: queue.numbers.queue.wait_target_ratio,
         ),
         _setting(
             "wait_target_seconds",
-            "How long a message may wait to count as met: the setting wait_target_seconds as data.",
+            "The setting wait_target_seconds: how long a message may wait to count as met.",
         ),
         _setting("retention_seconds", "How long a message may wait before it expires."),
         _setting("visibility_timeout_seconds", "How long a delivered message stays with its consumer by default."),
@@ -270,7 +270,7 @@ FLEET_TOTALS: tuple[Metric[Totals], ...] = _totals("fleet", "the installation")
 TENANT_REFUSALS: tuple[Metric[Fleet], ...] = (
     _counter(
         "tenant_refused",
-        "What a tenant's quotas refused that is no send; reason is queues, retention or long_polls.",
+        "Requests other than sends that a tenant's quotas refused; reason is queues, retention or long_polls.",
         lambda fleet: {
             (tenant, reason): refused
             for tenant, reasons in fleet.tenant_refusals.items()
@@ -282,7 +282,7 @@ TENANT_REFUSALS: tuple[Metric[Fleet], ...] = (
 INSTALLATION_METRICS: tuple[Metric[Fleet], ...] = (
     _gauge(
         "trash_messages",
-        "Messages in the trash: what can still be put back.",
+        "Messages in the trash, which can still be restored.",
         lambda fleet: fleet.engine.trash_messages,
     ),
     _gauge(
@@ -292,7 +292,7 @@ INSTALLATION_METRICS: tuple[Metric[Fleet], ...] = (
     ),
     _gauge(
         "archive_horizon_age_seconds",
-        "How long the horizon of the archive, for which history waits, has not moved; 0 where history waits for none.",
+        "Time since the horizon of the archive last moved; 0 where history does not wait for an archive.",
         lambda fleet: fleet.engine.archive_age_seconds or 0.0,
     ),
     _gauge(
@@ -326,7 +326,7 @@ POSTGRES_METRICS: tuple[Metric[Fleet], ...] = (
     ),
     _gauge(
         "pg_oldest_xmin_threshold_seconds",
-        "From this age on a holder is shown on the overview: the setting OLD_SNAPSHOT_SECONDS as data.",
+        "The setting OLD_SNAPSHOT_SECONDS: the age from which a holder is shown on the overview.",
         lambda _: settings.OLD_SNAPSHOT_SECONDS,
     ),
     _gauge(
@@ -340,7 +340,7 @@ POSTGRES_METRICS: tuple[Metric[Fleet], ...] = (
         "How full the server's queue of notifications is, 0 to 1; when it is full, commits that notify fail.",
         lambda fleet: fleet.engine.notify_queue_usage,
     ),
-    _gauge("pg_database_bytes", "What the database takes on disk.", lambda fleet: fleet.engine.database_bytes),
+    _gauge("pg_database_bytes", "Size of the database on disk.", lambda fleet: fleet.engine.database_bytes),
     _gauge(
         "pg_replication_lag_seconds",
         "How far the standby that is furthest behind lags in replaying; 0 without a standby.",
@@ -383,8 +383,7 @@ GROUP_METRICS: tuple[Metric[GroupNumbers], ...] = _with(
     (
         _gauge(
             "group_lag_messages",
-            "What the group has not committed yet: exact, but for positions that were rolled back or are being "
-            "appended.",
+            "Positions that the group has not committed, with those that were rolled back or are being appended.",
             lambda group: group.lag_messages,
         ),
         _gauge(
@@ -400,12 +399,12 @@ GROUP_METRICS: tuple[Metric[GroupNumbers], ...] = _with(
         ),
         _gauge(
             "group_lost_messages",
-            "Messages that retention dropped before the group read them, ever since.",
+            "Messages that retention dropped before the group read them, since the group was made.",
             lambda group: group.lost,
         ),
         _gauge(
             "group_lag_threshold_seconds",
-            "Above this the alert on stalled groups looks: the stream's setting alert_group_lag_seconds as data.",
+            "The stream's setting alert_group_lag_seconds: the alert on stalled groups fires above the value.",
             lambda group: group.group.stream.alert_group_lag_seconds,
         ),
     ),
@@ -430,7 +429,7 @@ PROCESS_METRICS: tuple[Metric[None], ...] = (
 API_METRICS: tuple[Metric[None], ...] = (
     _histogram(
         "api_request_duration_seconds",
-        "What a request to the HTTP API took, of this process alone; waits have routes of their own.",
+        "Duration of a request to the HTTP API, measured by this process; waits have routes of their own.",
         lambda _: API_REQUESTS.read(),
         *("route", "status"),
         bounds=API_BOUNDS,
@@ -449,11 +448,11 @@ STATE_METRICS: tuple[Metric[Exporter], ...] = (
     ),
     _gauge(
         "exporter_refresh_duration_seconds",
-        "How long that reading took in the database.",
+        "How long the last reading of the numbers took.",
         lambda exporter: exporter.fleet.read_seconds if exporter.fleet else 0.0,
     ),
 )
-"""All that is left when the database does not answer."""
+"""Metrics that are exported even when the database does not answer."""
 QUEUES_OMITTED: Metric[Exporter] = _gauge(
     "exporter_queues_omitted",
     "Queues without series of their own because METRICS_MAX_SERIES is reached; totals of tenants include them.",

@@ -1,4 +1,4 @@
-"""The Celery tasks of this room: old alerts, notifications and silences are deleted, and the oldest of too many."""
+"""Celery tasks of alerts: delete old alerts, notifications and silences, and the oldest alerts above a limit."""
 
 from __future__ import annotations
 

@@ -9,19 +9,19 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
 def number(value: float | None) -> str:
-    """12408 -> 12,408; None is a dash."""
+    """Write a number with separators: 12408 as 12,408, None as a dash."""
     return NOTHING if value is None else f"{value:,.0f}"
 
 
 def rate(per_second: float | None) -> str:
-    """Events per second: one decimal below a hundred, none above."""
+    """Write events per second: one decimal below a hundred, none above."""
     if per_second is None:
         return NOTHING
     return f"{per_second:.1f}" if abs(per_second) < 99.95 else f"{per_second:,.0f}"
 
 
 def span(seconds: float | None) -> str:
-    """A length of time in at most two units: 0.8 s, 42 s, 6 m 05 s, 2 h 10 m, 3 d 04 h."""
+    """Write a length of time in at most two units: 0.8 s, 42 s, 6 m 05 s, 2 h 10 m, 3 d 04 h."""
     if seconds is None:
         return NOTHING
     seconds = max(seconds, 0.0)
@@ -45,7 +45,7 @@ def _two(whole: int, large: int, large_unit: str, small: int, small_unit: str) -
 
 
 def byte_size(count: int) -> str:
-    """1536 -> 1.5 KB."""
+    """Write a number of bytes: 1536 as 1.5 KB."""
     if count < 1024:
         return f"{count}{NO_BREAK}B"
     if count < 1024 * 1024:
@@ -54,10 +54,10 @@ def byte_size(count: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """1 message, 2 messages."""
+    """Write a number with its noun: 1 message, 2 messages."""
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
 
 
 def listing(items: list[str]) -> str:
-    """a, b and c."""
+    """Join words as in a sentence: a, b and c."""
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from pipeline.analysis import analysis_models as analysis_models
 from pipeline.spark.servers import Server as Server
@@ -80,6 +82,12 @@ class Run(models.Model):
     @property
     def percent(self) -> int:
         return 100 if self.state == self.State.COMMITTED else 100 * self.parts_done // max(1, len(self.parts))
+
+    @property
+    def is_stalled(self) -> bool:
+        """Tell whether a running run has reported no progress for PIPELINE_STALLED_SECONDS."""
+        quiet = timezone.now() - max(self.seen_at, self.started_at)
+        return self.state == self.State.RUNNING and quiet.total_seconds() > settings.PIPELINE_STALLED_SECONDS
 
     @property
     def rows_per_second(self) -> float | None:

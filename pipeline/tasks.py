@@ -1,4 +1,4 @@
-"""Celery tasks of the pipeline: each runs `manage.py pipeline` in a process of its own.
+"""Celery tasks of the pipeline: each runs `manage.py pipeline` in a process of its own, within a time limit.
 
 A lost task does no harm, because the next run does its work; a task that is delivered twice ends at once when the first
 is running. Results are in the rows of the runs.
@@ -10,6 +10,7 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from billiard import current_process
@@ -17,7 +18,8 @@ from celery import shared_task
 from django.conf import settings
 
 from pipeline.erasure.models import ArchiveErasure
-from pipeline.jobs import starting
+from pipeline.jobs import starting, time_limits
+from pipeline.models import RunRequest
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +32,8 @@ def run(request_id: int) -> None:
     if starting.waits(request_id):
         # The kept server ends with the worker's main process; the processes of its pool are replaced often.
         worker = os.getppid() if current_process().name.startswith("ForkPoolWorker") else os.getpid()
-        _run("perform", str(int(request_id)), f"--on-server={worker}")
+        kind = RunRequest.objects.get(pk=request_id).kind
+        _run(kind, "perform", str(int(request_id)), f"--on-server={worker}")
 
 
 @shared_task(name="pipeline.archive")  # type: ignore[untyped-decorator]
@@ -55,7 +58,7 @@ def analyse() -> None:
 def erase(erasure_id: int) -> None:
     """Run an erasure's part of the archive, if it is not finished."""
     if starting.is_id(erasure_id) and ArchiveErasure.objects.filter(pk=erasure_id, finished_at=None).exists():
-        _run("erase", str(int(erasure_id)))
+        _run("", "erase", str(int(erasure_id)))
 
 
 def _scheduled(kind: str) -> None:
@@ -66,17 +69,20 @@ def _scheduled(kind: str) -> None:
         run(request.pk)
 
 
-def _run(verb: str, *words: str) -> None:
-    """Run a pipeline command in a process session of its own, which ends with this process.
+def _run(kind: str, verb: str, *words: str) -> None:
+    """Run a pipeline command in a session of its own, within its time limit; it ends with this process.
 
-    `words` are ids of rows and processes only: no text of a message becomes an argument.
+    `words` are ids of rows and the id of this process. No text of a message becomes an argument. The scheduler weighs
+    the session as a whole.
     """
     command = [sys.executable, str(MANAGE), "pipeline", verb, "--with-input", *words]
-    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, start_new_session=True
-    ) as process:
-        error = process.stderr.read() if process.stderr else ""  # waits for its end; standard input stays open
+    with tempfile.TemporaryFile() as errors:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+        ) as process:
+            time_limits.wait(process, kind)  # with its input open
+        errors.seek(0)
+        error = errors.read().decode(errors="replace")
     if process.returncode:
         log.warning("pipeline %s ended with %d: %s", verb, process.returncode, _last_line(error))
 

@@ -1,4 +1,4 @@
-"""Installs the SQL verbs whenever migrations have run."""
+"""Install the SQL verbs after every run of migrations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Large bodies in Django's storage: the alias "bodies" of STORAGES, by default a folder under SIGNALBOX_HOME.
 
-Any storage that Django knows will do, on condition that an object appears whole or not at all. All processes of an
-installation must see the same one, and no other installation may: what no row of this database knows is swept away.
+Any Django storage works in which an object appears complete or not at all. All processes of an installation share it,
+and no other installation may use it: objects without a row in this database are deleted.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ ALIAS = "bodies"
 
 
 class WholeFiles(FileSystemStorage):
-    """A folder in which a file appears when it is whole and on the disk; Django's own writes under the final name."""
+    """A folder in which a file appears when it is complete and on disk; Django's class writes under the final name."""
 
     def _save(self, name: str, content: File[Any]) -> str:
         FileBodies(self.location).put(Path(name).name, content.read())
         return name
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
-        """The name itself: what is there already is the same."""
+        """Return the name itself: a file of that name has the same content."""
         return name
 
 
 class StoredBodies:
-    """A body store over a storage of Django's; also what collection and the console need."""
+    """A body store over a Django storage, with the listing and deletion that body collection needs."""
 
     def __init__(self, storage: Storage, max_bytes: int) -> None:
         self.storage = storage
         self.max_bytes = max_bytes
 
     def put(self, sha256: str, content: bytes) -> None:
-        """Keep the content. Putting it again changes nothing."""
+        """Store the content under its hash; a second call changes nothing."""
         name = name_of(sha256)
         kept = self.storage.save(name, ContentFile(content))
         if kept != name:
             self.storage.delete(kept)  # a storage that never overwrites: another process was faster
 
     def open(self, sha256: str) -> BinaryIO:
-        """The content to read. Raises BodyMissing."""
+        """Open the content of a body. Raises BodyMissing."""
         try:
             return cast("BinaryIO", cast("IO[bytes]", self.storage.open(name_of(sha256), "rb")))
         except FileNotFoundError as error:
@@ -64,7 +64,7 @@ class StoredBodies:
         self.storage.delete(name_of(sha256))
 
     def stored_before(self, moment: datetime) -> Iterator[str]:
-        """The hashes of all objects that are older; what has another name is not ours."""
+        """List the hashes of objects stored before a time; objects whose names are no hashes are skipped."""
         for folder in self._listed("")[0]:
             for name in self._listed(folder)[1]:
                 try:
@@ -91,5 +91,5 @@ class StoredBodies:
 
 @cache
 def store() -> StoredBodies:
-    """The body store of this installation."""
+    """Return the body store of this installation."""
     return StoredBodies(storages[ALIAS], settings.BODIES_MAX_BYTES)

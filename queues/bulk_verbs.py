@@ -15,7 +15,7 @@ from queues.database.sql_names import rendered
 
 @dataclass(frozen=True)
 class Settled:
-    """Look at open outcomes: how many, up to which redriven_id, and a code and id for each that became known."""
+    """Outcomes that a step recorded: messages examined, the last redriven_id, and a code and an id for each outcome."""
 
     looked: int
     last_id: int | None
@@ -26,7 +26,7 @@ class Settled:
 def redrive(
     ids: Sequence[int], target_queue: str | None, redrive_id: int, actor: str, payloads: str | None = None
 ) -> int:
-    """Send these dead letters again, some with other `payloads` (a JSON object by id); returns how many went."""
+    """Send these dead letters again, some with other `payloads` (a JSON object by id); return how many were sent."""
     statement = "select count(*) from signalbox._redrive(%s::bigint[], %s::text, %s::bigint, %s::text, %s::jsonb)"
     return _number(statement, list(ids), target_queue, redrive_id, actor, payloads)
 
@@ -34,7 +34,8 @@ def redrive(
 def replay(taken: Query, queue: str, redrive_id: int, actor: str) -> list[tuple[int, str | None]]:
     """Send archived messages as new ones: `taken` selects and locks REPLAY_COLUMNS of them.
 
-    Each that is still there, with why it was kept back, or None. Raises `QuotaExceeded` when not all of them may go.
+    Returns the id of each message that still exists, and why it was held back, or None. Raises `QuotaExceeded` when a
+    limit does not allow all of them.
     """
     given = ", ".join(f"array_agg(t.{column} order by t.message_id)" for column in REPLAY_COLUMNS)
     statement = (
@@ -61,12 +62,12 @@ def settle_redriven(redrive_id: int, after: int, most: int) -> Settled:
 
 
 def newest_redriven() -> int:
-    """The redriven_id that nothing redriven until now exceeds."""
+    """Read the highest redriven_id that was given out."""
     return _number("select coalesce(pg_sequence_last_value('signalbox.redriven_id'::regclass), 0)")
 
 
 def delete_dead_letters(ids: Sequence[int], trash_batch_id: int | None = None) -> int:
-    """Delete these dead letters, for good without a trash batch; return how many of them were still there."""
+    """Delete these dead letters, permanently without a trash batch; return how many existed."""
     return _number(_DELETE, list(ids), trash_batch_id)
 
 
@@ -85,25 +86,25 @@ def purge(
     most: int,
     trash_batch_id: int | None = None,
 ) -> int:
-    """Purge at most `most` messages, for good without a trash batch; return how many. Zero: nothing is left."""
+    """Purge at most `most` messages, permanently without a trash batch; return how many, 0 at the end."""
     statement = "select signalbox._purge(%s::text, %s::bigint, %s::text[], %s::int, %s::bigint, %s::bigint)"
     return _number(statement, queue, through_message_id, list(states), most, through_dead_letter_id, trash_batch_id)
 
 
 def open_trash_batch(keep_seconds: float) -> int:
-    """Open a trash batch: what goes to it can be put back for `keep_seconds`."""
+    """Open a trash batch, whose messages can be restored for `keep_seconds`; return its id."""
     return _number("select signalbox.open_trash_batch(%s)", keep_seconds)
 
 
 def hold_trash_batch(trash_batch_id: int, seconds: float) -> bool:
-    """Keep what a trash batch has for at least `seconds` from now. False when it has nothing left."""
+    """Keep the messages of a trash batch for at least `seconds` from now. False when it is empty."""
     return bool(verb_value("select signalbox.hold_trash_batch(%s, %s)", trash_batch_id, seconds))
 
 
 def restore(
     trash_batch_id: int, after_position: int, after_message_id: int, most: int
 ) -> tuple[int, int, tuple[int, int] | None]:
-    """Put back at most `most`: (restored, skipped, cursor behind them or None when nothing was left)."""
+    """Restore at most `most` messages; return (restored, skipped, cursor for the next call or None at the end)."""
     [(restored, skipped, position, message_id)] = verb_rows(
         "select restored, skipped, last_position, last_message_id"
         " from signalbox.restore(%s::bigint, %s::bigint, %s::bigint, %s::int)",
@@ -115,25 +116,25 @@ def restore(
 def erase_messages(
     erasure_id: int, message_ids: Sequence[int], queue_ids: Sequence[int | None], live: str, place: str
 ) -> list[tuple[int, str, str | None, str]]:
-    """Erase what these carried: of each its id, where it stood, what it had become before, and what it is now."""
+    """Erase the contents of these messages; return (id, place, state before, state now) of each."""
     statement = "select * from signalbox.erase_messages(%s::bigint, %s::bigint[], %s::int[], %s::text, %s::text)"
     return verb_rows(statement, erasure_id, list(message_ids), list(queue_ids), live, place)
 
 
 def erase_body(erasure_id: int, sha256: bytes) -> bool | None:
-    """Forget a large body that an erasure left; True: the caller removes the object and commits. None: it has gone."""
+    """Delete the row of a large body. True: the caller removes the object, then commits. None: it is already gone."""
     gone: bool | None = verb_value("select signalbox.erase_body(%s::bigint, %s::bytea)", erasure_id, sha256)
     return gone
 
 
 def erase_stream_messages(erasure_id: int, stream_id: int, partitions: Sequence[int], positions: Sequence[int]) -> int:
-    """Erase what these messages of a stream carried; returns how many there were."""
+    """Erase the contents of these messages of a stream; return how many existed."""
     statement = "select signalbox.erase_stream_messages(%s::bigint, %s::int, %s::smallint[], %s::bigint[])"
     return _number(statement, erasure_id, stream_id, list(partitions), list(positions))
 
 
 def erase_causes(erasure_id: int, fingerprints: Sequence[str], needles: Sequence[str]) -> int:
-    """Erase the samples that these causes keep; returns how many there were."""
+    """Erase the sample errors of these failure groups; return how many existed."""
     statement = "select signalbox.erase_causes(%s::bigint, %s::text[], %s::text[])"
     return _number(statement, erasure_id, list(fingerprints), list(needles))
 

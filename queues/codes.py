@@ -1,4 +1,4 @@
-"""Names of every code that the engine stores: events, claim floors, flags, outcomes, places of durations.
+"""Names of every code that the engine stores: events, claim floors, flags, outcomes, positions of durations.
 
 Each code is declared here and nowhere else. SQL writes its name in braces (`database/sql_names.py`), Python imports it.
 To add an event, add a line to `EVENTS`: totals grow by themselves, and an array stored before has 0 for the event.
@@ -93,11 +93,11 @@ TOTALS: Mapping[str, tuple[str, ...]] = {
     "dead_lettered": tuple(f"dead_{reason}" for reason in DEAD_REASONS),
     "deduplicated": ("deduplicated",),
     "redriven": ("redriven",),
-    # As with what is purged, a dead letter counts where it is kept.
+    # A dead letter counts as restored in its dead-letter queue, as for purged.
     "restored": ("restored_ready", "restored_scheduled", "restored_waiting", "restored_held"),
     "aged": ("aged",),
     "released_from_lane": ("released_from_lane",),
-    # A dead letter is purged or expires where it lives, in its dead-letter queue; its source only forgets it.
+    # A dead letter counts as purged or expired in its dead-letter queue, not in the queue where it died.
     "purged": ("purged_ready", "purged_scheduled", "purged_waiting", "purged_leased", "purged_held"),
     "expired": ("expired_ready", "expired_waiting", "expired_held"),
     "promoted": ("promoted", "promoted_waiting"),
@@ -107,7 +107,7 @@ TOTALS: Mapping[str, tuple[str, ...]] = {
 
 
 class Floor(IntEnum):
-    """`head.kind` of a claim floor: the table that it is a floor of. Smaller numbers are priorities of `ready`."""
+    """Codes of `claim_floor.kind`, one for each table with a floor. Smaller numbers are priorities of `ready`."""
 
     LEASE = 10
     SCHEDULED = 11
@@ -116,7 +116,7 @@ class Floor(IntEnum):
 
 
 class AdmissionFlag(IntFlag):
-    """Bits of `queue.admission_flags`: what a verb must do beside its own work. Most queues have none."""
+    """Bits of `queue.admission_flags`: checks that verbs make for this queue. Most queues have none."""
 
     LIMITS_SENDING = 1
     LIMITS_IN_FLIGHT = 2
@@ -143,11 +143,11 @@ class RedriveOutcome(StrEnum):
 
 
 BUCKETS = len(DURATION_BOUNDS) + 1
-"""Buckets of durations: one for each bound, and one for what took longer."""
+"""Number of buckets of durations: one for each bound, and one without a bound."""
 
 
 class DurationPlace(IntEnum):
-    """Places in an array of durations, from 1: where its two rows of buckets begin, and the numbers after them."""
+    """Positions in an array of durations, from 1: the first buckets of waits and of work, then the sums."""
 
     WAITS = 1
     WORK = BUCKETS + 1
@@ -162,17 +162,17 @@ def event_count() -> int:
 
 
 def into(*states: str) -> list[int]:
-    """The events that take a message into one of these states."""
+    """List the events that take a message into one of these states."""
     return [event.number for event in EVENTS if event.to_state in states]
 
 
 def out_of(*states: str) -> list[int]:
-    """The events that take a message out of one of these states."""
+    """List the events that take a message out of one of these states."""
     return [event.number for event in EVENTS if event.from_state in states]
 
 
 def totals() -> dict[str, list[int]]:
-    """The events that each total counts: those of TOTALS, and what entered and left the queue."""
+    """List the events that each total counts: those of TOTALS, and the events that enter and leave the queue."""
     numbers = {event.name: event.number for event in EVENTS}
     entered, left = set(into(*STATES_IN_QUEUE)), set(out_of(*STATES_IN_QUEUE))
     named = {total: [numbers[name] for name in names] for total, names in TOTALS.items()}
@@ -180,6 +180,6 @@ def totals() -> dict[str, list[int]]:
 
 
 def claimable() -> list[int]:
-    """The events after which a message can be received, or may soon be: receivers are woken up."""
+    """List the events after which a message can be received, or may soon be: receivers are woken up."""
     corrections = {event.number for event in EVENTS if event.is_correction}
     return [number for number in into("ready", "waiting", "held") if number not in corrections]

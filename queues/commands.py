@@ -12,7 +12,7 @@ from queues.database.checks import SETTINGS
 from queues.errors import SignalboxError
 
 ACTOR = "manage.py"
-"""The actor of everything that is done from a terminal, as the audit says it."""
+"""The actor that the audit records for commands."""
 Row = TypeVar("Row")
 
 
@@ -25,7 +25,7 @@ class OwnCommand(BaseCommand):
 
     requires_system_checks = (SETTINGS,)
     refusals: tuple[type[Exception], ...] = ()
-    """The errors that end the command with their sentence."""
+    """Errors that end the command with their text."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:

@@ -1,4 +1,4 @@
-"""Every way the engine refuses: the client's error tree, under the name the apps import it by, and one of ours."""
+"""Errors of the engine: those of the client, under the name by which the apps import them, and TenantNotFound."""
 
 from signalbox.errors import BodyCorrupt as BodyCorrupt
 from signalbox.errors import BodyMissing as BodyMissing

@@ -23,7 +23,7 @@ from queues.settings import QUOTAS, SETTINGS, QueueSettings, Setting, TenantQuot
 
 
 class Tenant(TenantQuotas, models.Model):
-    """Owner of queues, and the quotas that they share: `_column` makes the field of each."""
+    """Owner of queues, with the quotas that its queues share; `_column` makes the field of each quota."""
 
     tenant_id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=100, unique=True)
@@ -37,7 +37,7 @@ class Tenant(TenantQuotas, models.Model):
 
 
 class Queue(QueueSettings, models.Model):
-    """A queue and its settings: `_column` makes the field of each."""
+    """A queue and its settings; `_column` makes the field of each setting."""
 
     queue_id = models.AutoField(primary_key=True)
     name = models.CharField(max_length=100, unique=True)
@@ -46,9 +46,9 @@ class Queue(QueueSettings, models.Model):
     created_at = models.DateTimeField(db_default=Now())
 
     admission_flags = models.SmallIntegerField(db_default=0)
-    """What verbs must look at for this queue: written by a trigger (`queues/sql/queues/_set_admission_flags.sql`)."""
+    """Flags of the checks that verbs make for this queue, set by a trigger (`sql/queues/_set_admission_flags.sql`)."""
     dead_letter_queue_id = models.IntegerField(null=True)
-    """Which queue keeps its dead letters; null: the queue itself. Written by the same trigger."""
+    """The queue that keeps its dead letters; null: the queue itself. Set by the same trigger."""
 
     paused_at = models.DateTimeField(null=True)
     paused_by = models.CharField(max_length=150, null=True)
@@ -101,10 +101,10 @@ class AuditEvent(models.Model):
     reason = models.CharField(max_length=500, db_default="")
     details = models.JSONField(db_default={})
     database_role = models.TextField(null=True)
-    """The role that logged in, and what its session calls itself: written by the database, whatever the row said."""
+    """The role that logged in and its application_name, as the database knows them."""
     application_name = models.TextField(null=True)
     position = models.BigIntegerField(null=True, unique=True)
-    """Its place in the chain, from 1; given when its transaction commits, with both hashes."""
+    """The position in the chain, from 1; assigned with both hashes when the transaction commits."""
     previous_hash = models.BinaryField(null=True)
     hash = models.BinaryField(null=True)
 
@@ -137,7 +137,7 @@ class Maintenance(models.Model):
         return f"maintenance by {self.started_by}"
 
     def overdue(self, now: datetime | None = None) -> timedelta:
-        """Compute how long it goes on beyond the announced end."""
+        """Compute the time since the announced end; 0 before it."""
         late = (now or timezone.now()) - self.until if self.until else timedelta(0)
         return max(late, timedelta(0))
 
@@ -147,11 +147,11 @@ class Maintenance(models.Model):
         if self.until is None:
             return "until it is ended"
         end = f"{self.until:%d %b %H:%M} UTC"
-        return f"which was to end by {end}" if self.overdue() else f"until {end}"
+        return f"announced until {end}" if self.overdue() else f"until {end}"
 
     @property
     def effects(self) -> list[str]:
-        """The effects, beside that only administrators change anything."""
+        """The effects on messages, beside that only administrators may change settings."""
         held = ["no messages are handed out"] if self.holds_claims else []
         return held + (["sends are refused"] if self.refuses_sends else [])
 
@@ -190,7 +190,7 @@ class ReadyTicket(DataPlaneModel, table="ready"):
 
 
 class ScheduledTicket(DataPlaneModel, table="scheduled"):
-    """A message that rests until it is due: delayed by its sender, or backing off after a failure."""
+    """A message that is due later: delayed by its sender, or backing off after a failure."""
 
     message_id = models.BigIntegerField(primary_key=True)
     queue = _queue_key("scheduled_tickets")
@@ -201,7 +201,7 @@ class ScheduledTicket(DataPlaneModel, table="scheduled"):
 
 
 class WaitingTicket(DataPlaneModel, table="waiting"):
-    """A message whose lane has no room yet: it keeps its place there."""
+    """A message that waits until its message group has room; `place` is its position in the group."""
 
     message_id = models.BigIntegerField(primary_key=True)
     queue = _queue_key("waiting_tickets")
@@ -213,7 +213,7 @@ class WaitingTicket(DataPlaneModel, table="waiting"):
 
 
 class Lease(DataPlaneModel, table="lease"):
-    """A message in a consumer's hands, until its deadline."""
+    """A message in flight: a consumer holds it until the deadline."""
 
     message_id = models.BigIntegerField(primary_key=True)
     queue = _queue_key("leases")
@@ -245,7 +245,7 @@ class Failure(DataPlaneModel, table="failure"):
 
 
 class DeadLetter(DataPlaneModel, table="dead_letter"):
-    """A message that died, with all one needs to understand it and to send it again."""
+    """A message that failed for good, complete with cause and payload."""
 
     dead_letter_id = models.BigIntegerField(primary_key=True)
     message_id = models.BigIntegerField(unique=True)
@@ -292,7 +292,7 @@ class TrashBatch(DataPlaneModel, table="trash_batch"):
 
 
 class Trashed(DataPlaneModel, table="trash"):
-    """A message in the trash: where it stood, and of a dead letter everything."""
+    """A message in the trash, with its former state; `letter` is a whole dead letter."""
 
     message_id = models.BigIntegerField(primary_key=True)
     trash_batch_id = models.BigIntegerField()

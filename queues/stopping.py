@@ -1,4 +1,4 @@
-"""A waiting object for long-running processes that the handler of a signal may end."""
+"""An event that ends long-running processes, and that the handler of a signal may set."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from collections.abc import Callable
 
 
 class Stopping:
-    """An event that a signal's handler may set.
+    """An event that the handler of a signal may set.
 
-    `threading.Event` is not one: a handler runs in the main thread, between two steps of whatever that thread is at; if
-    it is at the event's own wait and has its lock, `set` waits for that lock for ever. `SimpleQueue.put` alone may
-    interrupt itself: https://docs.python.org/3/library/queue.html#simplequeue-objects.
+    `threading.Event` is not safe there: a handler runs in the main thread between any two steps. When that thread is in
+    the event's own `wait` and has its lock, `set` waits for the lock for ever. `SimpleQueue.put` is reentrant: https://docs.python.org/3/library/queue.html#simplequeue-objects.
     """
 
     def __init__(self) -> None:
         self._is_set = False
-        self._told: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def is_set(self) -> bool:
         return self._is_set
@@ -25,15 +24,15 @@ class Stopping:
     def set(self) -> None:
         """End the wait, from any thread or the handler of a signal."""
         self._is_set = True
-        self._told.put(None)
+        self._ended.put(None)
 
     def wait(self, seconds: float) -> bool:
         """Wait until it is set, or for this long; return whether it is set."""
         try:
-            self._told.get(timeout=seconds)
+            self._ended.get(timeout=seconds)
         except queue.Empty:
             return self._is_set
-        self._told.put(None)  # for others who wait
+        self._ended.put(None)  # for other waiting threads
         return True
 
 

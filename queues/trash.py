@@ -1,15 +1,15 @@
-"""Contents of one trash batch, by queue and state."""
+"""Contents of a trash batch, by queue and state."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from queues.database.query import Query
+from queues.database.query import Query, query_text
 
 
 @dataclass(frozen=True)
 class Part:
-    """Messages of one queue in one state, among those looked at, and how many cannot come back."""
+    """Messages of one queue and state in a trash batch; `id_taken` of them cannot be restored."""
 
     queue: str | None
     state: str
@@ -20,27 +20,8 @@ class Part:
 
 
 def read_parts(trash_batch_id: int, limit: int) -> list[Part]:
-    """Look at the first messages of a trash batch: where they would go back to."""
+    """Read the first messages of a trash batch, by the queue and state to which they would be restored."""
     return [Part(*row) for row in Query(_PARTS, [trash_batch_id, limit]).rows()]
 
 
-_PARTS = """
-with looked as materialized (
-  select t.queue_id, t.message_id, t.state, t.letter is null as is_ticket
-  from signalbox.trash t
-  where t.trash_batch_id = %s
-  order by t.position, t.message_id
-  limit %s
-)
-select q.name, l.state, count(*),
-  count(*) filter (where case when l.is_ticket and q.dedup_scope = 'in_flight' then exists (
-    select
-    from signalbox._body_facts(l.queue_id, l.message_id) b
-    join signalbox.dedup_in_flight k on k.queue_id = l.queue_id and k.deduplication_id = b.deduplication_id
-  ) else false end),
-  coalesce(q.paused, false), coalesce(q.closed, false)
-from looked l
-left join signalbox.queue q on q.queue_id = l.queue_id
-group by q.queue_id, q.name, l.state, q.paused, q.closed
-order by count(*) desc, q.name, l.state
-"""
+_PARTS = query_text("trash/parts")

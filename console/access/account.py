@@ -15,7 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from console.access import lockout, second_factor, sessions
+from console.access import lockout, roles, second_factor, sessions
 from console.access.login import CodeForm
 from console.access.reauthentication import confirms, confirms_or_begins
 from console.access.second_factor import PASSED
@@ -160,6 +160,7 @@ def _page(request: HttpRequest, **given: Any) -> HttpResponse:
         "app_address": address,
         "picture": second_factor.picture_of(address) if secret else "",
         "paper_left": second_factor.paper_left(person) if factor else 0,
+        "permissions": [words for name, words in roles.PERMISSIONS.items() if roles.may(person, name)],
         "provider": provider.name() if admission.is_from_provider(person) else "",
         **given,
     }

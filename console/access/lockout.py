@@ -88,15 +88,22 @@ def remember_browser(response: HttpResponse, person: AbstractBaseUser) -> None:
     set_cookie(response, KNOWN_COOKIE, known, KNOWN_SECONDS)
 
 
-def _knows(request: HttpRequest, username: str) -> bool:
-    """Return whether the person has logged in with this browser, with the current password."""
+def known_person(request: HttpRequest) -> AbstractBaseUser | None:
+    """Return the person who last logged in with this browser; None if the password has changed since."""
     try:
         cookie = request.COOKIES.get(KNOWN_COOKIE, "")
         name, password = signing.loads(cookie, salt=KNOWN_SALT, max_age=KNOWN_SECONDS)
     except (signing.BadSignature, TypeError, ValueError):
-        return False
-    person = get_user_model().objects.filter(username=name).first() if name == username else None
-    return person is not None and constant_time_compare(person.get_session_auth_hash(), password)
+        return None
+    person = get_user_model().objects.filter(username=name).first()
+    same = person is not None and constant_time_compare(person.get_session_auth_hash(), password)
+    return person if same else None
+
+
+def _knows(request: HttpRequest, username: str) -> bool:
+    """Return whether the person has logged in with this browser, with the current password."""
+    person = known_person(request)
+    return person is not None and person.get_username() == username
 
 
 def client_address(request: HttpRequest) -> str:

@@ -1,4 +1,8 @@
-"""Login and logout. After a password, or a login at a provider, a person with an app also gives a code."""
+"""Login and logout. After a password, or a login at a provider, a person with an app also gives a code.
+
+A form that arrives after its session has ended is not lost: the login page keeps it, and the same person can submit it
+after the login.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,13 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth import login as begin_session
 from django.contrib.auth import logout as end_session
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.sessions.models import Session
 from django.db import transaction
@@ -20,13 +26,14 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
-from django.utils.http import urlencode
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
-from console.access import lockout, reauthentication, second_factor
+from console.access import kept_forms, lockout, reauthentication, second_factor
+from console.access.kept_forms import KeptForm
 from console.access.lockout import TooManyAttempts
 from console.access.sign_on import provider
 from console.web.htmx import render_form
@@ -72,11 +79,45 @@ def login(request: HttpRequest) -> HttpResponse:
     form = LoginForm(request, request.POST or None)
     try:
         if request.method == "POST" and form.is_valid():
-            return enter(request, form.get_user(), next_address(request))
+            kept = request.POST.get(kept_forms.FIELD, "")
+            return enter(request, form.get_user(), next_address(request), kept=kept)
     except TooManyAttempts as error:
         return _locked(request, error.until)
-    context = {"title": "Log in", "form": form, "next": _wanted(request), "provider": provider.name()}
-    return render_form(request, "access/login/login.html", context)
+    return _page(request, form, _wanted(request), request.POST.get(kept_forms.FIELD, ""))
+
+
+def _page(request: HttpRequest, form: LoginForm, wanted: str, kept: str = "", status: int = 0) -> HttpResponse:
+    """Show the login form. For a browser that knows a person, it says that the session has ended."""
+    has_ended = wanted not in ("", "/") and lockout.known_person(request) is not None
+    context = {"title": "Log in", "form": form, "next": wanted, "kept": kept, "provider": provider.name()}
+    return render_form(request, "access/login/login.html", {**context, "has_ended": has_ended}, status)
+
+
+class LoginMiddleware(LoginRequiredMiddleware):
+    """Middleware that asks for a login, and keeps a form whose session has ended."""
+
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:
+        """Show the login page with the form in it, or redirect to the login page."""
+        person = lockout.known_person(request) if _is_kept(request) else None
+        if person is None:
+            redirected: HttpResponse = super().handle_no_permission(request, view_func)
+            return redirected
+        page = _page_of_form(request)
+        kept = kept_forms.seal(KeptForm(request.get_full_path(), kept_forms.fields_of(request), page), person)
+        return _page(request, LoginForm(request), page, kept, 403)
+
+
+def _is_kept(request: HttpRequest) -> bool:
+    """Return whether the request is a form that is worth keeping."""
+    name = request.resolver_match.url_name if request.resolver_match else ""
+    return request.method == "POST" and not request.htmx and name != "logout"
+
+
+def _page_of_form(request: HttpRequest) -> str:
+    """Return the address of the page that showed the form, as the browser says; else the overview."""
+    page = request.META.get("HTTP_REFERER", "")
+    is_ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, request.is_secure())
+    return request.build_absolute_uri(page).removeprefix(request.build_absolute_uri("/")[:-1]) if is_ours else "/"
 
 
 @login_not_required
@@ -92,9 +133,9 @@ def code(request: HttpRequest) -> HttpResponse:
         lockout.check(request, person.get_username())
         if request.method == "POST" and form.is_valid():
             if second_factor.takes_counted(request, person, form.cleaned_data["code"]):
-                elsewhere = request.session[WAITING].get("elsewhere")
-                return begin(request, person, next_address(request), elsewhere=elsewhere, by_code=True)
-            form.add_error("code", "wrong")
+                waiting = {name: request.session[WAITING].get(name) for name in ("elsewhere", "kept")}
+                return begin(request, person, next_address(request), by_code=True, **waiting)
+            form.add_error("code", "This code is wrong, expired or already used.")
     except TooManyAttempts as error:
         return _locked(request, error.until)
     context = {"title": "Code", "form": form, "next": _wanted(request)}
@@ -121,18 +162,24 @@ def _locked(request: HttpRequest, until: datetime) -> HttpResponse:
 
 
 def enter(
-    request: HttpRequest, person: AbstractBaseUser, destination: str, *, elsewhere: float | None = None
+    request: HttpRequest,
+    person: AbstractBaseUser,
+    destination: str,
+    *,
+    elsewhere: float | None = None,
+    kept: str | None = None,
 ) -> HttpResponse:
     """Log the person in, or redirect to the page that asks for a code.
 
-    `elsewhere` is the time of the login at a provider, 0 if the provider did not say; None after a password.
+    `elsewhere` is the time of the login at a provider, 0 if the provider did not say; None after a password. `kept` is
+    the encrypted form of a session that has ended.
     """
     if second_factor.has_one(person):
         request.session.flush()
-        said = {"person": person.pk, "hash": person.get_session_auth_hash(), "elsewhere": elsewhere}  # type: ignore[attr-defined]
+        said = {"person": person.pk, "hash": person.get_session_auth_hash(), "elsewhere": elsewhere, "kept": kept}  # type: ignore[attr-defined]
         request.session[WAITING] = said | {"at": timezone.now().timestamp()}  # this entry alone is not a login
         return redirect(f"{reverse('login_code')}?{urlencode({'next': destination})}")
-    return begin(request, person, destination, elsewhere=elsewhere)
+    return begin(request, person, destination, elsewhere=elsewhere, kept=kept)
 
 
 def _waiting(request: HttpRequest) -> AbstractBaseUser | None:
@@ -154,6 +201,7 @@ def begin(
     *,
     elsewhere: float | None = None,
     by_code: bool = False,
+    kept: str | None = None,
 ) -> HttpResponse:
     """Begin a session with a fixed end, however active it is, and delete expired sessions."""
     _forget_sessions()
@@ -166,9 +214,19 @@ def begin(
         request.session[reauthentication.SIGNED_ON_AT] = timezone.now().timestamp()
         if not by_code:  # a provider accepts a login of days ago, which is no fresh proof
             request.session[reauthentication.CHECKED_AT] = min(elsewhere, timezone.now().timestamp())
-    response = HttpResponseRedirect(destination)
+    response = _arrive(request, person, destination, kept)
     lockout.remember_browser(response, person)
     return response
+
+
+def _arrive(request: HttpRequest, person: AbstractBaseUser, destination: str, kept: str | None) -> HttpResponse:
+    """Redirect to the destination, or offer the form of the person's session that has ended."""
+    form = kept_forms.unseal(kept, person) if kept else None
+    if form is not None:
+        return kept_forms.offer(request, form)
+    if kept:
+        messages.warning(request, "The form was not submitted: another person sent it, or it is too old.")
+    return HttpResponseRedirect(destination)
 
 
 def _forget_sessions() -> None:

@@ -76,7 +76,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     elsewhere = SocialAccount.objects.filter(user_id=OuterRef("pk"), provider=settings.OIDC_ISSUER)
     known = get_user_model().objects.annotate(signs_on=Exists(elsewhere)).prefetch_related("groups", "grants")
     context = {
-        "title": "People",
+        "title": "Users & access",
         "people": [(one, _role(one)) for one in known.order_by("-is_active", "username")[:MAX_PEOPLE]],
         "roles": list(ROLES),
         "form": form,

@@ -1,6 +1,6 @@
 """Reauthentication: purges, configuration and changes of rights ask for the password again.
 
-A stolen or abandoned session can look, and cannot do these. The page that asks keeps the form that was sent, and
+A stolen or abandoned session can read, but cannot do these. The page that asks keeps the form that was sent, and
 submits it after the right password; secrets must be typed again. A person without a password gives a code of the second
 factor, or logs in again at the provider.
 """
@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
-from console.access import lockout, second_factor
+from console.access import kept_forms, lockout, second_factor
 from console.access.sign_on import admission, provider
 from console.web.htmx import render_form
 from console.web.layout import bare_frame
@@ -27,7 +27,6 @@ PERMISSIONS = {"pause", "purge", "configure", "archive", "mask", "erase", "maint
 CHECKED_AT = "password_checked_at"  # in the session: seconds since 1970
 SIGNED_ON_AT = "signed_on_at"  # seconds since 1970 of a sign-on at a provider
 FIELD, CODE_FIELD = "current_password", "current_code"
-NOT_KEPT = {FIELD, CODE_FIELD, "csrfmiddlewaretoken", "password"}
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 View = Callable[..., Any]
@@ -109,15 +108,15 @@ def _without_password(request: HttpRequest) -> Any:
 
 
 def _ask(request: HttpRequest, **why: Any) -> HttpResponse:
-    kept = [(name, values) for name, values in request.POST.lists() if name not in NOT_KEPT]
+    fields = kept_forms.fields_of(request)
     has_password = request.user.has_usable_password()
     context = {
-        "title": "Your password, please" if has_password else "Is it you?",
+        "title": "Confirm your password" if has_password else "Confirm your identity",
         "frame": bare_frame(request),
         "field": FIELD,
         "code_field": CODE_FIELD,
-        "kept": [(name, value) for name, values in kept for value in values],
-        "fields": json.dumps(kept),
+        "kept": kept_forms.flat(fields),
+        "fields": json.dumps(fields),
         "by_code": not has_password and second_factor.has_one(request.user),
         "provider": provider.name() if not has_password and admission.is_from_provider(request.user) else "",
         "minutes": settings.CONFIRM_PASSWORD_MINUTES,

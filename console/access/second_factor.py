@@ -214,11 +214,11 @@ class SealingAdapter(DefaultMFAAdapter):
     """Adapter of allauth: encrypts secrets, and sets the label of the person in the app."""
 
     def encrypt(self, text: str) -> str:
-        return _box().encrypt(text.encode()).decode()
+        return cipher(PURPOSE).encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
         try:
-            return _box().decrypt(encrypted_text.encode()).decode()
+            return cipher(PURPOSE).decrypt(encrypted_text.encode()).decode()
         except InvalidToken:
             raise Unreadable(Unreadable.__doc__) from None
 
@@ -226,10 +226,10 @@ class SealingAdapter(DefaultMFAAdapter):
         return f"{self.get_totp_issuer()}:{user.get_username()}"
 
 
-def _box() -> MultiFernet:
+def cipher(purpose: bytes) -> MultiFernet:
     """Return a cipher that encrypts with SECRET_KEY, and also decrypts with the fallback keys."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    derived = [hmac.digest(key.encode(), PURPOSE, hashlib.sha256) for key in keys]
+    derived = [hmac.digest(key.encode(), purpose, hashlib.sha256) for key in keys]
     return MultiFernet([Fernet(base64.urlsafe_b64encode(one)) for one in derived])
 
 

@@ -8,7 +8,7 @@ from console.access import account, login, people
 from console.access.api_keys import views as api_keys
 from console.access.grants import views as grants
 from console.access.sign_on import views as sign_on
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("people", people.browse, name="people"),
@@ -31,4 +31,5 @@ urlpatterns = [
     path("logout", login.logout, name="logout"),
 ]
 
-register(Item(160, "People", "people", ("people", "person", "api", "grants"), permission="administer"))
+PEOPLE = ("person", "grants", "api_keys", "api_key")
+register(Item(Group.ADMIN, 20, "Users & access", "people", "people", PEOPLE, permission="administer"))

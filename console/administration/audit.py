@@ -49,7 +49,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     reach = roles.reach(request.user, "see_metadata")
     events, mistake = select(within(AuditEvent.objects.all(), reach), typed(request))
     context = {
-        "title": "Audit",
+        "title": "Audit log",
         "export_url": f"{reverse('export_audit')}?{urlencode({'q': typed(request)})}",
         **_page(request, events),
         "bar": FilterBar(

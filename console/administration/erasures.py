@@ -14,9 +14,11 @@ from django.shortcuts import redirect
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from console.access import suggestions
 from console.access.roles import requires
+from console.filters.moments import MomentField
 from console.redrives import jobs
-from console.web.forms import refuse
+from console.web.forms import refuse, suggest
 from console.web.htmx import render_form, render_page
 from dlq.erasure import erasures, report
 from dlq.erasure.erasures import ErasureRequest
@@ -57,10 +59,8 @@ class ErasureForm(forms.Form):
         max_length=2_000, required=False, help_text="Names, separated by commas. Empty: all queues."
     )
     tenant = forms.CharField(max_length=100, required=False, help_text="All queues of a tenant.")
-    since = forms.DateTimeField(
-        required=False, help_text=("Messages sent at or after this time, in UTC, such as 2026-01-31 10:30.")
-    )
-    until = forms.DateTimeField(required=False, help_text="Sent before.")
+    since = MomentField(help_text="Messages sent at or after this time.")
+    until = MomentField(help_text="Messages sent before this time.")
     rows_per_second = forms.IntegerField(
         label="Pace", min_value=1, max_value=MAX_ROWS_PER_SECOND, initial=USUAL_ROWS_PER_SECOND
     )
@@ -88,7 +88,7 @@ class ErasureForm(forms.Form):
 @requires("erase")
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /erasures: list erasures, newest first."""
-    context = {"title": "Erasures", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
+    context = {"title": "Erasure requests", "erasures": Erasure.objects.order_by("-erasure_id")[:LATEST]}
     return render_page(request, "administration/erasures/browse.html", "administration/erasures/_list.html", context)
 
 
@@ -100,6 +100,7 @@ def new(request: HttpRequest) -> HttpResponse:
     Always by POST, because search values must not appear in addresses and logs.
     """
     form = ErasureForm(request.POST if request.method == "POST" else None)
+    suggest(form, queues=suggestions.queue_names(request), tenant=suggestions.tenant_names(request))
     seen = None
     if form.is_valid():
         try:

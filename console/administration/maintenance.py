@@ -20,7 +20,6 @@ from console.overview import standings
 from console.web import error_views
 from console.web.forms import ReasonForm, refuse
 from console.web.htmx import render_page
-from console.web.sidebar import Badge
 from queues.control import maintenance
 from queues.errors import InvalidArgument
 from queues.models import Maintenance
@@ -71,11 +70,6 @@ class MaintenanceForm(forms.Form):
         return timezone.now() + timedelta(minutes=minutes) if minutes else None
 
 
-def is_on(request: HttpRequest) -> Badge:
-    """Return whether maintenance is on."""
-    return Badge(int(standings.snapshot().conditions.maintenance is not None), "it is on", "plain")
-
-
 @require_safe
 @requires("maintain")
 def show(request: HttpRequest) -> HttpResponse:
@@ -91,7 +85,7 @@ def plan(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _answer(request, form)
     context = {
-        "title": "Maintenance: preview",
+        "title": "Maintenance mode: preview",
         "form": form,
         "given": form.cleaned_data,
         "until": form.until(),
@@ -142,7 +136,7 @@ def end(request: HttpRequest) -> HttpResponse:
 
 def _answer(request: HttpRequest, form: MaintenanceForm) -> HttpResponse:
     row = maintenance.current()
-    context: dict[str, Any] = {"title": "Maintenance", "form": form, "row": row}
+    context: dict[str, Any] = {"title": "Maintenance mode", "form": form, "row": row}
     if row is not None:
         context |= {"late": row.overdue(), "standings": standings.snapshot()}
     return render_page(

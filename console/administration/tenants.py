@@ -1,4 +1,4 @@
-"""Tenants: the quotas of each, the use of each quota, and the form that changes quotas."""
+"""Pages of tenants: their quotas, their present use, and a form that changes quotas."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def usage_of(use: TenantUse, name: str) -> Usage:
 
 
 class QuotaForm(forms.Form):
-    """A tenant's quotas beside their present use, and the reason of a change."""
+    """A form for the quotas of a tenant. `changes()` returns those that differ from the values shown."""
 
     def __init__(self, data: Any = None, *, use: TenantUse) -> None:
         super().__init__(data, initial={name: getattr(use.tenant, name) for name in QUOTAS})
@@ -105,11 +105,11 @@ class QuotaForm(forms.Form):
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /tenants: every tenant, its quotas and what it uses of them."""
+    """GET /tenants: show every tenant with its quotas and their use."""
     reach = roles.reach(request.user, "see_metadata")
     seen = [use for use in quotas.read_use() if reach.holds_tenant(use.tenant.name)]
     context = {
-        "title": "Tenants",
+        "title": "Tenants & quotas",
         "headings": [measure.heading for measure in MEASURES.values()],
         "tenants": [(use, [usage_of(use, name) for name in MEASURES]) for use in seen],
     }
@@ -120,7 +120,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("see_metadata", of=TENANT)
 def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
-    """GET /tenants/<id>: the quotas and their use. POST: change quotas, with the permission to configure."""
+    """GET, POST /tenants/<id>: show the quotas and their use, and change them with the permission `configure`."""
     use = next((one for one in quotas.read_use() if one.tenant.pk == tenant_id), None)
     if request.method == "POST":
         roles.check(request.user, "configure")  # a tenant cannot widen its own limits
@@ -140,7 +140,7 @@ def edit(request: HttpRequest, tenant_id: int) -> HttpResponse:
 
 
 def _change(request: HttpRequest, use: TenantUse, form: QuotaForm) -> bool:
-    """Save the changes; False, with the reason in the form, if they are refused."""
+    """Change the quotas that differ from the values shown, and warn of quotas below the present use."""
     changed, reason = form.changes(), form.cleaned_data["reason"]
     try:
         tenant = quotas.set_quota(use.tenant.name, changed, actor=request.user.get_username(), reason=reason)
@@ -150,14 +150,12 @@ def _change(request: HttpRequest, use: TenantUse, form: QuotaForm) -> bool:
     standings.forget()
     done = f"Changed {plural(len(changed), 'quota')} of {tenant.name}." if changed else "Nothing was changed."
     messages.success(request, done)
-    for usage in (usage_of(replace(use, tenant=tenant), name) for name in changed):
+    for name in changed:
+        usage = usage_of(replace(use, tenant=tenant), name)
         if usage.is_above:
-            messages.warning(request, _above(usage))
+            messages.warning(request, _above(usage, quotas.CONSEQUENCES[name]))
     return True
 
 
-def _above(usage: Usage) -> str:
-    return (
-        f"{usage.heading}: {usage.used_words} in use, above the new quota of {usage.limit_words}. Nothing is removed;"
-        " the quota refuses more until the use is below it."
-    )
+def _above(usage: Usage, consequence: str) -> str:
+    return f"{usage.heading}: {usage.used_words} in use, above the new quota of {usage.limit_words}: {consequence}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from console.administration import audit, erasures, maintenance, monitoring_views, old_snapshots, schedules, tenants
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("queues/<queue:name>/audit", audit.of_queue, name="queue_audit"),
@@ -29,9 +29,8 @@ urlpatterns = [
 ]
 
 register(
-    Item(105, "Schedules", "schedules", ("schedules",)),
-    Item(110, "Tenants", "tenants", ("tenants", "tenant")),
-    Item(120, "Audit", "audit", ("audit",)),
-    Item(130, "Maintenance", "maintenance", ("maintenance",), maintenance.is_on, permission="maintain"),
-    Item(150, "Erasures", "erasures", ("erasures", "erasure"), permission="erase"),
+    Item(Group.ARCHIVE, 40, "Schedules", "schedules", "schedules"),
+    Item(Group.ADMIN, 10, "Tenants & quotas", "tenants", "tenants", ("tenant",)),
+    Item(Group.ADMIN, 40, "Maintenance mode", "maintenance", "maintenance", ("maintenance",), permission="maintain"),
+    Item(Group.ADMIN, 50, "Audit log", "audit", "audit"),
 )

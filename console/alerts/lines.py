@@ -1,4 +1,4 @@
-"""Alerts as pages show them: a line for each, with the links that the person on call follows."""
+"""Alerts as pages show them: a line for each alert, with links to its queue, errors, runbook and silence."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from queues.models import Queue
 from queues.reach import Reach
 
 ABOUT_DEAD_LETTERS = ("SignalboxDeadLetters", "SignalboxDeadLetterInflow")
-SOURCES = {Alert.Source.PROMETHEUS.value: "Prometheus", Alert.Source.CONSOLE.value: "the console"}
+SOURCES = {Alert.Source.PROMETHEUS.value: "Prometheus", Alert.Source.CONSOLE.value: "built-in check"}
 UNHEARD = timedelta(hours=3)  # Alertmanager repeats what fires every hour, see docs/operate/alerts-prometheus.md
 
 
 @dataclass(frozen=True)
 class Line:
-    """One episode and where it leads. An empty address means that there is no such page."""
+    """One alert and the pages about it. An empty address means that there is no such page."""
 
     episode: Episode
     queue_url: str
     letters_url: str
+    redrive_url: str
     runbook_url: str
     silence_url: str
     silence: Silence | None
@@ -56,13 +57,13 @@ class Line:
 
     @property
     def unheard(self) -> bool:
-        """Return whether it fires as far as known, but has not been confirmed for long."""
+        """Return whether the alert fires and its source has not confirmed that for UNHEARD."""
         newest = max(alert.seen_at for alert in self.episode.alerts)
         return self.episode.is_firing and timezone.now() - newest > UNHEARD
 
 
 def lines(found: Iterable[Episode]) -> list[Line]:
-    """The lines of these episodes, silenced ones last. Two queries: which of their queues there are, and silences."""
+    """Make the lines of these episodes, silenced ones last. Two queries: the existing queues, and the silences."""
     found = list(found)
     names = {episode.queue_name for episode in found}
     known = dict(Queue.objects.filter(name__in=names).values_list("name", "is_dead_letter_queue")) if names else {}
@@ -71,27 +72,27 @@ def lines(found: Iterable[Episode]) -> list[Line]:
 
 
 def alerts_within(reach: Reach) -> QuerySet[Alert]:
-    """Alerts about queues within reach; those that name no queue are about all of them."""
+    """Select the alerts about queues within reach. An alert without a queue needs a reach over every queue."""
     found = Alert.objects.filter(reach.among("queue_name", "tenant_name"))
     return found if reach.is_everything else found.exclude(queue_name="")
 
 
 @once_a_request
 def loud(request: HttpRequest) -> Sequence[Episode]:
-    """Alerts that fire now and are not silenced, of the queues that the person sees."""
+    """List the firing alerts about the person's queues, without the silenced ones."""
     reached = roles.reach(request.user, "see_metadata")
     return silences.loud(alert_list.firing(among=alerts_within(reached))) if reached else ()
 
 
 def watchdog_missed_since() -> datetime | None:
-    """The time of Prometheus' last sign of life, once it is missed and no silence covers that."""
+    """Return the time of the last heartbeat of Prometheus if it is overdue and no silence covers it."""
     seen = alert_list.read_watchdog()
     missed = Alert(name="SignalboxWatchdogMissing")
     return seen.seen_at if seen.missing and not silences.silencing(silences.active(), missed) else None
 
 
 def marks_of_alerts(names: Sequence[str] | None, start: datetime, end: datetime, _: Reach) -> list[Mark]:
-    """The latest alerts about these queues (None: any), as marks in charts."""
+    """Return the latest alerts about these queues (None: any) as marks in charts."""
     found = Alert.objects.filter(starts_at__gte=start, starts_at__lte=end).exclude(state=Alert.State.PENDING)
     found = found.exclude(name__in=alert_list.WATCHDOGS)
     if names is not None:
@@ -108,15 +109,22 @@ def marks_of_alerts(names: Sequence[str] | None, start: datetime, end: datetime,
     ]
 
 
+def silence_address(alert: str, queue: str) -> str:
+    """Return the form of a silence, filled in for this alert (empty: every alert) and queue."""
+    return f"{reverse('silences')}?{urlencode({'alert': _pattern(alert), 'queue': _pattern(queue)})}"
+
+
 def _line(episode: Episode, known: dict[str, bool], active: Sequence[Silence]) -> Line:
     name = episode.queue_name
     exists = name in known
+    letters = _letters_url(episode, is_dead_letter_queue=known[name]) if exists else ""
     return Line(
         episode,
         queue_url=reverse("queue", args=[name]) if exists else "",
-        letters_url=_letters_url(episode, is_dead_letter_queue=known[name]) if exists else "",
-        runbook_url=runbook_address(episode.runbook_url),
-        silence_url=f"{reverse('silences')}?{urlencode({'alert': _pattern(episode.name), 'queue': _pattern(name)})}",
+        letters_url=letters,
+        redrive_url=_narrowed("redrive_new", name) if letters else "",
+        runbook_url=runbook_address(episode.runbook_url, name),
+        silence_url=silence_address(episode.name, name),
         silence=silences.silencing(active, episode.first) if episode.is_firing else None,
     )
 
@@ -129,8 +137,13 @@ def _letters_url(episode: Episode, *, is_dead_letter_queue: bool) -> str:
     if is_dead_letter_queue:
         return f"{reverse('queue', args=[episode.queue_name])}#failure-groups"
     if episode.name in ABOUT_DEAD_LETTERS:
-        return f"{reverse('failure_groups')}?{urlencode({'q': f'queue:{quote(episode.queue_name)}'})}"
+        return _narrowed("failure_groups", episode.queue_name)
     return ""
+
+
+def _narrowed(page: str, queue: str) -> str:
+    """Return the address of a page with a filter for this queue."""
+    return f"{reverse(page)}?{urlencode({'q': f'queue:{quote(queue)}'})}"
 
 
 def _pattern(name: str) -> str:

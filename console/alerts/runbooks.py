@@ -1,24 +1,44 @@
-"""The runbooks of our own alerts, readable where one is woken: in the console, without a checkout at hand."""
+"""Runbooks of Signalbox's alerts as pages, with the name of the alert's queue filled in."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
+_QUEUE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PLACEHOLDER = re.compile(r"<queue>|\bQUEUE\b")
 _OURS = re.compile(r"docs/runbooks/([A-Za-z]{1,80})\.md")
 
 
-def runbook_address(runbook_url: str) -> str:
-    """Return where the runbook of an alert can be read: a page here, an address elsewhere, or empty for neither."""
+def runbook_address(runbook_url: str, queue: str = "") -> str:
+    """Return the address of an alert's runbook: a page for this queue, an address elsewhere, or empty for neither."""
     if found := _OURS.fullmatch(runbook_url):
-        return reverse("runbook", args=[found[1]]) if text_of(found[1]) is not None else ""
+        return _page(found[1], queue) if text_of(found[1]) is not None else ""
     return runbook_url if _is_web_address(runbook_url) else ""
+
+
+def _page(name: str, queue: str) -> str:
+    address = reverse("runbook", args=[name])
+    return f"{address}?{urlencode({'queue': queue})}" if queue else address
+
+
+def fill_in(text: str, queue: str) -> str:
+    """Write the queue's name for `<queue>` and `QUEUE`; any other text than a name of a queue changes nothing.
+
+    People copy commands from a runbook, so a text from elsewhere must not become part of one.
+    """
+    return _PLACEHOLDER.sub(queue, text) if is_queue_name(queue) else text
+
+
+def is_queue_name(text: str) -> bool:
+    """Return whether the text can be the name of a queue: letters, digits, dots, hyphens and underscores."""
+    return _QUEUE_NAME.fullmatch(text) is not None
 
 
 def text_of(name: str) -> str | None:
@@ -42,18 +62,26 @@ _INLINE = (
 )
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _RUNBOOK = re.compile(r"([A-Za-z]+)\.md")
+_PAGE_OF_QUEUE = re.compile(r"`(/[^\s`)<]*<queue>[^\s`)<]*)`")
 
 
-def to_html(text: str) -> SafeString:
-    """The whole text but its first heading, which the page has already."""
-    blocks = list(_blocks(text.splitlines()))
+def to_html(text: str, queue: str = "") -> SafeString:
+    """Render a runbook for this queue, without its first heading, which the page shows."""
+    blocks = list(_blocks(_linked(text, queue).splitlines()))
     if blocks and blocks[0][0].startswith("# "):
         blocks = blocks[1:]
     return mark_safe("\n".join(_render(block) for block in blocks))  # noqa: S308 - every line was escaped
 
 
+def _linked(text: str, queue: str) -> str:
+    """Fill in the queue's name, and turn each page of the queue into a link."""
+    if not is_queue_name(queue):
+        return text
+    return fill_in(_PAGE_OF_QUEUE.sub(r"[\1](\1)", text), queue)
+
+
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Lines that stand together: blank lines part them, headings stand alone, code goes to its end."""
+    """Split lines into blocks: at blank lines, around headings, and at the end of code."""
     block: list[str] = []
     coded = False
     for line in lines:
@@ -96,7 +124,7 @@ def _list(block: list[str]) -> str:
 
 
 def _broken(item: str) -> str:
-    """Points within a point stand on lines of their own."""
+    """Render an item; each item within it starts a line."""
     return _inline(item).replace("\n", "<br>")
 
 
@@ -114,7 +142,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _inline(text: str) -> str:
-    """Leave what is between backticks alone."""
+    """Render links and emphasis, except between backticks."""
     parts = text.split("`")
     return "".join(f"<code>{escape(part)}</code>" if place % 2 else _words(part) for place, part in enumerate(parts))
 

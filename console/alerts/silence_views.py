@@ -1,4 +1,4 @@
-"""Silences: alerts that send no notifications for a while, and who wanted that."""
+"""Silences: a page that lists them, a form that creates one, and a button that ends one."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.roles import requires
 from console.access.subjects import SILENCE, SilencePattern
+from console.alerts import causes
 from console.alerts import lines as alert_lines
-from console.alerts.lines import Line
-from console.web.forms import refusals, tell
+from console.alerts.causes import Cause
+from console.web.forms import refusals, suggest, tell
 from console.web.htmx import render_page
 from metrics.alerts import alert_list, silences
 from queues.errors import InvalidArgument
 
-# How long -> hours; what LONGEST of metrics.alerts.silences allows.
+# Hours -> words; MAX_DURATION of metrics.alerts.silences is the longest.
 LENGTHS = {
     "1": "1 hour",
     "4": "4 hours",
@@ -38,30 +39,31 @@ class SilenceForm(forms.Form):
     """A silence: the alerts, the queues, the length and the reason."""
 
     alert = forms.CharField(
-        max_length=200, required=False, help_text="A whole name; * is any text. Empty: every alert of the queue."
+        max_length=200, required=False, help_text="Exact name or pattern (*). Leave empty for all alerts."
     )
     queue = forms.CharField(
-        max_length=100, required=False, help_text="A whole name; * is any text. Empty: every queue."
+        max_length=100, required=False, help_text="Exact name or pattern (*). Leave empty for all queues."
     )
     hours = forms.ChoiceField(label="For", choices=list(LENGTHS.items()), initial="4")
     comment = forms.CharField(
-        max_length=500, strip=True, help_text=("Recorded in the audit, and shown beside the alert.")
+        max_length=500, strip=True, label="Reason", help_text="Kept in the audit and shown with the alert."
     )
 
     def ends_at(self) -> datetime:
-        """Return when it ends, as of now; a second early, so that the longest is allowed."""
+        """Return the end of a silence that begins now, one second early, so that the longest is allowed."""
         return timezone.now() + timedelta(hours=int(self.cleaned_data["hours"])) - timedelta(seconds=1)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /alerts/silences: those that hold, and what the one in the address would match. POST: that, or one more."""
+    """GET /alerts/silences: active silences, and the alerts that the form matches. POST: a preview, or a new one."""
     preview = "preview" in request.POST
-    # What the line of an alert suggests, or what was typed before its matches were asked for.
+    # The values that an alert's row suggests, or the values typed before the preview.
     given = request.POST if preview else request.GET
     asked = {name: str(given[name])[:500] for name in SilenceForm.base_fields if name in given}
     form = SilenceForm(request.POST if request.method == "POST" and not preview else None, initial=asked)
+    suggest(form, queue=suggestions.queue_names(request, "silence"))
     if request.method == "POST":
         roles.check_here(request, "silence")
         if not preview and form.is_valid():
@@ -82,34 +84,35 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires("silence", of=SILENCE)
 def end(request: HttpRequest, silence_id: int) -> HttpResponse:
-    """POST /alerts/silences/<id>/end: notifications are sent again."""
+    """POST /alerts/silences/<id>/end: end a silence, so that notifications are sent again."""
     ended = silences.end(silence_id, actor=request.user.get_username())
-    tell(request, ended, "The silence is over.", "this silence is over already")
+    tell(request, ended, "The silence ended.", "this silence had ended already")
     return redirect("silences")
 
 
 def _create(request: HttpRequest, form: SilenceForm) -> None:
     alert, queue, comment = (form.cleaned_data[name] for name in ("alert", "queue", "comment"))
     if _objection(request, queue):
-        raise InvalidArgument("Name one of your queues: your role may not silence all that this fits.", "queue")
+        raise InvalidArgument(
+            "Name one of your queues: your role may not silence every queue that this pattern matches.", "queue"
+        )
     actor = request.user.get_username()
     silence = silences.create(alert=alert, queue=queue, ends_at=form.ends_at(), comment=comment, actor=actor)
-    messages.success(request, f"{silence} is silenced.")
+    messages.success(request, f"Silenced {silence}.")
 
 
 def _objection(request: HttpRequest, queue_pattern: str) -> str:
-    """Say why this person may not silence what the pattern fits; empty when they may."""
+    """Say why this person may not silence the queues that match the pattern; empty if they may."""
     return roles.denial(request.user, "silence", SilencePattern(queue_pattern))
 
 
-def _matching(request: HttpRequest, form: SilenceForm) -> Sequence[Line] | None:
-    """List what fires now that the form would silence; None where it names nothing that can be."""
+def _matching(request: HttpRequest, form: SilenceForm) -> Sequence[Cause] | None:
+    """List the firing alerts that the form would silence; None if its patterns are not valid."""
     alert, queue = (str(form[name].value() or "") for name in ("alert", "queue"))
     try:
         silences.check(alert=alert, queue=queue)
     except InvalidArgument:
         return None
     firing = alert_list.firing(among=alert_lines.alerts_within(roles.reach(request.user, "see_metadata")))
-    return alert_lines.lines(
-        episode for episode in firing if any(silences.matches(alert, queue, one) for one in episode.alerts)
-    )
+    matching = [each for each in firing if any(silences.matches(alert, queue, one) for one in each.alerts)]
+    return causes.group(alert_lines.lines(matching))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from console.alerts import silence_views
+from console.alerts import acknowledge_views, silence_views
 from console.alerts import views as alerts
 from console.alerts.lines import marks_of_alerts
 from console.charts import markers
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("alerts", alerts.browse, name="alerts"),
+    path("alerts/acknowledge", acknowledge_views.acknowledge, name="alerts_acknowledge"),
     path("alerts/silences", silence_views.browse, name="silences"),
     path("alerts/silences/<row:silence_id>/end", silence_views.end, name="silence_end"),
     path("alerts/notifications", alerts.notifications, name="alert_notifications"),
@@ -19,5 +20,6 @@ urlpatterns = [
     path("runbooks/<slug:name>", alerts.runbook, name="runbook"),
 ]
 
-register(Item(30, "Alerts", "alerts", ("alerts", "alert", "runbook", "silences"), alerts.firing))
+NOUNS = ("alert", "runbook", "silences", "silence")
+register(Item(Group.MONITOR, 30, "Alerts", "alerts", "alerts", NOUNS, alerts.firing))
 markers.register(marks_of_alerts)

@@ -1,4 +1,4 @@
-"""Alerts: what fires, what is over, and the door at which Alertmanager delivers them."""
+"""Alerts: the page of firing and resolved ones, the webhook for Alertmanager, notifications and runbooks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from console.access.roles import reach, requires
+from console.alerts import causes, runbooks
 from console.alerts import lines as alert_lines
-from console.alerts import runbooks
 from console.filters.filter_bar import FilterBar, Suggestion, typed
 from console.filters.list_filter_grammar import Key, select
 from console.web import pagination
@@ -32,39 +32,41 @@ from metrics.alerts.models import Alert, Notification
 from queues.errors import InvalidArgument
 
 KEYS = {
-    "queue": Key("The queue it is about.", read=lambda text: Q(queue_name=text)),
-    "tenant": Key("The tenant whose queue it is.", read=lambda text: Q(tenant_name=text)),
+    "queue": Key("The queue of the alert.", read=lambda text: Q(queue_name=text)),
+    "tenant": Key("The tenant of the queue.", read=lambda text: Q(tenant_name=text)),
     "alert": Key(
-        "Part of the alert's name; words without a key search here too.", read=lambda text: Q(name__icontains=text)
+        "Part of the alert's name. Words without a key search the name.", read=lambda text: Q(name__icontains=text)
     ),
-    "severity": Key("How bad it is: critical or warning.", read=lambda text: Q(severity=text)),
+    "severity": Key("The severity: critical or warning.", read=lambda text: Q(severity=text)),
     "state": Key(
-        "Whether it fires.", (Alert.State.FIRING.value, Alert.State.RESOLVED.value), lambda text: Q(state=text)
+        "The state: firing or resolved.",
+        (Alert.State.FIRING.value, Alert.State.RESOLVED.value),
+        lambda text: Q(state=text),
     ),
-    "source": Key("Who found it out.", tuple(Alert.Source.values), lambda text: Q(source=text)),
+    "source": Key("The source: prometheus or console.", tuple(Alert.Source.values), lambda text: Q(source=text)),
 }
 
 
 def firing(request: HttpRequest) -> Badge:
-    """Count the alerts that fire and are not silenced."""
-    count = len(alert_lines.loud(request))
+    """Count the causes of alerts that fire and are not silenced."""
+    count = causes.count(alert_lines.loud(request))
     return Badge(count, f"{plural(count, 'alert')} firing", "bad")
 
 
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /alerts: what fires, worst first, then what is over, the newest first."""
+    """GET /alerts: firing alerts by cause, the most severe first, then resolved alerts, the newest first."""
     alerts, mistake = alert_lines.alerts_within(reach(request.user, "see_metadata")), None
     try:
         alerts = select(alerts, typed(request), KEYS, wordless="alert")
     except FilterError as error:
         mistake = error
-    firing = alert_list.firing(among=alerts)  # read first: what ends in between is in both lists, not in none
+    firing = alert_list.firing(among=alerts)  # read first: an alert that ends now is in both lists
     page = pagination.by_id(alert_list.shown(alerts).filter(state=Alert.State.RESOLVED), "alert_id", request)
     context = {
         "title": "Alerts",
-        "firing": alert_lines.lines(firing),
+        "firing": causes.group(alert_lines.lines(firing)),
         "watchdog_missed_since": alert_lines.watchdog_missed_since(),
         "over": alert_lines.lines(alert_list.merge(page.rows)),
         "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'resolved alert')} shown"),
@@ -84,11 +86,16 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires("see_metadata", in_part=True)
 def runbook(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /runbooks/<name>: what to do about an alert of ours."""
-    text = runbooks.text_of(name)
+    """GET /runbooks/<name>?queue=: the runbook of an alert of Signalbox, with the queue's name filled in."""
+    text, queue = runbooks.text_of(name), request.GET.get("queue", "")[:100]
     if text is None:
         raise Http404(f"There is no runbook called {name}.")
-    context = {"title": name, "text": runbooks.to_html(text)}
+    context = {
+        "title": name,
+        "text": runbooks.to_html(text, queue),
+        "queue": queue,
+        "queue_url": reverse("queue", args=[queue]) if runbooks.is_queue_name(queue) else "",
+    }
     return render_page(request, "alerts/runbook.html", "alerts/_runbook.html", context)
 
 

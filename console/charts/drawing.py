@@ -50,7 +50,7 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True)
 class Mark:
-    """An event at one moment. The page lists it below the chart, with a link."""
+    """An event at one moment. Its number stands above its line in the chart; the page lists it below, with a link."""
 
     at: datetime
     number: int
@@ -181,7 +181,7 @@ def _summary(title: str, series: Sequence[Series], say: Callable[[float | None],
     for one in series:
         known = [value for value in one.values if value is not None]
         if known:
-            said.append(f"{one.label} {say(known[-1])} now, {say(min(known))} to {say(max(known))}")
+            said.append(f"{one.label} {say(one.values[-1])} now, {say(min(known))} to {say(max(known))}")
     return f"{title}: " + ("; ".join(said) or "nothing recorded")
 
 

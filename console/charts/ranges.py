@@ -30,7 +30,8 @@ ARCHIVED = timedelta(days=366)
 DAY_SECONDS = 86_400
 STEPS_SECONDS = (10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400)
 MAX_STEPS = 96  # more points make a page heavier and no chart clearer
-_TYPED = "%Y-%m-%dT%H:%M"  # the format of an HTML field for date and time
+_TYPED = "%Y-%m-%d %H:%M"
+_LINKED = "%Y-%m-%dT%H:%M"  # without a space
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,13 @@ class Range:
         return self.end.strftime(_TYPED)
 
     @property
-    def earliest(self) -> str:
-        return (datetime.now(UTC) - (ARCHIVED if self.archived else KEPT)).strftime(_TYPED)
-
-    @property
     def query(self) -> str:
         """Return the query string of this range, so that another page shows the same."""
-        return urlencode({"range": self.name} if self.name else {"from": self.typed_start, "to": self.typed_end})
+        return urlencode({"range": self.name} if self.name else self._linked)
+
+    @property
+    def _linked(self) -> dict[str, str]:
+        return {"from": self.start.strftime(_LINKED), "to": self.end.strftime(_LINKED)}
 
     @property
     def choices(self) -> Sequence[tuple[str, bool]]:
@@ -138,7 +139,7 @@ def _step(start: datetime, end: datetime, now: datetime) -> int:
 def _read(text: str) -> datetime | None:
     for form in (_TYPED, f"{_TYPED}:%S"):
         try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC)
+            return datetime.strptime(text.replace("T", " "), form).replace(tzinfo=UTC)
         except ValueError:
             continue
     return None

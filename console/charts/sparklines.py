@@ -14,29 +14,54 @@ SPARK_WIDTH, SPARK_HEIGHT = 120, 24
 SPARK_MARGIN = 2  # room for the width of the line
 
 
-def sparkline(values: Sequence[float], tone: str = "", words: str = "", least: float = 1) -> SafeString:
-    """Draw a line from the oldest to the newest value, which is marked. The scale reaches at least to `least`."""
-    if len(values) < 2:
+def sparkline(values: Sequence[float | None], tone: str = "", words: str = "", least: float = 1) -> SafeString:
+    """Draw a line from the oldest to the newest value, which is marked; None is a gap.
+
+    The scale reaches at least to `least`.
+    """
+    known = [value for value in values if value is not None]
+    if len(values) < 2 or not known:
         return format_html('<span class="quiet small">{}</span>', "no history yet")
-    ground = SPARK_HEIGHT - SPARK_MARGIN
-    top = max(*values, least)
-    step = (SPARK_WIDTH - SPARK_MARGIN) / (len(values) - 1)
-    points = [(index * step, ground - value / top * (ground - SPARK_MARGIN)) for index, value in enumerate(values)]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    runs = _points(values, max(*known, least))
+    newest = runs[-1][-1]
+    gap = ", with gaps" if len(known) < len(values) else ""
     return format_html(
-        '<svg class="spark" data-tone="{tone}" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
-        '<polygon class="area" points="0,{ground} {line} {x},{ground}"/><polyline class="line" points="{line}"/>'
-        '<circle class="end" cx="{x}" cy="{y}" r="1.8"/></svg>',
-        tone=tone,
-        width=SPARK_WIDTH,
-        height=SPARK_HEIGHT,
-        ground=ground,
-        line=line,
-        label=f"{words}: {wording.number(values[0])} at first, {wording.number(values[-1])} now, "
-        f"{wording.number(max(values))} at most",
-        x=f"{points[-1][0]:.1f}",
-        y=f"{points[-1][1]:.1f}",
+        '<svg class="spark" data-tone="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}'
+        '<circle class="end" cx="{}" cy="{}" r="1.8"/></svg>',
+        tone,
+        SPARK_WIDTH,
+        SPARK_HEIGHT,
+        f"{words}: {wording.number(known[0])} at first, {wording.number(values[-1])} now, "
+        f"{wording.number(max(known))} at most{gap}",
+        format_html_join("", '<polygon class="area" points="{},{} {} {},{}"/>', map(_area, runs)),
+        format_html_join("", '<polyline class="line" points="{}"/>', ((_line(run),) for run in runs)),
+        f"{newest[0]:.1f}",
+        f"{newest[1]:.1f}",
     )
+
+
+def _points(values: Sequence[float | None], top: float) -> list[list[tuple[float, float]]]:
+    """Return the runs of points between gaps."""
+    ground = SPARK_HEIGHT - SPARK_MARGIN
+    step = (SPARK_WIDTH - SPARK_MARGIN) / (len(values) - 1)
+    runs: list[list[tuple[float, float]]] = [[]]
+    for index, value in enumerate(values):
+        if value is None:
+            runs.append([])
+        else:
+            runs[-1].append((index * step, ground - value / top * (ground - SPARK_MARGIN)))
+    return [run for run in runs if run]
+
+
+def _line(run: Sequence[tuple[float, float]]) -> str:
+    """Return the points of a line. A single value becomes a short stroke, since a point has no length."""
+    drawn = [*run, (run[0][0] + 0.1, run[0][1])] if len(run) == 1 else run
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
+
+
+def _area(run: Sequence[tuple[float, float]]) -> tuple[str, int, str, str, int]:
+    ground = SPARK_HEIGHT - SPARK_MARGIN
+    return f"{run[0][0]:.1f}", ground, _line(run), f"{run[-1][0]:.1f}", ground
 
 
 def share_bar(part: float, whole: float, tone: str = "") -> SafeString:

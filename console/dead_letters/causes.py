@@ -1,4 +1,4 @@
-"""Causes of the newest dead letters: error classes, each with an example, its sources and its course over time."""
+"""Causes of the newest dead letters: error classes, each with an example, its queues and its failures over time."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class _Death:
 
 
 def class_words(error_class: str | None, reason: str) -> str:
-    """The class of an error, or what stands for it where there is none."""
+    """Return the class of an error, or the words for an error without a class."""
     unnamed = {"lock_expired": "Timed out", "rejected": "Rejected"}
     return error_class or unnamed.get(reason, "Failed without a class")
 
 
 def read(filter: CheckedFilter) -> Causes:
-    """Tell what the newest NEWEST dead letters that the filter selects died of. One query."""
+    """Count the causes of the newest NEWEST dead letters that the filter selects. One query."""
     try:
         with time_limit(LIST_MILLISECONDS):
             ids = find(filter, datetime.now(UTC)).ids(NEWEST + 1, Order.NEWEST_FIRST)
@@ -109,7 +109,7 @@ def _cause(group: list[_Death], first: datetime, last: datetime, filter: Filter)
 
 
 def _narrowed(filter: Filter, death: _Death) -> str:
-    """Return the filter, asking for this cause only."""
+    """Return the filter, narrowed to this cause."""
     if death.error_class is None:
         unnamed = filter.with_term("class", Present(), negated=True)
         return str(unnamed.with_term("reason", death.reason))

@@ -1,4 +1,4 @@
-"""Dead letters: the failure groups with the most of them, and the list, for any filter."""
+"""The page of dead letters: the worst failure groups and the list, for any filter."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def dead(request: HttpRequest) -> Badge:
 @require_safe
 @requires("see_metadata", in_part=True)
 def show(request: HttpRequest) -> HttpResponse:
-    """GET /dead-letters: the worst failure groups of what the filter selects, and the list, newest first."""
+    """GET /dead-letters: the worst failure groups that the filter selects, and the list, newest first."""
     filter, mistake = read_filter(request)
     place, see = pagination.place(request), roles.may_here(request, "see_payloads")
     try:
         page = dead_letters(filter, place, with_payloads=see)
-    except FilterError as error:  # only its run showed that it takes too long
+    except FilterError as error:  # the filter took too long to run
         filter, mistake = everything(roles.reach(request.user, "see_metadata")), error
         page = dead_letters(filter, place, with_payloads=see)
     page = masked.dead_letter_page(page)
     if filter:
         count = count_rows(find(filter, datetime.now(UTC)).ids(FEW + 1, Order.ANY))
-    else:  # the counters know
+    else:  # the counters have the number
         count = BoundedCount(standings.of_request(request).dead, exact=True)
     context = {
         "title": "Dead letters",
@@ -66,7 +66,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def read_filter(request: HttpRequest) -> tuple[CheckedFilter, FilterError | None]:
-    """The filter in the address, or the one that selects all beside the mistake."""
+    """Return the filter in the address; for a mistake, the filter that selects all, and the mistake."""
     try:
         return dead_letter_filter(request, typed(request)), None
     except FilterError as error:
@@ -74,7 +74,7 @@ def read_filter(request: HttpRequest) -> tuple[CheckedFilter, FilterError | None
 
 
 def filter_bar(request: HttpRequest, mistake: FilterError | None) -> FilterBar:
-    """The bar above dead letters."""
+    """Make the filter bar above dead letters."""
     return FilterBar(
         text=typed(request),
         label="Filter dead letters",

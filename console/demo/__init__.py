@@ -1,4 +1,4 @@
-"""The demo: a whole system on one machine, with traffic that succeeds, waits and fails as real traffic does.
+"""The demo: all of Signalbox on one machine, with traffic that succeeds, waits and fails as real traffic does.
 
-It uses public verbs only, and every dead letter comes from a handler that really raised.
+The demo uses public verbs only. Every dead letter comes from a handler that raised an exception.
 """

@@ -1,4 +1,4 @@
-"""Load of many messages through the verbs, to look at scale: most are done, some wait, a few died of a real failure."""
+"""Load of many messages through the verbs, to show scale: most are completed, some wait, a few are dead letters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAILING_SHARE = 0.01
 
 
 def load(count: int, say: Callable[[str], object]) -> None:
-    """Send `count` messages to a queue of their own, and receive three quarters of them; one in a hundred fails."""
+    """Send `count` messages to one queue, and receive three quarters of them. One in a hundred fails."""
     create_queue(QUEUE, {"max_receives": 1, "alert_oldest_age_seconds": 86_400}, tenant="acme", actor="demo")
     sent = 0
     payloads = [MESSAGES["orders-created"]()[0] for _ in range(BATCH)]

@@ -1,4 +1,4 @@
-"""Prometheus and Alertmanager beside the demo, where they are installed: the whole way of an alert on one machine.
+"""Prometheus and Alertmanager beside the demo, if they are installed, so that alerts arrive as in production.
 
 The configuration is that of docs/operate/alerts-prometheus.md with shorter times: an alert is seen within minutes.
 JSON is YAML, so no further library writes it.
@@ -28,7 +28,7 @@ The console itself evaluates its own alert rules."""
 
 @dataclass(frozen=True)
 class Monitoring:
-    """The places where the two programs are, and where they listen."""
+    """The paths of both programs, and the ports on which they listen."""
 
     prometheus: str
     alertmanager: str
@@ -43,7 +43,7 @@ class Monitoring:
         return self.console_port + ALERTMANAGER_ABOVE
 
     def parts(self, home: Path, token: str) -> list[Part]:
-        """Prometheus and Alertmanager, with configuration and data in `home`, which no other user may read."""
+        """Return the processes of both programs. Their configuration and data are in `home`, private to this user."""
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         alertmanager = _configured(home / "alertmanager.yml", self.alertmanager_config(token), self.alertmanager_port)
         prometheus = _configured(home / "prometheus.yml", self.prometheus_config(), self.prometheus_port)

@@ -1,4 +1,4 @@
-"""The demo's senders: a steady, slightly uneven stream into every queue. `python -m console.demo.producers`."""
+"""Senders of the demo: messages for every queue at an uneven rate. Run `python -m console.demo.producers`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queues and people of the demo."""
+"""Queues, users and the API key of the demo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USERS = {**{str(role): str(role) for role in ROLES}, "approver": "admin"}  # per
 
 @dataclass(frozen=True)
 class DemoQueue:
-    """One queue: whose it is, what arrives, and who works on it."""
+    """One queue of the demo: its tenant, its rate of messages, and the handler of its worker."""
 
     name: str
     tenant: str
@@ -81,12 +81,12 @@ OPERATOR_LIMIT = 20  # so that an operator's purge soon needs an approval
 
 
 def rates() -> dict[str, float]:
-    """Return messages per second of the queues that have workers."""
+    """Return the messages per second of each queue that has a worker."""
     return {queue.name: queue.sent_per_second for queue in QUEUES if queue.handler and queue.name != PAUSED}
 
 
 def build() -> None:
-    """Make the demo's queues and people, or find those of an earlier run."""
+    """Create the queues, streams and users of the demo, or keep those of an earlier run."""
     _refuse_foreign_database()
     fresh = not Queue.objects.filter(name=QUEUES[0].name).exists()
     for queue in QUEUES:
@@ -107,7 +107,7 @@ def _limit_operators() -> None:
 
 
 def open_accounts() -> None:
-    """Let the demo's people log in; `close_accounts` takes it back when the demo ends."""
+    """Set the password of the demo's users, so that they can log in. `close_accounts` removes it at the end."""
     for name, role in USERS.items():
         user, _ = get_user_model().objects.get_or_create(username=name)
         user.set_password(PASSWORD)
@@ -117,7 +117,7 @@ def open_accounts() -> None:
 
 
 def make_key() -> str:
-    """Make a key for the HTTP API that may do everything; the one of an earlier run, whose text is lost, is revoked."""
+    """Create an API key with all scopes, and return its text. The key of an earlier run is revoked."""
     _revoke_key()
     return keys.create(KEY, ALL, actor="demo", reason="to try the HTTP API").text
 
@@ -128,7 +128,7 @@ def _revoke_key() -> None:
 
 
 def close_accounts() -> None:
-    """A password that everybody knows must not outlive the demo, nor a key that was on a screen."""
+    """Remove the passwords, which are well known, and revoke the API key, which was on a screen."""
     _revoke_key()
     for user in get_user_model().objects.filter(username__in=USERS):
         user.set_unusable_password()
@@ -136,7 +136,7 @@ def close_accounts() -> None:
 
 
 def _refuse_foreign_database() -> None:
-    """The demo's people have a well-known password: never give it to a database that serves others."""
+    """Refuse a database with other users: the demo's users have a well-known password."""
     if get_user_model().objects.exclude(username__in=USERS).exists():
         raise CommandError(
             "This database is already in use by others, and the demo would add accounts with a well-known password. "

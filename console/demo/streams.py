@@ -1,4 +1,4 @@
-"""The demo's stream: events are appended all the time, billing keeps up, analytics rests and catches up.
+"""The stream of the demo. The group billing keeps up with it; the group analytics pauses and catches up.
 
 `python -m console.demo.streams`
 """
@@ -22,7 +22,7 @@ EVENTS = ("order.placed", "order.paid", "order.shipped", "order.returned")
 
 @dataclass(frozen=True)
 class Reader:
-    """A member of a group: it reads for so long, then rests. It commits what it has read."""
+    """A consumer of a group, with the seconds for which it reads and pauses. It commits what it has read."""
 
     group: str
     member: str
@@ -39,7 +39,7 @@ READERS = (
 
 
 def build() -> None:
-    """Make the stream and its groups, or find those of an earlier run."""
+    """Create the stream and its consumer groups, or keep those of an earlier run."""
     from queues.control import streams
 
     streams.create_stream(STREAM, SETTINGS, tenant=TENANT, actor="demo")

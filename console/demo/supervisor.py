@@ -1,7 +1,9 @@
-"""Supervisor of the demo's processes: starts again those that die, and leaves none behind.
+"""Supervisor of the demo's processes: restarts those that die, and leaves none behind.
 
-Each child leads a session of its own, so that Ctrl-C reaches this process only, which then stops the others in
-order: first those that make work, last the console. A child also dies with this process (Linux), even by kill -9.
+Each part leads a session of its own, so that Ctrl-C reaches the supervisor only. The supervisor then stops the parts
+in reverse order: those that make work first, the console last. Processes that a part has started in other sessions,
+such as runs of Spark, are asked to end too; otherwise the job worker would wait for them. A part also dies with the
+supervisor (Linux), even by kill -9. Whatever a part prints goes to its log.
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import psutil
 
 from queues.stopping import Stopping
 
@@ -25,7 +30,7 @@ STOP_SECONDS = 8.0
 
 @dataclass
 class Part:
-    """One process of the demo: its name, which is also its log's, and its command."""
+    """One process of the demo. Its log has the name of the part."""
 
     name: str
     command: Sequence[str]
@@ -58,7 +63,7 @@ class Supervisor:
             self._stop_all()
 
     def stop(self) -> None:
-        """End `run`; from a signal handler or any thread."""
+        """End `run`. A signal handler or any thread may call it."""
         self.stopping.set()
 
     def _start(self, part: Part) -> None:
@@ -81,35 +86,57 @@ class Supervisor:
             if time.monotonic() - part.started_at < RESTART_SECONDS:
                 continue
             part.deaths += 1
-            self.say(f"{part.name} ended with {part.process.returncode} and is started again; see {part.name}.log")
+            self.say(f"{part.name} ended with {part.process.returncode} and is restarted; see {part.name}.log")
             self._start(part)
 
     def _stop_all(self) -> None:
-        """Ask each to end, then make sure that nothing of its session is left."""
-        for part in reversed(self.parts):
-            _signal(part, signal.SIGTERM)
+        """Ask every process to end, and kill those that have not ended after STOP_SECONDS."""
+        running = [(part.name, part.process) for part in reversed(self.parts) if part.process is not None]
+        elsewhere = [other for _, process in running for other in _in_other_sessions(process)]
+        for _, process in running:
+            process.terminate()
+        _end(elsewhere, STOP_SECONDS / 2)
         deadline = time.monotonic() + STOP_SECONDS
-        for part in reversed(self.parts):
-            if part.process is None:
-                continue
-            try:
-                part.process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                self.say(f"{part.name} does not stop and is killed")
-            _signal(part, signal.SIGKILL)
-            part.process.wait()
+        for name, process in running:
+            self._finish(name, process, deadline)
+
+    def _finish(self, name: str, process: subprocess.Popen[bytes], deadline: float) -> None:
+        """Wait for a part until the deadline, then kill what is left of its session. Its log names a late part."""
+        try:
+            process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            with (self.logs / f"{name}.log").open("a") as log:
+                log.write(f"{name} did not end within {STOP_SECONDS:.0f} s and is killed\n")
+        with suppress(ProcessLookupError):  # the part has ended, and all that it started
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
-def _signal(part: Part, number: signal.Signals) -> None:
-    if part.process is None:
-        return
+def _in_other_sessions(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """Find the descendants of a part that the signals to its session do not reach."""
     try:
-        if number == signal.SIGKILL:
-            os.killpg(part.process.pid, number)  # children of its own included
-        else:
-            part.process.send_signal(number)
+        descendants = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    return [descendant for descendant in descendants if _session_of(descendant) != process.pid]
+
+
+def _session_of(process: psutil.Process) -> int:
+    try:
+        return os.getsid(process.pid)
     except ProcessLookupError:
-        pass  # it is gone, and all it started
+        return 0
+
+
+def _end(processes: Sequence[psutil.Process], seconds: float) -> None:
+    """Ask these processes to end, and kill those that have not ended in time."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    _, left = psutil.wait_procs(processes, timeout=seconds)
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def _die_with_parent() -> None:

@@ -1,7 +1,7 @@
-"""Workers of the demo, one for each queue that has a handler, and the handlers: they pretend to work, and fail so.
+"""Workers of the demo, one for each queue that has a handler, and the handlers, which sleep in place of work.
 
-The failures are raised here and nowhere else. Whether a partner is up depends on the clock, so that outages come, pass,
-and a redrive after one succeeds. `python -m console.demo.workers` runs them all in one process.
+All failures of the demo are raised in this module. The clock decides whether a partner is down, so that a redrive after
+the outage succeeds. `python -m console.demo.workers` runs all workers in one process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def run() -> None:
 
 
 class CardDeclined(Exception):  # noqa: N818 - the domain's word
-    """The issuer said no."""
+    """The issuer declined the card."""
 
 
 class GatewayError(Exception):
@@ -59,7 +59,7 @@ class CorruptImageError(ValueError):
 
 
 def partner_is_down(now: float | None = None) -> bool:
-    """The partner of the web hooks is down for a while in every five minutes."""
+    """Return whether the partner of webhooks-out is down: OUTAGE_SECONDS out of every OUTAGE_EVERY_SECONDS."""
     return (time.time() if now is None else now) % OUTAGE_EVERY_SECONDS < OUTAGE_SECONDS
 
 
@@ -120,7 +120,7 @@ def _charge(payment: dict[str, Any]) -> None:
 
 
 def _decode(image: dict[str, Any]) -> None:
-    """A poison payload: it fails at every delivery, by every worker."""
+    """Raise for an image of 0 bytes, which fails at every delivery."""
     if image.get("bytes", 1) == 0:
         raise CorruptImageError(f"cannot identify image {image['key']!r}: 0 bytes")
 

@@ -20,7 +20,7 @@ from pipeline.rollups.past import Stretch, stretches
 from queues.counters.durations import percentile
 from queues.history.series import series
 
-PERCENTILES = (("p50", 0.5, "ready"), ("p95", 0.95, "leased"), ("p99", 0.99, "dead"))
+PERCENTILES = (("p50", 0.5, "p50"), ("p95", 0.95, "p95"), ("p99", 0.99, "p99"))
 ESTIMATED = "estimated from buckets"
 NOT_YET = 2  # steps at the end that may not be aggregated yet
 
@@ -74,10 +74,10 @@ class Past:
         """Draw the charts of queues that have workers."""
         failures = lines(
             self._rates,
-            ("failed", "leased", "nacked"),
-            ("lease expired", "scheduled", "lease_expired"),
-            ("died", "dead", "dead_lettered"),
-            ("delivered again", "ready", "redelivered"),
+            ("failed", "failed", "nacked"),
+            ("lease expired", "expired", "lease_expired"),
+            ("dead-lettered", "dead", "dead_lettered"),
+            ("redelivered", "redelivered", "redelivered"),
         )
         return [
             self.draw("Messages", depths(self._highest), f"maximum per {self.step_words}"),
@@ -95,7 +95,10 @@ class Past:
 
     def _flow(self) -> Chart:
         flow = lines(
-            self._rates, ("in", "ready", "added"), ("out", "scheduled", "removed"), ("delivered", "leased", "delivered")
+            self._rates,
+            ("in", "sent", "added"),
+            ("out", "completed", "removed"),
+            ("delivered", "delivered", "delivered"),
         )
         return self.draw("Sent and completed per second", flow, f"average per {self.step_words}", wording.rate)
 
@@ -149,16 +152,16 @@ class Days(Past):
             return []
         flow = lines(
             self._counted,
-            ("sent", "ready", "sent"),
-            ("acknowledged", "scheduled", "acked"),
-            ("deliveries", "leased", "delivered"),
+            ("sent", "sent", "sent"),
+            ("completed", "completed", "acked"),
+            ("deliveries", "delivered", "delivered"),
         )
         failures = lines(
             self._counted,
-            ("tried again", "leased", "retried"),
-            ("died", "dead", "dead_lettered"),
-            ("purged", "waiting", "purged"),
-            ("expired", "scheduled", "expired"),
+            ("retried", "failed", "retried"),
+            ("dead-lettered", "dead", "dead_lettered"),
+            ("purged", "removed", "purged"),
+            ("expired", "expired", "expired"),
         )
         each = f"in each {self.step_words}"
         waited, how = "from sending to a first delivery that succeeded", f"ranks within ±{RANK_ERROR:.1%}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from django.urls import path
 
+from console.charts import markers
+from console.history import made_up
 from console.history import views as history
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("queues/<queue:name>/history", history.of_queue, name="queue_history"),
@@ -13,4 +15,5 @@ urlpatterns = [
     path("history", history.of_all, name="history"),
 ]
 
-register(Item(90, "History", "history", ("history",)))
+markers.register(made_up.marks)
+register(Item(Group.MONITOR, 60, "Metrics", "history", "metrics", ("old_snapshots",)))

@@ -13,6 +13,7 @@ from console.charts import markers, ranges
 from console.charts.drawing import Chart
 from console.charts.ranges import Range
 from console.history import charts as history_charts
+from console.history import made_up
 from console.history.charts import Past
 from console.queues import head as queue_head
 from console.web.htmx import render_page
@@ -31,7 +32,7 @@ def of_queue(request: HttpRequest, name: str) -> HttpResponse:
     past = _past(request, numbers.queue_id, shown, [name, numbers.dead_letter_queue])
     alert_age = numbers.alert_oldest_age_seconds
     drawn = past.of_dead_letters() if numbers.is_dead_letter_queue else past.of_work(alert_age)
-    context = _context(shown, past, drawn) | {"title": f"{name}: history", "head": head, "tab": "history"}
+    context = _context(shown, past, drawn) | {"title": f"Metrics · {name}", "head": head, "tab": "history"}
     return render_page(request, "queues/show.html", FRAGMENT, context | {"live_queues": numbers.queue_id})
 
 
@@ -45,7 +46,7 @@ def of_tenant_queues(request: HttpRequest, tenant_id: int) -> HttpResponse:
     names = list(Queue.objects.filter(tenant=tenant).values_list("name", flat=True))
     shown = ranges.of_request(request)
     past = _past(request, of_tenant(tenant_id), shown, names)
-    context = _context(shown, past, past.of_work()) | {"title": f"Tenant {tenant.name}: history", "tenant": tenant}
+    context = _context(shown, past, past.of_work()) | {"title": f"Metrics · tenant {tenant.name}", "tenant": tenant}
     return render_page(request, "administration/tenants/history.html", FRAGMENT, context)
 
 
@@ -55,7 +56,7 @@ def of_all(request: HttpRequest) -> HttpResponse:
     """GET /history: charts of all queues together."""
     shown = ranges.of_request(request)
     past = _past(request, ALL_QUEUES, shown, None)
-    context = _context(shown, past, past.of_work()) | {"title": "History"}
+    context = _context(shown, past, past.of_work()) | {"title": "Metrics"}
     return render_page(request, "history/show.html", FRAGMENT, context)
 
 
@@ -65,4 +66,5 @@ def _past(request: HttpRequest, queue_id: int, shown: Range, names: Sequence[str
 
 
 def _context(shown: Range, past: Past, drawn: Sequence[Chart]) -> dict[str, object]:
-    return {"shown": shown, "past": past, "charts": drawn, "live_queues": "all"}
+    until = made_up.until(shown, past.marks)
+    return {"shown": shown, "past": past, "charts": drawn, "live_queues": "all", "made_up_until": until}

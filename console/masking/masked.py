@@ -1,6 +1,7 @@
-"""Masking of what pages show: rows, samples, errors and the story of one message.
+"""Masking of payloads and errors on pages: rows, samples, errors and the story of one message.
 
-Everybody sees the mask. Who may reveal does so for one message at a time, and the audit says so.
+All users see the mask. A person with the permission `reveal` reveals the fields of one message at a time, with an audit
+row.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from signalbox.unreadable import decode
 
 
 def dead_letters(rows: Sequence[DeadLetterRow]) -> list[DeadLetterRow]:
-    """Dead letters as a list may show them."""
+    """Mask the dead letters of a list."""
     masking = Masking()
     return [_dead_letter(masking.of_dead_letters(row.source_queue, row.queue), row) for row in rows]
 
@@ -34,7 +35,7 @@ def _dead_letter(rules: Rules, row: DeadLetterRow) -> DeadLetterRow:
     if not rules:
         return row
     error = row.error and MASK
-    # Only the quotes, where all documents are at hand: attributes, and payloads that were cut, are not.
+    # Only quotes of masked values are masked, if the whole payload is known. Attributes and cut payloads are not.
     if row.error is not None and not rules.attributes and row.payload_text is not None:
         error = rules.view(decode(row.payload_text)).text(row.error)
     return replace(row, payload_text=rules.mask_text(row.payload_text), error=error)
@@ -50,12 +51,12 @@ def message_page(queue: str, page: Page[MessageRow]) -> Page[MessageRow]:
 
 
 def preview(seen: Preview) -> Preview:
-    """The samples of a review."""
+    """Mask the samples of a plan."""
     return replace(seen, samples=dead_letters(seen.samples))
 
 
 def found_causes(found: causes.Causes) -> causes.Causes:
-    """Causes with an example of an error each: where anything is masked, an example may quote it."""
+    """Mask the example errors of causes whose queues have masking rules: an example may quote a masked value."""
     masking = Masking()
     return replace(
         found,
@@ -67,7 +68,7 @@ def found_causes(found: causes.Causes) -> causes.Causes:
 
 
 def difference(rules: Rules, before: str, after: str) -> list[tuple[str, str]]:
-    """The changed lines of a patched payload, with the masks of both payloads: a patch may copy a masked value."""
+    """Return the changed lines of a patched payload, with the masks of both: a patch may copy masked values."""
     if not rules.payload:
         return patching.difference(before, after)
     old, new = patching.load(before), patching.load(after)
@@ -76,19 +77,19 @@ def difference(rules: Rules, before: str, after: str) -> list[tuple[str, str]]:
 
 
 def patch_text(options: Options) -> str:
-    """A patch for readers: a value that it writes to a path that is masked in any queue is masked."""
+    """Return a patch for readers. Values that it writes to paths masked in any queue are masked."""
     return replace(options, patch=Masking().shown_patch(options.patch)).patch_text
 
 
 def group(found: FailureGroup, masking: Masking) -> FailureGroup:
-    """A failure group with an example of its error: where anything is masked, an example may quote it."""
+    """Mask the example error of a failure group whose queues have masking rules."""
     known = found.source_count == len(found.sources)
     rules = masking.of_dead_letters(*(source.queue for source in found.sources)) if known else masking.everywhere()
-    return replace(found, error=MASK) if found.error and rules else found
+    return replace(found, error=MASK, template=None) if found.error and rules else found
 
 
 def failures(queue: str, found: Iterable[Failure]) -> list[Failure]:
-    """Failures without their payloads at hand: the error is masked as a whole."""
+    """Mask the errors of failures. Without the payloads at hand, whole errors are masked."""
     rules, shown = Masking().of(queue), list(found)
     for failure in shown if rules else ():
         failure.error = failure.error and MASK
@@ -96,7 +97,7 @@ def failures(queue: str, found: Iterable[Failure]) -> list[Failure]:
 
 
 def rules_of(story: Story) -> Rules:
-    """Return what is masked of a message, by every queue that it is known to have been in."""
+    """Return the rules for a message, of every queue that had it."""
     names = {story.queue.name, *(redriven.queue.name for redriven in story.redriven)}
     if story.dead_letter:
         names |= {story.dead_letter.source_queue, story.dead_letter.queue.name}
@@ -110,7 +111,7 @@ def rules_of(story: Story) -> Rules:
 
 
 def hidden_fields(rules: Rules, body: Body | None) -> list[str]:
-    """The rules that hide something of this message, as paths."""
+    """List the paths of the rules that mask a field of this message."""
     documents = [] if body is None else [("payload", body.payload), ("attributes", body.attributes)]
     return sorted(
         ".".join((part, *rule))
@@ -121,7 +122,7 @@ def hidden_fields(rules: Rules, body: Body | None) -> list[str]:
 
 
 def conceal(story: Story, rules: Rules) -> None:
-    """Put the mask over everything of the story that shows or may quote what is masked."""
+    """Mask every part of the story that has or may quote a masked value."""
     if not rules:
         return
     body, view = story.body, View(rules, None)
@@ -142,7 +143,7 @@ def conceal(story: Story, rules: Rules) -> None:
 
 
 def large_body(rules: Rules, content: bytes) -> bytes:
-    """A body from the store, as it may be downloaded."""
+    """Mask a body from the body store for a download."""
     if not rules.payload:
         return content
     return json.dumps(mask(decode(content), rules.payload), ensure_ascii=False).encode()

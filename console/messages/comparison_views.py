@@ -1,4 +1,4 @@
-"""Two messages side by side: two that died, or one that died and the last success of its kind.
+"""Two messages side by side: two dead letters, or a dead letter and the last success of its kind.
 
 What differs is marked, line by line. Text only, and bounded.
 """
@@ -33,14 +33,14 @@ DROPPED = "Its payload is no longer kept: the log has dropped it."
 
 @dataclass(frozen=True)
 class Side:
-    """A side of the comparison: a message, whose facts everybody may see, and what is masked from some."""
+    """One side of the comparison: the facts of a message, and the parts that some readers see masked."""
 
     message: DeadLetter | Success
     queue: str
     payload: Any
     attributes: Any
     unseen: str
-    """Why its payload is not compared here."""
+    """The reason why the payload is not compared here."""
     error: str | None = None
     details: str | None = None
 
@@ -80,7 +80,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _sides(found: Sequence[DeadLetter], with_success: bool) -> tuple[list[Side], str]:
-    """Two, or fewer and the reason."""
+    """Return two sides, or fewer with the reason."""
     dead = [_dead(one) for one in found[:2]]
     if not with_success:
         return dead, "" if len(found) == 2 else "Two dead letters are compared at a time."
@@ -88,13 +88,13 @@ def _sides(found: Sequence[DeadLetter], with_success: bool) -> tuple[list[Side],
         return [], "A dead letter is compared with a success: say which."
     queue, success = found[0].source_queue, last_success(found[0])
     if success is None:
-        return dead[:1], f"No message was acknowledged in {queue} as far as its history goes."
+        return dead[:1], f"No acknowledged message in the history of {queue}."
     unseen = LARGE if success.large else "" if success.kept else DROPPED
     return [dead[0], Side(success, queue, success.payload, success.attributes, unseen)], ""
 
 
 def _concealed(side: Side, rules: Rules) -> Side:
-    """Put the mask over what is masked in its queue, and over what quotes that."""
+    """Mask the masked fields of the queue, and each text that quotes them."""
     if not rules:
         return side
     view = rules.view(side.payload, side.attributes, complete=not side.unseen)
@@ -136,7 +136,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of two messages. `cut`: there is more than is compared here."""
+    """One part of two messages; `cut` if it is longer than the part that is compared."""
 
     title: str
     lines: Sequence[Line]
@@ -148,13 +148,13 @@ class Part:
 
 
 def compare_documents(title: str, left: object, right: object) -> Part:
-    """Two JSON documents, their keys in one order."""
+    """Compare two JSON documents, with sorted keys."""
     written = [None if one is None else payloads.pretty(one, sort_keys=True) for one in (left, right)]
     return compare_texts(title, *written)
 
 
 def compare_texts(title: str, left: str | None, right: str | None) -> Part:
-    """Two texts, line by line."""
+    """Compare two texts, line by line."""
     one, other = _lines(left), _lines(right)
     cut = max(len(one), len(other)) > MAX_LINES
     one, other = one[:MAX_LINES], other[:MAX_LINES]
@@ -165,7 +165,7 @@ def compare_texts(title: str, left: str | None, right: str | None) -> Part:
 
 
 def _lines(text: str | None) -> list[str]:
-    """Split the text into as many lines as are compared, and one more that says so."""
+    """Split a text into the lines that are compared, and a last line if there are more."""
     if text is None:
         return []
     lines = text.split("\n", MAX_LINES + 1)[: MAX_LINES + 1]

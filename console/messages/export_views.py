@@ -1,4 +1,4 @@
-"""Files to take away: each list of messages, dead letters and actions, as it is filtered."""
+"""Export of lists of messages, dead letters and audit rows as files, with the filter of the list."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Chunks:
 
 
 def answer(request: HttpRequest, source: Source, name: str) -> StreamingHttpResponse:
-    """The file. What it may hold at most is in its head, and in its last line when it was cut."""
+    """Return the file; its header has the maximum of rows, and the last line of a truncated file says so."""
     bound, form = Bound.of(), Format.CSV if request.GET.get("format") == Format.CSV else Format.NDJSON
     export = Export(source, form, bound, request.user.get_username())
     chunks = Chunks(export) if isinstance(request, ASGIRequest) else export
@@ -116,7 +116,7 @@ def answer(request: HttpRequest, source: Source, name: str) -> StreamingHttpResp
 
 
 def _event_batches(events: QuerySet[AuditEvent], reach: Reach) -> Iterator[Sequence[Row]]:
-    """Read the newest first: rows are only ever added, and so a walk down their ids misses nothing."""
+    """Read rows by descending id; rows are only added, so none is missed."""
     below: dict[str, Any] = {}
     while batch := list(events.filter(**below).order_by("-audit_event_id")[:BATCH_ROWS]):
         yield [_event(event) for event in audit.visible_events(batch, reach)]

@@ -1,4 +1,4 @@
-"""Rendering of messages' JSON: always as text, since anyone may have written it, and no more than a page can hold."""
+"""Rendering of JSON of messages: always as text, because it may be hostile, and at most what a page can show."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DEEPEST = 40
 
 
 def excerpt(document: Any) -> str:
-    """The beginning of a document on one line. A string is taken for JSON text that the database cut."""
+    """Return the beginning of a document on one line; a string is JSON text that the database cut."""
     text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
     return text if len(text) <= EXCERPT_CHARACTERS else text[: EXCERPT_CHARACTERS - 1] + "…"
 
 
 def pretty(document: Any, *, sort_keys: bool = False) -> str:
-    """The whole document, indented; on one line where it is nested too deeply for indentation."""
+    """Return the whole document, indented; on one line if it is nested too deeply."""
     if isinstance(document, Unreadable):
         return document.text
     try:

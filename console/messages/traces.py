@@ -1,4 +1,4 @@
-"""The trace and the correlation id of a message, and where each leads."""
+"""The trace and the correlation id of a message, with the address of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from signalbox.tracing import correlation_id_of, trace_id_of
 
 @dataclass(frozen=True)
 class Marks:
-    """The identifiers of a message beyond its queue. `trace_url` is empty where no setting says where traces are."""
+    """Identifiers that a message shares with other systems; `trace_url` is empty without TRACE_URL_TEMPLATE."""
 
     trace_id: str | None
     correlation_id: str | None
@@ -36,7 +36,7 @@ class Marks:
 
 
 def marks_of(body: Body | None) -> Marks:
-    """Return what a message carries; a trace id of its own, or that of the trace context among its attributes."""
+    """Return the identifiers of a message: its own trace id, or the one in the trace context of its attributes."""
     if body is None:
         return Marks(None, None)
     return Marks(body.trace_id or trace_id_of(body.attributes), correlation_id_of(body.attributes))

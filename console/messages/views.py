@@ -1,4 +1,4 @@
-"""Messages: browsing a queue in any state, one message's whole story, and sending one by hand."""
+"""Pages of messages: the list of each state, one message, and sending a message by hand."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from console.access.subjects import QUEUE
 from console.filters.filter_bar import FilterBar, message_filter, saved, suggestions, typed
 from console.masking import masked
 from console.messages import narration, payloads
+from console.messages.stories import edit_denial, known_story, of_payload
 from console.queues import head as queue_head
 from console.queues.head import QueueHead
-from console.web import pagination
+from console.web import pagination, sidebar
 from console.web.forms import JsonTextField, ReasonForm, measured, refusals
 from console.web.htmx import render_form, render_page
 from console.web.wording import number
@@ -34,9 +35,10 @@ from dlq.search.message_list import TARGETS, MessageRow
 from dlq.search.pages import Page
 from dlq.search.saved_filters import SavedFilter
 from queues import audit, bodies, messages
+from queues.dead_letters.neighbours import neighbours_of
 from queues.errors import BodyCorrupt, BodyMissing
 from queues.messages.lists import State
-from queues.messages.story import Story, queues_of, read_story
+from queues.messages.story import Standing, Story, queues_of, read_story
 from signalbox.bodies import read_body
 
 LABELS = {
@@ -52,11 +54,15 @@ class SendForm(forms.Form):
     """A message to send by hand."""
 
     payload = JsonTextField(initial="{}", max_length=262_144, help_text="Any JSON value.")
-    attributes = JsonTextField(required=False, max_length=16_384, help_text="A JSON object, or nothing.")
-    priority = forms.IntegerField(initial=0, min_value=0, max_value=9, help_text="0 to 9; 9 goes first.")
+    attributes = JsonTextField(required=False, max_length=16_384, help_text="A JSON object. Default: none.")
+    priority = forms.IntegerField(initial=0, min_value=0, max_value=9, help_text="0 to 9; 9 is delivered first.")
     delay_seconds = measured(
         forms.FloatField(
-            label="Delay", required=False, min_value=0, max_value=31_536_000, help_text="Empty: the queue's own delay."
+            label="Delay",
+            required=False,
+            min_value=0,
+            max_value=31_536_000,
+            help_text="Default: the delay of the queue.",
         ),
         "seconds",
     )
@@ -66,13 +72,13 @@ class SendForm(forms.Form):
         required=False,
         empty_value=None,
         max_length=200,
-        help_text="A second message with the same id is not sent.",
+        help_text="A second message with this id is not sent.",
     )
 
     def clean_attributes(self) -> dict[str, Any] | None:
         attributes = self.cleaned_data["attributes"]
         if attributes is not None and not isinstance(attributes, dict):
-            raise forms.ValidationError('Attributes are a JSON object, such as {"region": "eu"}.')
+            raise forms.ValidationError('Attributes are a JSON object. Enter one such as {"region": "eu"}.')
         return attributes
 
 
@@ -112,7 +118,7 @@ def _page(request: HttpRequest, head: QueueHead, state: State, filter: CheckedFi
 
 
 def _states(head: QueueHead, current: State) -> list[dict[str, Any]]:
-    """The states to choose from, each with its live count; the completed are history and have none."""
+    """List the states to choose from, each with its present count; completed messages have none."""
     return [
         {
             "label": label,
@@ -131,7 +137,7 @@ def _bar(request: HttpRequest, head: QueueHead, state: State, mistake: FilterErr
         label=f"Filter {target.phrase}",
         action=reverse("queue_messages", args=[head.name]),
         placeholder="id: group: age: payload.path: attr.path:",
-        keys=suggestions(target, "queue", "tenant", "state"),  # a queue and a state are chosen already
+        keys=suggestions(target, "queue", "tenant", "state"),  # the page has chosen a queue and a state
         example='payload.order.status:"paid" age:>1h',
         kept=[("state", state.value)],
         mistake=mistake,
@@ -142,38 +148,32 @@ def _bar(request: HttpRequest, head: QueueHead, state: State, mistake: FilterErr
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def show(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
-    """GET /queues/<name>/messages/<id>: where it stands, what happened, what it holds."""
+    """GET /queues/<name>/messages/<id>: the state, the events and the payload of a message."""
     head = queue_head.find(name)
-    told = "see_payloads" if roles.may_here(request, "see_payloads") else "see_metadata"
-    story = _known_story(request, head, message_id, told)
+    permission = "see_payloads" if roles.may_here(request, "see_payloads") else "see_metadata"
+    story = known_story(request, head, message_id, permission)
     rules = masked.rules_of(story)
     fields = masked.hidden_fields(rules, story.body)
+    denied = edit_denial(request, story, of_payload(fields)) if story.dead_letter else ""
     masked.conceal(story, rules)
-    return _story_page(request, head, story, masked_fields=fields)
+    return _story_page(request, head, story, masked_fields=fields, edit_denied=denied)
 
 
 @require_POST
 @requires("reveal", of=QUEUE)
 def reveal(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
-    """POST /queues/<name>/messages/<id>/reveal: the message without the mask, in this answer only."""
+    """POST /queues/<name>/messages/<id>/reveal: the message with its masked fields, in this answer only."""
     form = ReasonForm(request.POST)
     if not form.is_valid():
-        notices.error(request, "Nothing was revealed: say why.")
+        notices.error(request, "Nothing was revealed: enter a reason.")
         return redirect("message", name, message_id)
     head = queue_head.find(name)
-    story = _known_story(request, head, message_id, "reveal")
+    story = known_story(request, head, message_id, "reveal")
     fields = masked.hidden_fields(masked.rules_of(story), story.body)
     with transaction.atomic():  # no view without its row
         details = {"message_id": message_id, "fields": fields}
         audit.record(request.user.get_username(), "message.reveal", head.queue, form.cleaned_data["reason"], details)
     return _story_page(request, head, story, revealed=fields)
-
-
-def _known_story(request: HttpRequest, head: QueueHead, message_id: int, permission: str) -> Story:
-    story = read_story(head.numbers, message_id, roles.reach(request.user, permission))
-    if not story.known:
-        raise Http404(f"Message {message_id} is not known in {head.name}: it never was, or its retention is over.")
-    return story
 
 
 def _story_page(
@@ -182,9 +182,11 @@ def _story_page(
     story: Story,
     *,
     masked_fields: Sequence[str] = (),
+    edit_denied: str = "",
     revealed: Sequence[str] | None = None,
 ) -> HttpResponse:
-    """Show where the message stands, what happened to it and what it holds; `revealed` are fields without a mask."""
+    """Show the state, the events and the payload of a message; `revealed` are fields without a mask."""
+    sidebar.light(request, "dead_letters" if story.dead_letter else "overview")
     context = {
         "title": f"Message {story.message_id}",
         "head": head,
@@ -194,6 +196,9 @@ def _story_page(
         "report": narration.report(story, datetime.now(UTC)),
         "events": narration.timeline(story),
         "masked_fields": masked_fields,
+        "edit_denied": edit_denied,
+        "is_scheduled": story.standing is Standing.SCHEDULED,
+        "neighbours": neighbours_of(story.dead_letter) if story.dead_letter else None,
         "revealed": revealed,
     }
     return render_page(request, "messages/show.html", "messages/_story.html", context)
@@ -202,18 +207,26 @@ def _story_page(
 @require_safe
 @requires("see_metadata", in_part=True)
 def find(request: HttpRequest, message_id: int) -> HttpResponse:
-    """GET /messages/<id>: the page of a message whose queue one does not know, as in a log line."""
+    """GET /messages/<id>: redirect to the page of a message in its queue, for an id from a log line."""
+    name = seen_queue(request, message_id)
+    if name is None:
+        raise Http404(f"Message {message_id} is not known: it never existed, or its retention ended.")
+    return redirect("message", name, message_id)
+
+
+def seen_queue(request: HttpRequest, message_id: int) -> str | None:
+    """Return the queue of a message, if it is one that the person may see."""
     for name in queues_of(message_id):
-        # Only a queue whose name is no news to the person.
+        # A redirect to a queue that the person may not see would reveal its name.
         if not roles.is_scoped(request.user) or roles.may(request.user, "see_metadata", QUEUE.find(name=name)):
-            return redirect("message", name, message_id)
-    raise Http404(f"Message {message_id} is not known: it never was, or its retention is over.")
+            return name
+    return None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("send", of=QUEUE)
 def send(request: HttpRequest, name: str) -> HttpResponse:
-    """GET, POST /queues/<name>/send: one message by hand."""
+    """GET, POST /queues/<name>/send: send one message by hand."""
     head = queue_head.find(name)
     form = SendForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -227,7 +240,7 @@ def send(request: HttpRequest, name: str) -> HttpResponse:
 
 @transaction.atomic
 def _send(request: HttpRequest, head: QueueHead, values: dict[str, Any]) -> int:
-    """Send, and say so in the audit, or neither."""
+    """Send a message and record it in the audit, or do neither."""
     message_id = messages.send(head.name, **values)
     audit.record(request.user.get_username(), "message.send", head.queue, details={"message_id": message_id})
     return message_id
@@ -236,12 +249,12 @@ def _send(request: HttpRequest, head: QueueHead, values: dict[str, Any]) -> int:
 @require_safe
 @requires("see_payloads", of=QUEUE)
 def download_body(request: HttpRequest, name: str, message_id: int) -> HttpResponse:
-    """GET /queues/<name>/messages/<id>/body: the whole payload as a file, if it is what its hash says."""
+    """GET /queues/<name>/messages/<id>/body: the whole payload as a file, if its hash is right."""
     head = queue_head.find(name)
     story = read_story(head.numbers, message_id, roles.reach(request.user, "see_payloads"))
     body = story.body
     if body is None or body.large is None:
-        raise Http404(f"Message {message_id} has no large body in {name}: it never had, or its retention is over.")
+        raise Http404(f"Message {message_id} has no large body in {name}: it never had one, or its retention ended.")
     try:
         content = read_body(body.large, bodies.store())
     except (BodyMissing, BodyCorrupt) as error:

@@ -7,11 +7,12 @@ from django.urls import path
 from console.overview import conditions
 from console.overview import views as overview
 from console.web.layout import register_notices
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("", overview.show, name="overview"),
 ]
 
-register(Item(10, "Overview", "overview", ("queue", "old"), overview.breaching, lights_lamp=True))
+NOUNS = ("queue", "lane")
+register(Item(Group.MONITOR, 10, "Queues", "overview", "queues", NOUNS, overview.breaching, lights_lamp=True))
 register_notices(conditions.notices)

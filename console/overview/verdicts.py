@@ -1,7 +1,6 @@
-"""Verdicts on a queue's numbers: how bad they are, and one sentence that says which promise is broken.
+"""Verdicts on a queue's numbers: its health, and sentences that name each limit that it exceeds.
 
-Why it does is said by `metrics.diagnosis`, and nowhere else. Every sentence follows from the numbers beside it on the
-page; nothing is guessed.
+`metrics.diagnosis` explains the causes. Every sentence follows from the numbers beside it on the page.
 """
 
 from __future__ import annotations
@@ -52,6 +51,12 @@ class Verdict:
     age_breached: bool
     dead_breached: bool
     oldest_seconds: float | None
+    has_dead_letters: bool = False
+
+    @property
+    def icon(self) -> str:
+        """Name the picture beside the sentence: green only where the queue has no dead letters."""
+        return "info" if self.health is Health.HEALTHY and self.has_dead_letters else self.health.value
 
     @property
     def spark_tone(self) -> str:
@@ -63,8 +68,7 @@ def judge(numbers: QueueNumbers) -> Verdict:
     """The verdict on one queue, from its numbers and settings alone."""
     age = numbers.oldest_ready_age_seconds or 0.0
     age_breached = age > numbers.alert_oldest_age_seconds
-    # A dead-letter queue holds dead letters by design: it is their source that breaches.
-    dead_breached = numbers.dead > numbers.alert_dead_letters and not numbers.is_dead_letter_queue
+    dead_breached = numbers.dead > numbers.alert_dead_letters
     health = _health(numbers, age_breached, dead_breached)
     excess = age / numbers.alert_oldest_age_seconds if age_breached else 0.0
     return Verdict(
@@ -74,6 +78,7 @@ def judge(numbers: QueueNumbers) -> Verdict:
         age_breached=age_breached,
         dead_breached=dead_breached,
         oldest_seconds=(age or None) if not numbers.ready else age,
+        has_dead_letters=bool(numbers.dead),
     )
 
 
@@ -98,18 +103,26 @@ def _stuck(numbers: QueueNumbers) -> bool:
 
 
 def _sentence(numbers: QueueNumbers, age_breached: bool, dead_breached: bool) -> str:
+    """Say every limit that the queue exceeds, the most urgent first."""
+    sentences = []
     if numbers.paused:
-        return _paused(numbers)
-    if numbers.refusing:
+        sentences.append(_paused(numbers))
+    elif numbers.refusing:
         causes = " and ".join(REFUSALS[reason] for reason in numbers.refusing)
-        return f"Sends were refused in the last minute: {causes}."
-    if age_breached:
+        sentences.append(f"Sends were refused in the last minute: {causes}.")
+    if age_breached and not numbers.paused:
         age, allowed = wording.span(numbers.oldest_ready_age_seconds), wording.span(numbers.alert_oldest_age_seconds)
-        return f"Oldest ready message: {age} (limit {allowed})."
+        sentences.append(f"Oldest ready message: {age} (limit {allowed}).")
     if dead_breached:
-        few = wording.number(numbers.alert_dead_letters) if numbers.alert_dead_letters else "none"
-        return f"{wording.plural(numbers.dead, 'dead letter')}, {few} allowed."
-    return "Closed: delivers its messages and accepts no new ones." if numbers.closed else ""
+        sentences.append(f"{dead_letters(numbers)}.")
+    if numbers.closed and not sentences:
+        sentences.append("Closed: delivers its messages and accepts no new ones.")
+    return " ".join(sentences)
+
+
+def dead_letters(numbers: QueueNumbers) -> str:
+    """Count the dead letters beside their limit: 75 dead letters (limit 25)."""
+    return f"{wording.plural(numbers.dead, 'dead letter')} (limit {wording.number(numbers.alert_dead_letters)})"
 
 
 def _paused(numbers: QueueNumbers) -> str:

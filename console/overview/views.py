@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from console.access.roles import is_scoped, requires
 from console.administration import old_snapshots
+from console.alerts import causes
 from console.alerts import lines as alert_lines
 from console.filters.filter_bar import FilterBar, Suggestion, typed
 from console.filters.list_filter_grammar import Key, Term, parse
@@ -49,7 +50,7 @@ class Row:
 
     numbers: QueueNumbers
     verdict: Verdict
-    ready_history: Sequence[float]
+    ready_history: Sequence[float | None]
     diagnosis: Diagnosis
 
 
@@ -73,20 +74,22 @@ def show(request: HttpRequest) -> HttpResponse:
     # The whole list is in memory, so a page is a slice.
     start = pagination.whole(request.GET.get("from", "")) or 0
     start = start if start < len(selected) else 0
-    holders = read_holders()
+    holders, firing = read_holders(), alert_lines.loud(request)
     return render_page(
         request,
         "overview/show.html",
         "overview/_queues.html",
         {
-            "title": "Overview",
+            "title": "Queues",
             "standings": now,
-            "firing": alert_lines.loud(request),
+            "firing": firing,
+            "causes": causes.count(firing),
             "watchdog_missed_since": alert_lines.watchdog_missed_since(),
             "awaiting": approval_views.job_counts(request)[1],
             "old_snapshot": None if is_scoped(request.user) else old_snapshots.warning(holders),
             "rows": _rows(selected[start : start + PAGE_QUEUES], holders),
             "selected": len(selected),
+            "hidden": sum(not _is_to_be_seen(one, ()) for one in now.queues) if not text else 0,
             "pager": _pager(request, start, len(selected)),
             "bar": FilterBar(
                 text=text,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
-
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
@@ -12,15 +9,15 @@ from django.views.decorators.http import require_http_methods
 from console.access import roles
 from console.access.roles import requires
 from console.filters.filter_bar import MAX_FILTER_CHARACTERS, unmasked
+from console.filters.moments import MomentField
 from console.pipeline.views import say_asked
 from console.redrives.forms import RateForm, number_field
 from console.redrives.plan_views import destinations
 from console.web.forms import REASON_CHARACTERS
 from console.web.htmx import render_form
 from dlq.filters import FilterError, parse
-from dlq.filters.readings import MisreadError, moment
 from dlq.masking.rules import Masking
-from dlq.redrives.plan_options import Options
+from dlq.redrives.plan_options import CANARY_MESSAGES, Options
 from dlq.redrives.staged import plans
 from dlq.search.checked_filter import check_patterns
 from pipeline.jobs import starting
@@ -32,44 +29,27 @@ from queues.errors import SignalboxError
 KINDS = {"settled": ["settled"], "dead_letters": ["dead_letters"], "both": ["settled", "dead_letters"]}
 
 
-class MomentField(forms.CharField):
-    """A date or a time in UTC, in the format of filters; None when it is empty."""
-
-    def clean(self, value: Any) -> datetime | None:
-        text = super().clean(value)
-        if not text:
-            return None
-        try:
-            return moment(text).start
-        except MisreadError as error:
-            raise forms.ValidationError(f"It must be {error}.") from None
-
-
 class ReplayForm(RateForm):
     """The selection of a replay."""
 
     filter_text = forms.CharField(label="Filter", required=False, max_length=MAX_FILTER_CHARACTERS)
     kinds = forms.ChoiceField(
-        label="Of",
-        choices=[("settled", "settled messages"), ("dead_letters", "what died"), ("both", "both")],
+        label="Source",
+        choices=[("settled", "completed messages"), ("dead_letters", "dead letters"), ("both", "both")],
         help_text="Error filters apply to dead letters only.",
     )
-    since = MomentField(
-        required=False, max_length=40, help_text=("Ended at or after this time, in UTC, such as 2026-01-31.")
-    )
-    until = MomentField(
-        required=False, max_length=40, help_text=("Ended before this time, in UTC, such as 2026-02-01T10:30.")
-    )
+    since = MomentField(help_text="Messages that ended at or after this time.")
+    until = MomentField(help_text="Messages that ended before this time.")
     target_queue = forms.CharField(
         label="Destination", max_length=100, help_text="The messages are sent to this queue as new messages."
     )
     canary_messages = number_field(
-        "Canary", "Number of messages to send first. The others wait for their outcomes. Empty: all at once.", 1, 10_000
+        "Canary", "Send this many first and wait for their outcomes. Empty: no canary.", 1, 10_000, "messages"
     )
     reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
 
     FIELDS = ("kinds", "since", "until", "target_queue", "rate_per_second", "canary_messages", "reason")
-    INITIAL = {"kinds": "settled", "rate_per_second": 50}
+    INITIAL = {"kinds": "settled", "rate_per_second": 50, "canary_messages": CANARY_MESSAGES}
 
     def chosen(self) -> list[forms.BoundField]:
         return [self[name] for name in self.FIELDS]

@@ -6,7 +6,7 @@ from django.urls import path
 
 from console.pipeline import failure_findings, replay_views
 from console.pipeline import views as pipeline
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("pipeline", pipeline.browse, name="pipeline"),
@@ -17,4 +17,8 @@ urlpatterns = [
     path("pipeline/<row:run_id>/cancel", pipeline.cancel, name="pipeline_cancel"),
 ]
 
-register(Item(100, "Pipeline", "pipeline", ("pipeline",)))
+register(
+    Item(Group.ARCHIVE, 10, "Runs", "pipeline", "runs", ("pipeline",)),
+    Item(Group.ARCHIVE, 20, "Replay", "pipeline_replay", "replay", permission="redrive"),
+    Item(Group.ARCHIVE, 30, "Failure analysis", "failure_analysis", "analysis"),
+)

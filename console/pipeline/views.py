@@ -63,7 +63,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     page = pagination.by_id(_runs(), "run_id", request)
     at, server = archive_horizon.read(), servers.latest()
     context = {
-        "title": "Pipeline",
+        "title": "Runs",
         "page": page,
         "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'run')} shown"),
         "horizon": at,

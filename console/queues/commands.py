@@ -95,7 +95,7 @@ def rename(out: Any, options: dict[str, Any]) -> None:
     if not options["check"]:
         seconds = options["grace_days"] * DAY_SECONDS
         rename_queue(name, new_name, seconds, actor=ACTOR, reason=options["reason"])
-        out.write(f"{name} is called {new_name}.")
+        out.write(f"Renamed {name} to {new_name}.")
 
 
 def restored(out: Any, options: dict[str, Any]) -> None:

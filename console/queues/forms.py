@@ -9,11 +9,11 @@ from django import forms
 from console.web.forms import REASON_CHARACTERS, PlainFloatField, measured, setting_field
 from queues.control.renaming import GRACE_SECONDS
 from queues.models import Queue
-from queues.settings import HEADINGS, SETTINGS
+from queues.settings import HEADINGS, ORDERED, SETTINGS, broken
 
 DAY_SECONDS = 86_400
 MAX_GRACE_DAYS = 365
-# Set by verbs of their own.
+# These settings have their own verbs.
 NOT_IN_FORM = {"paused"}
 
 
@@ -23,34 +23,53 @@ def _queue_name(more_help: str = "", label: str | None = None) -> forms.RegexFie
         label=label,
         max_length=90,
         help_text="1 to 90 letters, digits, dots, dashes and underscores." + more_help,
-        error_messages={"invalid": "Letters, digits, dots, dashes and underscores; a letter or digit first."},
+        error_messages={
+            "invalid": "Use letters, digits, dots, dashes and underscores. The first must be a letter or a digit."
+        },
     )
 
 
 class SettingsForm(forms.Form):
-    """The settings of a queue; `changes()` gives what the verbs should set."""
+    """A form for the settings of a queue. `changes()` returns the settings to change."""
 
     def __init__(self, data: Any = None, *, queue: Queue | None = None) -> None:
-        initial = {name: getattr(queue, name) if queue else setting.default for name, setting in SETTINGS.items()}
-        super().__init__(data, initial=initial)
+        self.queue = queue
+        self.before = {name: getattr(queue, name) if queue else setting.default for name, setting in SETTINGS.items()}
+        super().__init__(data, initial=self.before)
         for name, setting in SETTINGS.items():
             if name not in NOT_IN_FORM:
                 self.fields[name] = setting_field(setting)
+                self.fields[name].is_changed = self.before[name] != setting.default  # type: ignore[attr-defined]
 
     def changes(self) -> dict[str, Any]:
-        """The settings that differ from what was shown; an empty text is null."""
-        values = {name: self.cleaned_data[name] for name in self.changed_data if name in SETTINGS}
-        return {name: None if value == "" else value for name, value in values.items()}
+        """Return the valid settings that differ from the values that were shown; an empty text is null."""
+        names = [name for name in self.changed_data if name in SETTINGS and name in self.cleaned_data]
+        return {name: self.cleaned_data[name] if self.cleaned_data[name] != "" else None for name in names}
+
+    def clean(self) -> dict[str, Any]:
+        """Check settings against each other: each broken rule is an error at a changed setting."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        changed, values = self.changes(), {**self.before, **self.changes()}
+        for rule in broken(ORDERED, values):
+            if rule.smaller in changed or rule.larger in changed:
+                self.add_error(rule.smaller if rule.smaller in changed else rule.larger, rule.sentence(values))
+        if changed.get("dead_letter_queue") and changed["dead_letter_queue"] == self.queue_name():
+            self.add_error("dead_letter_queue", "A queue cannot be its own dead-letter queue. Name another queue.")
+        return given
+
+    def queue_name(self) -> str:
+        """Return the name of the queue that has these settings."""
+        return self.queue.name if self.queue else str(self.cleaned_data.get("name", ""))
 
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """List the settings under headings, but those that have verbs of their own."""
+        """List the settings under their headings, without those that have their own verbs."""
         return [
             (heading, [self[name] for name in group if name not in NOT_IN_FORM]) for heading, group in HEADINGS.items()
         ]
 
 
 class NewQueueForm(SettingsForm):
-    """A queue to be: its name, its tenant and its settings."""
+    """A form for a new queue: its name, its tenant and its settings."""
 
     name = _queue_name(" Rename the queue later from its page.")
     tenant = forms.CharField(
@@ -59,26 +78,64 @@ class NewQueueForm(SettingsForm):
 
 
 class ConfigureForm(SettingsForm):
-    """A queue's settings, and why they change."""
+    """A form that changes the settings of a queue, with a reason."""
 
     reason = forms.CharField(
-        max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit with the changes."
+        max_length=REASON_CHARACTERS,
+        required=False,
+        help_text="Recorded in the audit with the changes. Required to close the queue.",
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for a reason to close the queue."""
+        given = super().clean()
+        if self.changes().get("closed") and not given.get("reason"):
+            self.add_error("reason", "Give a reason: a closed queue refuses all sends.")
+        return given
+
+    def shown(self, name: str) -> Any:
+        """Return the value of a setting that the page showed; the value of the queue if the form does not say."""
+        field = self.fields[name]
+        text = field.hidden_widget().value_from_datadict(self.data, self.files, self.add_initial_prefix(name))
+        try:
+            value = self.before[name] if text is None else field.clean(text)
+        except forms.ValidationError:
+            return self.before[name]
+        return None if value == "" else value
 
 
 class LaneLimitForm(forms.Form):
-    """A limit of its own for one group; empty takes it back."""
+    """A form for the limit of one message group. An empty limit restores the limit of the queue."""
 
     group_id = forms.CharField(max_length=200, strip=False, label="Group")
-    max_in_flight = forms.IntegerField(required=False, min_value=1, max_value=1000, label="Limit")
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False)
+    max_in_flight = measured(
+        forms.IntegerField(
+            required=False,
+            min_value=1,
+            max_value=1000,
+            label="Limit",
+            help_text="Maximum number of messages ready or in flight. Empty: the limit of the queue.",
+        ),
+        "messages",
+    )
+    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")
+
+
+class CloseForm(forms.Form):
+    """A form that closes a queue, with a reason."""
+
+    reason = forms.CharField(
+        max_length=REASON_CHARACTERS,
+        help_text="Required. Recorded in the audit.",
+        widget=forms.TextInput({"id": "close-reason"}),
+    )
 
 
 class RetireForm(forms.Form):
-    """A queue about to be deleted, whose name is typed."""
+    """A form that deletes a queue after its name is typed."""
 
     typed_name = forms.CharField(label="Name of the queue", max_length=100)
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
+    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Required. Recorded in the audit.")
 
     def __init__(self, data: Any = None, *, name: str) -> None:
         super().__init__(data)
@@ -87,22 +144,22 @@ class RetireForm(forms.Form):
     def clean_typed_name(self) -> str:
         typed: str = self.cleaned_data["typed_name"]
         if typed != self._name:
-            raise forms.ValidationError("This is not the name of the queue.")
+            raise forms.ValidationError(f"This is not the name of the queue. Type {self._name}.")
         return typed
 
 
 class RenameForm(forms.Form):
-    """Shown twice: to look at what would change, and to do it."""
+    """A form that previews a rename, and then renames the queue."""
 
     new_name = _queue_name(label="New name")
     grace_days = measured(
         PlainFloatField(
-            label="The old name works for",
+            label="Keep the old name as an alias for",
             min_value=0,
             max_value=MAX_GRACE_DAYS,
             initial=GRACE_SECONDS / DAY_SECONDS,
-            help_text="Sends and receives by the old name work for this time. Afterwards an error names the new name.",
+            help_text="Sends and receives by the old name work for this time. After it, the error names the new one.",
         ),
         "days",
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Kept in the audit.")
+    reason = forms.CharField(max_length=REASON_CHARACTERS, required=False, help_text="Recorded in the audit.")

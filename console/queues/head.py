@@ -10,14 +10,19 @@ from django.http import Http404
 from django.utils.safestring import SafeString
 
 from console.charts.sparklines import Part, state_bar
-from console.overview.verdicts import Verdict, judge
+from console.overview.verdicts import Verdict, dead_letters, judge
+from console.web import wording
 from queues.counters.queue_numbers import QueueNumbers, read_numbers
 from queues.models import Queue
+from queues.reach import Reach
+
+MAX_SOURCES = 3
+"""The limit of source queues that the sentence about a dead-letter queue names."""
 
 
 @dataclass(frozen=True)
 class QueueHead:
-    """One queue as it stands now."""
+    """One queue with its current numbers and verdict."""
 
     numbers: QueueNumbers
 
@@ -35,7 +40,7 @@ class QueueHead:
 
     @cached_property
     def parts(self) -> Sequence[Part]:
-        """The states of the queue's messages."""
+        """Count the queue's messages by state."""
         numbers = self.numbers
         in_groups = [Part("waiting for their group", numbers.waiting, "waiting")]
         return [
@@ -47,12 +52,26 @@ class QueueHead:
         ]
 
     @property
+    def dead_letters(self) -> str:
+        """Count the dead letters beside their limit."""
+        return dead_letters(self.numbers)
+
+    @property
     def state_bar(self) -> SafeString:
         return state_bar(self.parts)
 
 
+def sources(numbers: QueueNumbers, reach: Reach) -> str:
+    """List the queues within reach whose dead letters this dead-letter queue keeps; empty for other queues."""
+    if not numbers.is_dead_letter_queue:
+        return ""
+    names = Queue.objects.filter(reach.among(), dead_letter_queue_id=numbers.queue_id).order_by("name")
+    known = list(names.values_list("name", flat=True)[: MAX_SOURCES + 1])
+    return wording.listing([*known[:MAX_SOURCES], *(["others"] if len(known) > MAX_SOURCES else [])]) if known else ""
+
+
 def find(name: str) -> QueueHead:
-    """The queue of this name as it stands now, three queries; raises Http404 that says so."""
+    """Read the queue of this name with its current numbers, in three queries. Raises Http404 if there is none."""
     queue_id = Queue.objects.filter(name=name).values_list("queue_id", flat=True).first()
     numbers = read_numbers([queue_id]) if queue_id is not None else []
     if not numbers:

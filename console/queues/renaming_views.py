@@ -1,4 +1,4 @@
-"""Renaming a queue: what it would change, the page, an old name set free, and redirects from old addresses."""
+"""Pages that rename a queue: preview, rename, release of an old name, and redirects from old addresses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_LISTED = 20
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", of=QUEUE)
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>/rename: the names it had, and what one that is given would change. POST: rename it."""
+    """GET /queues/<name>/rename: show former names, and preview a new name. POST: rename the queue."""
     head = queue_head.find(name)
     given = request.POST if request.method == "POST" else request.GET
     form = RenameForm(given if "new_name" in given else None)
@@ -64,19 +64,19 @@ def _rename(request: HttpRequest, head: QueueHead, form: RenameForm) -> None:
     roles.check_new(request, new_name, head.queue.tenant.name)
     renaming.rename_queue(head.name, new_name, grace_seconds, actor=actor, reason=given["reason"])
     standings.forget()
-    messages.success(request, f"{head.name} is called {new_name}.")
+    messages.success(request, f"Renamed {head.name} to {new_name}.")
 
 
 @require_POST
 @requires("configure", of=QUEUE)
 def free(request: HttpRequest, name: str) -> HttpResponse:
-    """POST /queues/<name>/rename/free: an old name of this queue means nothing any longer."""
+    """POST /queues/<name>/rename/free: release an old name of this queue for another queue."""
     head = queue_head.find(name)
     old = request.POST.get("old_name", "")
     theirs = old in {one.name for one in old_names(head.numbers.queue_id)}
     reason = request.POST.get("reason", "")[:REASON_CHARACTERS]
     freed = theirs and free_name(old, actor=request.user.get_username(), reason=reason)
-    tell(request, freed, f"{old} is free for another queue.", "that is no old name of this queue")
+    tell(request, freed, f"{old} can be used for another queue.", "this is not a former name of the queue")
     return redirect("queue_rename", name)
 
 
@@ -84,10 +84,10 @@ SAFE_METHODS = {"GET", "HEAD"}
 
 
 class RenamedMiddleware(MiddlewareMixin):
-    """Redirects addresses with an old name of a queue; looks only where there was no such page."""
+    """Middleware that redirects addresses with an old name of a queue. It acts only on pages that do not exist."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """Redirect to the same page of the queue as it is called now, for people who may see it."""
+        """Redirect to the same page under the current name of the queue, for people who may see the queue."""
         found = request.resolver_match
         if response.status_code != 404 or request.method not in SAFE_METHODS or found is None:
             return response
@@ -104,25 +104,25 @@ class RenamedMiddleware(MiddlewareMixin):
 
 @dataclass(frozen=True)
 class Consequences:
-    """The consequences of a rename, in sentences. With something in the way it is refused."""
+    """The consequences of a rename, in sentences. Obstacles in `in_the_way` refuse the rename."""
 
     in_the_way: list[str]
     follows: list[str]
     stays: list[str]
-    """Things that go on saying the old name, for a person to change."""
+    """Things that keep the old name until a person changes them."""
 
 
 def consequences(queue: Queue, new_name: str, *, person: str | None = None, administers: bool = True) -> Consequences:
-    """List the consequences of giving the queue this name; a fixed number of queries, none over messages.
+    """List the consequences of a new name for the queue, with a fixed number of queries and none over messages.
 
-    Whose rights change is named for who administers; for others, how many do.
+    Administrators see whose access changes. Other people see the number of changes.
     """
     rights = _rights(queue, new_name)
-    told = rights if administers or not rights else [f"rights by prefix: {plural(len(rights), 'change')}"]
+    told = rights if administers or not rights else [f"access by name prefix: {plural(len(rights), 'change')}"]
     silenced = [f"silence {one.pk} ({one})" for one in silences.active() if one.queue_pattern == queue.name]
-    texts = [f"{what} says {queue.name}" for what in [*renaming.filters_naming(queue.name, person), *silenced]]
+    texts = [f"{what} names {queue.name}" for what in [*renaming.filters_naming(queue.name, person), *silenced]]
     return Consequences(
-        [f"{job} names it: wait for its end, or cancel it" for job in undecided_jobs(queue.name)],
+        [f"{job} uses this queue: wait until it ends, or cancel it" for job in undecided_jobs(queue.name)],
         _follows(queue),
         [*_programs(queue), *told[:MAX_LISTED], *texts],
     )
@@ -135,9 +135,9 @@ def _follows(queue: Queue) -> list[str]:
         names = list(sources.values_list("name", flat=True)[:MAX_LISTED])
         said += [f"dead_letter_queue of {name}" for name in names]
     elif queue.dead_letter_queue is None and (holder := Queue.objects.filter(pk=queue.dead_letter_queue_id).first()):
-        said.append(f"its dead letters stay in {holder.name}, and its settings name this queue")
+        said.append(f"dead letters stay in {holder.name}, and the settings name it")
     if masks := renaming.masks_of(queue.name):
-        said.append(f"{plural(masks, 'mask')} of payload fields, for the new name and for the old")
+        said.append(f"{plural(masks, 'masking rule')}, for the new name and for the old name")
     return said
 
 
@@ -145,10 +145,10 @@ def _programs(queue: Queue) -> list[str]:
     (numbers,) = read_numbers([queue.pk])
     said = []
     if numbers.consumers:
-        said.append(f"{plural(numbers.consumers, 'consumer')} of the last minute, by the old name as long as it works")
+        said.append(f"{plural(numbers.consumers, 'active consumer')}: the old name works until the alias ends")
     if numbers.in_per_second:
-        said.append(f"senders of {numbers.in_per_second:.1f} messages a second, by the old name as long as it works")
-    return [*said, "metrics: the old name's series end and the new one's begin; rules and dashboards may name it"]
+        said.append(f"senders ({numbers.in_per_second:.1f} messages/s): the old name works until the alias ends")
+    return [*said, "metrics: series continue under the new name; alert rules and dashboards may name the old one"]
 
 
 def _rights(queue: Queue, new_name: str) -> list[str]:
@@ -161,5 +161,5 @@ def _rights(queue: Queue, new_name: str) -> list[str]:
     for who, prefix in held:
         before, after = queue.name.startswith(prefix), new_name.startswith(prefix)
         if before != after:
-            said.append(f"{who} ({prefix}*) {'no longer reaches' if before else 'now reaches'} it")
+            said.append(f"{who} ({prefix}*) {'loses access' if before else 'gets access'}")
     return said

@@ -1,4 +1,4 @@
-"""A queue's settings: choosing them for a queue to be, changing them, and retiring the queue step by step."""
+"""Pages of a queue's settings: create a queue, change its settings with a review, close and delete it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.reauthentication import confirms
 from console.access.roles import requires
 from console.access.subjects import QUEUE
 from console.overview import standings
 from console.queues import head as queue_head
-from console.queues.forms import ConfigureForm, NewQueueForm, RetireForm
-from console.web.forms import REASON_CHARACTERS, refusals
+from console.queues.forms import CloseForm, ConfigureForm, NewQueueForm, RetireForm
+from console.queues.head import QueueHead
+from console.queues.settings_review import Review, review
+from console.web.forms import refusals, suggest
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from queues.control import deletion, queues
@@ -29,34 +32,56 @@ from queues.models import Queue
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("see_metadata", of=QUEUE)
 def edit(request: HttpRequest, name: str) -> HttpResponse:
-    """GET, POST /queues/<name>/settings: everybody may look, who may configure can change."""
+    """GET, POST /queues/<name>/settings: show the settings, review changes, and save reviewed changes."""
     head = queue_head.find(name)
     form = ConfigureForm(request.POST if request.method == "POST" else None, queue=head.queue)
+    suggest(form, dead_letter_queue=suggestions.dead_letter_queue_names(request, head.queue.tenant.name))
+    found = None
     if request.method == "POST":
         roles.check_here(request, "configure")
-        if form.is_valid():
-            with refusals(form):
-                _configure(request, head.queue, form)
-                return redirect("queue_settings", name)
+        found = _reviewed(request, head, form)
+        if found is not None and _is_saved(request, head, form, found):
+            return redirect("queue_settings", name)
     context = {"title": f"Settings · {name}", "form": form, "head": head, "tab": "settings"}
-    return render_form(request, "queues/settings.html", context)
+    is_reviewed = found is not None and not form.errors
+    return render_form(request, "queues/settings.html", {**context, "review": found if is_reviewed else None})
 
 
-def _configure(request: HttpRequest, queue: Queue, form: ConfigureForm) -> None:
-    """Change what differs from what was shown."""
-    changed, actor = form.changes(), request.user.get_username()
-    _check_holder(request, changed, queue.tenant.name)
-    queues.configure_queue(queue.name, changed, actor=actor, reason=form.cleaned_data["reason"])
+def _reviewed(request: HttpRequest, head: QueueHead, form: ConfigureForm) -> Review | None:
+    """Compare the form with the queue; None with all errors in the form, those of the engine included."""
+    is_valid = form.is_valid()
+    changed = form.changes()
+    with refusals(form), transaction.atomic():
+        if not changed:
+            return review(form, head.numbers, head.queue) if is_valid else None
+        _check_holder(request, changed, head.queue.tenant.name)
+        queues.configure_queue(head.name, changed, actor=request.user.get_username())
+        transaction.set_rollback(True)  # a rehearsal
+    return review(form, head.numbers, head.queue) if is_valid and not form.errors else None
+
+
+def _is_saved(request: HttpRequest, head: QueueHead, form: ConfigureForm, found: Review) -> bool:
+    """Save changes that the person has reviewed as they are. Return whether the form is done."""
+    if not found.lines:
+        messages.success(request, "Nothing was changed.")
+        return True
+    with refusals(form), transaction.atomic():
+        locked = Queue.objects.select_for_update(no_key=True).get(pk=head.queue.pk)
+        if request.POST.get("reviewed") != review(form, head.numbers, locked).digest:
+            return False
+        actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+        queues.configure_queue(head.name, found.changes, actor=actor, reason=reason)
+        messages.success(request, f"Changed {plural(len(found.changes), 'setting')} of {head.name}.")
     standings.forget()
-    done = f"Changed {plural(len(changed), 'setting')} of {queue.name}." if changed else "Nothing was changed."
-    messages.success(request, done)
+    return not form.errors
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", in_part=True)
 def new(request: HttpRequest) -> HttpResponse:
-    """GET, POST /new-queue: make a queue."""
+    """GET, POST /new-queue: create a queue."""
     form = NewQueueForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request, "configure"))
     if form.is_valid():
         with refusals(form):
             _create(request, form.cleaned_data["name"], form.cleaned_data["tenant"], form.changes())
@@ -66,7 +91,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 def _create(request: HttpRequest, name: str, tenant: str, changed: Mapping[str, Any]) -> None:
     if Queue.objects.filter(name=name).exists():
-        raise InvalidArgument("There is a queue of this name.", "name")
+        raise InvalidArgument(f"The queue {name} exists already. Choose another name.", "name")
     roles.check_new(request, name, tenant)
     _check_holder(request, changed, tenant)
     queues.create_queue(name, changed, tenant=tenant, actor=request.user.get_username())
@@ -75,18 +100,18 @@ def _create(request: HttpRequest, name: str, tenant: str, changed: Mapping[str, 
 
 
 def _check_holder(request: HttpRequest, changed: Mapping[str, Any], tenant: str) -> None:
-    """Refuse dead letters to go where the person may not look after them."""
+    """Refuse a dead-letter queue that the person may not configure."""
     holder, reach = changed.get("dead_letter_queue"), roles.reach(request.user, "configure")
     if holder and not reach.holds(holder, tenant):
         raise InvalidArgument(
-            f"dead_letter_queue is {holder}: your role may configure {reach} alone", "dead_letter_queue"
+            f"Your role may configure {reach} only, and not {holder}. Name another queue.", "dead_letter_queue"
         )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("configure", of=QUEUE)
 def retire(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>/retire: what is left to do. POST: delete the queue, which must be empty and unused."""
+    """GET /queues/<name>/retire: show the remaining steps. POST: delete the queue, which must be empty and unused."""
     head = queue_head.find(name)
     form = RetireForm(request.POST if request.method == "POST" else None, name=name)
     if form.is_valid():
@@ -95,18 +120,26 @@ def retire(request: HttpRequest, name: str) -> HttpResponse:
             standings.forget()
             messages.success(request, f"Deleted {name}.")
             return redirect("overview")
-    obstacle = deletion.obstacle(name)
-    context = {"title": f"Retire · {name}", "head": head, "tab": "settings", "form": form, "obstacle": obstacle}
-    return render_page(request, "queues/retirement/show.html", "queues/retirement/_steps.html", context)
+    return _show_retirement(request, head, form, CloseForm())
+
+
+def _show_retirement(request: HttpRequest, head: QueueHead, form: RetireForm, close_form: CloseForm) -> HttpResponse:
+    """Show the three steps, each with its form."""
+    context = {"title": f"Retire · {head.name}", "head": head, "tab": "settings", "mistake": close_form.errors}
+    everything = {**context, "form": form, "close_form": close_form, "obstacle": deletion.obstacle(head.name)}
+    return render_page(request, "queues/retirement/show.html", "queues/retirement/_steps.html", everything)
 
 
 @require_POST
 @requires("configure", of=QUEUE)
 def set_closed(request: HttpRequest, name: str, closed: bool) -> HttpResponse:
-    """POST /queues/<name>/close, open: it takes no more messages, and hands out what it has; or takes them again."""
-    queue_head.find(name)
-    reason = request.POST.get("reason", "")[:REASON_CHARACTERS]
+    """POST /queues/<name>/close, open: refuse sends from now on, with a reason; or accept them again."""
+    head = queue_head.find(name)
+    form = CloseForm(request.POST) if closed else None
+    if form is not None and not form.is_valid():
+        return _show_retirement(request, head, RetireForm(name=name), form)
+    reason = form.cleaned_data["reason"] if form else ""
     queues.configure_queue(name, {"closed": closed}, actor=request.user.get_username(), reason=reason)
     standings.forget()
-    messages.success(request, f"{name} accepts no more messages." if closed else f"{name} accepts messages again.")
+    messages.success(request, f"{name} refuses sends." if closed else f"{name} accepts messages again.")
     return redirect("queue_retire", name)

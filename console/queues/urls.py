@@ -7,7 +7,7 @@ from django.urls import path
 from console.queues import renaming_views as renames
 from console.queues import settings_views
 from console.queues import views as queues
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("new-queue", settings_views.new, name="queue_new"),
@@ -26,4 +26,4 @@ urlpatterns = [
     path("consumers", queues.browse_consumers, name="consumers"),
 ]
 
-register(Item(70, "Consumers", "consumers", ("consumer",), queues.consumers_seen))
+register(Item(Group.MONITOR, 50, "Consumers", "consumers", "consumers", badge=queues.consumers_seen))

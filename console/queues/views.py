@@ -1,17 +1,16 @@
-"""One queue: how it stands, how it got there, what failed last, its message groups and who receives from it."""
+"""Pages of one queue: its state now, its message groups and its consumers; and the buttons Pause and Resume."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from console.access.roles import reach, requires
@@ -23,11 +22,12 @@ from console.dead_letters.failure_groups import lists
 from console.history.charts import depths, lines, threshold_near
 from console.masking import masked
 from console.overview import diagnoses, standings
+from console.queues import consumers as consumer_table
 from console.queues import head as queue_head
 from console.queues.forms import LaneLimitForm
 from console.queues.head import QueueHead
-from console.web import wording
-from console.web.forms import ReasonForm, first_mistake
+from console.web import refused_forms, wording
+from console.web.forms import ReasonForm, first_mistake, refusals
 from console.web.htmx import render_page
 from console.web.pagination import Pager
 from console.web.sidebar import Badge
@@ -36,18 +36,13 @@ from dlq.search.pages import PAGE_ROWS
 from metrics.alerts import alert_list
 from queues.control import queues
 from queues.counters.groups import read_lanes
-from queues.errors import SignalboxError
 from queues.history.last_hour import HistoryPoint, sparklines
-from queues.models import Consumer, Failure, Lease
+from queues.models import Failure
 
 # What the charts may show -> (label, points of history, points per drawn point).
 SPANS = {"10m": ("10 m", 60, 1), "1h": ("1 h", 360, 4)}
 LATEST_FAILURES = 8
 MAX_GROUP_CHARACTERS = 200
-MAX_CONSUMERS = 500
-MAX_LEASES = 10_000
-PRESENT = timedelta(seconds=60)
-FORGOTTEN = timedelta(days=1)
 RATES = (
     *("published_per_second", "delivered_per_second", "acked_per_second", "nacked_per_second"),
     *("dead_lettered_per_second", "removed_per_second"),
@@ -57,12 +52,13 @@ RATES = (
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>: how it stands and why; then how it got there, or what its dead letters died of."""
+    """GET /queues/<name>: its state and diagnosis, with charts and failures, or with the groups of its dead letters."""
     head = queue_head.find(name)
     firing = alert_lines.lines(alert_list.firing(name, head.numbers.dead_letter_queue))
     context = {"title": name, "head": head, "tab": "now", "alerts": firing}
     if head.numbers.is_dead_letter_queue:
-        context |= {"failure_groups": lists.read_of_holder(request, name)}
+        sources = queue_head.sources(head.numbers, reach(request.user, "see_metadata"))
+        context |= {"failure_groups": lists.read_of_holder(request, name), "sources": sources}
         return render_page(request, "queues/show.html", "queues/_dead_letter_queue.html", context)
     context |= {"explained": diagnoses.explain(head.numbers)}
     failures = Failure.objects.filter(queue_id=head.numbers.queue_id).order_by("-failed_at")[:LATEST_FAILURES]
@@ -71,7 +67,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _history(request: HttpRequest, head: QueueHead) -> dict[str, object]:
-    """Three charts over the span that the address asks for."""
+    """Draw three charts over the time span in the address."""
     span = request.GET.get("span", "")
     span = span if span in SPANS else "10m"
     _, points, step = SPANS[span]
@@ -85,24 +81,24 @@ def _history(request: HttpRequest, head: QueueHead) -> dict[str, object]:
 
 
 def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[Chart]:
-    def values(name: str) -> list[float]:
-        return [getattr(point, name) or 0.0 for point in history]
+    def values(name: str) -> list[float | None]:
+        return [None if point.is_gap else getattr(point, name) or 0.0 for point in history]
 
     times, ages = [point.at for point in history], values("oldest_ready_age_seconds")
     rates = lines(
         values,
-        ("sent", "ready", "published_per_second"),
-        ("acked", "scheduled", "acked_per_second"),
-        ("failed", "dead", "nacked_per_second"),
+        ("sent", "sent", "published_per_second"),
+        ("completed", "completed", "acked_per_second"),
+        ("failed", "failed", "nacked_per_second"),
     )
     return [
-        charts.draw("Messages", times, depths(values), subtitle="waiting and in flight"),
-        charts.draw("Messages per second", times, rates, subtitle="sent, acked and failed", say=wording.rate),
+        charts.draw("Messages", times, depths(values), subtitle="by state"),
+        charts.draw("Messages per second", times, rates, subtitle="sent, completed and failed", say=wording.rate),
         charts.draw(
-            "Age of the oldest",
+            "Oldest ready message",
             times,
             [Series("oldest ready", "ready", ages, filled=True)],
-            subtitle=f"ready messages; {wording.span(alert_age_seconds)} allowed",
+            subtitle=f"limit {wording.span(alert_age_seconds)}",
             say=wording.span,
             threshold=threshold_near(ages, alert_age_seconds),
         ),
@@ -110,16 +106,19 @@ def _charts(history: Sequence[HistoryPoint], alert_age_seconds: float) -> list[C
 
 
 def _merged(group: Sequence[HistoryPoint]) -> HistoryPoint:
-    """Several points as one: the last one's depths, the mean of the rates, so that areas stay true."""
-    means = {name: sum(getattr(point, name) for point in group) / len(group) for name in RATES}
-    oldest = max(point.oldest_ready_age_seconds or 0.0 for point in group)
-    return replace(group[-1], oldest_ready_age_seconds=oldest, **means)
+    """Merge points into one: the depths of the last, the mean of the rates. Only gaps make a gap."""
+    known = [point for point in group if not point.is_gap]
+    if not known:
+        return group[-1]
+    means = {name: sum(getattr(point, name) for point in known) / len(known) for name in RATES}
+    oldest = max(point.oldest_ready_age_seconds or 0.0 for point in known)
+    return replace(known[-1], at=group[-1].at, oldest_ready_age_seconds=oldest, **means)
 
 
 @require_POST
 @requires("pause", of=QUEUE)
 def pause(request: HttpRequest, name: str) -> HttpResponse:
-    """POST /queues/<name>/pause: stop handing out messages; what is in flight stays with its consumers."""
+    """POST /queues/<name>/pause: stop deliveries. Messages in flight stay with their consumers."""
     queue_head.find(name)
     form = ReasonForm(request.POST)
     if not form.is_valid():
@@ -134,7 +133,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @requires("pause", of=QUEUE)
 def resume(request: HttpRequest, name: str) -> HttpResponse:
-    """POST /queues/<name>/resume: hand out messages again."""
+    """POST /queues/<name>/resume: start deliveries again."""
     queue_head.find(name)
     if queues.resume_queue(name, actor=request.user.get_username()):
         messages.success(request, f"Resumed {name}.")
@@ -151,7 +150,7 @@ def _back_to(name: str) -> HttpResponse:
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def groups(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>/lanes: its message groups, or the one that is asked for."""
+    """GET /queues/<name>/lanes: its message groups, or the one in the address."""
     head = queue_head.find(name)
     group, after = request.GET.get("group", "")[:MAX_GROUP_CHARACTERS], request.GET.get("after")
     after = after[:MAX_GROUP_CHARACTERS] if after is not None else None
@@ -167,6 +166,7 @@ def groups(request: HttpRequest, name: str) -> HttpResponse:
         "group": group,
         "limit": head.queue.group_limit,
         "later": after is not None,
+        "limit_form": refused_forms.restore(request, LaneLimitForm) or LaneLimitForm(initial={"group_id": group}),
         "pager": Pager(plural(len(lanes), "lane") + " shown", "", following),
     }
     return render_page(request, "queues/groups.html", "queues/_groups.html", context)
@@ -175,22 +175,20 @@ def groups(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @requires("configure", of=QUEUE)
 def limit_group(request: HttpRequest, name: str) -> HttpResponse:
-    """POST /queues/<name>/lanes/limit: a limit of its own for one group; an empty one is taken back."""
-    queue_head.find(name)
+    """POST /queues/<name>/lanes/limit: set the limit of one group, or remove it if the number is empty."""
+    head = queue_head.find(name)
     form = LaneLimitForm(request.POST)
-    if not form.is_valid():
+    if form.is_valid():
+        group, most = form.cleaned_data["group_id"], form.cleaned_data["max_in_flight"]
+        actor, reason = request.user.get_username(), form.cleaned_data["reason"]
+        with refusals(form):
+            queues.limit_lane(name, group, most, actor=actor, reason=reason)
+            done = f"a limit of {plural(most, 'message')} in flight" if most else "the queue's limit"
+            messages.success(request, f"The group {group} has {done}.")
+            return redirect("queue_lanes", name)
+    if not head.queue.group_limit:  # the page shows no form
         messages.error(request, f"Nothing was changed: {first_mistake(form)}")
-        return redirect("queue_lanes", name)
-    group, most = form.cleaned_data["group_id"], form.cleaned_data["max_in_flight"]
-    actor, reason = request.user.get_username(), form.cleaned_data["reason"]
-    try:
-        queues.limit_lane(name, group, most, actor=actor, reason=reason)
-    except SignalboxError as error:
-        messages.error(request, f"Nothing was changed: {error}.")
-    else:
-        done = f"a limit of {plural(most, 'message')} in flight" if most else "the queue's limit"
-        messages.success(request, f"The group {group} has {done}.")
-    return redirect("queue_lanes", name)
+    return refused_forms.redirect_back(request, form, reverse("queue_lanes", args=[name]))
 
 
 def consumers_seen(request: HttpRequest) -> Badge:
@@ -202,33 +200,17 @@ def consumers_seen(request: HttpRequest) -> Badge:
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse_consumers(request: HttpRequest) -> HttpResponse:
-    """GET /consumers: everybody seen within a day, the latest first."""
-    context = _consumers(
-        "Consumers", reach(request.user, "see_metadata").among("queue__name", "queue__tenant__name"), {}
-    )
+    """GET /consumers: the consumers of all queues seen within a day, those that receive now first."""
+    among = reach(request.user, "see_metadata").among("queue__name", "queue__tenant__name")
+    context = {"title": "Consumers", **consumer_table.read(request, among)}
     return render_page(request, "queues/consumers/browse.html", "queues/consumers/_list.html", context)
 
 
 @require_safe
 @requires("see_metadata", of=QUEUE)
 def consumers(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>/consumers: who receives from one queue, and how much each has in hand."""
+    """GET /queues/<name>/consumers: the consumers of one queue, and the work of each."""
     head = queue_head.find(name)
-    # Messages in each consumer's hands, counted over at most MAX_LEASES.
-    holders = Lease.objects.filter(queue_id=head.numbers.queue_id).values_list("consumer", flat=True)[:MAX_LEASES]
-    context = _consumers(f"Consumers · {name}", Q(queue_id=head.numbers.queue_id), Counter(holders))
-    context |= {"head": head, "tab": "consumers"}
+    context = {"title": f"Consumers · {name}", "head": head, "tab": "consumers"}
+    context |= consumer_table.read(request, Q(queue_id=head.numbers.queue_id))
     return render_page(request, "queues/consumers.html", "queues/_consumers.html", context)
-
-
-def _consumers(title: str, among: Q, held: Mapping[str | None, int]) -> dict[str, object]:
-    """Tell of each consumer seen lately whether it is present, and what it holds."""
-    now = datetime.now(UTC)
-    seen = Consumer.objects.select_related("queue").filter(among, last_seen_at__gte=now - FORGOTTEN)
-    # Sorted so that rows stay where one reads them.
-    latest = sorted(seen.order_by("-last_seen_at")[:MAX_CONSUMERS], key=lambda one: (one.queue.name, one.consumer))
-    consumers = [
-        {"consumer": one, "present": now - one.last_seen_at < PRESENT, "held": held.get(one.consumer, 0)}
-        for one in latest
-    ]
-    return {"title": title, "consumers": consumers, "full": len(latest) == MAX_CONSUMERS}

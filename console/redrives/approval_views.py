@@ -17,7 +17,7 @@ from console.web.forms import REASON_CHARACTERS, tell
 from console.web.htmx import render_page
 from console.web.sidebar import Badge, once_a_request
 from console.web.wording import plural
-from dlq.jobs import approvals
+from dlq.jobs import approvals, lifecycle
 from dlq.jobs.models import Job
 from dlq.search.reach import JobThing
 from queues.errors import InvalidArgument
@@ -30,26 +30,31 @@ VERBS: dict[str, tuple[Callable[..., bool], str]] = {
 
 @once_a_request
 def job_counts(request: HttpRequest) -> tuple[int, int]:
-    """Return (redrives under way, jobs that await approval); zeros for a person who sees only some queues."""
+    """Return (active redrives, jobs that await approval); zeros for a person with access to some queues only."""
     return (0, 0) if is_scoped(request.user) else approvals.counts()
 
 
 def under_way(request: HttpRequest) -> Badge:
-    """Count the redrives under way."""
+    """Count the active redrives."""
     count = job_counts(request)[0]
-    return Badge(count, f"{plural(count, 'redrive')} under way", "plain")
+    return Badge(count, f"{plural(count, 'active redrive')}")
 
 
 def awaiting(request: HttpRequest) -> Badge:
     """Count the jobs that await approval."""
     count = job_counts(request)[1]
-    return Badge(count, f"{plural(count, 'job')} awaiting approval", "bad")
+    return Badge(count, f"{plural(count, 'job')} awaiting approval")
+
+
+def is_wanted(request: HttpRequest) -> bool:
+    """Return whether the sidebar shows *Approvals*: some jobs need approval, or a job awaits it."""
+    return lifecycle.some_need_approval() or bool(job_counts(request)[1])
 
 
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /approvals: every job that awaits approval, and why this person cannot decide."""
+    """GET /approvals: the jobs that await approval, and why this person may not decide."""
     me, givers = request.user.get_username(), second_person.read_givers()
     waiting = [
         (job, approvals.effects(job), denial(request.user, "approve", JobThing(job)) or _objection(job, me, givers))
@@ -62,12 +67,12 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_POST
 @requires("approve", of=AWAITING)
 def decide(request: HttpRequest, noun: str, job_id: int, verb: str) -> HttpResponse:
-    """POST /approvals/<noun>/<id>/approve, refuse: start the job as requested, or refuse it with a reason."""
+    """POST /approvals/<noun>/<id>/approve, refuse: run the job as it was requested, or end it with a reason."""
     if noun not in approvals.MODELS:
         raise Http404(f"There is no {noun[:40]} {job_id}.")
     model = approvals.MODELS[noun]
     job, me = jobs.find(model, job_id), request.user.get_username()
-    if job.created_by != me and (objection := _objection(job, me)):  # the service refuses the author
+    if job.created_by != me and (objection := _objection(job, me)):  # the service refuses the author itself
         messages.error(request, f"Nothing was changed. {objection}")
         return redirect("approvals")
     act, done = VERBS[verb]
@@ -76,12 +81,12 @@ def decide(request: HttpRequest, noun: str, job_id: int, verb: str) -> HttpRespo
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("approvals")
-    tell(request, decided, f"{noun.capitalize()} {job_id} is {done}.", f"{noun} {job_id} no longer awaits approval")
+    tell(request, decided, f"{noun.capitalize()} #{job_id} is {done}.", f"{noun} #{job_id} no longer awaits approval")
     return redirect(noun, job_id) if decided else redirect("approvals")
 
 
 def _objection(job: Job, person: str, givers: second_person.Givers | None = None) -> str:
-    """Say why this person cannot decide; empty if the person can."""
+    """Return why this person may not decide, or nothing."""
     if job.created_by == person:
         return "Another person must decide: you requested this job."
     return second_person.objection(person, job.created_by, job.created_at, givers)

@@ -1,18 +1,27 @@
-"""The forms of a plan: what to select, where to, how fast and how carefully; and of running it."""
+"""Forms of redrives: the plan with its filter, destination, rate, canary and limits; and the run of a plan."""
 
 from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
 
 from django import forms
 
 from console.filters.filter_bar import MAX_FILTER_CHARACTERS
 from console.web.forms import REASON_CHARACTERS, JsonTextField, measured
-from dlq.redrives.plan_options import MAX_RATE_PER_SECOND, MAX_REDRIVES, Options
+from dlq.redrives.plan_models import Plan
+from dlq.redrives.plan_options import CANARY_MESSAGES, MAX_RATE_PER_SECOND, MAX_REDRIVES, Options
 from queues.errors import SignalboxError
 
 
 def number_field(label: str, help_text: str, least: int, most: int, unit: str = "") -> forms.IntegerField:
-    """Make a field for a whole number that may be left out."""
-    field = forms.IntegerField(label=label, help_text=help_text, min_value=least, max_value=most, required=False)
+    """Make a field for a whole number that may be empty."""
+    allowed = f"Enter a whole number from {least:,} to {most:,}."
+    messages = dict.fromkeys(("invalid", "min_value", "max_value"), allowed)
+    field = forms.IntegerField(
+        label=label, help_text=help_text, min_value=least, max_value=most, required=False, error_messages=messages
+    )
     return measured(field, unit)
 
 
@@ -21,7 +30,7 @@ class RateForm(forms.Form):
 
     rate_per_second = number_field(
         "Rate",
-        "Empty: as fast as it goes. It can be changed while it runs.",
+        "Empty: unlimited. You can change it while the redrive runs.",
         1,
         MAX_RATE_PER_SECOND,
         "messages per second",
@@ -33,8 +42,14 @@ class RateForm(forms.Form):
         self.add_error(field if field in self.fields else None, str(error))
 
 
+class RunForm(RateForm):
+    """The run of a plan; a large one is confirmed by a typed word."""
+
+    confirmation = forms.CharField(max_length=20, required=False)
+
+
 class PlanForm(RateForm):
-    """A plan about to be made."""
+    """The options of a plan before it is made."""
 
     filter_text = forms.CharField(label="Filter", required=False, max_length=MAX_FILTER_CHARACTERS)
     target_queue = forms.CharField(
@@ -42,29 +57,24 @@ class PlanForm(RateForm):
         required=False,
         empty_value=None,
         max_length=100,
-        help_text="Empty: each to the queue it died in.",
+        help_text="Empty: each message goes to its source queue.",
     )
-    max_redrives = number_field(
-        "Leave out", "Messages that were redriven more often. Empty: none are left out.", 0, 1_000, "redrives"
-    )
+    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
     canary_messages = number_field(
-        "Canary",
-        "Number of messages to send first. The others wait for their outcomes. Empty: all at once.",
-        1,
-        10_000,
-        "messages",
+        "Canary", "Send this many first and wait for their outcomes. Empty: no canary.", 1, 10_000, "messages"
     )
-    canary_per_group = forms.BooleanField(label="One of each cause goes first", required=False)
-    stop_failed_percent = number_field("Stop above", "The share of a step that fails again.", 0, 100, "percent")
-    stop_failed_in_row = number_field("Stop after", "Failures in a row. Empty: no such limit.", 1, 10_000, "failures")
-    slow_depth = number_field("Slow down above", "Messages waiting in a destination.", 1, 1_000_000_000, "messages")
-    slow_age_seconds = number_field("Slow down when the oldest waits", "In a destination.", 1, 31_536_000, "seconds")
-    slow_failed_percent = number_field("Slow down when more fail again", "Of what was sent lately.", 1, 100, "percent")
+    canary_per_group = forms.BooleanField(label="Include one message per failure group", required=False)
+    stop_failed_percent = number_field("Stop if failure rate exceeds", "", 0, 100, "%")
+    stop_failed_in_row = number_field("Stop after", "", 1, 10_000, "consecutive failures")
+    max_redrives = number_field("Skip messages redriven more than", "", 0, 1_000, "times")
+    slow_depth = number_field("Slow down if a destination has more than", "", 1, 1_000_000_000, "waiting messages")
+    slow_age_seconds = number_field("Slow down if its oldest message waits longer than", "", 1, 31_536_000, "seconds")
+    slow_failed_percent = number_field("Slow down if recent failure rate exceeds", "", 1, 100, "%")
     patch_kind = forms.ChoiceField(
         label="Patch",
         required=False,
         choices=[("", "none"), ("merge", "JSON Merge Patch"), ("json", "JSON Patch")],
-        help_text="Changes each payload on the way; what it was before is kept.",
+        help_text="Edits each payload before it is sent. The original is kept.",
     )
     patch = JsonTextField(
         required=False,
@@ -72,35 +82,56 @@ class PlanForm(RateForm):
         label="Patch document",
         help_text='{"region": "eu"} or [{"op": "replace", "path": "/region", "value": "eu"}]',
     )
-    reason = forms.CharField(max_length=REASON_CHARACTERS, help_text="Kept in the audit.")
 
-    # How the form is laid out: what everybody chooses, and what the careful choose.
-    MAIN = ("target_queue", "rate_per_second", "canary_messages", "reason")
-    GROUPS = {
-        "What goes first, and when it stops": ("canary_per_group", "stop_failed_percent", "stop_failed_in_row"),
-        "Loop guard and adaptive rate": ("max_redrives", "slow_depth", "slow_age_seconds", "slow_failed_percent"),
-        "Patch": ("patch_kind", "patch"),
-    }
+    MAIN = ("target_queue", "rate_per_second", "reason")
+    CANARY = ("canary_messages", "canary_per_group")
+    STOPS = ("stop_failed_percent", "stop_failed_in_row")
+    LIMITS = ("max_redrives", "slow_depth", "slow_age_seconds", "slow_failed_percent")
+    PATCH = ("patch_kind", "patch")
 
     INITIAL = {
         "rate_per_second": 50,
         "max_redrives": MAX_REDRIVES,
+        "canary_messages": CANARY_MESSAGES,
+        "canary_per_group": True,
         "stop_failed_percent": Options.stop_failed_percent,
         "stop_failed_in_row": Options.stop_failed_in_row,
     }
 
     NO_LIMIT = {"canary_messages": 0, "stop_failed_percent": 100, "stop_failed_in_row": 0}
 
-    def main(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.MAIN]
+    def stops(self) -> list[forms.BoundField]:
+        """Return the fields of the stop rules."""
+        return [self[name] for name in self.STOPS]
 
-    def groups(self) -> list[tuple[str, list[forms.BoundField], bool]]:
-        """List (heading, fields, whether the group is shown open)."""
-        groups = [(heading, [self[name] for name in names]) for heading, names in self.GROUPS.items()]
-        return [(heading, fields, any(field.errors for field in fields)) for heading, fields in groups]
+    def limits(self) -> list[forms.BoundField]:
+        """Return the fields of the retry limit and of the adaptive rate."""
+        return [self[name] for name in self.LIMITS]
+
+    def patching(self) -> list[forms.BoundField]:
+        """Return the fields of the patch."""
+        return [self[name] for name in self.PATCH]
+
+    def limits_open(self) -> bool:
+        """Tell whether the section of the limits is open: a field in it has a mistake or a value."""
+        return any(field.errors for field in self.limits()) or any(self[name].value() for name in self.LIMITS[1:])
+
+    def patch_open(self) -> bool:
+        """Tell whether the section of the patch is open."""
+        return any(field.errors or field.value() for field in self.patching())
 
     def options(self) -> Options:
-        """Return what was chosen; an empty number is no such limit."""
+        """Return the chosen options; an empty number means that there is no such limit."""
         chosen = {name: value for name, value in self.cleaned_data.items() if name not in {"filter_text", "reason"}}
         chosen |= {name: value for name, value in self.NO_LIMIT.items() if chosen[name] is None}
-        return Options(**chosen)
+        return Options(**chosen | {"canary_per_group": chosen["canary_per_group"] and chosen["canary_messages"] > 0})
+
+
+def initial_of(plan: Plan, *, with_patch: bool) -> dict[str, Any]:
+    """Return the initial values with which the form repeats a plan."""
+    values = asdict(plan.choices) | {"filter_text": plan.filter_text, "reason": plan.reason}
+    # A plan without a limit has a number here; the form has an empty field.
+    empty = {name: None for name, no_limit in PlanForm.NO_LIMIT.items() if values[name] == no_limit}
+    shown = with_patch and plan.choices.patch_kind
+    patch = {"patch": json.dumps(plan.choices.patch, indent=2)} if shown else {"patch": "", "patch_kind": ""}
+    return values | empty | patch

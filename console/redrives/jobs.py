@@ -1,4 +1,4 @@
-"""Pages of jobs of any kind: finding one, cancelling it, and how far it is in numbers and words."""
+"""Pages of jobs of any kind: find a job, cancel it, and show its progress and the reason when it waits."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from console.charts.drawing import Mark
 from console.charts.markers import MAX_MARKS
 from console.web.forms import tell
 from console.web.htmx import render_page
-from console.web.wording import number
+from console.web.wording import number, plural
+from dlq.jobs import workers
 from dlq.jobs.models import Job, Redrive
 from dlq.redrives.plan_models import Plan
 from dlq.search.pages import Page
 from dlq.search.reach import AnyJob, JobReach, seen_among
 from queues.reach import Reach
 
-# A worker takes a new job at once; one that still waits after this has no worker.
+# A worker takes a job at once when it has a free slot.
 WORKER_EXPECTED_WITHIN_SECONDS = 15.0
+START_WORKER = "Start one with: celery -A console worker"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Progress:
 
 
 def find(model: type[AnyJob], job_id: int) -> AnyJob:
-    """The job of an address; raises Http404 that says so."""
+    """Find the job of an address. Raises Http404."""
     job = model._default_manager.filter(pk=job_id).first()
     if job is None:
         raise Http404(f"There is no {model.NOUN} {job_id}.")
@@ -51,23 +53,24 @@ def find(model: type[AnyJob], job_id: int) -> AnyJob:
 
 
 def announced(request: HttpRequest, job: Job) -> HttpResponse:
-    """Say that a job was made, and whether it waits for a second person; then go to its page."""
-    waits = "waits for a second person" if job.is_awaiting else "is pending"
-    messages.success(request, f"{job.NOUN.capitalize()} {job.pk} {waits}.")
+    """Tell the person that the job started, or awaits approval, and go to its page."""
+    messages.success(
+        request, f"{job.NOUN.capitalize()} #{job.pk} {'awaits approval' if job.is_awaiting else 'started'}."
+    )
     return redirect(job.NOUN, job.pk)
 
 
-def show(request: HttpRequest, job: Job, folder: str, **more: object) -> HttpResponse:
-    """The page of a job, from the templates in the folder: how far it is."""
-    context = {"title": f"{job.NOUN.capitalize()} {job.pk}", "job": job, "progress": progress_of(job), **more}
-    return render_page(request, f"{folder}/show.html", f"{folder}/_job.html", context)
+def show(request: HttpRequest, job: Job, folder: str, page: str = "redrives", **more: object) -> HttpResponse:
+    """Show the page of a job: its living part is in `folder`, and the frame with the way back in `page`."""
+    context = {"title": f"{job.NOUN.capitalize()} #{job.pk}", "job": job, "progress": progress_of(job), **more}
+    return render_page(request, f"{page}/show.html", f"{folder}/_job.html", context)
 
 
 def cancel(request: HttpRequest, model: type[Job], job_id: int, verb: Callable[..., bool], rest: str) -> HttpResponse:
-    """Cancel the job, say how the `rest` stands, and go back to its page."""
+    """Cancel the job, show the sentence `rest` about the remaining messages, and go back to its page."""
     find(model, job_id)
-    done = f"{model.NOUN.capitalize()} {job_id} is cancelled. {rest}"
-    tell(request, verb(job_id, actor=request.user.get_username()), done, f"{model.NOUN} {job_id} was over already")
+    done = f"{model.NOUN.capitalize()} #{job_id} is cancelled. {rest}"
+    tell(request, verb(job_id, actor=request.user.get_username()), done, f"{model.NOUN} #{job_id} has already ended")
     return redirect(model.NOUN, job_id)
 
 
@@ -82,12 +85,12 @@ def seen_of(request: HttpRequest, jobs: Iterable[AnyJob]) -> list[AnyJob]:
 
 
 def seen(request: HttpRequest, page: Page[AnyJob]) -> Page[AnyJob]:
-    """A page of jobs, less those that the person does not see: it may be short, and yet have successors."""
+    """Remove jobs that the person may not see from a page: it may be short although more pages follow."""
     return replace(page, rows=seen_of(request, page.rows))
 
 
 def progress_of(job: Job) -> Progress:
-    """The progress of a job; a redrive's rate bounds what it may still do."""
+    """Compute the progress of a job."""
     pace, rate_per_second = None, job.rate_per_second if isinstance(job, Redrive) else None
     if job.started_at and job.last_batch_at and job.handled:
         seconds = (job.last_batch_at - job.started_at).total_seconds()
@@ -102,18 +105,32 @@ def progress_of(job: Job) -> Progress:
 def _hint(job: Job) -> str:
     """One sentence about a job that does not move, and what to do."""
     if job.state == Job.State.PAUSED:
-        return "Paused: it goes on where it stopped."
+        return "Paused. Resume the job to continue where it stopped."
     if job.state == Job.State.AWAITING:
-        return "Waiting for a second person: nothing happens until a person other than its author approves it."
-    if job.state != Job.State.PENDING or job.started_at:
-        return ""
-    if (datetime.now(UTC) - job.created_at).total_seconds() < WORKER_EXPECTED_WITHIN_SECONDS:
-        return "Waiting for a worker."
-    return "No worker has taken it yet. Is one running? Start it with: celery -A console worker"
+        return "Awaiting approval. Nothing happens until a person other than its author approves the job."
+    return _waiting_hint(job) if workers.waits_for_worker(job) else ""
+
+
+def _waiting_hint(job: Job) -> str:
+    """Say why no worker runs this job: there is none, or all are busy."""
+    load = workers.read(job)
+    if load.present == 0:
+        return f"No job worker is running. {START_WORKER}"
+    if job.state == Job.State.RUNNING and not _is_late(job.last_batch_at or job.created_at):
+        return ""  # between two slices
+    if load.running:
+        return f"Queued behind {plural(load.running, 'running job')}."
+    if load.present is None and _is_late(job.created_at):
+        return f"No job worker has taken this job. {START_WORKER}"
+    return "Waiting for a job worker."
+
+
+def _is_late(since: datetime) -> bool:
+    return (datetime.now(UTC) - since).total_seconds() >= WORKER_EXPECTED_WITHIN_SECONDS
 
 
 def marks_of_redrives(names: Sequence[str] | None, start: datetime, end: datetime, reached: Reach) -> list[Mark]:
-    """The latest redrives from or to these queues (None: any), as marks in charts."""
+    """List the latest redrives from or to these queues (None: any), as marks in charts."""
     found = Redrive.objects.filter(started_at__gte=start, started_at__lte=end)
     if names is not None:
         found = found.filter(Q(target_queue__in=names) | Q(source_queues__has_any_keys=list(names)))
@@ -121,7 +138,7 @@ def marks_of_redrives(names: Sequence[str] | None, start: datetime, end: datetim
         Mark(
             at=job.started_at,
             number=0,
-            words=f"Redrive {job.redrive_id} by {job.created_by} began; {number(job.moved)} sent so far",
+            words=f"Redrive #{job.redrive_id} by {job.created_by} started; {number(job.moved)} sent",
             tone="redrive",
             url=reverse("redrive", args=[job.redrive_id]),
         )

@@ -1,9 +1,10 @@
-"""Plans: made from a filter, looked at, and run. Between a list and the data there is always one of these pages."""
+"""Pages of redrive plans: make one from a filter, review it, and run it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -15,17 +16,20 @@ from console.access.subjects import PLAN
 from console.filters.filter_bar import dead_letter_filter, job_filter, selected_text
 from console.masking import masked
 from console.redrives import jobs
-from console.redrives.forms import PlanForm, RateForm
+from console.redrives.forms import PlanForm, RunForm, initial_of
 from console.web import pagination
 from console.web.forms import refusals
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from dlq.filters import FilterError
+from dlq.jobs import confirmations
+from dlq.jobs.models import Redrive
 from dlq.masking.masks import Rules
 from dlq.masking.rules import Masking
 from dlq.redrives import patching, plans, redrives
 from dlq.redrives.patching import DoesNotApply, Patch
-from dlq.redrives.plan_models import Plan
+from dlq.redrives.plan_models import Impact, Plan
+from dlq.search.reach import JobThing
 from queues.database.query import Query
 from queues.dead_letters.rows import dead_letter_samples
 from queues.errors import QueueNotFound, SignalboxError
@@ -39,9 +43,9 @@ PACES = (10, 50, 500)
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("redrive", in_part=True)
 def new(request: HttpRequest) -> HttpResponse:
-    """GET /redrives/new?q= or ?id=: what to choose. POST: the plan is written, and shown."""
-    chosen = {"filter_text": selected_text(request), "target_queue": request.GET.get("target_queue", "")[:100]}
-    form, mistake = PlanForm(request.POST or None, initial={**PlanForm.INITIAL, **chosen}), None
+    """GET /redrives/new?q=, ?id= or ?plan=: the form. POST: make the plan and go to its page."""
+    edited = _edited_plan(request)
+    form, mistake = PlanForm(request.POST or None, initial=_initial(request, edited)), None
     try:
         if form.is_valid():
             return redirect("redrive_plan", _make(request, form).pk)
@@ -51,8 +55,43 @@ def new(request: HttpRequest) -> HttpResponse:
         mistake = error
     except SignalboxError as error:
         form.refuse(error)
-    context = {"title": "Plan a redrive", "form": form, "mistake": mistake, "queues": destinations(request)}
+    context = {
+        "title": "Plan a redrive",
+        "form": form,
+        "mistake": mistake,
+        "queues": destinations(request),
+        "edited": edited,
+        "patch_lost": edited is not None and edited.choices.patch_kind and not _may_repeat_patch(request, edited),
+    }
     return render_form(request, "redrives/plans/new.html", context)
+
+
+def _edited_plan(request: HttpRequest) -> Plan | None:
+    """Find the plan that the form repeats, if the person may redrive it."""
+    number = request.GET.get("plan", "")
+    if request.method == "POST" or not number:
+        return None
+    missing = f"There is no plan {number[:40]}."
+    if not (number.isascii() and number.isdigit() and len(number) < 19):
+        raise Http404(missing)
+    plan = Plan.objects.filter(plan_id=int(number), kind=Plan.Kind.REDRIVE, staging=None).first()
+    if plan is None:
+        raise Http404(missing)
+    roles.enter(request, "redrive", JobThing(plan), missing)
+    return plan
+
+
+def _initial(request: HttpRequest, edited: Plan | None) -> dict[str, Any]:
+    if edited is not None:
+        return initial_of(edited, with_patch=_may_repeat_patch(request, edited))
+    chosen = {"filter_text": selected_text(request), "target_queue": request.GET.get("target_queue", "")[:100]}
+    return {**PlanForm.INITIAL, **chosen}
+
+
+def _may_repeat_patch(request: HttpRequest, plan: Plan) -> bool:
+    """Tell whether the form may show the patch of a plan: not to a person to whom its page shows a mask."""
+    options = plan.choices
+    return roles.may_here(request, "see_payloads") and masked.patch_text(options) == options.patch_text
 
 
 def _make(request: HttpRequest, form: PlanForm) -> Plan:
@@ -87,24 +126,32 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires("see_metadata", of=PLAN)
 def show(request: HttpRequest, plan_id: int) -> HttpResponse:
-    """GET /redrives/plans/<id>: what it would touch, and the button that runs it."""
+    """GET /redrives/plans/<id>: show the impact and the button that runs the plan."""
     return _show(request, _find(plan_id), None)
 
 
 @require_POST
 @requires("redrive", of=PLAN)
 def run(request: HttpRequest, plan_id: int) -> HttpResponse:
-    """POST /redrives/plans/<id>/run: the redrive of what the plan shows."""
-    plan, form = _find(plan_id), RateForm(request.POST)
+    """POST /redrives/plans/<id>/run: start the redrive of the messages that the plan shows."""
+    plan, form = _find(plan_id), RunForm(request.POST)
     if form.is_valid():
-        rate, actor = form.cleaned_data["rate_per_second"], request.user.get_username()
         with refusals(form):
-            job = redrives.run(plan.pk, actor=actor, rate_per_second=rate, may_reveal=roles.may_here(request, "reveal"))
-            return jobs.announced(request, job)
+            return jobs.announced(request, _run(request, plan, form))
     return _show(request, plan, form)
 
 
-def _show(request: HttpRequest, plan: Plan, form: RateForm | None) -> HttpResponse:
+def _run(request: HttpRequest, plan: Plan, form: RunForm) -> Redrive:
+    return redrives.run(
+        plan.pk,
+        actor=request.user.get_username(),
+        rate_per_second=form.cleaned_data["rate_per_second"],
+        may_reveal=roles.may_here(request, "reveal"),
+        confirmed=form.cleaned_data["confirmation"].strip().lower() == redrives.CONFIRMATION_WORD,
+    )
+
+
+def _show(request: HttpRequest, plan: Plan, form: RunForm | None) -> HttpResponse:
     rate = plan.choices.rate_per_second
     destinations = plans.destinations(plan)
     context = {
@@ -116,35 +163,42 @@ def _show(request: HttpRequest, plan: Plan, form: RateForm | None) -> HttpRespon
         "destinations": destinations,
         "samples": _samples(plan, with_payloads=roles.may_here(request, "see_payloads")),
         "runs": plan.redrives.order_by("-redrive_id")[:10],
-        "form": form or RateForm(initial={"rate_per_second": rate}),
+        "form": form or RunForm(initial={"rate_per_second": rate}),
+        "confirmation_word": redrives.CONFIRMATION_WORD if _must_confirm(plan) else "",
+        "confirm_above": confirmations.above(Redrive.NOUN),
         "paces": [(pace, plan.count / pace) for pace in sorted({*PACES, rate or PACES[0]}) if plan.count],
     }
     return render_form(request, "redrives/plans/plan.html", context)
 
 
+def _must_confirm(plan: Plan) -> bool:
+    return confirmations.asks(Redrive.NOUN, plan.count, exact=plan.count_is_exact)
+
+
 def _warnings(plan: Plan) -> list[str]:
-    """List what to think about before the run."""
+    """List the warnings of a plan, as sentences."""
     impact, tried = plan.impact, plan.impact.patch
-    again = sum(number for _, number in impact.redriven)
-    most = max((times for times, _ in impact.redriven), default=0)
-    often = "once" if most == 1 else f"up to {most} times"
-    stay = "are skipped" if plan.staging_id else "stay dead"
     groups = plural(impact.groups.count, "FIFO group")
     found = [
-        (again, f"of them were redriven before, {often}, and died again."),
-        (impact.left_out, f"are left out: they were redriven more than {plan.choices.max_redrives} times."),
-        (impact.conflicts, f"{stay}: another message holds their deduplication id now."),
-        (impact.large_bodies_gone, "are skipped: their large body is in the store no more."),
-        (impact.dealt_with, "dead letters are left out: they are still dead here, or were sent again since."),
+        (impact.left_out, f"will be skipped: redriven more than {plan.choices.max_redrives} times."),
+        (impact.conflicts, "will be skipped: another message holds their deduplication id."),
+        (impact.large_bodies_gone, "will be skipped: their large body has been deleted from the store."),
+        (impact.dealt_with, "will be skipped: they are still dead letters, or were redriven already."),
         (
             impact.groups.messages if impact.groups.count else 0,
-            f"belong to {groups}: they keep their order, one at a time, and rejoin their groups at the end.",
+            f"belong to {groups}: they keep their order and join the end of their groups.",
         ),
     ]
-    warnings = [f"{number:,} {rest}" for number, rest in found if number]
+    warnings = [*_failed_before(impact), *(f"{number:,} {rest}" for number, rest in found if number)]
     if tried and tried.not_applied:
-        warnings.append(f"The patch does not apply to {tried.not_applied:,} of {tried.looked_at:,}: those stay dead.")
+        warnings.append(f"The patch does not apply to {tried.not_applied:,} of {tried.looked_at:,}: they are skipped.")
     return warnings
+
+
+def _failed_before(impact: Impact) -> list[str]:
+    number = sum(number for _, number in impact.redriven)
+    most = max((times for times, _ in impact.redriven), default=0)
+    return [plans.failed_before(number, most)] if number else []
 
 
 @dataclass(frozen=True)

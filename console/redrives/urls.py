@@ -8,7 +8,7 @@ from console.charts import markers
 from console.redrives import approval_views, plan_views, rule_views
 from console.redrives import views as redrives
 from console.redrives.jobs import marks_of_redrives
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("redrives", redrives.browse, name="redrives"),
@@ -28,8 +28,18 @@ urlpatterns = [
     path("approvals/<slug:noun>/<row:job_id>/refuse", approval_views.decide, {"verb": "refuse"}, name="refuse"),
 ]
 
+JOBS = ("redrive", "removals", "purge", "deletion", "undos", "undo", "approvals")
 register(
-    Item(40, "Redrives", "redrives", ("redrive",), approval_views.under_way),
-    Item(50, "Approvals", "approvals", ("approvals",), approval_views.awaiting),
+    Item(Group.OPERATE, 10, "Jobs", "redrives", "jobs", JOBS, approval_views.under_way),
+    Item(
+        Group.OPERATE,
+        20,
+        "Approvals",
+        "approvals",
+        "approvals",
+        badge=approval_views.awaiting,
+        is_wanted=approval_views.is_wanted,
+    ),
+    Item(Group.ADMIN, 25, "Approval rules", "approvals_rules", "rules"),
 )
 markers.register(marks_of_redrives)

@@ -1,7 +1,9 @@
-"""Pages of redrives: watching one, changing its rate, pausing, resuming and cancelling it."""
+"""Pages of redrives: list them, watch one, change its rate, pause, resume and cancel it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 
 from django.contrib import messages
@@ -13,8 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 from console.access.roles import requires
 from console.access.subjects import REDRIVE
 from console.masking import masked
-from console.redrives import jobs
+from console.redrives import jobs, progress
 from console.redrives.forms import RateForm
+from console.redrives.progress import OUTCOMES
 from console.web import pagination
 from console.web.forms import tell
 from console.web.htmx import render_page
@@ -23,38 +26,35 @@ from dlq.filters import parse
 from dlq.jobs.models import Deletion, Purge, Redrive
 from dlq.redrives import moving, outcomes, redrives
 from dlq.redrives.plan_models import Plan
-from queues.models import Redriven
+from dlq.redrives.plan_options import MAX_RATE_PER_SECOND
+from queues.counters.queue_numbers import QueueNumbers, read_numbers
+from queues.models import Queue, Redriven
 
 LATEST_MOVED = 10
 LATEST_REMOVALS = 10
 LATEST_PLANS = 5
-# Word of the address: (code of the engine, field of the redrive, words, tone of the bar).
-OUTCOMES = {
-    "succeeded": ("a", "succeeded", "succeeded", "ok"),
-    "open": (None, "open_outcomes", "still waiting or in flight", ""),
-    "same": ("s", "failed_same", "failed again, same cause", "bad"),
-    "new": ("n", "failed_new", "failed again, new cause", "bad"),
-    "gone": ("g", "gone", "purged or expired", "quiet"),
-}
+MAX_DESTINATIONS = 5
+# Word of the address: tone of the chip.
+CHIPS = {"succeeded": "ok", "open": "accent", "same": "bad", "new": "bad", "gone": ""}
 # Word of the address: (verb, words when it is done, words when it is refused).
 CHANGES = {
     "pause": (redrives.pause, "paused", "was not running"),
     "resume": (redrives.resume, "resumed", "was not paused"),
-    "cancel": (redrives.cancel, "cancelled", "was over already"),
+    "cancel": (redrives.cancel, "cancelled", "has already ended"),
 }
 
 
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /redrives: all of them, newest first, and the latest deletions and purges."""
+    """GET /redrives: all redrives, newest first, and the latest plans, deletions and purges."""
     page = jobs.seen(request, pagination.by_id(Redrive.objects.all(), "redrive_id", request))
     removals = [
         *jobs.seen_of(request, Deletion.objects.order_by("-deletion_id")[:LATEST_REMOVALS]),
         *jobs.seen_of(request, Purge.objects.order_by("-purge_id")[:LATEST_REMOVALS]),
     ]
     context = {
-        "title": "Redrives",
+        "title": "Jobs",
         "page": page,
         "pager": pagination.pager(request, page, f"{plural(len(page.rows), 'redrive')} shown"),
         "plans": jobs.seen_of(request, Plan.objects.prefetch_related("redrives").order_by("-plan_id")[:LATEST_PLANS]),
@@ -66,7 +66,7 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires("see_metadata", of=REDRIVE)
 def show(request: HttpRequest, redrive_id: int) -> HttpResponse:
-    """GET /redrives/<id>: how far it is, and what it moved last."""
+    """GET /redrives/<id>: phases, outcomes, stop rules, and the latest messages."""
     jobs.find(Redrive, redrive_id)
     outcomes.refresh(redrive_id, windows=1)
     job = jobs.find(Redrive, redrive_id)
@@ -74,9 +74,11 @@ def show(request: HttpRequest, redrive_id: int) -> HttpResponse:
         request,
         job,
         "redrives",
-        outcomes=_outcomes(job),
+        redrive=progress.read(job, datetime.now(UTC)),
         again=_again(job),
         moved=_latest(job),
+        destinations=_destinations(job),
+        rates=_other_rates(job.rate_per_second),
         options=job.choices,
         patch_text=masked.patch_text(job.choices),
         skipped=[(moving.REASONS.get(reason, reason), number) for reason, number in job.skipped_why.items()],
@@ -84,16 +86,40 @@ def show(request: HttpRequest, redrive_id: int) -> HttpResponse:
     )
 
 
-def _outcomes(job: Redrive) -> list[tuple[str, str, int, str]]:
-    """(word of the address, words, how many, tone) for each outcome that there is or may be."""
-    found = [(slug, words, getattr(job, field), tone) for slug, (_, field, words, tone) in OUTCOMES.items()]
-    return [outcome for outcome in found if outcome[2] or outcome[0] != "gone"]
+def _destinations(job: Redrive) -> list[QueueNumbers]:
+    """Read the numbers of the queues that the redrive sends to, the first few."""
+    names = [job.target_queue] if job.target_queue else job.source_queues[:MAX_DESTINATIONS]
+    queue_ids = list(Queue.objects.filter(name__in=names).values_list("queue_id", flat=True))
+    return read_numbers(queue_ids) if queue_ids else []
 
 
-def _latest(job: Redrive) -> list[Redriven]:
+def _other_rates(rate: int | None) -> tuple[int, int] | None:
+    """Return half and twice the rate limit, for the buttons; None without a limit."""
+    return (max(1, rate // 2), min(MAX_RATE_PER_SECOND, rate * 2)) if rate else None
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message that the redrive sent, with its outcome in words."""
+
+    message: Redriven
+    words: str
+    tone: str
+
+    @property
+    def seconds(self) -> float | None:
+        """The time from the send to the outcome."""
+        one = self.message
+        return (one.settled_at - one.redriven_at).total_seconds() if one.settled_at else None
+
+
+def _latest(job: Redrive) -> list[Sent]:
     """List what was sent last: the newest of each outcome, from an index that has them in that order."""
-    each = [_sent(job.pk, letter).order_by("-redriven_id")[:LATEST_MOVED] for letter, *_ in OUTCOMES.values()]
-    return sorted(chain(*each), key=lambda one: one.redriven_id, reverse=True)[:LATEST_MOVED]
+    each = [
+        [Sent(one, words, CHIPS[slug]) for one in _sent(job.pk, letter).order_by("-redriven_id")[:LATEST_MOVED]]
+        for slug, (letter, _, words, _) in OUTCOMES.items()
+    ]
+    return sorted(chain(*each), key=lambda one: one.message.redriven_id, reverse=True)[:LATEST_MOVED]
 
 
 def _sent(redrive_id: int, letter: str | None) -> QuerySet[Redriven]:
@@ -110,7 +136,7 @@ def messages_of(request: HttpRequest, redrive_id: int) -> HttpResponse:
     letter, _, words, _ = OUTCOMES[slug]
     page = pagination.by_id(_sent(redrive_id, letter), "redriven_id", request)
     context = {
-        "title": f"Redrive {redrive_id}: {words}",
+        "title": f"Redrive #{redrive_id}: {words}",
         "job": job,
         "words": words,
         "page": page,
@@ -120,7 +146,7 @@ def messages_of(request: HttpRequest, redrive_id: int) -> HttpResponse:
 
 
 def _again(job: Redrive) -> str:
-    """The filter of those that died again: what the redrive selected, or where it sent to, redriven before."""
+    """Return the filter of messages that failed again, by the selection of the redrive or by its destination."""
     if job.staging_id is not None:
         return str(parse("").with_term("queue", job.target_queue).with_term("redrives", ">0"))
     return str(parse(job.filter_text).without("redrives").without("age").with_term("redrives", ">0"))
@@ -129,18 +155,18 @@ def _again(job: Redrive) -> str:
 @require_POST
 @requires("redrive", of=REDRIVE)
 def change(request: HttpRequest, redrive_id: int, verb: str) -> HttpResponse:
-    """POST /redrives/<id>/pause, resume, cancel: it stops after the batch under way, or goes on where it stopped."""
+    """POST /redrives/<id>/pause, resume, cancel: stop after the current batch, or continue."""
     act, done, refused = CHANGES[verb]
     jobs.find(Redrive, redrive_id)
     changed = act(redrive_id, actor=request.user.get_username())
-    tell(request, changed, f"Redrive {redrive_id} is {done}.", f"redrive {redrive_id} {refused}")
+    tell(request, changed, f"Redrive #{redrive_id} is {done}.", f"redrive #{redrive_id} {refused}")
     return redirect("redrive", redrive_id)
 
 
 @require_POST
 @requires("redrive", of=REDRIVE)
 def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
-    """POST /redrives/<id>/rate: another rate from the next batch on."""
+    """POST /redrives/<id>/rate: change the rate from the next batch on."""
     job = jobs.find(Redrive, redrive_id)
     form = RateForm(request.POST)
     if not form.is_valid():
@@ -148,7 +174,7 @@ def set_rate(request: HttpRequest, redrive_id: int) -> HttpResponse:
         return redirect("redrive", redrive_id)
     rate = form.cleaned_data["rate_per_second"]
     changed = redrives.set_rate(redrive_id, rate, actor=request.user.get_username())
-    pace = f"at most {plural(rate, 'message')} per second" if rate else "as fast as it can"
-    why = "waits for approval, as it was asked for" if job.is_awaiting else "was over already"
-    tell(request, changed, f"Redrive {redrive_id} now goes {pace}.", f"redrive {redrive_id} {why}")
+    limit = f"{plural(rate, 'message')} per second" if rate else "unlimited"
+    why = "awaits approval with its present rate" if job.is_awaiting else "has already ended"
+    tell(request, changed, f"Rate of redrive #{redrive_id}: {limit}.", f"redrive #{redrive_id} {why}")
     return redirect("redrive", redrive_id)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 
+from console.filters.moments import MomentField
 from console.web.forms import PlainFloatField, ReasonForm, measured
 from queues.stream_models import Stream
 
@@ -90,17 +91,12 @@ def _point(label: str) -> forms.ChoiceField:
 class PointForm(forms.Form):
     """A position, or a time in UTC, in a stream."""
 
-    at = forms.DateTimeField(
-        label="Time, UTC",
-        required=False,
-        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S"),
-    )
+    at = MomentField(label="Time")
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         if given.get("point") == "time" and not given.get("at") and "at" not in self.errors:
-            self.add_error("at", "Which time?")
+            self.add_error("at", "Enter a time, or choose another position.")
         if given.get("point") != "time":
             given["at"] = None
         elif given.get("at"):

@@ -6,7 +6,7 @@ from django.urls import path
 
 from console.streams import group_views as groups
 from console.streams import views as streams
-from console.web.sidebar import Item, register
+from console.web.sidebar import Group, Item, register
 
 urlpatterns = [
     path("streams", streams.browse, name="streams"),
@@ -20,4 +20,4 @@ urlpatterns = [
     path("streams/<queue:name>/groups/<queue:group>/drop", groups.drop, name="group_drop"),
 ]
 
-register(Item(80, "Streams", "streams", ("streams", "stream", "group")))
+register(Item(Group.MONITOR, 40, "Streams", "streams", "streams", ("stream", "group")))

@@ -11,13 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.roles import requires
 from console.access.subjects import STREAM
 from console.streams import subscriptions
 from console.streams.forms import StreamForm, StreamSettingsForm
 from console.web import pagination
-from console.web.forms import refusals
+from console.web.forms import refusals, suggest
 from console.web.htmx import render_form, render_page
 from console.web.wording import plural
 from dlq.masking.rules import Masking
@@ -69,7 +69,8 @@ def browse(request: HttpRequest) -> HttpResponse:
         if reach.holds(stream.name, stream.tenant.name)
     ]
     rows.sort(key=lambda row: (-row.lag_seconds, -row.lag_messages, row.stream.name))
-    context = {"title": "Streams", "rows": rows}
+    fed = {subscriptions.named(request, one.group.queue) for row in rows for one in row.groups}
+    context = {"title": "Streams", "rows": rows, "fed": fed}
     return render_page(request, "streams/browse.html", "streams/_list.html", context)
 
 
@@ -83,6 +84,7 @@ def _of(stream: Stream, groups: Sequence[GroupNumbers]) -> list[GroupNumbers]:
 def new(request: HttpRequest) -> HttpResponse:
     """GET, POST /new-stream: create a stream."""
     form = StreamForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request, "configure"))
     if form.is_valid():
         given = dict(form.cleaned_data)
         name, tenant = given.pop("name"), given.pop("tenant")

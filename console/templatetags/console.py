@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -90,10 +91,30 @@ def in_words(field: BoundField) -> str:
 
 
 @register.filter
+def breakable(value: object) -> SafeString:
+    """Let a long name wrap after a dot, a hyphen or a similar sign, and before a capital, rather than within a word."""
+    return format_html_join(_WRAP, "{}", ((part,) for part in _BETWEEN_WORDS.split(str(value))))
+
+
+_BETWEEN_WORDS = re.compile(r"(?<=[._/:@])(?=\w)|(?<=[a-z0-9])(?=[A-Z])")
+_WRAP = SafeString("<wbr>")
+
+
+@register.filter
 def class_name(value: str | None) -> SafeString | str:
-    """An error class with its module kept quiet."""
+    """Show an error class with its module in quiet colour."""
     module, dot, name = (value or "").rpartition(".")
-    return format_html('<span class="module">{}{}</span><wbr>{}', module, dot, name) if module and name else value or ""
+    if not (module and name):
+        return breakable(value or "")
+    return format_html('<span class="module">{}{}</span><wbr>{}', breakable(module), dot, breakable(name))
+
+
+@register.filter
+def error_template(value: str) -> SafeString:
+    """An error template whose places for numbers, ids and quoted values are marked."""
+    pieces = value.split("*")
+    slots = format_html_join("", '<span class="slot">&lt;n&gt;</span>{}', ((piece,) for piece in pieces[1:]))
+    return format_html("{}{}", pieces[0], slots)
 
 
 @register.filter

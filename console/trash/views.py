@@ -1,11 +1,10 @@
-"""The trash, what fills it and what empties it: deletions of dead letters, purges of queues, and undos of both."""
+"""Pages of the trash: deletions of dead letters, purges of queues, and undos of both."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -22,6 +21,7 @@ from console.redrives import jobs
 from console.web.forms import REASON_CHARACTERS, ReasonForm, refusals
 from console.web.htmx import render_form, render_page
 from dlq.filters import FilterError
+from dlq.jobs import confirmations
 from dlq.jobs.lifecycle import threshold
 from dlq.jobs.models import Deletion, Purge, Undo
 from dlq.redrives import plans
@@ -36,13 +36,13 @@ STATES = {
     "ready": "Ready",
     "scheduled": "Scheduled",
     "waiting": "Waiting for their group",
-    "leased": "In flight: their consumers' acks will be refused",
+    "leased": "In flight (consumers' acks will be rejected)",
     "dead": "Dead",
 }
 
 
 class DeletionForm(forms.Form):
-    """A deletion about to start: the selection as its review showed it, and a typed word when it is large."""
+    """The form of a deletion: the selection of its preview, and a typed word when it is large."""
 
     WORD = "delete"
     filter_text = forms.CharField(required=False, max_length=MAX_FILTER_CHARACTERS, widget=forms.HiddenInput)
@@ -53,7 +53,7 @@ class DeletionForm(forms.Form):
 
 
 class PurgeForm(forms.Form):
-    """A purge about to start; when it is large the name of the queue is typed."""
+    """The form of a purge: for a large one, the person types the name of the queue."""
 
     states = forms.MultipleChoiceField(error_messages={"required": "Choose at least one state."})
     through_message_id = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
@@ -69,12 +69,12 @@ class PurgeForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("purge", in_part=True)
 def new_deletion(request: HttpRequest) -> HttpResponse:
-    """GET /deletions/new?q= or ?id=: the review, frozen now. POST: the deletion of what the review showed."""
+    """GET /deletions/new?q= or ?id=: the preview, frozen at this moment. POST: delete the messages of the preview."""
     form = DeletionForm(request.POST) if request.method == "POST" else None
     if form is not None and form.is_valid():
         options = {name: value for name, value in form.cleaned_data.items() if name != "confirmation"}
         options |= {"actor": request.user.get_username(), "limited": roles.is_limited_here(request)}
-        confirmed = form.cleaned_data["confirmation"] == form.WORD
+        confirmed = form.cleaned_data["confirmation"].strip().lower() == form.WORD
         try:
             filter = _deletion_filter(request, options.pop("filter_text"))
             job = deletions.create(filter, confirmed=confirmed, **options)
@@ -97,7 +97,7 @@ def _review(request: HttpRequest, form: DeletionForm | None) -> HttpResponse:
     except FilterError as error:
         mistake = error
     context = {
-        "title": "Review of a deletion",
+        "title": "Delete dead letters",
         "filter_text": text,
         "mistake": mistake,
         "preview": preview,
@@ -114,10 +114,10 @@ def _deletion_filter(request: HttpRequest, text: str) -> CheckedFilter:
 
 
 def _promise(request: HttpRequest, noun: str) -> dict[str, Any]:
-    """Return the numbers that `trash/_promise.html` shows."""
+    """Return the numbers of `trash/_promise.html`."""
     return {
         "hours": trash.hours(),
-        "confirm_above": settings.TYPED_CONFIRMATION_ABOVE,
+        "confirm_above": confirmations.above(noun),
         "approve_above": threshold(noun, roles.is_limited_here(request)),
     }
 
@@ -125,7 +125,7 @@ def _promise(request: HttpRequest, noun: str) -> dict[str, Any]:
 @require_safe
 @requires("see_metadata", of=DELETION)
 def show_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
-    """GET /deletions/<id>: how far it is."""
+    """GET /deletions/<id>: show the progress of a deletion."""
     job = jobs.find(Deletion, deletion_id)
     return jobs.show(request, job, "trash/deletions", heap=trash.heap_of(job))
 
@@ -133,14 +133,14 @@ def show_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
 @require_POST
 @requires("purge", of=DELETION)
 def cancel_deletion(request: HttpRequest, deletion_id: int) -> HttpResponse:
-    """POST /deletions/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
-    return jobs.cancel(request, Deletion, deletion_id, deletions.cancel, "What it deleted is in the trash.")
+    """POST /deletions/<id>/cancel: cancel the deletion after the current batch."""
+    return jobs.cancel(request, Deletion, deletion_id, deletions.cancel, "Deleted messages are in the trash.")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("purge", of=QUEUE)
 def new_purge(request: HttpRequest, name: str) -> HttpResponse:
-    """GET /queues/<name>/purge: what a purge would remove, as of now. POST: the purge of just that."""
+    """GET /queues/<name>/purge: the preview, frozen at this moment. POST: purge the messages of the preview."""
     head = queue_head.find(name)
     states = list(purges.states_of(head.queue))
     form = PurgeForm(request.POST if request.method == "POST" else None, states=states)
@@ -168,7 +168,7 @@ def new_purge(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @requires("see_metadata", of=PURGE)
 def show_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
-    """GET /purges/<id>: how far it is."""
+    """GET /purges/<id>: show the progress of a purge."""
     job = jobs.find(Purge, purge_id)
     return jobs.show(request, job, "trash/purges", heap=trash.heap_of(job))
 
@@ -176,14 +176,14 @@ def show_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
 @require_POST
 @requires("purge", of=PURGE)
 def cancel_purge(request: HttpRequest, purge_id: int) -> HttpResponse:
-    """POST /purges/<id>/cancel: it stops after the batch under way; what is gone is in the trash."""
-    return jobs.cancel(request, Purge, purge_id, purges.cancel, "What it removed stays removed.")
+    """POST /purges/<id>/cancel: cancel the purge after the current batch."""
+    return jobs.cancel(request, Purge, purge_id, purges.cancel, "Removed messages are in the trash.")
 
 
 @require_safe
 @requires("see_metadata", in_part=True)
 def browse(request: HttpRequest) -> HttpResponse:
-    """GET /trash: what is in it, by job, the next to go first; and the latest undos."""
+    """GET /trash: the contents by job, the next to expire first, and the latest undos."""
     context = {
         "title": "Trash",
         "heaps": [heap for heap in trash.heaps() if jobs.is_seen(request, heap.job)],
@@ -196,11 +196,11 @@ def browse(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires("purge", in_part=True)
 def new_undo(request: HttpRequest) -> HttpResponse:
-    """GET /undos/new?noun=&id=: what would come back. POST: the undo."""
+    """GET /undos/new?noun=&id=: the preview of an undo. POST: start the undo."""
     given = request.POST if request.method == "POST" else request.GET
     noun, number = given.get("noun", ""), given.get("id", "")
     if noun not in trash.REMOVERS or not (number.isascii() and number.isdigit() and len(number) < 19):
-        raise Http404("Say which purge or deletion to undo.")
+        raise Http404("The address must name a purge or a deletion.")
     removed = trash.REMOVERS[noun]._default_manager.filter(pk=int(number)).first()
     roles.enter(request, "purge", JobThing(removed) if removed else None, f"There is no {noun} {number}.")
     form = ReasonForm(request.POST) if request.method == "POST" else None
@@ -209,26 +209,24 @@ def new_undo(request: HttpRequest) -> HttpResponse:
             actor = request.user.get_username()
             reason, limited = form.cleaned_data["reason"], roles.is_limited_here(request)
             job = restore.create(noun, int(number), actor=actor, reason=reason, limited=limited)
-            waits = " It waits for a second person." if job.is_awaiting else " It is pending."
-            messages.success(request, f"Undo {job.undo_id} was made.{waits}")
-            return redirect("undo", job.undo_id)
+            return jobs.announced(request, job)
         preview = restore.preview(noun, int(number))
     except InvalidArgument as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("trash")
-    context = {"title": "Review of an undo", "preview": preview, "noun": noun, "form": form or ReasonForm()}
+    context = {"title": f"Restore {noun} #{number}", "preview": preview, "noun": noun, "form": form or ReasonForm()}
     return render_form(request, "trash/review.html", context)
 
 
 @require_safe
 @requires("see_metadata", of=UNDO)
 def show_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
-    """GET /undos/<id>: how far it is."""
-    return jobs.show(request, jobs.find(Undo, undo_id), "trash")
+    """GET /undos/<id>: show the progress of an undo."""
+    return jobs.show(request, jobs.find(Undo, undo_id), "trash", "trash")
 
 
 @require_POST
 @requires("purge", of=UNDO)
 def cancel_undo(request: HttpRequest, undo_id: int) -> HttpResponse:
-    """POST /undos/<id>/cancel: it stops after the batch under way."""
-    return jobs.cancel(request, Undo, undo_id, restore.cancel, "What came back stays; the rest is in the trash.")
+    """POST /undos/<id>/cancel: cancel the undo after the current batch."""
+    return jobs.cancel(request, Undo, undo_id, restore.cancel, "Restored messages stay; the others are in the trash.")

@@ -1,7 +1,8 @@
-"""Static files, which caches keep, and pages, which none keeps unless its view says so.
+"""Delivery of answers: static files, which caches keep; pages, which no cache stores; and both compressed.
 
-WhiteNoise's own middleware is synchronous and streams, so that under ASGI every request would change threads
-twice and each file raise a warning. Ours are small: they are sent whole, and other requests pass untouched."""
+WhiteNoise's own middleware is synchronous and streams: under ASGI every request would change threads twice, and each
+file would raise a warning. Signalbox's files are small: they are sent whole, and other requests pass untouched.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +10,41 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.utils.deprecation import MiddlewareMixin
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+TEXT = ("text/", "application/json", "application/javascript", "image/svg+xml")
+"""Types of content that gzip makes smaller."""
+OUR_OWN = ("same-origin", "none")
+"""Values of Sec-Fetch-Site of a request that a page of the console or the person made, and no other site."""
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Middleware that compresses answers, except where their length could tell another site something (BREACH)."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Compress text that nothing streams: updates of `/live` have to arrive one by one."""
+        is_text = response.headers.get("Content-Type", "").startswith(TEXT)
+        if response.streaming or response.status_code == 206 or not is_text or _may_be_provoked(request):
+            return response
+        compressed: HttpResponseBase = super().process_response(request, response)
+        return compressed
+
+
+def _may_be_provoked(request: HttpRequest) -> bool:
+    """Return whether another site may have made the browser ask for a page with secrets of a logged-in person."""
+    if request.path_info.startswith(settings.STATIC_URL) or settings.SESSION_COOKIE_NAME not in request.COOKIES:
+        return False
+    return request.headers.get("Sec-Fetch-Site", "") not in OUR_OWN
+
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
+    """Middleware that serves static files whole, for synchronous and asynchronous servers."""
+
     sync_capable = True
     async_capable = True
 
@@ -34,7 +63,11 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
 
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
+        """Answer with the file; a compressed file has a weak ETag, which stands for the same file."""
+        known = request.META.get("HTTP_IF_NONE_MATCH", "").removeprefix("W/")
+        found = static_file.get_response(
+            request.method, request.META | ({"HTTP_IF_NONE_MATCH": known} if known else {})
+        )
         body = b""
         if found.file is not None:
             with found.file as file:

@@ -1,9 +1,9 @@
-"""Fields and forms that several rooms share."""
+"""Fields and forms that several pages share."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -18,49 +18,59 @@ REASON_CHARACTERS = 500
 
 
 class ReasonForm(forms.Form):
-    """The reason of an action, which the audit keeps."""
+    """A form for the reason of an action. The audit records it."""
 
-    reason = forms.CharField(max_length=REASON_CHARACTERS, strip=True)
+    reason = forms.CharField(max_length=REASON_CHARACTERS, strip=True, help_text="Required. Recorded in the audit.")
 
 
 def password_field(autocomplete: str, **options: Any) -> forms.CharField:
-    """A field whose text is hidden, and taken with its blanks."""
+    """Return a field whose text is hidden. Spaces at both ends are part of the password."""
     return forms.CharField(strip=False, widget=forms.PasswordInput({"autocomplete": autocomplete}), **options)
 
 
 class NumberChoiceField(forms.TypedChoiceField):
-    """A choice of a few numbers, as people write them."""
+    """A field for one of a few numbers, shown without trailing zeros."""
 
     def prepare_value(self, value: Any) -> Any:
         return f"{value:g}" if isinstance(value, float) else value
 
 
 class PlainFloatField(forms.FloatField):
-    """A number that is shown as people write it: 30, not 30.0."""
+    """A field for a number. It shows whole numbers without decimals: 30, not 30.0."""
 
     def prepare_value(self, value: Any) -> Any:
         return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def refuse(form: forms.Form, error: Exception, **renamed: str) -> None:
-    """Show a refusal at the field that it names, else at the head; `renamed` maps names to those in the form."""
+    """Show a refusal at the field that it names, or above the form. `renamed` maps names to fields of the form."""
     field = getattr(error, "field", None) or ""
-    field = renamed.get(field, field)
-    form.add_error(field if field in form.fields else None, str(error))
+    text, field = str(error), renamed.get(field, field)
+    if field in form.fields and "_" in field:  # a code name: the page has the label
+        text = text.replace(field, form[field].label, 1)
+    form.add_error(field if field in form.fields else None, text)
 
 
 Measured = TypeVar("Measured", bound=forms.Field)
 
 
 def measured(field: Measured, unit: str) -> Measured:
-    """Give the field the unit that stands beside it."""
+    """Set the unit that stands beside the field."""
     field.unit = unit  # type: ignore[attr-defined]
     return field
 
 
+def suggest(form: forms.Form, **suggestions: Sequence[str]) -> None:
+    """Offer values for text fields. People can type other values."""
+    for name, values in suggestions.items():
+        field = form.fields[name]
+        field.suggestions = values  # type: ignore[attr-defined]
+        field.widget.attrs |= {"list": f"{form[name].id_for_label}_suggestions", "autocomplete": "off"}
+
+
 @contextmanager
 def refusals(form: forms.Form, **renamed: str) -> Iterator[None]:
-    """Show what the engine refuses in the form: the rest of the block is skipped."""
+    """Show a refusal of the engine in the form, and skip the rest of the block."""
     try:
         yield
     except SignalboxError as error:
@@ -68,13 +78,16 @@ def refusals(form: forms.Form, **renamed: str) -> Iterator[None]:
 
 
 def first_mistake(form: forms.Form) -> str:
-    """Word the first mistake of a form that is not on the page."""
+    """Return the first error of a form that is not shown on the page, with the field's label."""
     field, errors = next(iter(form.errors.items()))
-    return f"{form.fields[field].label or field.replace('_', ' ').capitalize()}: {errors[0]}"
+    if field == "__all__":
+        return str(errors[0])
+    label = str(form[field].label or field.replace("_", " ").capitalize())
+    return str(errors[0]) if str(errors[0]).startswith(label) else f"{label}: {errors[0]}"
 
 
 def tell(request: HttpRequest, changed: bool, done: str, refused: str) -> None:
-    """Say what was done, or why nothing was changed."""
+    """Show a notice that says what was done, or why nothing was changed."""
     if changed:
         messages.success(request, done)
     else:
@@ -82,14 +95,24 @@ def tell(request: HttpRequest, changed: bool, done: str, refused: str) -> None:
 
 
 def setting_field(setting: Setting) -> forms.Field:
-    """The form field of one setting, with its unit and bounds."""
-    # The value as it was shown travels along, so that only what this person changed is written.
+    """Return the form field of one setting, with its unit, bounds and default."""
+    # A hidden field has the value as it was shown, so that only values that this person changed are saved.
     options: dict[str, Any] = {
         "label": setting.label,
         "help_text": setting.help,
         "required": False,
         "show_hidden_initial": True,
     }
+    return described(_plain_setting_field(setting, options), setting)
+
+
+def described(field: forms.Field, setting: Setting) -> forms.Field:
+    """Give the field the default that stands below it."""
+    field.default = setting.shown(setting.default)  # type: ignore[attr-defined]
+    return field
+
+
+def _plain_setting_field(setting: Setting, options: dict[str, Any]) -> forms.Field:
     if setting.kind == "boolean":
         return forms.BooleanField(**options)
     if setting.kind == "choice":
@@ -100,13 +123,26 @@ def setting_field(setting: Setting) -> forms.Field:
         choices = [(choice, choice) for choice in setting.choices]
         return measured(NumberChoiceField(choices=choices, coerce=float, **options | {"required": True}), setting.unit)
     options |= {"required": True, "min_value": setting.minimum, "max_value": setting.maximum}
+    options |= {"error_messages": _range_errors(setting)}
     field = forms.IntegerField(**options) if setting.kind == "integer" else PlainFloatField(**options)
     field.widget.attrs |= {"step": "any" if setting.kind == "number" else "1"}
     return measured(field, setting.unit)
 
 
+def _range_errors(setting: Setting) -> dict[str, str]:
+    allowed = f"{setting.shown(setting.minimum).split()[0]} to {setting.shown(setting.maximum)}"
+    kind = "a whole number" if setting.kind == "integer" else "a number"
+    out_of_range = f"%(show_value)s is out of range. Allowed: {allowed}."
+    return {
+        "min_value": out_of_range,
+        "max_value": out_of_range,
+        "invalid": f"Enter {kind}. Allowed: {allowed}.",
+        "required": f"Enter {kind}. Allowed: {allowed}.",
+    }
+
+
 class JsonTextField(forms.CharField):
-    """JSON text, given on as a document; unlike JSONField it tells null from nothing."""
+    """A field for JSON text. It returns a document and, unlike JSONField, distinguishes null from an empty field."""
 
     widget = forms.Textarea
 
@@ -117,8 +153,8 @@ class JsonTextField(forms.CharField):
         try:
             return json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise forms.ValidationError(f"This is not JSON: {error}.") from error
+            raise forms.ValidationError(f"This is not JSON: {error}. Check quotes, commas and brackets.") from error
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")

@@ -1,4 +1,4 @@
-"""One view serves a page and its living part: htmx gets the fragment that the page itself includes."""
+"""Answers for pages with a live part: htmx gets the live part alone, and other requests get the whole page."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from django.utils.cache import patch_vary_headers
 
 from console.web.layout import Frame
 
-# Swapped beside every fragment: the title, the sidebar's counts and its lamp.
+# Part of every fragment: the title, and the counts and the lamp of the sidebar.
 SURROUNDINGS = "layout/_surroundings.html"
 
 
 def render_page(request: HttpRequest, page: str, fragment: str, context: Mapping[str, Any]) -> HttpResponse:
-    """Render `fragment` for htmx and `page`, which includes it, for everybody else.
+    """Render the template `fragment` for htmx, and the template `page` for other requests.
 
-    `context` has the page's `title`; the page finds the fragment to include as `fragment`. The status is 422 where a
-    form has a mistake. Answers are never stored: they show payloads, or numbers that are wrong a second later.
+    `context` has the `title` of the page. The page includes the fragment by the variable `fragment`. The status is 422
+    if a form has a mistake. Browsers do not store the answer, which shows payloads and numbers of this moment.
     """
-    everything = {**context, "frame": Frame(request), "fragment": fragment}
+    full_context = {**context, "frame": Frame(request), "fragment": fragment}
     if wants_fragment(request):
-        html = render_to_string(fragment, everything, request) + render_to_string(SURROUNDINGS, everything, request)
+        html = render_to_string(fragment, full_context, request) + render_to_string(SURROUNDINGS, full_context, request)
     else:
-        html = render_to_string(page, everything, request)
+        html = render_to_string(page, full_context, request)
     response = HttpResponse(html, status=_status_of(context), headers={"Cache-Control": "no-store"})
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
 def render_form(request: HttpRequest, page: str, context: Mapping[str, Any], status: int = 0) -> HttpResponse:
-    """Render a page that has no living part, with 422 where its form has a mistake and no status is named."""
+    """Render a page without a live part; without a `status`, the status is 422 if its form has a mistake, else 200."""
     return render(request, page, {"frame": Frame(request), **context}, status=status or _status_of(context))
 
 
@@ -43,6 +43,6 @@ def _status_of(context: Mapping[str, Any]) -> int:
 
 
 def wants_fragment(request: HttpRequest) -> bool:
-    """Return whether htmx asks for the living part only; going back in history needs the whole page."""
+    """Return whether htmx asks for the live part alone; going back in the history needs the whole page."""
     htmx = getattr(request, "htmx", None)
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request

@@ -1,4 +1,4 @@
-"""The frame of every page: the sidebar with its counts, notices, the person and the person's preferences."""
+"""The frame of every page: sidebar, notices, the logged-in person and that person's preferences."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from console.access import roles
-from console.web import preferences, sidebar
+from console.web import preferences, shortcuts, sidebar
 from console.web.preferences import CHOICES
-from console.web.sidebar import Entry
+from console.web.shortcuts import ShortcutSection
+from console.web.sidebar import Entry, Group, Section
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One sentence at the head of pages; `tone` is bad or warn."""
+    """A sentence at the head of every page. The tone is `bad` or `warn`."""
 
     title: str
     text: str
@@ -31,17 +32,17 @@ _sources: list[Source] = []
 
 
 def register_notices(source: Source) -> None:
-    """Ask `source` for notices whenever a page is shown to a person who has logged in."""
+    """Show the notices of `source` on every page of people who are logged in."""
     _sources.append(source)
 
 
 def bare_frame(request: HttpRequest) -> dict[str, Any]:
-    """The part of a frame that an error page needs; it must not touch the database that may be the error."""
+    """Return the frame of an error page. It reads no database, because the database may be the cause of the error."""
     return {"preferences": preferences.read(request), "breaching": 0}
 
 
 class Frame:
-    """The frame of one page; everything is read when a template first asks for it."""
+    """The frame of one page. Each part is read when a template first uses it."""
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
@@ -53,7 +54,7 @@ class Frame:
 
     @cached_property
     def preference_switches(self) -> list[tuple[str, str, list[tuple[str, str, bool]]]]:
-        """(cookie, label, [(value, label, chosen)]) for each switch at the foot of the sidebar."""
+        """The switches under *Display*: (cookie, label, [(value, label, whether it is chosen)])."""
         labels = {"theme": "Theme", "zone": "Times", "density": "Rows"}
         return [
             (name, label, [(value, said, value == self.preferences[name]) for value, said in CHOICES[name].items()])
@@ -69,21 +70,47 @@ class Frame:
         return roles.role_of(self.request.user)
 
     @cached_property
+    def shortcuts(self) -> list[ShortcutSection]:
+        """The keyboard shortcuts of the person, as the help lists them."""
+        return shortcuts.sections(sidebar.items_seen(self.request) if self.sees_metadata else [])
+
+    @cached_property
     def sees_metadata(self) -> bool:
         return self.request.user.is_authenticated and bool(roles.reach(self.request.user, "see_metadata"))
 
     @cached_property
     def notices(self) -> Sequence[Notice]:
-        """Facts that matter on every page, such as a read-only database; none before the login."""
+        """Notices for every page, such as a read-only database; none before the login."""
         is_shown = self.request.user.is_authenticated
         return [notice for source in _sources if is_shown for notice in source(self.request)]
 
     @cached_property
+    def sections(self) -> list[Section]:
+        """The groups of the sidebar that the person sees; without a role, the foot only."""
+        return sidebar.sections(self.request, tuple(Group) if self.sees_metadata else (Group.FOOT,))
+
+    @property
+    def groups(self) -> list[Section]:
+        """The groups with a title."""
+        return [section for section in self.sections if section.group is not Group.FOOT]
+
+    @property
+    def foot(self) -> Section:
+        """The lines below the groups."""
+        return next(section for section in self.sections if section.group is Group.FOOT)
+
+    @cached_property
     def entries(self) -> list[Entry]:
-        """The lines of the sidebar."""
-        return sidebar.entries(self.request) if self.sees_metadata else []
+        """The lines of the sidebar, of all groups."""
+        return [entry for section in self.sections for entry in section.entries]
+
+    @property
+    def is_account(self) -> bool:
+        """True on the pages of the person's own account."""
+        name = (self.request.resolver_match and self.request.resolver_match.url_name) or ""
+        return name.startswith(("account", "second_factor", "recovery_codes"))
 
     @cached_property
     def breaching(self) -> int:
-        """Count the queues that turn the lamp red."""
-        return sum(entry.badge.count for entry in self.entries if entry.item.lights_lamp)
+        """The number of queues that turn the lamp red."""
+        return sum(entry.badge.count for entry in self.entries if entry.badge and entry.item.lights_lamp)

@@ -1,8 +1,8 @@
-"""Live updates: open pages learn which queues changed, and fetch themselves again.
+"""Live updates: open pages receive the ids of queues that changed, and fetch their content again.
 
-One connection per process listens on `signalbox_stat` and fans the queue ids out to every open stream. A
-stream carries hints only, never data: what a person may see is decided by the page that is fetched. A lost
-hint costs nothing, since pages also ask now and then by themselves.
+One connection of each process listens on `signalbox_stat` and passes the queue ids on to every open stream. A stream
+carries hints only, never data: the page that is fetched decides what the person may see. A lost hint does no harm,
+because pages also fetch their content at regular intervals.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from signalbox.connections import primary_selection
 from signalbox.logs import in_brief
 
 CHANNEL = "signalbox_stat"
-HEARTBEAT_SECONDS = 15.0  # below the idle timeout of any proxy worth its name
-LIFETIME_SECONDS = 600.0  # then the browser connects again, and is checked again
+HEARTBEAT_SECONDS = 15.0  # below the idle timeout of common proxies
+LIFETIME_SECONDS = 600.0  # then the browser connects again, and its session is checked again
 RECONNECT_SECONDS = 2.0
 MAX_STREAMS_PER_USER = 12
 MAX_STREAMS = 500
 
 logger = logging.getLogger(__name__)
 
-Ask = Callable[[], frozenset[str] | None]
+ReadReach = Callable[[], frozenset[str] | None]
 
 
-@login_not_required  # a browser without a login gets 204, and is not led to a page
+@login_not_required  # a browser without a session gets 204 instead of the login page
 async def stream(request: HttpRequest) -> HttpResponseBase:
-    """GET /live: `stat` events with comma-separated queue ids. 204 tells a browser not to ask again."""
+    """GET /live: `stat` events with comma-separated queue ids. After 204, a browser does not connect again."""
     user = await request.auser()
     if not user.is_authenticated:
         return HttpResponse(status=204)
     queue_ids = await sync_to_async(_reached)(user)
     if not isinstance(request, ASGIRequest):
-        return HttpResponse(status=204)  # a synchronous server would give a whole thread to each stream
+        return HttpResponse(status=204)  # a synchronous server would need a thread for each stream
     _end_streams_with_the_server()
     if not hub.has_room(user.pk):
         return HttpResponse("Too many open pages.", status=429, headers={"Retry-After": "30"})
@@ -66,7 +66,7 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
 
 
 def _reached(user: roles.User) -> frozenset[str] | None:
-    """List the queues of the person's hints, by id; None for all. New queues come with the next stream."""
+    """Return the ids of the queues of which a person gets hints; None means all. New queues are in the next stream."""
     reach = roles.reach(user, "see_metadata")
     if not reach:
         raise PermissionDenied(roles.denial(user, "see_metadata"))
@@ -77,38 +77,38 @@ def _reached(user: roles.User) -> frozenset[str] | None:
 
 
 def _still_reached(session_key: str) -> frozenset[str] | None:
-    """The queues that a session reaches now. Raises PermissionDenied when it is over, or its person is shut out."""
+    """Return the queues that a session reaches now. Raises PermissionDenied if the session or the access ended."""
     request = HttpRequest()
     request.session = SessionStore(session_key)
     return _reached(auth.get_user(request))
 
 
-async def _events(user_id: int, reached: frozenset[str] | None, ask: Ask) -> AsyncIterator[str]:
-    """The stream of one page: hints as they come, heartbeats in between, an end after LIFETIME_SECONDS.
+async def _events(user_id: int, reached: frozenset[str] | None, read_reach: ReadReach) -> AsyncIterator[str]:
+    """Send one page its hints, with heartbeats in between, for LIFETIME_SECONDS.
 
-    Every heartbeat reads the person's reach again; the stream ends when the session does.
+    Every heartbeat reads the person's reach again, and ends the stream if the session has ended.
     """
     ends_at = time.monotonic() + LIFETIME_SECONDS
-    asks_at = time.monotonic() + HEARTBEAT_SECONDS
+    reads_reach_at = time.monotonic() + HEARTBEAT_SECONDS
     async with hub.subscription(user_id) as subscription:
         yield "retry: 3000\n\n"
         while time.monotonic() < ends_at and not hub.is_closed:
             changed = await subscription.changed(HEARTBEAT_SECONDS)
-            if time.monotonic() >= asks_at:
+            if time.monotonic() >= reads_reach_at:
                 try:
-                    reached = await sync_to_async(ask)()
-                    asks_at = time.monotonic() + HEARTBEAT_SECONDS
+                    reached = await sync_to_async(read_reach)()
+                    reads_reach_at = time.monotonic() + HEARTBEAT_SECONDS
                 except PermissionDenied:
                     return
                 except DatabaseError:
-                    pass  # the next hint, which comes from the same database, asks again
+                    pass  # the next heartbeat reads the reach again
             queue_ids = changed if reached is None else changed & reached
             yield f"event: stat\ndata: {','.join(sorted(queue_ids))}\n\n" if queue_ids else ": still here\n\n"
 
 
 @cache
 def _end_streams_with_the_server() -> None:
-    """Close the hub before a stopping server waits for its open answers: a signal does that before its own work."""
+    """Close the hub at a stop signal, before the server waits for its open responses."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         before = signal.getsignal(number)
@@ -118,24 +118,24 @@ def _end_streams_with_the_server() -> None:
             if callable(before):
                 before(number, frame)
 
-        with suppress(ValueError):  # only the main thread may handle signals, and elsewhere no stream has to end
+        with suppress(ValueError):  # outside of the main thread, where signals cannot be handled
             signal.signal(number, close_first)
 
 
 class Subscription:
-    """The hints that one open page has not got yet. They pile up as a set: a slow page costs no memory."""
+    """Hints for one open page that are not sent yet. They are a set, so that a slow page needs little memory."""
 
     def __init__(self) -> None:
         self._queue_ids: set[str] = set()
         self._ready = asyncio.Event()
 
-    def tell(self, queue_ids: set[str]) -> None:
-        """Hand over hints; without any, the page's stream looks around."""
+    def add(self, queue_ids: set[str]) -> None:
+        """Add hints and wake the stream; without hints, only wake the stream."""
         self._queue_ids |= queue_ids
         self._ready.set()
 
     async def changed(self, timeout_seconds: float) -> set[str]:
-        """The queues that changed since the last call, or nothing when the time is up."""
+        """Wait for changes, and return the queues that changed since the last call; none after the timeout."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._ready.wait()
@@ -147,20 +147,20 @@ class Subscription:
 
 
 class Hub:
-    """All open streams of this process and the one connection that feeds them while there are any."""
+    """The open streams of this process, and the connection that listens while there is a stream."""
 
     def __init__(self) -> None:
         self._subscriptions: set[Subscription] = set()
         self._per_user: Counter[int] = Counter()
         self._listener: asyncio.Task[None] | None = None
-        self.is_listening = False  # whether hints come in at this moment
+        self.is_listening = False  # whether the listening connection is open
         self.is_closed = False
 
     def close(self) -> None:
-        """End every stream: this process is about to go. Browsers come back to the next."""
+        """End every stream before the process stops. Browsers connect again to another process."""
         self.is_closed = True
         for subscription in self._subscriptions:
-            subscription.tell(set())
+            subscription.add(set())
 
     def has_room(self, user_id: int) -> bool:
         return len(self._subscriptions) < MAX_STREAMS and self._per_user[user_id] < MAX_STREAMS_PER_USER
@@ -182,19 +182,19 @@ class Hub:
                 self._listener = None
 
     def publish(self, payload: str) -> None:
-        """Hand a notification's queue ids to every stream; anything that is not a number is dropped."""
+        """Pass the queue ids of a notification on to every stream, and drop what is not a number."""
         queue_ids = {part for part in payload.split(",") if part.isascii() and part.isdigit()}
         if queue_ids:
             for subscription in self._subscriptions:
-                subscription.tell(queue_ids)
+                subscription.add(queue_ids)
 
     async def _listen(self) -> None:
-        """Listen until cancelled; a lost connection is opened again. Without a listening connection, pages poll."""
+        """Listen until cancelled, and connect again after a failure. Without this connection, pages poll."""
         while True:
             try:
-                if (where := await sync_to_async(listening_dsn)()) is None:
+                if (dsn := await sync_to_async(listening_dsn)()) is None:
                     return
-                async with await primary_selection.connect_async(where, autocommit=True) as listening:
+                async with await primary_selection.connect_async(dsn, autocommit=True) as listening:
                     await listening.execute(f"listen {CHANNEL}")
                     self.is_listening = True
                     async for notification in listening.notifies():

@@ -1,7 +1,7 @@
-"""Preferences of one person: theme, density, clock, shortcuts.
+"""Preferences of one person: theme, density, clock, shortcuts, open groups of the sidebar.
 
-They live in cookies, so that the server can write them into the first byte of the page: no flash of the wrong
-theme, and nothing inline for the content security policy to forgive.
+Cookies store the preferences, so that the server writes them into the page. A page needs no inline script, which the
+content security policy forbids, and never appears in the wrong theme at first.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from django.views.decorators.http import require_POST
 
 YEAR_SECONDS = 365 * 24 * 3600
 
-# Cookie -> the values it may have, and their words; the first is the default.
+# Cookie -> its values with their labels. The first value is the default.
 CHOICES = {
     "theme": {"auto": "Auto", "light": "Light", "dark": "Dark"},
     "density": {"regular": "Regular", "compact": "Compact"},
     "zone": {"utc": "UTC", "local": "Local"},
     "shortcuts": {"on": "On", "off": "Off"},
+    "archive_group": {"closed": "Closed", "open": "Open"},
+    "admin_group": {"closed": "Closed", "open": "Open"},
 }
 
 
 def read(request: HttpRequest) -> dict[str, str]:
-    """The preferences in the request's cookies; an unknown value counts as the default."""
+    """Return the preferences in the cookies of the request. An unknown value counts as the default."""
     given = {name: request.COOKIES.get(name, "") for name in CHOICES}
     return {name: given[name] if given[name] in values else next(iter(values)) for name, values in CHOICES.items()}
 
 
 def remember(response: HttpResponse, name: str, value: str) -> None:
-    """Keep one preference for a year; a value that is not a choice is ignored."""
+    """Store one preference in a cookie for a year. An unknown value is ignored."""
     if value in CHOICES.get(name, {}):
         set_cookie(response, name, value, YEAR_SECONDS)
 
@@ -44,7 +46,7 @@ def set_cookie(response: HttpResponse, name: str, value: str, seconds: int) -> N
 @login_not_required
 @require_POST
 def change(request: HttpRequest) -> HttpResponse:
-    """Set the preferences that the form names, then return to the page it came from."""
+    """Store the preferences of the form, then return to the page with the form."""
     response = HttpResponse(status=204) if request.htmx else HttpResponseRedirect(next_address(request))
     for name in CHOICES:
         if name in request.POST:
@@ -53,6 +55,6 @@ def change(request: HttpRequest) -> HttpResponse:
 
 
 def next_address(request: HttpRequest) -> str:
-    """Return where a form leads afterwards, if that is a page of the console."""
+    """Return the address in the field `next` if it is a page of the console, otherwise `/`."""
     wanted = request.POST.get("next", "")
     return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()) else "/"

@@ -1,4 +1,4 @@
-"""The web server: its log leaves queries out, and a warning says when clients reach it without a proxy."""
+"""Checks of the web server: a log without query strings, and a warning when clients reach it without a proxy."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 
 def warn() -> None:
-    """Log the warning, once for each process that serves."""
+    """Log a warning if clients can reach this process without a proxy."""
     if host := exposed_host(sys.argv, os.environ):
         log.warning(WARNING, host)
 
 
 def exposed_host(arguments: Sequence[str], environment: Mapping[str, str]) -> str:
-    """The address on which uvicorn serves without bounds; empty when it is loopback, a socket, or bounded."""
+    """Return the address on which uvicorn listens without limits for heads; empty for loopback, sockets and limits."""
     if "uvicorn" not in Path(arguments[0] if arguments else "").parts[-2:]:
         return ""
     options = _options(arguments[1:])
@@ -46,7 +46,7 @@ def _options(words: Sequence[str]) -> dict[str, str]:
 
 
 def is_loopback(text: str) -> bool:
-    """Return whether a text is an address of this machine, as IPv4, IPv6 or IPv4 within IPv6."""
+    """Return whether a text is a loopback address: IPv4, IPv6 or IPv4 within IPv6."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -60,7 +60,7 @@ PATH = 2  # uvicorn's arguments are client, method, path with query, version, st
 
 
 class WithoutQuery(logging.Filter):
-    """A log filter that removes the query from the path of a request."""
+    """A log filter that removes the query string from the path of a request."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         arguments = record.args

@@ -26,7 +26,7 @@ class Causes:
         if len(scope.text) < SHORTEST_QUOTED:
             return Page((), 0, None)
         queue_ids = None if scope.queue_ids is None else list(scope.queue_ids)
-        pending = [] if after else finds.unfolded_samples(queue_ids)
+        pending = [] if after else finds.pending_samples(queue_ids)
         kept = finds.samples(after[0] if after else "", queue_ids, limit)
         rows = [Row(None, 0, text, None, (fingerprint,), plain=True) for fingerprint, text in [*pending, *kept] if text]
         return Page(rows, len(kept), [kept[-1][0]] if len(kept) == limit else None)

@@ -36,7 +36,7 @@ class Narrowing(Wanted):
         asked = [term for index, term in enumerate(asked) if term.key not in {one.key for one in asked[:index]}]
         values = {term.key: tuple(term.literals) for term in asked}
         queue_ids, holders = names.queues_asked_for(values.get("queue"), values.get("tenant"))
-        if holders:  # what a dead-letter queue holds is not counted by it
+        if holders:  # groups count by source queue, not by dead-letter queue
             asked = [term for term in asked if term.key not in ("queue", "tenant")]
             queue_ids = None
         reached = reached_ids(filter.reach)
@@ -48,7 +48,7 @@ class Narrowing(Wanted):
 
     @classmethod
     def of_holder(cls, name: str, reach: Reach = EVERYTHING) -> Narrowing:
-        """Return what died in the queues that send their dead to this one, as far as they are reached."""
+        """Return the narrowing to the queues whose dead-letter queue this is, as far as they are reached."""
         senders, reached = names.source_ids(name), reached_ids(reach)
         return cls(senders if reached is None else tuple(set(senders) & set(reached)), reached=reached)
 
@@ -56,7 +56,7 @@ class Narrowing(Wanted):
 def list_groups(
     narrowing: Narrowing, sort: Sort = Sort.WORST, place: PagePosition | None = None, size: int = PAGE_GROUPS
 ) -> Page[FailureGroup] | None:
-    """A page of failure groups; None when there was no time to sum them up."""
+    """Read a page of failure groups; None if there was no time to sum them up."""
     place = place or PagePosition()
     try:
         with time_limit(LIST_GROUPS_MILLISECONDS):
@@ -79,7 +79,7 @@ def _cursor(sort: Sort, row: tuple[str, int, datetime]) -> str:
 
 
 def _mark(sort: Sort, place: PagePosition) -> tuple[int | datetime, str] | None:
-    """Return what a cursor says; an edited address leads to the first page."""
+    """Read a cursor; an edited address leads to the first page."""
     number, _, fingerprint = (place.before or place.after).partition("~")
     if not (number.isascii() and number.isdigit() and len(number) < 18 and fingerprint):
         return None

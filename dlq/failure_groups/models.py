@@ -1,6 +1,6 @@
-"""Notes of people about failure groups, and what they merged. `dlq.failure_groups.notes` writes both; upkeep counts.
+"""Notes of people about failure groups, their comments, and merges. `dlq.failure_groups.notes` writes all three.
 
-A fingerprint that is a member of another group counts there and is found there.
+A fingerprint that is a member of another group is counted and found there.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ class GroupNote(models.Model):
     state = models.CharField(max_length=12, choices=State.choices, db_default=State.OPEN)
     state_changed_at = models.DateTimeField(null=True)
     state_changed_by = models.CharField(max_length=150, db_default="")
+    # A snooze ends at a time, or when the group has had a number of failures in total; null is no such end.
+    snoozed_until = models.DateTimeField(null=True)
+    snoozed_failures = models.BigIntegerField(null=True)
 
     class Meta:
         db_table = "failure_group_note"
@@ -37,8 +40,25 @@ class GroupNote(models.Model):
         return self.fingerprint
 
 
+class GroupComment(models.Model):
+    """One comment in the thread of a failure group. Comments are never changed."""
+
+    comment_id = models.BigAutoField(primary_key=True)
+    fingerprint = models.TextField()
+    author = models.CharField(max_length=150)
+    text = models.TextField()
+    written_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "failure_group_comment"
+        indexes = [models.Index(fields=["fingerprint", "comment_id"], name="failure_group_comment_thread")]
+
+    def __str__(self) -> str:
+        return f"comment #{self.comment_id} on {self.fingerprint}"
+
+
 class GroupMember(models.Model):
-    """Fingerprint that was merged into another: it counts there, now and in future."""
+    """Fingerprint that was merged into another and is counted there, present and future failures alike."""
 
     fingerprint = models.TextField(primary_key=True)
     head = models.TextField(db_index=True)
@@ -53,7 +73,7 @@ class GroupMember(models.Model):
 
 
 def head_of(fingerprint: str) -> str:
-    """The failure group that this fingerprint counts in."""
+    """Return the failure group in which this fingerprint is counted."""
     return GroupMember.objects.filter(fingerprint=fingerprint).values_list("head", flat=True).first() or fingerprint
 
 

@@ -1,17 +1,19 @@
-"""Changes to failure groups by people: state, owner, runbook and note, and merging those that are one cause.
+"""Changes of failure groups by people: state, owner, runbook, note, snooze, comments and merging.
 
-Every change is one transaction with its row of audit, under one lock of its own: these are people, and few.
+Each change is one transaction with its row in the audit, under one lock, because people make few changes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import connection, transaction
 
-from dlq.failure_groups.models import GroupMember, GroupNote, head_of
+from dlq.failure_groups.models import GroupComment, GroupMember, GroupNote, head_of
 from dlq.failure_groups.reading import read_group
 from queues import audit
 from queues.database.query import database_now
@@ -19,13 +21,16 @@ from queues.errors import InvalidArgument
 
 NOTE_CHARACTERS = 4_000
 OWNER_CHARACTERS = 150
+COMMENT_CHARACTERS = 4_000
+MAX_COMMENTS = 100
+MAX_SNOOZED_FAILURES = 1_000_000_000
 URL_CHARACTERS = 500
-# All of them travel in one filter.
+# A filter that selects the group names all its fingerprints.
 MAX_MEMBERS = 50
 
 
 def describe(fingerprint: str, *, note: str, owner: str, runbook_url: str, actor: str) -> bool:
-    """Keep a note, an owner and a link. False when they were so before."""
+    """Save a note, an owner and a runbook. False if nothing changed."""
     _check_length(note, NOTE_CHARACTERS, "note")
     _check_length(owner, OWNER_CHARACTERS, "owner")
     _check_url(runbook_url)
@@ -62,6 +67,53 @@ def set_state(fingerprint: str, state: str, *, actor: str, reason: str = "") -> 
         return True
 
 
+def snooze(
+    fingerprint: str, *, until: datetime | None = None, failures: int | None = None, actor: str, reason: str = ""
+) -> bool:
+    """Snooze a group until a time, or until it has `failures` more; without either, end the snooze.
+
+    Returns False if there was no snooze to end. Raises `InvalidArgument`.
+    """
+    if until is not None and until <= database_now():
+        raise InvalidArgument("the time is in the past: snooze until a time in the future", "until")
+    if failures is not None and not 1 <= failures <= MAX_SNOOZED_FAILURES:
+        raise InvalidArgument(f"{failures:,} more failures: allowed are 1 to {MAX_SNOOZED_FAILURES:,}", "failures")
+    with transaction.atomic():
+        care = _care(fingerprint)
+        if until is None and failures is None and care.snoozed_until is None and care.snoozed_failures is None:
+            return False
+        care.snoozed_until, care.snoozed_failures = until, _failures_at(fingerprint, failures)
+        care.save()
+        ends = {"until": until.isoformat() if until else None, "more_failures": failures}
+        _record(actor, "snooze", fingerprint, reason, **ends)
+        return True
+
+
+def _failures_at(fingerprint: str, more: int | None) -> int | None:
+    """Return the number of failures in total at which a snooze ends."""
+    group = read_group(fingerprint)
+    return None if more is None or group is None else group.failures + more
+
+
+def comment(fingerprint: str, text: str, *, actor: str) -> GroupComment:
+    """Add a comment to the thread of a failure group."""
+    _check_length(text, COMMENT_CHARACTERS, "comment")
+    if not text.strip():
+        raise InvalidArgument("the comment is empty: enter a text", "text")
+    with transaction.atomic():
+        _hold()
+        _check_known(fingerprint, "fingerprint")
+        written = GroupComment.objects.create(fingerprint=fingerprint, author=actor[:150], text=text)
+        _record(actor, "comment", fingerprint, comment_id=written.pk)
+        return written
+
+
+def comments_of(fingerprints: Sequence[str]) -> list[GroupComment]:
+    """Read the newest MAX_COMMENTS comments of a group and its members, the oldest first. One query."""
+    newest = GroupComment.objects.filter(fingerprint__in=fingerprints).order_by("-comment_id")[:MAX_COMMENTS]
+    return list(newest)[::-1]
+
+
 def merge(fingerprint: str, into: str, *, actor: str, reason: str = "") -> str:
     """Count this failure group and its members in another from now on; return the fingerprint of the other."""
     with transaction.atomic():
@@ -70,7 +122,7 @@ def merge(fingerprint: str, into: str, *, actor: str, reason: str = "") -> str:
         _check_known(into, "into")
         head = head_of(into)
         if head_of(fingerprint) == head:
-            raise InvalidArgument("they are one failure group already", "into")
+            raise InvalidArgument("both are the same failure group already: pick another group", "into")
         moving = GroupMember.objects.filter(head=fingerprint)
         if head_of(fingerprint) != fingerprint:
             raise InvalidArgument(f"{fingerprint} is part of another failure group: split it out first", "fingerprint")
@@ -102,7 +154,7 @@ def _care(fingerprint: str) -> GroupNote:
 
 
 def _hold() -> None:
-    """Two people at once: the second sees what the first did."""
+    """Take the lock of changes, so that the second of two people sees the change of the first."""
     with connection.cursor() as cursor:
         cursor.execute("select pg_advisory_xact_lock(hashtext('signalbox.failure_group_note'), 0)")
 
@@ -122,7 +174,7 @@ def _check_length(text: str, most: int, field: str) -> None:
 
 
 def _check_url(url: str) -> None:
-    """Refuse what a browser does not open as a page: a script would run with the rights of the reader."""
+    """Refuse an address that is no web page: a script would run with the rights of the reader."""
     _check_length(url, URL_CHARACTERS, "runbook_url")
     if not url:
         return
@@ -130,4 +182,4 @@ def _check_url(url: str) -> None:
     with suppress(ValueError):
         parts = urlsplit(url)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or url != "".join(url.split()):
-        raise InvalidArgument("runbook_url must be an address that begins with http:// or https://", "runbook_url")
+        raise InvalidArgument("the runbook must be an address that begins with http:// or https://", "runbook_url")

@@ -21,7 +21,7 @@ SPARK_POINTS = 60
 BUCKET = timedelta(minutes=10)
 HOUR_BUCKETS = timedelta(hours=1) // BUCKET
 KEPT = timedelta(days=14)
-MAX_SOURCES = 20  # named; all are counted
+MAX_SOURCES = 20  # named on a page; the totals count all
 
 
 class State(StrEnum):
@@ -30,14 +30,14 @@ class State(StrEnum):
     OPEN = "open"
     ACKNOWLEDGED = "acknowledged"
     RESOLVED = "resolved"
-    REGRESSED = "regressed"  # never set by a person: follows from a death
+    REGRESSED = "regressed"  # follows from a failure; no person sets it
 
 
 STATES = tuple(State)
 
 
 def state_of(care: GroupNote | None, last_seen: datetime, again_at: datetime | None) -> State:
-    """Return regressed, until a person sets another state, after a death since it was resolved or redriven."""
+    """Return regressed after a failure since it was resolved or redriven, until a person sets another state."""
     changed_at = care.state_changed_at if care else None
     if care and care.state == State.RESOLVED and changed_at and last_seen > changed_at:
         return State.REGRESSED
@@ -48,7 +48,7 @@ def state_of(care: GroupNote | None, last_seen: datetime, again_at: datetime | N
 
 @dataclass(frozen=True)
 class Source:
-    """A queue in which messages died of a failure group: how many are dead, how many ever died. No name: it is gone."""
+    """A source queue of a failure group: its dead letters now and ever. A deleted queue has no name."""
 
     queue: str
     tenant: str
@@ -66,31 +66,50 @@ class FailureGroup:
     reason: str | None
     error_class: str | None
     error: str | None
-    """Of one of its messages: may quote the payload."""
+    """Error of one of its messages: may quote the payload."""
+    template: str | None
+    """The error without numbers, ids and quoted values, each of which is `*`, as the fingerprint reads it."""
     frame: str | None
     first_seen: datetime
     last_seen: datetime
     dead: int
     deaths: int
+    failures: int
+    """Dead letters ever of the whole group, whatever queues are read."""
     again_at: datetime | None
     again_redrive_id: int | None
-    """The redrive after which a message died of this again."""
+    """The redrive after which a message failed with this fingerprint again."""
     sources: Sequence[Source]
-    """Those with the most dead first."""
+    """Source queues, those with the most dead letters first."""
     source_count: int
     course: Sequence[tuple[datetime, int]]
-    """Deaths of the last day, ten minutes each, the oldest first."""
+    """Failures of the last day in steps of ten minutes, the oldest first."""
     care: GroupNote | None
     is_shared: bool = False
-    """Messages of this cause died in queues, too, that the reader may not see."""
+    """Whether the group also has messages in queues that the reader may not see."""
 
     @property
     def state(self) -> State:
         return state_of(self.care, self.last_seen, self.again_at)
 
     @property
+    def is_snoozed(self) -> bool:
+        """Return whether a snooze is in effect: neither of its ends has come."""
+        care = self.care
+        if care is None or (care.snoozed_until is None and care.snoozed_failures is None):
+            return False
+        in_time = care.snoozed_until is None or datetime.now(UTC) < care.snoozed_until
+        return in_time and (care.snoozed_failures is None or self.failures < care.snoozed_failures)
+
+    @property
+    def snoozed_for(self) -> int | None:
+        """Return the number of failures after which the snooze ends; None if only a time ends it."""
+        end = self.care.snoozed_failures if self.care else None
+        return None if end is None else end - self.failures
+
+    @property
     def regressed_after(self) -> int | None:
-        """The redrive that this regression followed."""
+        """Return the redrive after which the group regressed."""
         return self.again_redrive_id if self.state is State.REGRESSED else None
 
     @property
@@ -111,13 +130,13 @@ class FailureGroup:
 
     @property
     def words(self) -> str:
-        """The class, or what stands for it where there is none."""
+        """Return the error class, or the words for an error without a class."""
         unnamed = {"lock_expired": "Timed out", "rejected": "Rejected"}
         return self.error_class or unnamed.get(self.reason or "", "Failed without a class")
 
 
 def read_group(fingerprint: str, reach: Reach = EVERYTHING) -> FailureGroup | None:
-    """The failure group of this fingerprint, if anything is known of it: of what is reached, and nothing of others'."""
+    """Read the failure group of a fingerprint, as far as its queues are reached; None if it is unknown."""
     reached = reached_ids(reach)
     found = next(iter(read_groups([fingerprint], reached, reached)), None)
     return found if found is None or reached is None or found.sources else None
@@ -126,9 +145,9 @@ def read_group(fingerprint: str, reach: Reach = EVERYTHING) -> FailureGroup | No
 def read_groups(
     fingerprints: Sequence[str], queue_ids: Sequence[int] | None = None, reached: Sequence[int] | None = None
 ) -> list[FailureGroup]:
-    """Return these failure groups in this order; those that nothing is known of are left out. Four queries.
+    """Read these failure groups in this order, without unknown ones. Four queries.
 
-    Sources are named among those that are `reached`; what else may tell of others is left out.
+    Only sources that are `reached` are named; text that may come from other queues is left out.
     """
     heads = list(fingerprints)
     facts = {row[0]: row[1:] for row in numbers.facts(heads)}
@@ -140,17 +159,17 @@ def read_groups(
 
 
 def _without_others(group: FailureGroup) -> FailureGroup:
-    """Less what may have come from a queue that is not reached: an example, a redrive, what people wrote."""
+    """Return the group without text that may come from a queue that is not reached: example, redrive, notes."""
     care = copy(group.care)
     if care is not None:
         care.note = care.runbook_url = ""
-    return replace(group, error=None, again_redrive_id=None, care=care)
+    return replace(group, error=None, template=None, again_redrive_id=None, care=care)
 
 
 def read_courses(
     fingerprints: Sequence[str], queue_ids: Sequence[int] | None, step: timedelta, reach: timedelta
 ) -> dict[str, list[tuple[datetime, int]]]:
-    """Return how many died of each in every step up to now, the oldest first. One query."""
+    """Count the failures of each group in every step up to now, the oldest first. One query."""
     moments = _moments(step, reach)
     scope = list(queue_ids) if queue_ids is not None else None
     counted = numbers.deaths_by_step(list(fingerprints), scope, moments[0], step)
@@ -158,7 +177,7 @@ def read_courses(
 
 
 def _moments(step: timedelta, reach: timedelta) -> list[datetime]:
-    """The beginnings of all steps that reach back so far; buckets begin at multiples since the millennium."""
+    """List the beginnings of all steps; steps begin at multiples of their length since the year 2000."""
     epoch = datetime(2000, 1, 1, tzinfo=UTC)
     last = epoch + (datetime.now(UTC) - epoch) // step * step
     return [last - step * back for back in reversed(range(reach // step))]
@@ -191,8 +210,8 @@ def _sources(heads: list[str], queue_ids: Sequence[int] | None, reached: Sequenc
 
 # As `numbers.facts` gives them, behind the fingerprint.
 _FACTS = (
-    *("members", "reason", "error_class", "error", "frame", "first_seen", "last_seen"),
-    *("again_at", "again_redrive_id"),
+    *("members", "reason", "error_class", "error", "template", "frame", "first_seen", "last_seen"),
+    *("again_at", "again_redrive_id", "failures"),
 )
 
 

@@ -1,6 +1,7 @@
 """Approvals: a job above the limit of its rule waits until a second person decides, or until it expires.
 
-The author of a job cannot approve it: this module and a constraint of the table (`dlq.jobs.models`) refuse that.
+No person may decide about their own job: this module refuses it, and so does a constraint of the table
+(`dlq.jobs.models`).
 """
 
 from __future__ import annotations
@@ -31,33 +32,33 @@ MODELS: dict[str, type[Job]] = {model.NOUN: model for model in (Redrive, Deletio
 
 
 def waiting() -> list[Job]:
-    """List the jobs that await approval; the job that expires next is first."""
+    """List the jobs that await approval, the one that expires next first."""
     found = [job for model in MODELS.values() for job in model._default_manager.filter(state=Job.State.AWAITING)]
     return sorted(found, key=lambda job: (job.approval_expires_at is None, job.approval_expires_at, job.pk))
 
 
 def counts() -> tuple[int, int]:
-    """Return (redrives under way, jobs that await approval) for the sidebar. One query, by small indexes."""
+    """Return (active redrives, jobs that await approval) for the sidebar. One query, by small indexes."""
     [(under_way, awaiting)] = Query(COUNTS, []).rows()
     return int(under_way), int(awaiting)
 
 
 def approve(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
-    """Start the job as requested. False if it no longer awaits approval. Raises `InvalidArgument` for its author."""
+    """Approve the job. False when it no longer awaits approval. Raises `InvalidArgument` for its author."""
     return _decide(model, job_id, "approve", actor, reason, state=Job.State.PENDING, approved_by=actor)
 
 
 def refuse(model: type[Job], job_id: int, *, actor: str, reason: str) -> bool:
-    """Refuse the job. False if it no longer awaits approval. Its author cancels the job instead."""
+    """Refuse the job. False when it no longer awaits approval. Raises `InvalidArgument` for its author."""
     if not reason.strip():
-        raise InvalidArgument("reason is empty: enter a reason, which the author of the job reads", "reason")
+        raise InvalidArgument("reason is empty: give the requester a reason", "reason")
     return _decide(
         model, job_id, "refuse", actor, reason, state=Job.State.REFUSED, finished_at=lifecycle.DatabaseClock()
     )
 
 
 def expire(model: type[Job]) -> int:
-    """End the jobs that got no decision in time; return how many."""
+    """End the jobs whose approval has expired, and return their number."""
     return sum(_expire(model, job_id) for job_id in list(_late(model).values_list("pk", flat=True)))
 
 
@@ -95,16 +96,16 @@ def _decide(model: type[Job], job_id: int, verb: str, actor: str, reason: str, *
 
 @dataclass(frozen=True)
 class Effect:
-    """One effect of an approved job: '-' removes messages, '+' adds messages, '=' names an option."""
+    """One effect of an approved job: '-' is removed, '+' is added, '=' is an option."""
 
     sign: str
     words: str
 
 
 def effects(job: Job) -> list[Effect]:
-    """Return the effects of the job, as they were frozen when it was requested."""
+    """List the effects of the job, as they were frozen when the job was requested."""
     many = f"{job.total_estimate:,}" if job.total_is_exact else f"more than {job.total_estimate:,}"
-    # The audited fields of a job that has not started are its options; its counts are still 0.
+    # Before a job starts, its audit summary has its options only: all counts are zero.
     frozen = [(name, value) for name, value in job.summary().items() if value and name != f"{job.NOUN}_id"]
     return [*_moves(job, many), *(Effect("=", f"{name.replace('_', ' ')}: {_words(value)}") for name, value in frozen)]
 
@@ -112,21 +113,21 @@ def effects(job: Job) -> list[Effect]:
 def _moves(job: Job, many: str) -> list[Effect]:
     if isinstance(job, Redrive):
         target = job.target_queue or "their source queues"
-        found = [Effect("-", f"{many} dead letters"), Effect("+", f"as many messages in {target}")]
+        found = [Effect("-", f"{many} dead letters"), Effect("+", f"the same messages in {target}")]
         return found + ([Effect("+", _rewriting(job.choices))] if job.choices.patch_kind else [])
     if isinstance(job, Undo):
         where = f"the trash of {job.undoes_noun} {job.undoes_id}"
-        return [Effect("-", f"{many} messages in {where}"), Effect("+", "as many messages in their earlier queues")]
+        return [Effect("-", f"{many} messages in {where}"), Effect("+", "the same messages in their queues")]
     if isinstance(job, Purge | Deletion):
         what = f"messages in {job.queue_name}" if isinstance(job, Purge) else "dead letters"
-        kept = [Effect("+", f"as many in the trash, for {job.trash_hours} hours")] if job.trash_hours else []
+        kept = [Effect("+", f"the same messages in the trash, for {job.trash_hours} hours")] if job.trash_hours else []
         return [Effect("-", f"{many} {what}"), *kept]
     return [Effect("=", f"{many} messages")]
 
 
 def _rewriting(options: Options) -> str:
     text = options.patch_text
-    shown = text if len(text) <= PATCH_CHARACTERS else f"{text[:PATCH_CHARACTERS]}… (the plan shows the whole patch)"
+    shown = text if len(text) <= PATCH_CHARACTERS else f"{text[:PATCH_CHARACTERS]}… (the plan has all of it)"
     return f"edited payloads, by a {'merge patch' if options.patch_kind == 'merge' else 'JSON patch'}: {shown}"
 
 

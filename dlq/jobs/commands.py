@@ -1,4 +1,4 @@
-"""Base of the commands over jobs: a refusal names its field, and answers are lines for people or JSON."""
+"""Base class of commands over jobs: a refusal names its field, and an answer is text or JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from queues.commands import VerbCommand
 from queues.errors import SignalboxError
 
 NOT_AT_ITS_END = 3
-"""Exit status when a job that was waited for did not come to its end."""
+"""Exit code when a job did not end while the command waited for it."""
 
 
 class JobCommand(VerbCommand):

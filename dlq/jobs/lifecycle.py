@@ -1,7 +1,7 @@
-"""The life of a job: pending -> running -> done, paused or cancelled by people, failed by what retrying cannot heal.
+"""The life of a job: pending -> running -> done, paused or cancelled by people, failed by a permanent error.
 
-Every step is one conditional UPDATE, so of two that happen at once one wins and the other returns False. A runner
-holds the row's lock during each batch and reads the state again, so a pause takes effect with the next batch.
+Every step is one conditional UPDATE: of two concurrent steps one wins, and the other returns False. A runner holds the
+lock of the row during each batch and reads the state again, so a pause takes effect with the next batch.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dlq.jobs.wakeup import wake_up
 from queues import audit
 from queues.models import Queue
 
-# A runner renews its lease with every batch, and no batch or wait takes nearly as long.
+# A runner renews its lease with every batch. Batches and waits are much shorter than this.
 LEASE_SECONDS = 10.0
-ENGINE = "signalbox"  # the actor of what no person asked for
+ENGINE = "signalbox"  # the actor of steps that no person requested
 # The rule that applies to each kind of job, checked once, when the job is created.
 RULE_OF = {
     "redrive": "redrive_above",
@@ -37,16 +37,16 @@ J = TypeVar("J", bound=Job)
 
 
 class DatabaseClock(Func):
-    """The database's time at this moment; now() is when the transaction began."""
+    """The time of the database at this moment; now() is the time at which the transaction began."""
 
     function = "clock_timestamp"
     output_field = models.DateTimeField()
 
 
 def start(job: J, *, wake: bool = True, limited: bool = False) -> J:
-    """Save a new job with its audit row, and wake up a worker at the commit, unless a second person has to decide.
+    """Save a new job with its audit row, and wake up a worker unless the job needs approval.
 
-    Without `wake` the caller runs the job. `limited`: the operator's limit applies to the actor.
+    Without `wake` no worker is woken: the caller runs the job. `limited`: the operator's limit applies to the actor.
     """
     job.reason = job.reason[:500]
     with transaction.atomic():
@@ -60,7 +60,7 @@ def start(job: J, *, wake: bool = True, limited: bool = False) -> J:
 
 
 def threshold(noun: str, limited: bool = False) -> int | None:
-    """Return how many messages such a job can touch without an approval; None for any number.
+    """Return the number of messages that such a job may touch without approval; None: any number.
 
     `limited`: the operator's limit applies too.
     """
@@ -71,8 +71,14 @@ def threshold(noun: str, limited: bool = False) -> int | None:
     return min(filter(None, limits), default=None)
 
 
+def some_need_approval() -> bool:
+    """Return whether a rule makes jobs of some kind need approval, for every actor. One query."""
+    rules = approval_rules.values()
+    return any(rules[name] for name in RULE_OF.values())
+
+
 def hold_back(job: Job, limited: bool = False) -> None:
-    """Let a new job wait for a second person if it is too large, or could not be counted."""
+    """Let a new job await approval if it is too large, or if its messages could not be counted."""
     most = threshold(job.NOUN, limited)
     if most is None or (job.total_is_exact and job.total_estimate <= most):
         return
@@ -82,13 +88,13 @@ def hold_back(job: Job, limited: bool = False) -> None:
 
 
 def pause(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
-    """Stop after the batch under way, to go on later. False when there was nothing to pause."""
+    """Pause the job after the current batch. False when the job was not pending or running."""
     return _change(model, job_id, "pause", actor, reason, Job.RUNNABLE_STATES, state=Job.State.PAUSED)
 
 
-def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **anew: Any) -> bool:
-    """Continue a paused job, with these fields set. False if the job was not paused."""
-    values = {"state": Job.State.PENDING, **anew}
+def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **fields: Any) -> bool:
+    """Continue a paused job, with these fields set. False when the job was not paused."""
+    values = {"state": Job.State.PENDING, **fields}
     resumed = _change(model, job_id, "resume", actor, reason, [Job.State.PAUSED], **values)
     if resumed:
         wake_up(model.NOUN, job_id)
@@ -96,19 +102,19 @@ def resume(model: type[Job], job_id: int, *, actor: str, reason: str = "", **ane
 
 
 def cancel(model: type[Job], job_id: int, *, actor: str, reason: str = "") -> bool:
-    """Stop for good after the batch under way; the rest stays where it is. False when the job was over."""
+    """Cancel the job after the current batch; the other messages stay. False when the job has already ended."""
     ended = {"state": Job.State.CANCELLED, "finished_at": DatabaseClock(), **model.FORGOTTEN}
     return _change(model, job_id, "cancel", actor, reason, Job.UNDECIDED_STATES, **ended)
 
 
 def fail(model: type[Job], job_id: int, error: str) -> bool:
-    """Note what stopped the job, for good. False when it was over already."""
+    """End the job with an error. False when the job has already ended."""
     ended = {"state": Job.State.FAILED, "finished_at": DatabaseClock(), "error": error, **model.FORGOTTEN}
     return _change(model, job_id, "fail", ENGINE, error, Job.ACTIVE_STATES, **ended)
 
 
 def finish(job: Job) -> None:
-    """Note within the last batch, whose transaction holds the row, that nothing is left."""
+    """End the job within the transaction of its last batch, which holds the row."""
     job.state = Job.State.DONE
     job.finished_at = job.last_batch_at
     for name, value in job.FORGOTTEN.items():
@@ -117,13 +123,13 @@ def finish(job: Job) -> None:
 
 
 def record(job: Job, verb: str, actor: str, reason: str = "", **details: Any) -> None:
-    """Add to the audit, in the transaction of what is recorded."""
+    """Add a row to the audit, in the transaction of the step that it describes."""
     queue = Queue.objects.filter(name=job.about_queue).first() if job.about_queue else None
     audit.record(actor, f"{job.NOUN}.{verb}", queue, reason, job.summary() | details)
 
 
 def claim(model: type[Job], job_id: int, runner: uuid.UUID) -> bool:
-    """Become the one that runs the job. False when another does, or when it is not to be run."""
+    """Take the lease of the job. False when another runner holds it, or when the job must not run."""
     return bool(
         claimable(model)
         .filter(pk=job_id)
@@ -137,15 +143,15 @@ def claim(model: type[Job], job_id: int, runner: uuid.UUID) -> bool:
 
 
 def claimable(model: type[J]) -> QuerySet[J]:
-    """Jobs that want a runner and have none that lives."""
+    """Select the jobs that must run and have no live runner."""
     free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=DatabaseClock())
     return model._default_manager.filter(free, state__in=Job.RUNNABLE_STATES)
 
 
 def hold(model: type[J], job_id: int, runner: uuid.UUID) -> tuple[J, datetime] | None:
-    """Lock the job for one batch, with the database's time; None when this runner is to stop.
+    """Lock the job for one batch, and return it with the time of the database; None when this runner must stop.
 
-    The lock is what makes each message move once: it lasts until the batch, the cursor and the counts commit.
+    The lock makes each message move once: it lasts until the batch, the cursor and the counts commit.
     """
     job = (
         model._default_manager.select_for_update()
@@ -162,7 +168,7 @@ def hold(model: type[J], job_id: int, runner: uuid.UUID) -> tuple[J, datetime] |
 
 
 def release(model: type[Job], job_id: int, runner: uuid.UUID) -> None:
-    """Let another process run the job at once."""
+    """Give up the lease, so that another process may run the job at once."""
     model._default_manager.filter(pk=job_id, runner=runner).update(runner=None, lease_expires_at=None)
 
 

@@ -1,7 +1,7 @@
-"""Jobs: work over many messages that outlives a click. The row of a job is the whole truth about it.
+"""Jobs: work over many messages that continues in the background. The row of a job has its whole state.
 
-The process that runs a job holds its row: `runner` names the process and `lease_expires_at` says until when, so that a
-job whose process died is taken up by another where the row says it stood.
+A process that runs a job holds a lease in its row: `runner` names the process and `lease_expires_at` is the end of the
+lease. If the process dies, another one continues at the position in the row.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class Job(models.Model):
         CANCELLED = "cancelled"
         DONE = "done"
         FAILED = "failed"
-        AWAITING = "awaiting", "awaiting approval"  # a second person decides; no process runs it
+        AWAITING = "awaiting", "awaiting approval"  # a second person must approve; no process runs the job
         REFUSED = "refused"
-        EXPIRED = "expired"  # no person decided in time
+        EXPIRED = "expired"  # no second person decided in time
 
     NOUN: ClassVar[str]
     ACTIVE_STATES: ClassVar = (State.PENDING, State.RUNNING, State.PAUSED)
     RUNNABLE_STATES: ClassVar = (State.PENDING, State.RUNNING)
     UNDECIDED_STATES: ClassVar = (*ACTIVE_STATES, State.AWAITING)
-    FORGOTTEN: ClassVar[dict[str, Any]] = {}  # what it keeps no longer than it runs
-    COUNTS: ClassVar[tuple[str, ...]]  # the fields that count messages this job is done with, moved or not
+    FORGOTTEN: ClassVar[dict[str, Any]] = {}  # values of fields that are cleared when the job ends
+    COUNTS: ClassVar[tuple[str, ...]]  # the fields that count handled messages, moved or not
     AUDITED: ClassVar[tuple[str, ...]]  # the fields that the audit keeps
 
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.PENDING)
@@ -47,10 +47,10 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True)
     error = models.TextField(db_default="")  # why the job failed
     total_estimate = models.BigIntegerField(db_default=0)  # messages to handle, as of creation
-    total_is_exact = models.BooleanField(db_default=False)  # false: there are more than that
+    total_is_exact = models.BooleanField(db_default=False)  # false: the job has more messages
     runner = models.UUIDField(null=True)
     lease_expires_at = models.DateTimeField(null=True)
-    needs_approval = models.BooleanField(db_default=False)  # it touches more than one person may decide
+    needs_approval = models.BooleanField(db_default=False)  # the job is larger than the threshold for approval
     approval_expires_at = models.DateTimeField(null=True)
     approved_by = models.CharField(max_length=150, null=True)
     decided_at = models.DateTimeField(null=True)
@@ -59,24 +59,24 @@ class Job(models.Model):
     class Meta:
         abstract = True
         indexes = [
-            # The few jobs that are not over, for the sweep and the count of the sidebar.
+            # The few active jobs, for the sweep and the count of the sidebar.
             models.Index(
                 fields=["state"],
                 name="%(class)s_active",
                 condition=models.Q(state__in=["pending", "running", "paused"]),
             ),
-            # The very few jobs that wait for a second person.
+            # The very few jobs that await approval.
             models.Index(
                 fields=["approval_expires_at"], name="%(class)s_awaiting", condition=models.Q(state="awaiting")
             ),
         ]
         constraints = [
-            # No person approves a job of their own.
+            # No person approves their own job.
             models.CheckConstraint(
                 name="%(class)s_second_person",
                 condition=models.Q(approved_by=None) | ~models.Q(approved_by=models.F("created_by")),
             ),
-            # No job runs without the approval that it needs.
+            # A job that needs approval does not run without it.
             models.CheckConstraint(
                 name="%(class)s_approved",
                 condition=models.Q(needs_approval=False)
@@ -98,12 +98,12 @@ class Job(models.Model):
 
     @property
     def handled(self) -> int:
-        """Messages this job is done with, moved or not."""
+        """The number of messages that the job has handled, moved or not."""
         return sum(getattr(self, name) for name in self.COUNTS)
 
     @property
     def progress(self) -> float | None:
-        """Return how much is done, from 0 to 1; None when that is unknown."""
+        """Return the share of handled messages, from 0 to 1; None when it is unknown."""
         if self.state == self.State.DONE:
             return 1.0
         if self.total_is_exact and self.total_estimate:
@@ -112,19 +112,19 @@ class Job(models.Model):
 
     @property
     def about_queue(self) -> str | None:
-        """Queue that this job is about, if it is about one: its audit shows there too."""
+        """The queue whose audit shows this job, if the job concerns one queue."""
         raise NotImplementedError
 
     def summary(self) -> dict[str, Any]:
-        """Return what the audit keeps of this job."""
+        """Return the fields of this job that the audit keeps."""
         return {f"{self.NOUN}_id": self.pk} | {name: getattr(self, name) for name in self.AUDITED}
 
 
 class Removing(models.Model):
-    """Job that removes messages: where they go, and for how long they can be put back."""
+    """Fields of a job that removes messages: the trash, and the time within which they can be restored."""
 
-    trash_hours = models.IntegerField(db_default=0)  # how long they can be put back; 0 is not at all
-    trash_batch_id = models.BigIntegerField(null=True)  # the trash batch of the engine that has them
+    trash_hours = models.IntegerField(db_default=0)  # time in the trash; 0: deleted permanently
+    trash_batch_id = models.BigIntegerField(null=True)  # the batch of the engine's trash that has the messages
 
     class Meta:
         abstract = True
@@ -133,17 +133,17 @@ class Removing(models.Model):
 class Selection(Job):
     """A job over the dead letters that a filter selects, from `lower_bound` (exclusive) up to `upper_bound`.
 
-    Both are dead-letter ids: what dies later has a higher one and is never touched. Ages in the filter count up
-    to `as_of`, which does not move either.
+    Both are ids of dead letters: a later dead letter has a higher id and is never selected. Ages in the filter count
+    up to `as_of`, which is fixed too.
     """
 
     filter_text = models.TextField(db_default="")
     as_of = models.DateTimeField()
     lower_bound = models.BigIntegerField()
     upper_bound = models.BigIntegerField()
-    cursor = models.BigIntegerField()  # the last dead letter that was looked at
+    cursor = models.BigIntegerField()  # the last dead letter that was read
     skipped = models.BigIntegerField(db_default=0)  # selected, but taken by another process
-    source_queues = models.JSONField(db_default=[])  # where the first of them died
+    source_queues = models.JSONField(db_default=[])  # the source queues of the first messages
 
     class Meta:
         abstract = True
@@ -164,7 +164,7 @@ class Selection(Job):
 
 
 class Redrive(Selection):
-    """Redrive: sends the selected dead letters to where they died or to `target_queue`, at a limited rate."""
+    """Redrive: sends the selected dead letters to their source queues or to `target_queue`, at a limited rate."""
 
     NOUN, COUNTS = "redrive", ("moved", "skipped")
     AUDITED = (*("upper_bound", "target_queue", "rate_per_second", "plan_id"), *("moved", "skipped", "stopped_because"))
@@ -178,25 +178,26 @@ class Redrive(Selection):
     moved = models.BigIntegerField(db_default=0)
 
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, null=True, related_name="redrives")
-    # Of what it takes; empty: dead letters.
+    # The staged messages of a replay; empty: dead letters.
     staging = models.ForeignKey(Staging, on_delete=models.PROTECT, null=True, related_name="redrives")
-    options = models.JSONField(db_default={})  # the plan's, with what the run said otherwise
-    skipped_why = models.JSONField(db_default={})  # of those skipped, how many for which reason
+    options = models.JSONField(db_default={})  # the options of the plan, with those that the run overrides
+    skipped_why = models.JSONField(db_default={})  # the number of skipped messages by reason
     succeeded = models.BigIntegerField(db_default=0)
-    failed_same = models.BigIntegerField(db_default=0)  # dead again, of the same cause
-    failed_new = models.BigIntegerField(db_default=0)  # dead again, of another cause
-    gone = models.BigIntegerField(db_default=0)  # purged or expired before anybody finished them
+    failed_same = models.BigIntegerField(db_default=0)  # dead letters again, with the same cause
+    failed_new = models.BigIntegerField(db_default=0)  # dead letters again, with another cause
+    gone = models.BigIntegerField(db_default=0)  # purged or expired before a consumer acknowledged them
     failed_in_row = models.BigIntegerField(db_default=0)  # failures since the last success
-    watching = models.BooleanField(db_default=False)  # there are outcomes to wait for
-    looked_at = models.DateTimeField(null=True)  # when outcomes were last looked for
-    looked_after = models.BigIntegerField(db_default=0)  # the redriven_id up to which the round has come
-    step_limit = models.BigIntegerField(null=True)  # messages to send before their outcomes are known
-    step_began = models.JSONField(db_default={})  # the counts when the step began
-    canaries = models.JSONField(db_default=[])  # dead letters that are to go first, by id
-    slowed_rate = models.FloatField(null=True)  # what is left of the rate when a destination is in trouble
-    slow_memory = models.JSONField(db_default={})  # when the adaptive rate was last computed, and the counts then
-    note = models.CharField(max_length=500, db_default="")  # what it waits for, or why it goes slowly
-    stopped_because = models.CharField(max_length=500, db_default="")  # why it paused itself
+    watching = models.BooleanField(db_default=False)  # some outcomes are not known yet
+    looked_at = models.DateTimeField(null=True)  # the time of the last look for outcomes
+    looked_after = models.BigIntegerField(db_default=0)  # the redriven_id up to which the current round has read
+    step_limit = models.BigIntegerField(null=True)  # messages to send until the step waits for outcomes
+    step_began = models.JSONField(db_default={})  # the counts at the beginning of the step
+    canaries = models.JSONField(db_default=[])  # ids of dead letters that go first
+    canary = models.JSONField(db_default={})  # its size, its verdict, and the seconds that the last step waited
+    slowed_rate = models.FloatField(null=True)  # the rate while a destination is above a threshold
+    slow_memory = models.JSONField(db_default={})  # the time of the last adaptive rate, and the counts at that time
+    note = models.CharField(max_length=500, db_default="")  # the reason why it waits or goes slowly
+    stopped_because = models.CharField(max_length=500, db_default="")  # the stop rule that paused the redrive
 
     class Meta(Job.Meta):
         db_table = "redrive"
@@ -213,7 +214,7 @@ class Redrive(Selection):
 
     @property
     def choices(self) -> Options:
-        """Return how it runs; one that began before there were plans has no guard against loops."""
+        """Return the options; a redrive without a plan has no retry limit."""
         return Options.from_json({"max_redrives": None} | self.options)
 
     @property
@@ -227,7 +228,7 @@ class Redrive(Selection):
 
     @property
     def open_outcomes(self) -> int:
-        """Messages that may still be delivered: waiting, in flight, resting."""
+        """Messages whose outcome is not known: ready, waiting, scheduled or in flight."""
         return self.moved - self.settled
 
     @property
@@ -249,7 +250,7 @@ class Deletion(Removing, Selection):
 
 
 class Purge(Removing, Job):
-    """Empties a queue of the messages in some states, up to both bounds: what comes later has a higher id."""
+    """Purge: removes the messages of a queue in some states, up to both bounds. Later messages have higher ids."""
 
     NOUN, COUNTS = "purge", ("purged",)
     AUDITED = ("states", "through_message_id", "through_dead_letter_id", "purged", "trash_hours")
@@ -271,7 +272,7 @@ class Purge(Removing, Job):
 
 
 class Undo(Job):
-    """Undo: puts back what a purge or a deletion removed, as far as it is still in the trash."""
+    """Undo: restores the messages of a purge or a deletion that are still in the trash."""
 
     NOUN, COUNTS, AUDITED = "undo", ("restored", "skipped"), ("restored", "skipped")
 
@@ -283,7 +284,7 @@ class Undo(Job):
     cursor_position = models.BigIntegerField(db_default=-1)
     cursor_message_id = models.BigIntegerField(db_default=-1)
     restored = models.BigIntegerField(db_default=0)
-    skipped = models.BigIntegerField(db_default=0)  # they could not come back, and stay in the trash
+    skipped = models.BigIntegerField(db_default=0)  # messages that could not be restored and stay in the trash
 
     class Meta(Job.Meta):
         db_table = "undo"

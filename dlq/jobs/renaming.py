@@ -1,7 +1,7 @@
-"""Jobs that name a queue, and so forbid deleting or renaming it, and renaming with what goes along.
+"""Renaming of a queue that jobs, masking rules and saved filters name.
 
-Masks are copied to the new name, and saved filters stay as they are. Masks are kept for the old name too: dead letters
-say in which queue they died, by the name that it had.
+An active job that names a queue forbids renaming and deleting it. Masking rules are copied to the new name, and also
+kept for the old name, because dead letters have the name of their source queue at that time. Saved filters stay.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from queues.errors import QueueInUse
 from queues.models import Queue, TrashBatch
 
 MAX_LISTED = 20
-MAX_READ = 2_000  # filters that are looked through
+MAX_READ = 2_000  # filters that are read
 
 
 def undecided_jobs(queue: str) -> list[str]:
-    """Return the jobs that are not over and name this queue; by indexes of jobs, never of messages."""
+    """List the active jobs that name this queue. Reads indexes of jobs, never messages."""
     naming = {
         Redrive: Q(target_queue=queue) | Q(source_queues__contains=[queue]),
         Deletion: Q(source_queues__contains=[queue]),
@@ -38,19 +38,19 @@ def undecided_jobs(queue: str) -> list[str]:
 
 
 def uses_of(queue: str) -> list[str]:
-    """Return what of bulk actions is in the way of deleting a queue, as sentences."""
+    """List the jobs and the trash that forbid deleting a queue, as sentences."""
     left = TrashBatch.objects.filter(
         trash_batch_id=OuterRef("trash_batch_id"), trashed__gt=F("restored") + F("emptied")
     )
     undoable = Purge.objects.filter(Exists(left), queue_name=queue).order_by("-pk")[:MAX_LISTED]
-    found = [f"{job} is not over" for job in undecided_jobs(queue)]
+    found = [f"{job} has not ended" for job in undecided_jobs(queue)]
     return found + [f"{job} can be undone until its messages leave the trash" for job in undoable]
 
 
 def rename_queue(
     name: str, new_name: str, grace_seconds: float = renaming.GRACE_SECONDS, *, actor: str, reason: str = ""
 ) -> Queue:
-    """Rename it, and mask what was masked. Raises `QueueInUse` while a job names it, and what the engine refuses."""
+    """Rename the queue with its masking rules. Raises `QueueInUse` while a job names it, and the engine's refusals."""
     with transaction.atomic():
         if jobs := undecided_jobs(name):
             raise QueueInUse(f"queue '{name}' is named by {', '.join(jobs)}: wait for the end, or cancel")
@@ -68,21 +68,21 @@ def rename_queue(
 
 
 def masks_of(name: str) -> int:
-    """Return how many masks are of this queue alone."""
+    """Count the masking rules that apply to this queue alone."""
     return MaskingRule.objects.filter(queue_name=name).count()
 
 
 def filters_naming(name: str, person: str | None = None) -> list[str]:
-    """Return saved filters and unused plans that ask for this name: after a rename they select nothing by it.
+    """List saved filters and unused plans with this queue name: after a rename they select nothing.
 
-    What others keep for themselves is counted for `person`, and named for a person at a terminal (None).
+    Private filters of other people are counted for `person`, and named at a terminal (None).
     """
     kept = SavedFilter.objects.filter(text__contains=name).order_by("pk")[:MAX_READ]
     naming = [one for one in kept if _names(one.text, name)]
     seen = [one for one in naming if person is None or one.shared or one.owner == person]
     plans = Plan.objects.filter(filter_text__contains=name, redrives=None).order_by("-pk")[:MAX_READ]
     found = [f"the filter '{one.name}' of {one.owner}" for one in seen]
-    found += [f"filters that others keep for themselves ({len(naming) - len(seen)})"] if len(naming) > len(seen) else []
+    found += [f"private filters of other people ({len(naming) - len(seen)})"] if len(naming) > len(seen) else []
     found += [f"plan {one.pk}" for one in plans if _names(one.filter_text, name)]
     return found[:MAX_LISTED]
 

@@ -1,7 +1,7 @@
-"""Runner of jobs: batch after batch, each one transaction, under a lease that the job's row keeps.
+"""Runner of jobs: one batch after the other, each in one transaction, under a lease in the row of the job.
 
-A slice is what one Celery task does. It ends by itself after some seconds, so that no job keeps a worker from the
-others, and so that a deployment never waits for a job. Whatever dies in between, the row says how far it came.
+One Celery task runs one slice of a job. A slice ends after some seconds, so that jobs share the workers and a
+deployment never waits for a job. If a process dies in between, the row has the position of the job.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ log = logging.getLogger(__name__)
 
 SLICE_SECONDS = 20.0
 POLL_SECONDS = 0.2
-# What a batch returns when there is nothing to do for a while: the slice ends, and the sweep comes round.
+# A batch returns REST when the job must wait for something outside: the slice ends, and a sweep starts the next one.
 REST = math.inf
 
 J = TypeVar("J", bound=Job)
 
-# Such an error passes: the connection was lost, the server restarted, two transactions met.
+# Temporary errors: the connection was lost, the server restarted, or two transactions conflicted.
 PASSING = (db.OperationalError, db.InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
 
 
 class Ending(StrEnum):
     """Reasons for the end of a slice."""
 
-    OVER = "over"  # the job is done
-    MORE = "more"  # the time was up
-    RESTS = "rests"  # it waits for something outside; a sweep goes on with it
+    OVER = "over"  # the job has ended
+    MORE = "more"  # the time of the slice was up
+    RESTS = "rests"  # the job waits for something outside; a sweep continues it
     STOPPED = "stopped"  # a person paused or cancelled the job, or it failed
-    TAKEN = "taken"  # another process runs it, or it is not to be run
+    TAKEN = "taken"  # another process runs the job, or the job must not run
 
 
 @dataclass(frozen=True)
 class Work(Generic[J]):
-    """A kind of job. `batch` does the next one at a given time and notes in the job, which is saved, how far it came.
+    """A kind of job. `batch` runs the next batch at a given time and sets the position in the job, which is then saved.
 
-    It returns the seconds after that time at which the next batch may start, or None when nothing is left.
+    `batch` returns the seconds from that time to the start of the next batch, or None when no message is left.
     """
 
     model: type[J]
     batch: Callable[[J, datetime], float | None]
 
     def run_slice(self, job_id: int, seconds: float = SLICE_SECONDS) -> Ending:
-        """Run the job for at most so long, as one Celery task does.
+        """Run the job for at most this time, as one Celery task does.
 
-        Several at once are harmless: one runs, the others return `TAKEN`.
+        Of several concurrent slices of a job one runs, and the others return `TAKEN`.
         """
         runner = uuid.uuid4()
         if not lifecycle.claim(self.model, job_id, runner):
@@ -80,15 +80,15 @@ class Work(Generic[J]):
                     return Ending.MORE
                 time.sleep(max(0.0, next_at - time.monotonic()))
         finally:
-            with contextlib.suppress(*PASSING):  # then the lease ends by itself
+            with contextlib.suppress(*PASSING):  # the lease expires without this
                 lifecycle.release(self.model, job_id, runner)
 
     def run_in_foreground(
         self, job_id: int, seconds: float = SLICE_SECONDS, tell: Callable[[J], None] | None = None
     ) -> J:
-        """Run the job here, without Celery, until it is over or paused, also while another process runs it.
+        """Run the job in this process until it ends or is paused, also while another process runs it.
 
-        `tell` hears how far it is after every slice.
+        `tell` is called with the job after every slice.
         """
         while (ending := self.run_slice(job_id, seconds)) is not Ending.STOPPED:
             job = self.model._default_manager.get(pk=job_id)
@@ -101,15 +101,15 @@ class Work(Generic[J]):
         return self.model._default_manager.get(pk=job_id)
 
     def pause(self, job_id: int, *, actor: str, reason: str = "") -> bool:
-        """Stop after the batch under way, to go on later. False when there was nothing to pause."""
+        """Pause the job after the current batch. False when the job was not pending or running."""
         return lifecycle.pause(self.model, job_id, actor=actor, reason=reason)
 
     def resume(self, job_id: int, *, actor: str, reason: str = "") -> bool:
-        """Go on where the job stopped. False when it was not paused."""
+        """Continue a paused job. False when the job was not paused."""
         return lifecycle.resume(self.model, job_id, actor=actor, reason=reason)
 
     def cancel(self, job_id: int, *, actor: str, reason: str = "") -> bool:
-        """Stop for good after the batch under way; what is done stays done. False when the job was over already."""
+        """Cancel the job after the current batch. False when the job has already ended."""
         return lifecycle.cancel(self.model, job_id, actor=actor, reason=reason)
 
 
@@ -128,9 +128,9 @@ def _batch(work: Work[J], job_id: int, runner: uuid.UUID) -> float | Ending:
     except PASSING:
         raise
     except Exception as error:
-        if unavailable.cause_of(error):  # a database that is read-only, say: it will be written again
+        if unavailable.cause_of(error):  # such as a read-only database, which becomes writable again
             raise
-        # What retrying cannot heal: the job says so.
+        # Retrying cannot help: the job keeps the error.
         log.exception("%s #%s failed", work.model.NOUN, job_id)
         lifecycle.fail(work.model, job_id, str(error))
         return Ending.STOPPED

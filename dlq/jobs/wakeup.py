@@ -1,8 +1,8 @@
-"""Telling a worker that there is something to run. A wake-up is a hint: lost or doubled, nothing goes wrong.
+"""Wake-ups: messages that ask a worker to run one slice of a job.
 
-Where the broker is our own database, the wake-up is a message of the transaction that made the job: sent if the job is,
-and only then. Elsewhere it follows the commit. Lost ones are made good by the sweep that every worker runs now and
-then; doubled ones find the job taken.
+If the broker is the database, the wake-up is sent in the transaction that makes the job, so it exists exactly when the
+job does. With another broker it follows the commit. The sweep of a worker replaces a lost wake-up; a second wake-up
+finds the job taken.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
 
-# A wake-up that no worker took by then is stale: the sweep has sent another.
+# A wake-up that no worker took within this time is stale: the sweep has sent another.
 EXPIRES_SECONDS = 60
-# A person may be waiting for a page.
+# The limit is short because a person may be waiting for a page.
 CONNECT_SECONDS = 1.0
 
 
 def wake_up(noun: str, job_id: int) -> None:
-    """Ask for one slice of a job, with the transaction under way; that it fails is no reason to fail."""
+    """Ask for one slice of a job, in the current transaction. A failure is logged, and the transaction continues."""
     if settings.BROKER_IS_DATABASE:
         _send(noun, job_id)
     else:
@@ -40,7 +40,7 @@ def _send(noun: str, job_id: int) -> None:
     expires = datetime.now(UTC) + timedelta(seconds=EXPIRES_SECONDS)
     task = {"task": f"dlq.{noun}", "args": [job_id], "expires": expires.isoformat()}
     try:
-        with transaction.atomic():  # what is refused undoes itself and nothing else
+        with transaction.atomic():  # a refused send rolls back itself and nothing else
             messages.send(settings.CELERY_TASK_DEFAULT_QUEUE, task, attributes={"task": f"dlq.{noun}"})
     except (SignalboxError, DatabaseError, psycopg.Error) as error:
         _give_up(noun, job_id, error)

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dlq", "0002_jobs")]
+    dependencies = [("dlq", "0005_group_triage")]
     operations = [
         migrations.CreateModel(
             name="ApprovalRule",

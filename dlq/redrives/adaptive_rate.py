@@ -1,7 +1,7 @@
-"""Adaptive rate: a redrive whose destination is in trouble halves its rate, says why, and recovers by quarters.
+"""Adaptive rate: a redrive halves its rate while a destination is above a threshold, and raises it by quarters later.
 
-Three thresholds, each as the plan asks: messages in a destination, the age of its oldest, and the share of what was
-sent that failed again since the last look.
+The thresholds are options of the plan: the messages in a destination, the age of its oldest message, and the share of
+outcomes since the last look that failed again.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from queues.models import Queue
 
 CONSIDER_SECONDS = 2.0
 SLOWER, FASTER = 0.5, 1.25
-# A share of fewer outcomes says nothing.
+# The share of fewer outcomes than these is ignored.
 LEAST_OUTCOMES = 10
 
 
 def consider(job: Redrive, options: Options, now: datetime) -> None:
-    """Every two seconds: half the rate where there is trouble, a quarter more where there is none."""
+    """Every two seconds, halve the rate above a threshold, or raise it by a quarter below all of them."""
     if not options.slows or not _is_due(job, now):
         return
     names = [job.target_queue] if job.target_queue else job.source_queues
@@ -36,12 +36,12 @@ def consider(job: Redrive, options: Options, now: datetime) -> None:
     elif reasons:
         job.note = f"Slowed to {job.slowed_rate:,.0f}/s: {'; '.join(reasons)}."[:500]
     else:
-        job.note = f"Recovers, now {job.slowed_rate:,.0f}/s of {ceiling:,.0f}/s."
+        job.note = f"Recovering: {job.slowed_rate:,.0f}/s of {ceiling:,.0f}/s."
     job.slow_memory = {"at": now.isoformat(), "failed": job.failed, "settled": job.settled}
 
 
 def next_rate(before: float, ceiling: float, *, in_trouble: bool) -> float | None:
-    """The rate after a look; None when nothing holds it back any more."""
+    """Return the next rate; None when the full rate is reached."""
     if in_trouble:
         return max(1.0, before * SLOWER)
     faster = math.ceil(before * FASTER)
@@ -49,14 +49,15 @@ def next_rate(before: float, ceiling: float, *, in_trouble: bool) -> float | Non
 
 
 def troubles(options: Options, numbers: Sequence[QueueNumbers], job: Redrive) -> list[str]:
-    """Return what is above its threshold, in words."""
+    """List the values that are above their thresholds, in words."""
     found = []
     for one in numbers:
         depth, age = one.ready + one.scheduled + one.waiting, one.oldest_ready_age_seconds or 0.0
         if options.slow_depth and depth > options.slow_depth:
             found.append(f"{one.name} has {depth:,} messages, more than {options.slow_depth:,}")
         if options.slow_age_seconds and age > options.slow_age_seconds:
-            found.append(f"the oldest in {one.name} waits for {age:,.0f} s, more than {options.slow_age_seconds:,} s")
+            limit = f"more than {options.slow_age_seconds:,} s"
+            found.append(f"the oldest message in {one.name} has waited for {age:,.0f} s, {limit}")
     settled = job.settled - job.slow_memory.get("settled", 0)
     failed = job.failed - job.slow_memory.get("failed", 0)
     percent = options.slow_failed_percent
@@ -69,4 +70,4 @@ def _is_due(job: Redrive, now: datetime) -> bool:
     if "at" not in job.slow_memory:
         return True
     since = now - datetime.fromisoformat(job.slow_memory["at"])
-    return abs(since) >= timedelta(seconds=CONSIDER_SECONDS)  # a clock that was set back is no reason to wait
+    return abs(since) >= timedelta(seconds=CONSIDER_SECONDS)  # also when the clock was set back

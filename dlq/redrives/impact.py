@@ -1,7 +1,7 @@
-"""The impact of a plan: whom a bulk action touches, found by looking at the first ten thousand for a moment.
+"""The impact of a plan: queues, tenants, causes, ages and groups of the first ten thousand selected messages.
 
-Everything here is of those that were looked at; the plan says how many there are and whether that is all of them. What
-there is no time for is left out and said to be: a plan starts within a second, however many messages wait.
+The plan says how many messages were read and whether these are all. A part for which the time is too short is left out
+and marked: a plan is made within a second for any number of messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_NAMED = 20
 MAX_CANARIES = 1_000
 MAX_PATCHED = 500
 MAX_PATCHED_BYTES = 65_536
-TRIED_SECONDS = 0.5  # for trying a patch; with the payload under way it is tried to the end
+TRIED_SECONDS = 0.5  # for trying a patch; the last payload is finished
 # (below this many seconds, in words)
 AGES = ((3_600, "under 1 h"), (86_400, "1 h to 1 d"), (7 * 86_400, "1 to 7 d"), (30 * 86_400, "7 to 30 d"))
 OLDER = "over 30 d"
@@ -38,7 +38,7 @@ OLDER = "over 30 d"
 
 @dataclass
 class ImpactSurvey:
-    """Counts of the messages that were looked at."""
+    """Counts of the messages that were read."""
 
     as_of: datetime
     count: BoundedCount = field(default_factory=lambda: BoundedCount(0, exact=False))
@@ -75,16 +75,16 @@ class ImpactSurvey:
 
 @dataclass(frozen=True)
 class ImpactQueries:
-    """Queries for a closer look at some messages, by their ids."""
+    """Queries about some messages, by their ids."""
 
     conflicts: Callable[[list[int], str | None], Query]
-    """Counts those whose deduplication id stands in the way, in a target queue."""
+    """Counts messages whose deduplication id another message of the target queue holds."""
     payloads: Callable[[list[int]], Query]
-    """(payload, whether it is in a store) of those that are not too large to try a patch on."""
+    """Selects (payload, whether it is in a store) of messages that are small enough for a trial of the patch."""
 
 
 def survey(search: Search, as_of: datetime) -> ImpactSurvey:
-    """Count what the search finds, and look at it while it passes; at most COUNT_MILLISECONDS."""
+    """Count the messages of the search and survey them, for at most COUNT_MILLISECONDS."""
     seen = ImpactSurvey(as_of)
     rows = dead_letter_rows.facts(search.ids(COUNT_LIMIT + 1, Order.ANY))
     seen.count = read_in_time(rows, seen.look)
@@ -92,7 +92,7 @@ def survey(search: Search, as_of: datetime) -> ImpactSurvey:
 
 
 def describe(seen: ImpactSurvey, options: Options, patch: Patch | None, queries: ImpactQueries | None = None) -> Impact:
-    """Return the impact as the plan keeps it; without other `queries`, of dead dead_letters."""
+    """Return the impact for the plan; without other `queries`, the messages are dead letters."""
     queries, commonest = queries or DEAD_LETTERS, seen.fingerprints.most_common()
     most_redrives = math.inf if options.max_redrives is None else options.max_redrives
     queues = {queue.name: queue for queue in Queue.objects.select_related("tenant").filter(name__in=seen.sources)}
@@ -111,7 +111,7 @@ def describe(seen: ImpactSurvey, options: Options, patch: Patch | None, queries:
         large_bodies=seen.large_bodies,
         conflicts=_conflicts(seen.with_keys, options.target_queue, queries),
         patch=_tried(patch, seen.dead_letters, queries) if patch else None,
-        # The oldest of each fingerprint, of the commonest first.
+        # The oldest of each fingerprint, the most frequent fingerprint first.
         canaries=[seen.canaries[one] for one, _ in commonest[:MAX_CANARIES]] if options.canary_per_group else [],
     )
 
@@ -124,7 +124,7 @@ def _tenants(sources: Mapping[str, int], queues: Mapping[str, Queue]) -> list[tu
 
 
 def _groups(groups: Counter[tuple[str, str]], queues: Mapping[str, Queue]) -> GroupImpact:
-    """Groups of FIFO queues: their order is kept, and each goes one at a time."""
+    """Count message groups of FIFO queues, whose order a redrive keeps."""
     names = {name for name, queue in queues.items() if queue.mode == "fifo"}
     fifo = Counter({key: number for key, number in groups.items() if key[0] in names})
     largest = [(source, group, number) for (source, group), number in fifo.most_common(5)]
@@ -132,7 +132,7 @@ def _groups(groups: Counter[tuple[str, str]], queues: Mapping[str, Queue]) -> Gr
 
 
 def _conflicts(dead_letters: list[int], target_queue: str | None, queries: ImpactQueries) -> int | None:
-    """Count those whose deduplication id another message holds now, and which will stay; None: no time to count."""
+    """Count messages whose deduplication id another message holds, which are skipped; None: no time to count."""
     if not dead_letters:
         return 0
     try:

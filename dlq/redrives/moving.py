@@ -1,4 +1,4 @@
-"""One batch of dead dead_letters: which go, which are left and why, and what is changed on the way."""
+"""One batch of dead letters: which are sent, which are skipped and why, and how a patch changes them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from queues import bulk_verbs
 from queues.dead_letters import redriving
 from signalbox.tracing import spans
 
-# Payloads travel to us and back: fewer of them at once.
+# With a patch, payloads travel to this process and back, so a batch has fewer messages.
 BATCH_PATCHED = 100
 
-# Why a selected dead_letter stays: the key in the job's row, in words.
+# Reasons for skipped dead letters: the key in the row of the job, and its words.
 REASONS = {
     "taken": "held by another process",
     "redriven": "redriven too often",
@@ -26,7 +26,7 @@ REASONS = {
     "large_body": "its body is in a store and cannot be patched",
     "too_large": "larger than the destination takes",
     "unreadable": "JSON that clients cannot read",
-    "large_body_gone": "its large body is in the store no more",
+    "large_body_gone": "its large body has been deleted from the store",
     "system": "a task of Signalbox itself, which can only be redriven unchanged to its own queue",
     "quota": "a limit of the destination would never let it in",
 }
@@ -39,16 +39,16 @@ class Moved:
     number: int
     left: Counter[str]
     unsent: Sequence[int] = ()
-    """Those that had no room yet: they are next."""
+    """Messages for which the destination had no room: they are next."""
     waits_for: str = ""
-    """What keeps them waiting, in words."""
+    """The limit for which they wait, in words."""
 
 
 def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
-    """Send these again, but for those that are to stay."""
+    """Send these dead letters again, except those that must be skipped."""
     left: Counter[str] = Counter()
     going, payloads = list(ids), None
-    if options.max_redrives is not None:  # what came back that often comes back again
+    if options.max_redrives is not None:  # a message that failed that often will probably fail again
         going = _without(redriving.redriven_more_often(going, options.max_redrives), going, "redriven", left)
     if options.patch_kind or job.target_queue:  # tasks of Signalbox's workers only go back to their queue, unchanged
         going = _without(redriving.own_tasks(going), going, "system", left)
@@ -74,9 +74,9 @@ def _without(gone: Collection[int], ids: Sequence[int], why: str, left: Counter[
 def patched(
     ids: Sequence[int], rows: Sequence[tuple[int, str, bool, int]], patch: Patch, left: Counter[str]
 ) -> tuple[list[int], str | None]:
-    """Return those to which the patch applies, and the payloads that it changes, as a JSON object by id.
+    """Return the ids to which the patch applies, and the changed payloads as a JSON object by id.
 
-    `rows` are those that are still there: id, payload, whether its body is in a store, the most bytes that it may have.
+    `rows` are the dead letters that still exist: id, payload, whether its body is in a store, and its maximal bytes.
     """
     going: list[int] = []
     changed: list[str] = []

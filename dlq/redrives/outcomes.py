@@ -1,8 +1,8 @@
-"""Outcomes of redriven messages: succeeded, failed again for the same cause or another, gone, or still open.
+"""Outcomes of redriven messages: succeeded, failed again with the same cause or another, gone, or open.
 
-The engine keeps every acknowledgement and every death, so no consumer is asked. Each message's outcome is noted
-once, beside its redrive, and counted in the job's row: a page reads counters. Slices, the sweep and pages look at a
-bounded number of those that are open, under the lock of the job's row.
+The engine keeps every ack and every dead letter, so consumers need not report anything. The outcome of each message is
+recorded once and counted in the row of the job, so a page reads counters. Slices, sweeps and pages look at a bounded
+number of open messages, under the lock of the job's row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORDS: dict[str, str] = {
 }
 FAILED = (RedriveOutcome.FAILED_SAME, RedriveOutcome.FAILED_NEW)
 WINDOW = 1_000
-# A look ends when this share of a window has no news: what was sent first is received first.
+# A look ends when fewer than one in NEWS_SHARE messages of a window have an outcome: the first sent are received first.
 NEWS_SHARE = 10
 MAX_WINDOWS = 10
 LOOK_SECONDS = 1.0
@@ -39,7 +39,7 @@ MAX_WATCHED = 100
 
 
 def look(job: Redrive, now: datetime, windows: int = MAX_WINDOWS) -> None:
-    """Record the outcomes of some that are open, in the job too, which the caller holds and saves."""
+    """Record the outcomes of some open messages, and count them in the job, which the caller holds and saves."""
     job.looked_at = now
     for _ in range(windows):
         found = bulk_verbs.settle_redriven(job.pk, 0, WINDOW)
@@ -55,9 +55,9 @@ def look(job: Redrive, now: datetime, windows: int = MAX_WINDOWS) -> None:
 
 
 def refresh(redrive_id: int, windows: int = MAX_WINDOWS) -> None:
-    """Look for a page that shows the job; skip a job that is locked, or was looked at a moment ago.
+    """Record outcomes for a page of the job. Skips a job that is locked or was looked at a moment ago.
 
-    Nothing either in a database that cannot be written: the page shows what was known.
+    In a read-only database nothing is recorded, and the page shows the counts that are known.
     """
     with suppress(OutOfTime), _unless_read_only(), time_limit(COUNT_MILLISECONDS):
         job = Redrive.objects.select_for_update(skip_locked=True).filter(pk=redrive_id).first()
@@ -81,7 +81,7 @@ def _unless_read_only() -> Iterator[None]:
 
 
 def refresh_watched(seconds: float) -> int:
-    """Look after every redrive that has open outcomes, those first that waited longest; returns how many."""
+    """Record outcomes of all redrives with open messages, the longest unread first; return how many were read."""
     ends_at, looked = time.monotonic() + seconds, 0
     watched = Redrive.objects.filter(watching=True).order_by(F("looked_at").asc(nulls_first=True))
     for redrive_id in list(watched.values_list("pk", flat=True)[:MAX_WATCHED]):
@@ -93,7 +93,7 @@ def refresh_watched(seconds: float) -> int:
 
 
 def _is_watched(job: Redrive, now: datetime) -> bool:
-    """Tell whether to watch on: a message that is never received has no outcome."""
+    """Tell whether to look for outcomes later: a message that is never received has none."""
     if job.is_active:
         return True
     over = job.finished_at or now
@@ -107,8 +107,9 @@ def _count(job: Redrive, found: bulk_verbs.Settled) -> None:
     job.gone += found.outcomes.count(RedriveOutcome.GONE)
     judged_after = job.step_began.get("judged_after", 0)
     for letter, redriven_id in zip(found.outcomes, found.redriven_ids, strict=True):
-        if redriven_id <= judged_after:  # sent before it was resumed: that was judged
+        if redriven_id <= judged_after:  # sent before the redrive was resumed: the stop rules counted it then
             job.step_began["failed"] += letter in FAILED
+            job.step_began["settled"] = job.step_began.get("settled", 0) + 1
         elif letter == RedriveOutcome.SUCCEEDED:
             job.failed_in_row = 0
         elif letter in FAILED:

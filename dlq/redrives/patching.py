@@ -1,4 +1,4 @@
-"""Changing payloads on the way: a JSON Merge Patch (RFC 7396) or a JSON Patch (RFC 6902), and where neither can."""
+"""Patches of payloads: a JSON Merge Patch (RFC 7396) or a JSON Patch (RFC 6902), and why one does not apply."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ MAX_WRITTEN_BYTES = INLINE_BYTES
 MAX_COMPARED_LINES = 500
 
 
-class DoesNotApply(Exception):  # noqa: N818 - it names what happened
+class DoesNotApply(Exception):  # noqa: N818 - the name states the fact
     """The patch cannot be applied to this payload."""
 
 
 @dataclass(frozen=True)
 class Patch:
-    """One patch, made by `read`; the same for every payload."""
+    """A patch, made by `read`, that applies to any number of payloads."""
 
     kind: str
     document: Any
 
     def apply(self, payload_text: str, most_bytes: int = INLINE_BYTES) -> str:
-        """The payload patched, as JSON text. Raises `DoesNotApply` with the reason."""
+        """Return the patched payload as JSON text. Raises `DoesNotApply` with the reason."""
         with _readable():
             document = self._patched(load(payload_text))
             patched = json.dumps(document, ensure_ascii=False)
-            encode(document)  # what no client could read is not sent again
+            encode(document)  # a payload that no client could read is not sent
         if len(patched.encode()) > most_bytes:
             raise DoesNotApply(f"it would have more than {most_bytes:,} bytes")
         return patched
 
     def change(self, payload_text: str, most_bytes: int = INLINE_BYTES) -> str | None:
-        """Return the same; None when it is what it was."""
+        """Return the patched payload as JSON text; None when it is unchanged."""
         patched = self.apply(payload_text, most_bytes)
         with _readable():
-            return None if json.loads(patched) == json.loads(payload_text) else patched
+            return None if is_same(json.loads(patched), json.loads(payload_text)) else patched
 
     def _patched(self, payload: Any) -> Any:
         if self.kind == "merge":
@@ -74,7 +74,7 @@ class Patch:
 
 
 def _bytes_written(operation: dict[str, Any], payload: Any) -> int:
-    """The bytes of JSON that an operation will write. Raises as jsonpatch does where there is no value to copy."""
+    """Return the bytes of JSON that an operation writes. Raises like jsonpatch when there is no value to copy."""
     if operation["op"] == "copy":
         return _json_bytes(JsonPointer(operation["from"]).resolve(payload))
     return _json_bytes(operation["value"]) if operation["op"] in ("add", "replace") else 0
@@ -90,7 +90,7 @@ def _words(operation: dict[str, Any]) -> str:
 
 
 def _why(error: Exception) -> str:
-    """The cause in words that quote no payload: their readers may lack the right to see it."""
+    """Word the cause without a quote of the payload, which the reader may not be allowed to see."""
     if isinstance(error, jsonpatch.JsonPatchTestFailed):
         return "the value there is not the one that the test names"
     if isinstance(error, jsonpatch.JsonPatchConflict | JsonPointerException | KeyError | IndexError):
@@ -99,7 +99,7 @@ def _why(error: Exception) -> str:
 
 
 def read(kind: str, document: Any) -> Patch | None:
-    """A patch that is well-formed, or None without a kind. Raises `InvalidArgument`."""
+    """Check the patch and return it; None without a kind. Raises `InvalidArgument`."""
     if not kind:
         if document is not None:
             raise InvalidArgument("patch needs a kind: merge or json", "patch_kind")
@@ -115,12 +115,12 @@ def read(kind: str, document: Any) -> Patch | None:
 
 
 def load(text: str) -> Any:
-    """JSON, with every number exact; one that Python would round is refused."""
-    return json.loads(text, parse_float=_exact)
+    """Parse JSON with exact numbers; a number that Python would round is refused."""
+    return json.loads(text, parse_float=exact)
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """Merge as RFC 7396 says: null removes, objects merge, anything else takes the place of what was there."""
+    """Merge by RFC 7396: null removes a value, objects are merged, any other value replaces the present one."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}
@@ -133,7 +133,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
-    """(mark, line) for each line of the patched document: "+", "-" or a space.
+    """Return (mark, line) for each line of the patched document: "+", "-" or a space.
 
     Above MAX_COMPARED_LINES differing lines are not compared one by one: all old lines stand before all new ones.
     """
@@ -146,7 +146,7 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of equal lines at the beginning of both."""
+    """Count the equal lines at the beginning of both."""
     return next(
         (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
@@ -172,7 +172,7 @@ def _lines(text: str) -> list[str]:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """jsonb takes more depth and longer numbers than are read here: one such payload must not stop the others."""
+    """Turn errors of depth and of long numbers into `DoesNotApply`: one such payload must not stop the others."""
     try:
         yield
     except InvalidArgument as error:
@@ -183,7 +183,13 @@ def _readable() -> Iterator[None]:
         raise DoesNotApply(str(error)[:200]) from error
 
 
-def _exact(text: str) -> float:
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two documents are the same JSON; in Python alone, true would equal 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def exact(text: str) -> float:
+    """Read a number; raises `DoesNotApply` where Python would round it."""
     value = float(text)
     if Decimal(text) != Decimal(repr(value)):
         raise DoesNotApply(f"the number {text[:40]} would be rounded")
@@ -207,7 +213,7 @@ def _check_operations(document: Any) -> None:
 
 
 def _check_storable(document: Any) -> None:
-    """jsonb has neither NUL nor half a surrogate pair."""
+    """Refuse NUL and half a surrogate pair, which jsonb does not have."""
     try:
         text = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""Plan of a bulk action: a row that keeps what was seen before it. Written once, never changed.
+"""Plan of a bulk action: a row with its selection, its impact and its options. It is written once and never changes.
 
-Its impact is counts of those that were looked at, the first ten thousand.
+The impact counts the messages that were read, at most the first ten thousand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dlq.redrives.staged.models import Staging
 
 @dataclass(frozen=True)
 class GroupImpact:
-    """Groups of FIFO queues: how many, with how many messages, and the largest as (queue, group, messages)."""
+    """Message groups of FIFO queues: their number, their messages, and the largest as (queue, group, messages)."""
 
     count: int = 0
     messages: int = 0
@@ -28,7 +28,7 @@ class GroupImpact:
 
 @dataclass(frozen=True)
 class PatchTrial:
-    """The patch tried on some of them: to how many it does not apply, and why with how many."""
+    """Result of a patch that was tried on some messages: how many it does not apply to, and the reasons with counts."""
 
     looked_at: int = 0
     not_applied: int = 0
@@ -37,29 +37,29 @@ class PatchTrial:
 
 @dataclass(frozen=True)
 class Impact:
-    """Counts of what is touched, the commonest first; pairs are (what, how many)."""
+    """Counts of the selected messages, the most frequent first; pairs are (value, messages)."""
 
     looked_at: int = 0
     sources: list[tuple[str, int]] = field(default_factory=list)
     source_count: int = 0
     tenants: list[tuple[str, int]] = field(default_factory=list)
     fingerprints: list[tuple[str, str, int]] = field(default_factory=list)
-    """(fingerprint, cause in words, how many)."""
+    """(fingerprint, cause in words, messages)."""
     fingerprint_count: int = 0
     ages: list[tuple[str, int]] = field(default_factory=list)
     attempts: list[tuple[int, int]] = field(default_factory=list)
     groups: GroupImpact = field(default_factory=GroupImpact)
     redriven: list[tuple[int, int]] = field(default_factory=list)
-    """(times redriven before, how many)."""
+    """(earlier redrives, messages)."""
     left_out: int = 0
-    """Those that were redriven too often."""
+    """Messages that were redriven too often."""
     large_bodies: int = 0
     conflicts: int | None = 0
-    """Those whose deduplication id another message holds; None: there was no time to count them."""
+    """Messages whose deduplication id another message holds; None: there was no time to count them."""
     patch: PatchTrial | None = None
     canaries: list[int] = field(default_factory=list)
     bytes: int = 0
-    """Of what is staged from the archive, as are the next two."""
+    """The bytes of staged messages. The next two fields also concern staged messages only."""
     large_bodies_gone: int = 0
     dealt_with: int = 0
 
@@ -80,18 +80,18 @@ class Impact:
 
 
 def _tuples(value: Any) -> Any:
-    """JSON has no tuples: in their place it has lists."""
+    """Turn the lists of a JSON document into tuples."""
     return [tuple(one) if isinstance(one, list) else one for one in value] if isinstance(value, list) else value
 
 
-class PlanIsWritten(TypeError):  # noqa: N818 - it names what happened
-    """A plan is not changed: make another one instead."""
+class PlanIsWritten(TypeError):  # noqa: N818 - the name states the fact
+    """A plan never changes: make another one instead."""
 
 
 class Plan(models.Model):
-    """Plan: what a filter selected at a moment, and what running it would touch.
+    """Plan: the selection of a filter at one moment, and the impact of running it.
 
-    Both bounds are ids: of dead letters, or of what is staged.
+    Both bounds are ids of dead letters, or of staged messages.
     """
 
     class Kind(models.TextChoices):
@@ -103,14 +103,14 @@ class Plan(models.Model):
     filter_text = models.TextField(db_default="")
     as_of = models.DateTimeField()  # ages in the filter count up to here
     lower_bound = models.BigIntegerField()
-    upper_bound = models.BigIntegerField()  # what dies later has a higher id and is not touched
+    upper_bound = models.BigIntegerField()  # later dead letters have higher ids and are not selected
     count = models.BigIntegerField(db_default=0)
-    count_is_exact = models.BooleanField(db_default=False)  # false: there are more than that
-    # Whom it touches: see `Impact`.
+    count_is_exact = models.BooleanField(db_default=False)  # false: the plan has more messages
+    # The document of an `Impact`.
     impact_document = models.JSONField(db_default={}, db_column="impact")
-    sample_ids = models.JSONField(db_default=[])  # the newest few, by dead-letter id
+    sample_ids = models.JSONField(db_default=[])  # ids of the newest dead letters
     options = models.JSONField(db_default={})  # see dlq.redrives.plan_options
-    # Empty: it selects dead letters.
+    # The staged messages of a replay; empty: dead letters.
     staging = models.ForeignKey(Staging, on_delete=models.PROTECT, null=True, related_name="plans")
     created_by = models.CharField(max_length=150)
     reason = models.CharField(max_length=500, db_default="")
@@ -136,8 +136,18 @@ class Plan(models.Model):
         return Impact.from_json(self.impact_document)
 
     @property
+    def canary_size(self) -> int:
+        """Return the number of messages that go first; 0 without a canary."""
+        return self.choices.canary_size(len(self.impact.canaries))
+
+    @property
+    def waits_for_canary(self) -> bool:
+        """Tell whether some messages wait for a canary: one of the whole selection holds none."""
+        return self.canary_size > 0 and (self.canary_size < self.count or not self.count_is_exact)
+
+    @property
     def source_queues(self) -> list[str]:
-        """Return where those that were looked at died, most of them first."""
+        """List the source queues of the messages that were read, the most frequent first."""
         return [name for name, _ in self.impact.sources]
 
     def summary(self) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from queues.errors import InvalidArgument
 
 MAX_RATE_PER_SECOND = 5_000
 MAX_REDRIVES = 3
-"""A message that came back from this many redrives is left out."""
+"""A message that failed after this many redrives is skipped."""
+CANARY_MESSAGES = 10
+"""The canary of a redrive that no person set otherwise, with at least one message of each failure group."""
 
 
 @dataclass(frozen=True)
@@ -19,16 +21,18 @@ class Options:
     """Options of a plan, which a run may override. None and 0 mean: no such limit."""
 
     target_queue: str | None = None
-    """Empty: each to the queue it died in."""
+    """The destination of all messages. None: each message goes to its source queue."""
     rate_per_second: int | None = None
     max_redrives: int | None = MAX_REDRIVES
-    """Messages redriven more often than this are left out."""
+    """Messages redriven more often than this are skipped."""
     canary_messages: int = 0
-    """Messages that go first; the rest waits for their outcomes."""
+    """Messages that are sent first; the others wait for their outcomes."""
     canary_per_group: bool = False
-    """One of each fingerprint goes first."""
+    """The canary includes one message of each failure group."""
     stop_failed_percent: int = 20
+    """The redrive pauses when a larger share of a step, or of what it sent without a canary, fails again."""
     stop_failed_in_row: int = 5
+    """The redrive pauses after this number of failures in a row. 0: no such limit."""
     slow_depth: int | None = None
     """Messages in a destination above which the rate is halved."""
     slow_age_seconds: int | None = None
@@ -37,9 +41,24 @@ class Options:
     """`merge` (RFC 7396), `json` (RFC 6902) or nothing."""
     patch: Any = None
 
+    @classmethod
+    def with_canary(cls, **given: Any) -> Options:
+        """Return options with the default canary, unless `given` sets the number of its messages."""
+        if given.get("canary_messages") is None:
+            given = {"canary_per_group": True} | given | {"canary_messages": CANARY_MESSAGES}
+        return cls(**given)
+
     @property
     def has_canary(self) -> bool:
         return self.canary_messages > 0 or self.canary_per_group
+
+    def canary_size(self, groups: int) -> int:
+        """Return the size of the canary, with one message of each of these groups; 0 without a canary."""
+        return max(1, self.canary_messages, groups) if self.has_canary else 0
+
+    @property
+    def has_stop_rules(self) -> bool:
+        return self.stop_failed_percent < 100 or self.stop_failed_in_row > 0
 
     @property
     def slows(self) -> bool:
@@ -47,7 +66,7 @@ class Options:
 
     @property
     def patch_text(self) -> str:
-        """The patch as people read it."""
+        """Return the patch as JSON text."""
         return json.dumps(self.patch, ensure_ascii=False)
 
     def as_json(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The look before the leap: what a redrive or a deletion would touch, frozen at the moment of looking.
+"""Plans and previews of a redrive or a deletion: which messages it would touch, frozen at one moment.
 
-A plan is a row that never changes; a job is made from it and takes what it showed, however long its reader thinks. A
-preview is the same look without a row. Both take less than a second, however much there is.
+A plan is a row that never changes. A job that is made from it takes exactly the messages that the plan shows, however
+much later it starts. A preview is the same without a row. Both take less than a second.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Destination:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences; none when all is well."""
+        """Return the warnings about this queue, as sentences."""
         if not self.exists:
             return [f"{self.queue} no longer exists: the redrive will fail."]
         found = []
@@ -66,7 +66,7 @@ class Destination:
 
 @dataclass(frozen=True)
 class Preview:
-    """Preview of a job with this filter. Give `upper_bound` and `as_of` to `create` to get just that."""
+    """Preview of a job with this filter. `create` takes the same messages with its `upper_bound` and `as_of`."""
 
     filter_text: str
     as_of: datetime
@@ -75,17 +75,23 @@ class Preview:
     samples: Sequence[DeadLetterRow]
     destinations: Sequence[Destination]
     redriven_before: int
-    """Of those counted, how many came back dead from an earlier redrive."""
+    """The number of counted messages that have failed an earlier redrive."""
     max_redrives: int
 
     @property
     def warnings(self) -> list[str]:
-        """Return what to think about first, the destinations' warnings included."""
+        """Return the warnings, including those of the destinations."""
         found = [warning for destination in self.destinations for warning in destination.warnings]
         if self.redriven_before:
-            times = "once" if self.max_redrives == 1 else f"up to {self.max_redrives} times"
-            found.append(f"{self.redriven_before:,} of them were redriven before, {times}, and died again.")
+            found.append(failed_before(self.redriven_before, self.max_redrives))
         return found
+
+
+def failed_before(messages: int, most_redrives: int) -> str:
+    """Return the warning about messages that have failed earlier redrives, with the largest number of these."""
+    has = "has" if messages == 1 else "have"
+    redrives = "one redrive" if most_redrives == 1 else f"up to {most_redrives:,} redrives"
+    return f"{messages:,} {has} already failed {redrives}."
 
 
 def make(
@@ -98,10 +104,10 @@ def make(
     as_of: datetime | None = None,
     may_reveal: bool = False,
 ) -> Plan:
-    """Write down what the filter selects now (or did up to a bound and a time that a look froze), and what it means.
+    """Save what the filter selects now, or what it selected up to a bound and a time of a preview, and its impact.
 
-    A target that shows what is masked now is refused, unless the actor `may_reveal` it. Raises `InvalidArgument` with
-    the field, and for the target `QueueNotFound` and `QueueClosed`.
+    A target that shows fields which are masked now is refused, unless the actor `may_reveal` them. Raises
+    `InvalidArgument` with the field, and for the target `QueueNotFound` and `QueueClosed`.
     """
     filter, now, options = filter.frozen(as_of), database_now(), (options or Options()).checked()
     patch = patching.read(options.patch_kind, options.patch)
@@ -132,7 +138,7 @@ def make(
 
 
 def count_now(plan: Plan) -> BoundedCount:
-    """Return how many it selects by now: some are gone, and an undo may have brought back others."""
+    """Count the messages that the plan selects at this moment: some are gone, and an undo may have restored others."""
     if plan.staging_id is not None:
         return BoundedCount(StagedMessage.objects.filter(staging_id=plan.staging_id).count(), exact=True)
     span = Span(plan.lower_bound, plan.upper_bound)

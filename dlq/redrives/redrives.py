@@ -1,7 +1,7 @@
 """Redrives: dead letters that a filter selects, sent again at a limited rate, each exactly once.
 
-A batch moves its messages, the cursor and the counts in one transaction under the lock of the redrive's row. A
-process that dies in the middle undoes all of it or none, and the next one goes on at the cursor.
+A batch changes its messages, the cursor and the counts in one transaction under the lock of the redrive's row. If a
+process dies, its batch is rolled back as a whole, and the next process continues at the cursor.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import transaction
 
-from dlq.jobs import approvals, lifecycle, runner
+from dlq.jobs import approvals, confirmations, lifecycle, runner
 from dlq.jobs.models import Job, Redrive
 from dlq.redrives import adaptive_rate, canary, moving, outcomes, plans
 from dlq.redrives.plan_models import Plan
@@ -25,35 +25,46 @@ from dlq.search import selecting
 from dlq.search.counting import BoundedCount
 from queues.errors import InvalidArgument, SignalboxError
 
-# A commit takes as long for many as for few; what a batch locks is locked for some tens of milliseconds.
+# A commit takes the same time for any number of messages. A batch holds its locks for some tens of milliseconds.
 BATCH_MESSAGES = 2_000
-# After a destination has refused more: its limits say for how long, and a batch never waits for as long as its lease.
+# The wait after a destination has refused messages because of its limits; much shorter than the lease of a batch.
 QUOTA_SECONDS = 1.0
 # Fields of a plan that a redrive keeps.
 COPIED = ("filter_text", "as_of", "lower_bound", "upper_bound", "staging", "source_queues")
 
 
+CONFIRMATION_WORD = "redrive"
+
+
 class PlanNotFound(SignalboxError):  # noqa: N818 - as in queues.errors
-    """The plan does not exist, or is no plan of a redrive."""
+    """The plan does not exist, or is not a plan of a redrive."""
 
 
 def run(
-    plan_id: int, *, actor: str, reason: str = "", wake: bool = True, may_reveal: bool = False, **otherwise: Any
+    plan_id: int,
+    *,
+    actor: str,
+    reason: str = "",
+    wake: bool = True,
+    may_reveal: bool = False,
+    confirmed: bool = True,
+    **otherwise: Any,
 ) -> Redrive:
     """Start the redrive that a plan describes, with some of its options `otherwise`.
 
-    A target that shows what is masked now is refused, unless the actor `may_reveal` it: rules may have changed since
-    the plan. Raises `PlanNotFound`, `InvalidArgument`, `QueueNotFound`, `QueueClosed`. A plan is run by one redrive at
-    a time; run again, it takes what is left.
+    A target that shows fields which are masked now is refused, unless the actor `may_reveal` them: rules may have
+    changed since the plan. A large redrive must be `confirmed` by a typed word. One redrive of a plan runs at a time; a
+    later one sends the messages that are left. Raises `PlanNotFound`, `InvalidArgument`, `QueueNotFound`,
+    `QueueClosed`.
     """
     with transaction.atomic():
         plan = Plan.objects.select_for_update().filter(pk=plan_id, kind=Plan.Kind.REDRIVE).first()
         if plan is None:
             raise PlanNotFound(f"there is no plan {plan_id} of a redrive")
-        approvals.expire(Redrive)  # an expired approval blocks no other redrive
+        approvals.expire(Redrive)  # an expired approval must not block another redrive
         if (other := plan.redrives.filter(state__in=Job.UNDECIDED_STATES).first()) is not None:
-            verb = "waits for approval as" if other.is_awaiting else "is being run by"
-            raise InvalidArgument(f"plan {plan_id} {verb} redrive {other.pk}", "plan_id")
+            state = "Already awaiting approval" if other.is_awaiting else "Already running"
+            raise InvalidArgument(f"{state} as redrive #{other.pk}", "plan_id")
         if plan.staging_id is not None:
             sets.hold(plan.staging_id)
         options = replace(plan.choices, **otherwise).checked()
@@ -61,11 +72,14 @@ def run(
             plans.check_target(options.target_queue)
         if not may_reveal:
             plans.check_masks_of(plan, options.target_queue)
-        return lifecycle.start(_job_of(plan, options, actor, reason), wake=wake)
+        job = _job_of(plan, options, actor, reason)
+        if not confirmed and confirmations.must_confirm(job):
+            raise InvalidArgument(f"Type the word {CONFIRMATION_WORD}.", "confirmation")
+        return lifecycle.start(job, wake=wake)
 
 
 def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:
-    # Where size decides who may run it, the size at this moment.
+    # Where the size decides whether approval is needed, count the messages at this moment.
     counted = BoundedCount(plan.count, plan.count_is_exact)
     count = counted if lifecycle.threshold(Redrive.NOUN) is None else plans.count_now(plan)
     return Redrive(
@@ -84,16 +98,16 @@ def _job_of(plan: Plan, options: Options, actor: str, reason: str) -> Redrive:
 
 
 def resume(redrive_id: int, *, actor: str, reason: str = "") -> bool:
-    """Go on where it stopped, and no faster for having rested. False when it was not paused."""
+    """Continue a paused redrive, without catching up for the pause. False when it was not paused."""
     with transaction.atomic():
         job = Redrive.objects.select_for_update().filter(pk=redrive_id).first()
-        anew = canary.same_step_again(job) if job else {}
+        step = canary.same_step_again(job) if job else {}
         rested = {"tokens": 0.0, "burst_tokens": 0.0, "refilled_at": None, "note": "", "stopped_because": ""}
-        return lifecycle.resume(Redrive, redrive_id, actor=actor, reason=reason, **rested, **anew)
+        return lifecycle.resume(Redrive, redrive_id, actor=actor, reason=reason, **rested, **step)
 
 
 def set_rate(redrive_id: int, rate_per_second: int | None, *, actor: str, reason: str = "") -> bool:
-    """Change the rate from the next batch on. False when the redrive was over already."""
+    """Change the rate from the next batch on. False when the redrive has already ended."""
     Options(rate_per_second=rate_per_second).checked()
     with transaction.atomic():
         active = Redrive.objects.select_for_update().filter(pk=redrive_id, state__in=Job.ACTIVE_STATES).first()
@@ -108,16 +122,24 @@ def set_rate(redrive_id: int, rate_per_second: int | None, *, actor: str, reason
 
 def _batch(job: Redrive, now: datetime) -> float | None:
     options = job.choices
-    wants_news = job.looked_at is None or abs(now - job.looked_at) >= timedelta(seconds=canary.POLL_SECONDS)
-    if (options.has_canary or options.slow_failed_percent) and wants_news:
+    if _wants_outcomes(job, options, now):
         outcomes.look(job, now)
-    if job.step_limit is not None:
-        if because := canary.judge(job):
-            return _stop(job, because)
-        if not canary.room(job):
-            return canary.wait(job)
+    if because := canary.judge(job, now):
+        return _stop(job, because)
+    if canary.is_waiting(job):
+        return canary.wait(job)
     adaptive_rate.consider(job, options, now)
     return _send(job, options, now)
+
+
+def _wants_outcomes(job: Redrive, options: Options, now: datetime) -> bool:
+    """Tell whether a rule of the job needs outcomes, and the last look was a moment ago."""
+    needed = options.has_canary or options.slow_failed_percent or options.has_stop_rules
+    if not needed or not job.moved:
+        return False
+    if job.looked_at is None:
+        return True
+    return abs(now - job.looked_at) >= timedelta(seconds=canary.POLL_SECONDS)
 
 
 def _send(job: Redrive, options: Options, now: datetime) -> float | None:
@@ -142,8 +164,9 @@ def _send(job: Redrive, options: Options, now: datetime) -> float | None:
 
 
 def _take(job: Redrive, limit: int, options: Options) -> moving.Moved:
-    """Send the next dead letters or staged messages, those first that are to go first; each leaves its source in the
-    same transaction. The job's cursor is then behind all that were sent.
+    """Send the next dead letters or staged messages, the canaries first, and move the cursor of the job behind them.
+
+    Each message leaves its source in the same transaction.
     """
     dead, staged = (selecting.next_ids, moving.move), (staged_moving.next_ids, staged_moving.move)
     walk, move = dead if job.staging_id is None else staged
@@ -169,14 +192,14 @@ def _note(job: Redrive, done: moving.Moved) -> None:
 
 
 def _stop(job: Redrive, because: str) -> float:
-    """Pause for people to look; the next batch does not come."""
+    """Pause the redrive, so that people can look at the failures."""
     job.stopped_because, job.note, job.state = f"Stopped by itself: {because}", "", Job.State.PAUSED
     lifecycle.record(job, "stop", lifecycle.ENGINE, job.stopped_because)
     return 0.0
 
 
 def _token_bucket(job: Redrive, now: datetime) -> TokenBucket | None:
-    """Return how fast the job may go now; None without a rate. A job that starts, or rested, starts from nothing."""
+    """Return the token bucket of the job, empty at its start and after a pause; None without a rate limit."""
     rate = job.rate_per_second
     if job.slowed_rate is not None:
         rate = max(1, min(int(job.slowed_rate), rate or MAX_RATE_PER_SECOND))

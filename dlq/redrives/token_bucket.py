@@ -1,11 +1,11 @@
 """Token bucket: limits messages to a rate per second, with bursts of at most a tenth of a second's worth.
 
-Two token buckets. One fills at the rate and remembers what was missed while no process ran the job, for a worker hands
-it to the next every twenty seconds; the other fills a tenth faster and remembers next to nothing, so that catching
-up is never a rush. A message takes a token of each.
+There are two buckets, and a message takes a token of each. One fills at the rate and keeps tokens for the time in
+which no process ran the job, because the job changes its worker every twenty seconds. The other fills a tenth faster
+and keeps almost no tokens, so that catching up never becomes a burst.
 
-Neither keeps anything here. The tokens and the moment they were counted live in the job's row, and that moment is the
-database's, so a job keeps its rate across workers, slices and machines whose clocks differ.
+The row of the job has the tokens and the time at which they were counted, by the clock of the database. So a job keeps
+its rate across workers, slices and machines whose clocks differ.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 BURST_SECONDS = 0.1
-# At a high rate messages move in groups, twenty times a second: a transaction each would be too many.
+# At a high rate messages move in groups, twenty times a second, to limit the number of transactions.
 GROUP_SECONDS = 0.05
-# A runner always wakes a little late. Tokens of that time are kept, or every rate would be missed by that much.
+# A runner always wakes a little late. It keeps the tokens of that time, otherwise every rate would be too low.
 LATE_SECONDS = 0.05
-# What is missed for longer than a hand-over takes is not caught up with.
+# Tokens of a longer pause than a change of workers are lost.
 MISSED_SECONDS = 2.0
 CATCH_UP = 1.1
 
 
 @dataclass(frozen=True)
 class TokenBucket:
-    """`tokens` of the rate and `burst_tokens` of what may go at once, as of `refilled_at`."""
+    """The tokens of the rate and the tokens of the burst, as of `refilled_at`."""
 
     rate: int
     tokens: float
@@ -34,24 +34,24 @@ class TokenBucket:
 
     @property
     def burst(self) -> int:
-        """The most messages that go at once."""
+        """The largest number of messages in one burst."""
         return int(max(1.0, self.rate * BURST_SECONDS))
 
     @property
     def allowed(self) -> int:
-        """Return how many messages may go now."""
+        """Return the number of messages that may be sent now."""
         return min(int(self.tokens), int(self.burst_tokens), self.burst)
 
     @property
     def seconds_to_next(self) -> float:
-        """Return how long after `refilled_at` the next group of messages may go."""
+        """Return the seconds from `refilled_at` to the next group of messages."""
         group = max(1.0, self.rate * GROUP_SECONDS)
         due_seconds = (group - self.tokens) / self.rate
         ready_seconds = (group - self.burst_tokens) / (self.rate * CATCH_UP)
         return max(0.0, due_seconds, ready_seconds)
 
     def refilled(self, now: datetime) -> TokenBucket:
-        """Return the same at `now`; a clock that was set back costs nothing and gives nothing."""
+        """Return the bucket at `now`; a clock that was set back changes no tokens."""
         filled = max(0.0, (now - self.refilled_at).total_seconds()) * self.rate
         one_burst = max(1.0, self.rate * BURST_SECONDS)
         return TokenBucket(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dlq.jobs import lifecycle, runner
+from dlq.jobs import confirmations, lifecycle, runner
 from dlq.jobs.models import Deletion
 from dlq.search import selecting
 from dlq.search.checked_filter import CheckedFilter
@@ -35,7 +35,7 @@ def create(
     selecting.freeze(job, filter, upper_bound, as_of)
     if not job.filter_text:
         raise InvalidArgument("filter is empty: name the dead letters to delete, as in queue:NAME", "filter_text")
-    if not confirmed and trash.must_confirm(job.total_estimate if job.total_is_exact else None):
+    if not confirmed and confirmations.must_confirm(job):
         raise InvalidArgument("Type the word delete.", "confirmation")
     return lifecycle.start(job, limited=limited)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dlq.jobs import lifecycle, runner
+from dlq.jobs import confirmations, lifecycle, runner
 from dlq.jobs.models import Purge
 from dlq.trash import trash
 from queues import bulk_verbs
@@ -74,7 +74,7 @@ def create(
     Raises `QueueNotFound` and `InvalidArgument`.
     """
     now = preview(queue, states)  # messages sent later are not purged
-    if typed_name != queue and trash.must_confirm(now.total):
+    if typed_name != queue and confirmations.asks(Purge.NOUN, now.total):
         raise InvalidArgument(f"type the name of the queue, {queue}, to confirm", "typed_name")
     job = Purge(
         queue_name=queue,

@@ -24,11 +24,6 @@ def hours() -> int:
     return int(settings.TRASH_HOURS)
 
 
-def must_confirm(messages: int | None) -> bool:
-    """Tell whether removing this number of messages needs a typed confirmation; an unknown number does."""
-    return messages is None or messages > settings.TYPED_CONFIRMATION_ABOVE or not settings.TYPED_CONFIRMATION_ABOVE
-
-
 def trash_batch_of(job: Remover) -> int | None:
     """Return the trash batch of a job, which its first batch opens; None when messages are removed for good."""
     if job.trash_batch_id is None and job.trash_hours:

@@ -1,6 +1,6 @@
-"""The list of alerts on pages: one line for each (alert, queue), whichever source reported it, firing ones first.
+"""The list of alerts on pages: one entry for each alert and queue, firing ones first.
 
-Prometheus and Signalbox may both report the same trouble; two lines about it would be noise.
+Prometheus and Signalbox may both report an alert; the list has one entry for both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MISSING_AFTER = timedelta(minutes=5)  # Alertmanager repeats it every minute, se
 
 @dataclass(frozen=True)
 class Episode:
-    """Rows about the same trouble at the same time, the earliest in front."""
+    """Rows of one alert and queue whose times overlap, the earliest first."""
 
     alerts: Sequence[Alert]
 
@@ -54,9 +54,21 @@ class Episode:
 
     @property
     def descriptions(self) -> list[str]:
-        """The descriptions, each once: those of Signalbox where it has any, since its values are current."""
+        """Descriptions without duplicates; only those of Signalbox where it has any, since its values are newer."""
         own = [alert for alert in self.alerts if alert.source == Alert.Source.CONSOLE]
         return list(dict.fromkeys(alert.description for alert in own or self.alerts if alert.description))
+
+    @property
+    def sentence(self) -> str:
+        """The problem in one sentence: the description of a queue's alert, with its values; otherwise the summary."""
+        described = self.descriptions[0] if self.queue_name and self.descriptions else ""
+        return described or self.summary or self.name
+
+    @property
+    def acknowledged(self) -> Alert | None:
+        """The row that a person acknowledged last; None while no person did."""
+        moments = {alert.acknowledged_at: alert for alert in self.alerts if alert.acknowledged_at}
+        return moments[max(moments)] if moments else None
 
     @property
     def sources(self) -> list[str]:
@@ -83,7 +95,7 @@ class Episode:
 
 
 def firing(*queues: str, among: QuerySet[Alert] | None = None) -> list[Episode]:
-    """List what fires now, worst first, then the newest first; of these queues when named. One query."""
+    """List the alerts that fire now, of these queues or of all: most severe first, then the newest. One query."""
     alerts = shown(among).filter(state=Alert.State.FIRING)
     if queues:
         alerts = alerts.filter(queue_name__in=queues)
@@ -93,7 +105,7 @@ def firing(*queues: str, among: QuerySet[Alert] | None = None) -> list[Episode]:
 
 
 def shown(among: QuerySet[Alert] | None = None) -> QuerySet[Alert]:
-    """Filter the alerts that people see: all that fire or fired, except watchdogs."""
+    """Keep the alerts that pages show: those that fire or fired, without watchdogs."""
     alerts = Alert.objects.all() if among is None else among
     return alerts.exclude(name__in=WATCHDOGS).exclude(state=Alert.State.PENDING)
 
@@ -141,12 +153,12 @@ def _subject(alert: Alert) -> tuple[str, ...]:
     return (alert.name, *(f"{name}={value}" for name, value in sorted(alert.labels.items())))
 
 
-def _overlap(one: Alert, other: Alert) -> bool:
-    return _begins_before_end(one, other) and _begins_before_end(other, one)
+def _overlap(alert: Alert, other: Alert) -> bool:
+    return _begins_before_end(alert, other) and _begins_before_end(other, alert)
 
 
-def _begins_before_end(one: Alert, other: Alert) -> bool:
-    return other.resolved_at is None or one.starts_at <= other.resolved_at
+def _begins_before_end(alert: Alert, other: Alert) -> bool:
+    return other.resolved_at is None or alert.starts_at <= other.resolved_at
 
 
 def _rank(severity: str) -> int:

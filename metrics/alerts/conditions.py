@@ -1,7 +1,7 @@
-"""The conditions of alerts that take a single reading: what Signalbox finds without Prometheus.
+"""Conditions of the alerts that Signalbox evaluates without Prometheus: those that one reading decides.
 
-Each has the name of the rule whose condition it is. Prometheus alone evaluates rules that compare two readings: rates
-and shares. A condition describes what is wrong, with values, or returns None.
+A condition is a function with the name of its rule. It returns a description of the problem with values, or None. Rules
+that compare two readings (rates and shares) are evaluated by Prometheus alone.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from queues.counters.queue_numbers import QueueNumbers
 
 @dataclass(frozen=True)
 class InstallationReading:
-    """Readings that concern no single queue."""
+    """Readings of the whole installation."""
 
     engine: Engine
     holders: Sequence[Holder] = ()
     overdue_seconds: float = 0.0
-    """How long maintenance has gone on beyond its announced end."""
+    """Time since the announced end of maintenance."""
     clock_ahead_seconds: float = 0.0
     watchdog_missing: bool = False
 
@@ -39,35 +39,35 @@ QUEUE_CONDITIONS: dict[str, Condition[QueueReading]] = {}
 INSTALLATION_CONDITIONS: dict[str, Condition[InstallationReading]] = {}
 
 
-def _kept_in(conditions: dict[str, Condition[Reading]]) -> Callable[[Condition[Reading]], Condition[Reading]]:
-    """Keep conditions by the names of their rules: `near_expiry` is that of SignalboxNearExpiry."""
+def _registry(conditions: dict[str, Condition[Reading]]) -> Callable[[Condition[Reading]], Condition[Reading]]:
+    """Make a decorator that adds a condition under its rule's name: `near_expiry` under SignalboxNearExpiry."""
 
-    def keep(condition: Condition[Reading]) -> Condition[Reading]:
+    def register(condition: Condition[Reading]) -> Condition[Reading]:
         conditions[f"Signalbox{condition.__name__.title().replace('_', '')}"] = condition
         return condition
 
-    return keep
+    return register
 
 
-_of_queues, _of_installation = _kept_in(QUEUE_CONDITIONS), _kept_in(INSTALLATION_CONDITIONS)
+_of_queues, _of_installation = _registry(QUEUE_CONDITIONS), _registry(INSTALLATION_CONDITIONS)
 
 
 @_of_queues
 def near_expiry(reading: QueueReading) -> str | None:
-    """Paused queues too, where messages expire as in others."""
+    """Check paused queues too: their messages also expire."""
     ratio = all_rules()["SignalboxNearExpiry"].bound
     age, retention = reading.numbers.oldest_ready_age_seconds or 0.0, reading.numbers.queue.retention_seconds
     if age <= ratio * retention:
         return None
     return (
-        f"The oldest visible message has waited {_long(age)}, more than {ratio:.0%} of retention_seconds"
-        f" ({_long(retention)}). At the end of it messages are deleted."
+        f"Oldest ready message: {_span(age)}, more than {ratio:.0%} of retention_seconds ({_span(retention)}), after"
+        " which messages are deleted."
     )
 
 
 @_of_queues
 def oldest_age_high(reading: QueueReading) -> str | None:
-    return None if reading.numbers.paused else _waits_too_long(reading.numbers)
+    return None if reading.numbers.paused else _waits_too_span(reading.numbers)
 
 
 @_of_queues
@@ -80,7 +80,7 @@ def no_consumers(reading: QueueReading) -> str | None:
     age = numbers.oldest_ready_age_seconds or 0.0
     if age <= numbers.queue.alert_no_consumers_seconds:
         return None
-    return f"{plural(numbers.ready, 'message')} ready, the oldest for {_long(age)}, and no consumer seen for a minute."
+    return f"No active consumers: {plural(numbers.ready, 'message')} ready, the oldest for {_span(age)}."
 
 
 @_of_queues
@@ -88,7 +88,7 @@ def dead_letters(reading: QueueReading) -> str | None:
     dead, allowed = reading.numbers.dead, reading.numbers.alert_dead_letters
     if not reading.numbers.is_dead_letter_queue or dead <= allowed:
         return None
-    return f"It holds {plural(dead, 'message')} that failed for good; alert_dead_letters allows {number(allowed)}."
+    return f"{plural(dead, 'dead letter')} (limit {number(allowed)})."
 
 
 @_of_queues
@@ -99,17 +99,17 @@ def publish_rejected(reading: QueueReading) -> str | None:
 
 @_of_queues
 def queue_paused(reading: QueueReading) -> str | None:
-    """A queue that only maintenance holds does not count: SignalboxMaintenanceOverdue covers it."""
-    waits = _waits_too_long(reading.numbers) if reading.numbers.queue.paused else None
-    return f"It is paused. {waits}" if waits else None
+    """Check queues that a person paused; SignalboxMaintenanceOverdue covers queues that only maintenance pauses."""
+    waits = _waits_too_span(reading.numbers) if reading.numbers.queue.paused else None
+    return f"Paused. {waits}" if waits else None
 
 
 @_of_queues
 def dead_letters_not_empty(reading: QueueReading) -> str | None:
-    """SignalboxDeadLetters fires instead above alert_dead_letters."""
+    """Check for dead letters up to alert_dead_letters; above it SignalboxDeadLetters fires instead."""
     if not reading.numbers.is_dead_letter_queue or not 0 < reading.numbers.dead <= reading.numbers.alert_dead_letters:
         return None
-    return f"It holds {plural(reading.numbers.dead, 'message')}, no more than alert_dead_letters allows."
+    return f"{plural(reading.numbers.dead, 'dead letter')} (limit {number(reading.numbers.alert_dead_letters)})."
 
 
 @_of_queues
@@ -119,11 +119,11 @@ def leases_not_reclaimed(reading: QueueReading) -> str | None:
 
 
 @_of_queues
-def lease_held_too_long(reading: QueueReading) -> str | None:
+def lease_held_too_span(reading: QueueReading) -> str | None:
     age, allowed = reading.leases.held_seconds or 0.0, reading.numbers.queue.alert_lease_age_seconds
     if reading.numbers.is_dead_letter_queue or age <= allowed:
         return None
-    return f"A consumer has held a message for {_long(age)}; alert_lease_age_seconds allows {_long(allowed)}."
+    return f"Longest delivery in flight: {_span(age)} (limit {_span(allowed)})."
 
 
 @_of_installation
@@ -133,7 +133,7 @@ def old_snapshot(reading: InstallationReading) -> str | None:
     if age <= settings.OLD_SNAPSHOT_SECONDS:
         return None
     kind = kind.replace("_", " ")
-    return f"A {kind} has held back the cleanup of the whole database for {_long(age)}: see Old snapshots."
+    return f"A {kind} has kept dead rows in the whole database from being removed for {_span(age)}: see Old snapshots."
 
 
 @_of_installation
@@ -142,16 +142,14 @@ def archive_stale(reading: InstallationReading) -> str | None:
     if age <= all_rules()["SignalboxArchiveStale"].bound:
         return None
     return (
-        f"The archive's horizon has not moved for {_long(age)}. Until it does, history is kept and the database grows."
+        f"The archive's horizon has not moved for {_span(age)}. Until it does, history is kept and the database grows."
     )
 
 
 @_of_installation
 def tables_unidentified(reading: InstallationReading) -> str | None:
     tables = reading.engine.unidentified_tables
-    if not tables:
-        return None
-    return f"{plural(tables, 'table')} without replica identity: once published, receives fail."
+    return f"{plural(tables, 'table')} without replica identity: once published, receives fail." if tables else None
 
 
 @_of_installation
@@ -164,8 +162,8 @@ def tables_published(reading: InstallationReading) -> str | None:
 def maintenance_overdue(reading: InstallationReading) -> str | None:
     if not reading.overdue_seconds:
         return None
-    late = _long(reading.overdue_seconds)
-    return f"It was to have ended {late} ago. Until maintenance ends, no alert about waiting messages fires."
+    late = _span(reading.overdue_seconds)
+    return f"Its announced end was {late} ago. Until maintenance ends, no alert about waiting messages fires."
 
 
 @_of_installation
@@ -173,7 +171,7 @@ def clock_ahead(reading: InstallationReading) -> str | None:
     if reading.clock_ahead_seconds <= TOLERATED_SECONDS:
         return None
     return (
-        f"It is {_long(reading.clock_ahead_seconds)} ahead of the database server's. Until it is reached, or reset by"
+        f"It is {_span(reading.clock_ahead_seconds)} ahead of the database server's. Until it is reached, or reset by"
         " manage.py clock reset, no lease, retry or delay ends."
     )
 
@@ -183,13 +181,13 @@ def watchdog_missing(reading: InstallationReading) -> str | None:
     return "No watchdog for five minutes." if reading.watchdog_missing else None
 
 
-def _waits_too_long(numbers: QueueNumbers) -> str | None:
+def _waits_too_span(numbers: QueueNumbers) -> str | None:
     age, allowed = numbers.oldest_ready_age_seconds or 0.0, numbers.alert_oldest_age_seconds
     if age <= allowed:
         return None
-    return f"The oldest visible message has waited {_long(age)}; alert_oldest_age_seconds allows {_long(allowed)}."
+    return f"Oldest ready message: {_span(age)} (limit {_span(allowed)})."
 
 
-def _long(seconds: float) -> str:
-    """A duration for mails, whose readers may not know the space that does not break."""
+def _span(seconds: float) -> str:
+    """Write a duration with plain spaces, since mail programs may not show no-break spaces."""
     return span(seconds).replace(NO_BREAK, " ")

@@ -1,8 +1,8 @@
-"""Evaluate the alert conditions that take one reading, and keep the outcome in rows.
+"""Evaluate the alert conditions that one reading decides, and keep the alerts in rows.
 
-One process evaluates at a time, held apart by an advisory lock of the transaction; another takes over when that one is
-gone. Since when a condition holds, whether people were notified, and which notifications are due are written in one
-transaction: a restart loses nothing and notifies no one twice.
+One process evaluates at a time: it holds an advisory lock until its transaction ends. The start of each condition, the
+alerts that were notified and the notifications that are due are written in that transaction, so that a restart loses no
+alert and notifies none twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from metrics.alerts import alert_list, notifications, silences
 from metrics.alerts.conditions import INSTALLATION_CONDITIONS, QUEUE_CONDITIONS, InstallationReading
@@ -27,20 +27,21 @@ from metrics.reading.xmin_holders import read_holders
 from queues.control import clock, maintenance
 from queues.counters.leases import Leases, read_leases
 from queues.counters.queue_numbers import QueueNumbers, read_numbers
+from queues.database.query import fetch
 
 GAP = timedelta(minutes=5)
-"""After a gap of this length between two evaluations, a condition has to hold from the start again before it fires."""
+"""After a gap this long between two evaluations a pending alert starts again."""
 SILENT_SEVERITY = "info"
-"""The severity of alerts that the page *Alerts* lists and no mail or webhook carries."""
+"""The severity of alerts that pages list and that no notification reports."""
 MAX_OPEN = 20_000
-"""How many open alerts are read and kept. An alert that is not read would begin again with every evaluation."""
+"""Limit of open alerts. An alert beyond it is not made: it would be new at every evaluation."""
 
 EVALUATOR = f"{socket.gethostname()}:{os.getpid()}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A condition that holds now, of a queue or, without one, of the installation."""
+    """A condition that holds now: of a queue, or of the installation when `queue_id` is 0."""
 
     rule: Rule
     description: str
@@ -55,7 +56,7 @@ class Finding:
 
 @dataclass
 class Outcome:
-    """The changes of one evaluation."""
+    """Alerts that an evaluation fired or resolved, and how many fire or are pending after it."""
 
     fired: list[Alert] = field(default_factory=list)
     resolved: list[Alert] = field(default_factory=list)
@@ -64,24 +65,23 @@ class Outcome:
 
 
 def evaluate(now: datetime | None = None, evaluator: str = EVALUATOR) -> Outcome | None:
-    """Evaluate once; None when another process does or just did. `now` is the database's clock unless given."""
+    """Evaluate every condition once; None when another process does or just did. `now`: default database clock."""
     started = time.monotonic()
     with transaction.atomic():
-        at = _lock(now, evaluator)
-        if at is None:
+        now = _lock(now, evaluator)
+        if now is None:
             return None
-        found = [*findings(read_numbers()), *findings_of_installation(at)]
-        outcome = _compare(found, at)
-        _notify(outcome, at)
+        outcome = _compare([*findings(read_numbers()), *findings_of_installation(now)], now)
+        _notify(outcome, now)
         Evaluation.objects.update_or_create(
             evaluation_id=1,
-            defaults={"evaluated_at": at, "evaluator": evaluator, "seconds": time.monotonic() - started},
+            defaults={"evaluated_at": now, "evaluator": evaluator, "seconds": time.monotonic() - started},
         )
     return outcome
 
 
 def findings(numbers: Sequence[QueueNumbers]) -> Iterator[Finding]:
-    """Find all that is wrong with these queues."""
+    """Find the conditions that hold for these queues."""
     leases = read_leases([queue.queue_id for queue in numbers])
     for queue in numbers:
         reading = QueueReading(queue, leases.get(queue.queue_id) or Leases())
@@ -91,12 +91,12 @@ def findings(numbers: Sequence[QueueNumbers]) -> Iterator[Finding]:
 
 
 def findings_of_installation(now: datetime) -> Iterator[Finding]:
-    """Find all that is wrong with the installation, a silent Prometheus included."""
-    held = maintenance.current()
+    """Find the conditions that hold for the installation, a missing watchdog of Prometheus included."""
+    current = maintenance.current()
     reading = InstallationReading(
         engine=read_engine(),
         holders=read_holders(),
-        overdue_seconds=held.overdue(now).total_seconds() if held else 0.0,
+        overdue_seconds=current.overdue(now).total_seconds() if current else 0.0,
         clock_ahead_seconds=clock.ahead_seconds(),
         watchdog_missing=alert_list.read_watchdog(now).missing,
     )
@@ -109,24 +109,22 @@ _TRY_LOCK = "select pg_try_advisory_xact_lock(hashtext('signalbox.alerts'), 0), 
 
 
 def _lock(now: datetime | None, evaluator: str) -> datetime | None:
-    """The time; None when another process evaluates or just did. The lock ends with the transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TRY_LOCK)
-        locked, at = cursor.fetchone()
-    at = now or at
-    recently = at - timedelta(seconds=settings.ALERTS_EVERY_SECONDS * 0.8)
-    others = Evaluation.objects.filter(evaluated_at__gt=recently, evaluated_at__lte=at).exclude(evaluator=evaluator)
-    return at if locked and not others.exists() else None
+    """Take the lock until the transaction ends; return the time, or None when another process evaluates or just did."""
+    [(locked, clock)] = fetch(_TRY_LOCK)
+    now = now or clock
+    recently = now - timedelta(seconds=settings.ALERTS_EVERY_SECONDS * 0.8)
+    others = Evaluation.objects.filter(evaluated_at__gt=recently, evaluated_at__lte=now).exclude(evaluator=evaluator)
+    return now if locked and not others.exists() else None
 
 
-def _compare(found: Sequence[Finding], now: datetime) -> Outcome:
-    """Compare what holds with the alerts that are open, and write the difference."""
+def _compare(findings: Sequence[Finding], now: datetime) -> Outcome:
+    """Compare the conditions that hold with the open alerts, and write the difference."""
     outcome = Outcome()
     open_alerts = Alert.objects.filter(source=Alert.Source.CONSOLE).exclude(state=Alert.State.RESOLVED)
     known = {alert.fingerprint: alert for alert in open_alerts.order_by("alert_id")[:MAX_OPEN].iterator()}
-    unknown = [finding for finding in found if finding.fingerprint not in known]
+    unknown = [finding for finding in findings if finding.fingerprint not in known]
     new = [_new_alert(finding, now) for finding in unknown[: max(MAX_OPEN - len(known), 0)]]
-    holding = {finding.fingerprint: finding for finding in found}
+    holding = {finding.fingerprint: finding for finding in findings}
     for fingerprint, alert in known.items():
         if fingerprint in holding:
             _note_holding(alert, holding[fingerprint], now)
@@ -175,7 +173,7 @@ def _note_holding(alert: Alert, finding: Finding, now: datetime) -> None:
 
 
 def _note_calm(alert: Alert, now: datetime) -> None:
-    """Note that the condition does not hold; an alert that fires is over when that lasts."""
+    """Note that the condition does not hold; a firing alert is resolved when that has lasted for keep_seconds."""
     alert.calm_since = alert.calm_since or now
     rule = all_rules().get(alert.name)
     keep = timedelta(seconds=rule.keep_seconds if rule else 0.0)
@@ -196,7 +194,7 @@ def _count(alert: Alert, outcome: Outcome) -> None:
 
 
 def _notify(outcome: Outcome, now: datetime) -> None:
-    """Write notifications: of new alerts that are not silenced, and of the end of alerts that were notified."""
+    """Write notifications about new alerts that are not silenced, and about the end of alerts that were notified."""
     active = silences.active(now)
     loud = [alert for alert in outcome.fired if alert.severity != SILENT_SEVERITY]
     outcome.fired = [alert for alert in loud if not silences.silencing(active, alert)]

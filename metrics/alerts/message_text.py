@@ -1,4 +1,4 @@
-"""The text of a notification: the same facts as a document for programs and as text for a mail."""
+"""The text of a notification: a JSON document for webhooks, and a mail with the same facts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from metrics.alerts.models import Alert
 
 VERSION = 1
 MAX_ALERTS = 200
-"""The limit of alerts in one notification, which says how many more there are."""
+"""Limit of alerts in one notification; `more` is the number of the others."""
 
 News = dict[str, Any]
 
 
 def write(alerts: Sequence[Alert], now: datetime) -> News:
-    """Build the document of these alerts, those that fire first."""
+    """Build the document about these alerts, firing ones first."""
     ordered = sorted(alerts, key=lambda alert: (alert.state == Alert.State.RESOLVED, alert.severity, alert.queue_name))
     return {
         "version": VERSION,
@@ -30,7 +30,7 @@ def write(alerts: Sequence[Alert], now: datetime) -> News:
 
 
 def subject(news: News) -> str:
-    """Write one line: the first alert in words, and how many others there are."""
+    """Write the subject line: the first alert, and the number of others."""
     first, count = news["alerts"][0], len(news["alerts"]) + news["more"]
     of_queue = f" of {first['queue']}" if first["queue"] else ""
     others = f" and {count - 1} more" if count > 1 else ""

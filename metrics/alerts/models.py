@@ -42,9 +42,12 @@ class Alert(models.Model):
     """When its source last reported it."""
     resolved_at = models.DateTimeField(null=True)
     calm_since = models.DateTimeField(null=True)
-    """Since when its condition has not held, while it still fires: the condition may return at once."""
+    """Since when the condition of a firing alert has not held; null while it holds."""
     notified_at = models.DateTimeField(null=True)
     """When people were first notified; null while they were not."""
+    acknowledged_by = models.CharField(max_length=150, db_default="")
+    """The person who works on it; empty while no person acknowledged it."""
+    acknowledged_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "alert"
@@ -62,7 +65,7 @@ class Alert(models.Model):
 
 
 class Silence(models.Model):
-    """Alerts that are not notified until its end. Patterns are whole names in which * is any text; empty is any."""
+    """No notification about matching alerts until it ends. A pattern is a name in which * is any text; empty is any."""
 
     silence_id = models.BigAutoField(primary_key=True)
     alert_pattern = models.CharField(max_length=NAME_CHARACTERS, db_default="")
@@ -72,7 +75,7 @@ class Silence(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     ends_at = models.DateTimeField()
     ended_by = models.CharField(max_length=150, db_default="")
-    """Who ended it early; empty when no one did."""
+    """The person who ended it early; empty otherwise."""
 
     class Meta:
         db_table = "alert_silence"
@@ -83,7 +86,7 @@ class Silence(models.Model):
 
 
 class Notification(models.Model):
-    """One message about alerts to one channel: written with the alerts, sent until it arrives."""
+    """One notification to one channel: written with its alerts, and tried until it arrives."""
 
     class Channel(models.TextChoices):
         MAIL = "mail"
@@ -92,12 +95,12 @@ class Notification(models.Model):
     class State(models.TextChoices):
         WAITING = "waiting"
         SENT = "sent"
-        FAILED = "failed"  # given up
+        FAILED = "failed"  # not tried again
 
     notification_id = models.BigAutoField(primary_key=True)
     channel = models.CharField(max_length=10, choices=Channel.choices)
     target = models.CharField(max_length=TEXT_CHARACTERS)
-    """Addresses with commas between them, or a URL, which may hold a secret."""
+    """Mail addresses separated by commas, or a URL, which may contain a secret."""
     news = models.JSONField()
     """The document that `metrics.alerts.message_text` writes."""
     state = models.CharField(max_length=8, choices=State.choices, db_default=State.WAITING)

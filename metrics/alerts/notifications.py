@@ -1,7 +1,7 @@
 """Notify people by mail and webhook: a row for each channel, written with the alerts and sent until it arrives.
 
 A sender leases a row for LEASE and tries; when the sender dies, another tries after the lease. So every notification
-arrives at least once, rarely twice, and its last error is kept for people to see.
+arrives at least once, rarely twice, and pages show its last error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def write(alerts: Sequence[Alert], now: datetime) -> int:
-    """One row for each channel that is configured, due at once; how many. Part of the caller's transaction."""
+    """Write one row for each configured channel, due at once, in the caller's transaction; return how many."""
     if not alerts:
         return 0
     news = message_text.write(alerts, now)
@@ -42,7 +42,7 @@ def channels() -> list[tuple[str, str]]:
 
 
 def deliver(now: datetime | None = None, most: int = 100) -> int:
-    """Try every row that is due, at most `most`; return how many arrived. Several processes may do so at once."""
+    """Send due notifications, at most `most`; return how many arrived. Several processes may do so at once."""
     arrived = 0
     for _ in range(most):
         row = _take(now or timezone.now())
@@ -69,7 +69,7 @@ def _take(now: datetime) -> Notification | None:
 
 
 def _attempt(row: Notification, now: datetime | None) -> bool:
-    """Send it outside of any transaction, so that a slow receiver holds up no one else."""
+    """Send one notification outside of any transaction, so that a slow receiver blocks no other."""
     try:
         SENDERS[row.channel](row)
     except Exception as error:  # a mail server or a receiver may fail in any way

@@ -1,7 +1,7 @@
 """Receive alerts from Alertmanager: check each field, and keep one row for each (fingerprint, startsAt).
 
-Receiving a message twice changes nothing, and the last message about an alert wins: Alertmanager sends the news of one
-group in order, and an alert shown although it is over does less harm than one that is hidden.
+Receiving a message twice changes nothing. The last message about an alert wins: Alertmanager sends the messages of one
+group in order. When messages are lost an alert stays visible rather than hidden.
 """
 
 from __future__ import annotations
@@ -54,12 +54,13 @@ def receive(message: Any) -> Received:
             alerts, update_conflicts=True, unique_fields=["source", "fingerprint", "starts_at"], update_fields=KEPT
         )
         _end_earlier(alerts)
+        _end_acknowledgements(alerts)
     firing = sum(alert.state == Alert.State.FIRING for alert in alerts)
     return Received(firing, len(alerts) - firing)
 
 
 def _end_earlier(alerts: Sequence[Alert]) -> None:
-    """End alerts that started again later: the message about their end was lost or comes late."""
+    """Resolve alerts that started again later: the message about their end was lost or is late."""
     next_start = (
         Alert.objects.filter(source=OuterRef("source"), fingerprint=OuterRef("fingerprint"))
         .filter(starts_at__gt=OuterRef("starts_at"))
@@ -78,8 +79,17 @@ def _end_earlier(alerts: Sequence[Alert]) -> None:
         alert.save(update_fields=["state", "resolved_at"])
 
 
+def _end_acknowledgements(alerts: Sequence[Alert]) -> None:
+    """End the acknowledgements of resolved alerts: one that fires again with the same start is a new problem."""
+    resolved = {alert.fingerprint for alert in alerts if alert.state == Alert.State.RESOLVED}
+    if resolved:
+        ended = Alert.objects.filter(source=Alert.Source.PROMETHEUS, fingerprint__in=resolved)
+        ended = ended.filter(state=Alert.State.RESOLVED, acknowledged_at__isnull=False)
+        ended.update(acknowledged_by="", acknowledged_at=None)
+
+
 def read(message: Any) -> list[Alert]:
-    """Read the alerts of a message, unsaved, each once and in an order that all writers share."""
+    """Read the alerts of a message as unsaved rows, without duplicates, in the order in which all writers lock them."""
     if not isinstance(message, dict):
         raise InvalidArgument("the body must be a JSON object", "body")
     if message.get("version") != VERSION:
@@ -128,7 +138,7 @@ def _fingerprint(given: dict[str, Any], path: str) -> str:
 
 
 def _texts(given: dict[str, Any], name: str, path: str) -> dict[str, str]:
-    """Read labels or annotations, each cut to what a column holds, without null bytes."""
+    """Read labels or annotations: texts without null bytes, cut to the length of their column."""
     value = given.get(name, {})
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise InvalidArgument(f"{path}.{name} must be an object of texts", f"{path}.{name}")
@@ -138,7 +148,7 @@ def _texts(given: dict[str, Any], name: str, path: str) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Make text that PostgreSQL stores: no null byte, no half of a surrogate pair."""
+    """Remove what PostgreSQL cannot store: null bytes and halves of surrogate pairs."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
@@ -149,5 +159,5 @@ def _moment(given: dict[str, Any], name: str, path: str) -> datetime:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None or not 1970 <= moment.year <= 9000:
-        raise InvalidArgument(f"{path}.{name} must be a moment such as 2026-01-31T09:00:00Z", f"{path}.{name}")
+        raise InvalidArgument(f"{path}.{name} must be a time such as 2026-01-31T09:00:00Z", f"{path}.{name}")
     return moment.astimezone(UTC)  # an offset may be larger than PostgreSQL reads

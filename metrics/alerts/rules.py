@@ -1,7 +1,7 @@
 """The alert rules, declared once: `dashboards/alerts/*.rules.yaml`, which Prometheus loads and this module reads.
 
-A rule of Signalbox's own evaluator has the name, severity, summary, durations and runbook of the rule in those files,
-so that a page shows what both found as one alert. `metrics.alerts.conditions` says what one reading has to hold.
+Signalbox's own evaluator takes name, severity, summary, durations and runbook from the same rules, so that pages show
+once what both report. `metrics.alerts.conditions` has the conditions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BOUND = re.compile(r"(?<![\w.\[])\d+(?:\.\d+)?(?![\w.\]])")
 
 @dataclass(frozen=True)
 class Rule:
-    """One alert: how long its condition holds before it fires, and how long it may be gone before it is over."""
+    """An alert rule: how long its condition must hold before it fires, and be false before it is resolved."""
 
     name: str
     severity: str
@@ -34,7 +34,7 @@ class Rule:
 
     @property
     def bound(self) -> float:
-        """The number in the expression with which a value of the reading is compared."""
+        """The threshold in the expression, which is its only number."""
         (number,) = _BOUND.findall(self.expression)
         return float(number)
 
@@ -45,12 +45,12 @@ WATCHDOG_MISSING = Rule(
     "Prometheus is silent: its alerts do not arrive",
     "docs/runbooks/SignalboxWatchdog.md",
 )
-"""The one rule that Prometheus cannot have."""
+"""The rule that Prometheus cannot evaluate, since it fires when Prometheus is silent."""
 
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Every rule by its name."""
+    """Read every rule, by name."""
     files = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.rules.yaml")))
     rules = [_rule(given) for file in files for group in file["groups"] for given in group["rules"]]
     return {rule.name: rule for rule in (*rules, WATCHDOG_MISSING)}

@@ -1,6 +1,6 @@
 """Silences: alerts that are shown but not notified, until a chosen time.
 
-They hold for what Signalbox counts and sends. What Alertmanager sends elsewhere is silenced in Alertmanager.
+A silence affects the counts and notifications of Signalbox. Alertmanager has silences of its own.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _PATTERN = re.compile(r"[A-Za-z0-9*][A-Za-z0-9*._:-]*")
 
 
 def active(now: datetime | None = None) -> list[Silence]:
-    """List the silences that hold, the one that ends first in front. One query."""
+    """List the active silences by the time at which they end. One query."""
     return list(Silence.objects.filter(ends_at__gt=now or timezone.now()).order_by("ends_at")[:MAX_ACTIVE])
 
 
 def silencing(silences: Iterable[Silence], alert: Alert) -> Silence | None:
-    """Find the silence of this alert that ends last."""
+    """Find the silence that matches this alert and ends last."""
     matching = [each for each in silences if matches(each.alert_pattern, each.queue_pattern, alert)]
     return max(matching, key=lambda silence: silence.ends_at, default=None)
 
 
 def loud(episodes: Sequence[Episode]) -> list[Episode]:
-    """Keep the episodes that nothing silences, in their order. One query, and none when nothing fires."""
+    """Keep the episodes that no silence matches, in their order. One query; none without episodes."""
     active_now = active() if episodes else []
     return [episode for episode in episodes if not all(silencing(active_now, alert) for alert in episode.alerts)]
 
@@ -65,7 +65,7 @@ def create(*, alert: str, queue: str, ends_at: datetime, comment: str, actor: st
 
 
 def check(*, alert: str, queue: str) -> None:
-    """Refuse patterns that are no names, or that would silence everything."""
+    """Refuse patterns that are not names, or that match every alert of every queue."""
     for name, pattern, longest in (("alert", alert, 200), ("queue", queue, 100)):
         if pattern and (len(pattern) > longest or not _PATTERN.fullmatch(pattern)):
             raise InvalidArgument(
@@ -76,7 +76,7 @@ def check(*, alert: str, queue: str) -> None:
 
 
 def end(silence_id: int, *, actor: str) -> bool:
-    """End a silence early; False when no such silence holds."""
+    """End a silence early; False when it has ended or does not exist."""
     with transaction.atomic():
         now = timezone.now()
         silence = Silence.objects.select_for_update().filter(pk=silence_id, ends_at__gt=now).first()
@@ -89,7 +89,7 @@ def end(silence_id: int, *, actor: str) -> bool:
 
 
 def _fits(pattern: str, name: str) -> bool:
-    """Match without a regular expression: any number of stars costs no more than the two lengths."""
+    """Match a name with a pattern in which * is any text, in linear time: without a regular expression."""
     if not pattern:
         return True
     first, *rest = pattern.split("*")
@@ -104,10 +104,10 @@ def _fits(pattern: str, name: str) -> bool:
 def _in_order(parts: Sequence[str], text: str) -> bool:
     position = 0
     for part in parts:
-        found = text.find(part, position)
-        if found < 0:
+        start = text.find(part, position)
+        if start < 0:
             return False
-        position = found + len(part)
+        position = start + len(part)
     return True
 
 

@@ -1,10 +1,9 @@
-"""A notification as a signed POST to a URL of the settings, at public addresses alone.
+"""Webhooks: a notification as a signed POST to a URL of the settings, at public addresses only.
 
-Only the environment chooses the address; no page and no message does. Plain HTTP has to be allowed by a setting, since
-anyone on the way can read the alert. A name that leads to a private address (of this machine, its network, a cloud's
-metadata) is refused, so that an owner of such a name reaches nothing inside the network. The connection goes to the
-very address that was checked: a name that resolves otherwise a moment later gains nothing. Redirects are answers like
-others, and proxies are not used.
+Only the environment sets the URL; no page and no message does. Plain HTTP must be allowed by a setting, since others on
+the network can read the alert. A host name that resolves to a private address (this machine, its network, a cloud's
+metadata service) is refused. The connection goes to the address that was checked, so a name that resolves differently a
+moment later is harmless. Redirects are not followed, and proxies are not used.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ ID_HEADER = "Signalbox-Notification"
 
 Address = IPv4Address | IPv6Address
 NAT64 = IPv6Network("64:ff9b::/96")  # the last 32 bits are an address of IPv4
-GLOBAL = IPv6Network("2000::/3")  # all that was ever given out; not fec0::/10, nor what else holds an address of IPv4
+GLOBAL = IPv6Network("2000::/3")  # the public addresses of IPv6; no site-local ones such as fec0::/10
 
 
 class NotAcceptedError(Exception):
@@ -39,11 +38,11 @@ class NotAcceptedError(Exception):
 
 
 class PrivateAddressError(OSError):
-    """The name of the receiver leads into a private network, and ALERTS_WEBHOOK_PRIVATE does not allow that."""
+    """The webhook's host name resolves to a private address, which ALERTS_WEBHOOK_PRIVATE does not allow."""
 
 
 def send(notification: Notification) -> None:
-    """POST a notification. Raises when it does not arrive, or is not accepted."""
+    """POST a notification. Raises `NotAcceptedError`, and the errors of `post`."""
     body = json.dumps(notification.news, separators=(",", ":")).encode()
     timestamp = str(int(time.time()))
     headers = {
@@ -76,7 +75,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_seconds: flo
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """Resolve the name now. Raises `PrivateAddressError` when one of them is private."""
+    """Resolve a host name. Raises `PrivateAddressError` when one of its addresses is private."""
     addresses = [str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     public = all(is_public(ip_address(address.partition("%")[0])) for address in addresses)
     if not settings.ALERTS_WEBHOOK_PRIVATE and not public:
@@ -85,7 +84,7 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether an address is public, in whichever form it is written."""
+    """Tell whether an address is public; an IPv6 address that contains one of IPv4 is judged by that."""
     if isinstance(address, IPv6Address):
         if inner := address.ipv4_mapped or address.sixtofour:
             return is_public(inner)
@@ -97,13 +96,11 @@ def is_public(address: Address) -> bool:
 
 def _connection(scheme: str, host: str, port: int | None, timeout_seconds: float) -> http.client.HTTPConnection:
     """Connect to an address of the host; TLS still checks the name."""
-    if scheme == "https":
-        secure = http.client.HTTPSConnection(host, port or 443, timeout=timeout_seconds)
-        plain = _socket(addresses_of(host, secure.port), secure.port, timeout_seconds)
-        secure.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
-        return secure
-    connection = http.client.HTTPConnection(host, port or 80, timeout=timeout_seconds)
-    connection.sock = _socket(addresses_of(host, connection.port), connection.port, timeout_seconds)
+    secure = scheme == "https"
+    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    connection = kind(host, port or kind.default_port, timeout=timeout_seconds)
+    plain = _socket(addresses_of(host, connection.port), connection.port, timeout_seconds)
+    connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host) if secure else plain
     return connection
 
 

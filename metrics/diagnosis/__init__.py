@@ -1,6 +1,6 @@
 """Diagnosis of a backlog: evidence gathered in a fixed number of queries, and a pure judgement of the evidence.
 
-`console.overview.verdicts` says how bad a queue stands; this room says why, with evidence and the next step.
+`console.overview.verdicts` says how serious a backlog is; this package says why it exists, with the next step.
 """
 
 from metrics.diagnosis.diagnosis import Diagnosis, diagnose

@@ -1,7 +1,7 @@
-"""Evidence in, one diagnosis out, with forecasts: pure, total and the same each time.
+"""The diagnosis of one queue from its evidence, with forecasts. It is a pure function.
 
-Each forecast (when a backlog is drained, when its messages begin to expire, when its limits are reached) uses the rates
-of the last minute and those of the last ten; where these differ, both are given.
+Forecasts say when a backlog is drained, when its messages begin to expire, and when its limits are reached. Each uses
+the rates of the last minute and those of the last ten minutes; where these differ, both are given.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from typing import Any
 
 from metrics.diagnosis.causes import CAUSES
 from metrics.diagnosis.evidence import Evidence, Flow
-from metrics.diagnosis.suspects import Cause, Suspect
-from metrics.diagnosis.suspects import pace as per
+from metrics.diagnosis.suspects import Cause, Suspect, speed
 from metrics.diagnosis.thresholds import BACKLOG_SECONDS
 from metrics.wording import plural, span
 
 FAR = 2.0
-"""What lies farther away than twice the retention is no forecast: hardly anything grows."""
+"""Forecasts beyond this many times the retention are left out: at such a rate hardly anything grows."""
 
 _LIMITS = {
     "max_backlog_messages": "backlog limit",
@@ -28,16 +27,16 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class Outlook:
-    """Seconds from now; None for what does not come at this rate. `drains_least` and `drains_most` bound the drain."""
+    """Forecasts in seconds from now; None for an event that does not come at this rate."""
 
     draining: bool
     drains_least: float | None
     drains_most: float | None
-    """None with `drains_least` set: the backlog drains at the rates of one of the two stretches alone."""
+    """None with `drains_least` set: the backlog drains only at the rate of one of the two periods."""
     expires_in: float | None
-    """Until the first messages expire, unless they are taken before."""
+    """Seconds until the first messages expire."""
     full_in: float | None
-    """Until a limit of the queue refuses sends."""
+    """Seconds until a limit of the queue refuses sends."""
     full_by: str = ""
     """The setting that will refuse first."""
 
@@ -55,16 +54,16 @@ class Outlook:
 
     @property
     def sentences(self) -> list[str]:
-        """The sentences for a page or a terminal."""
-        found = []
+        """The forecasts as sentences, for a page or a terminal."""
+        sentences = []
         if self.drain_words:
-            found.append(f"Drained in {self.drain_words}." if self.draining else "It is not draining.")
+            sentences.append(f"Drained in {self.drain_words}." if self.draining else "It is not draining.")
         if self.expires_in is not None:
-            found.append(f"The first messages expire in {span(self.expires_in)} at this rate.")
+            sentences.append(f"The first messages expire in {span(self.expires_in)} at this rate.")
         if self.full_in is not None:
             reached = f"reached in {span(self.full_in)}" if self.full_in else "reached"
-            found.append(f"Its {_LIMITS[self.full_by]} ({self.full_by}) is {reached}.")
-        return found
+            sentences.append(f"Its {_LIMITS[self.full_by]} ({self.full_by}) is {reached}.")
+        return sentences
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -85,7 +84,7 @@ class Diagnosis:
     backlog: bool
     sentence: str
     short: str
-    """For a row among many; empty without a backlog."""
+    """A sentence for a list of queues; empty without a backlog."""
     found: tuple[Suspect, ...]
     ruled_out: tuple[Suspect, ...]
     advice: str
@@ -119,7 +118,7 @@ class Diagnosis:
 
 
 def diagnose(evidence: Evidence) -> Diagnosis:
-    """Say why this queue has a backlog, or that it has none, or that it is not clear."""
+    """Say why this queue has a backlog, that it has none, or that the cause is not clear."""
     outlook = look_ahead(evidence)
     name = evidence.numbers.name
     if not has_backlog(evidence):
@@ -134,7 +133,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
 
 
 def has_backlog(evidence: Evidence) -> bool:
-    """Tell whether messages wait: for a while already, without a consumer, or until they are due."""
+    """Tell whether messages wait too long, without a consumer, or until they are due."""
     numbers = evidence.numbers
     if numbers.is_dead_letter_queue:
         return False
@@ -151,7 +150,7 @@ def _not_clear(evidence: Evidence, ruled_out: tuple[Suspect, ...], outlook: Outl
     sentence = (
         f"Not clear: {plural(evidence.waiting, 'message')} wait, the oldest for"
         f" {span(max(numbers.oldest_ready_age_seconds or 0.0, evidence.lanes.oldest_seconds))};"
-        f" {per(numbers.in_per_second)} arrive and {per(numbers.out_per_second)} leave."
+        f" {speed(numbers.in_per_second)} arrive and {speed(numbers.out_per_second)} leave."
     )
     busy = numbers.consumers and numbers.leased >= numbers.consumers
     advice = (
@@ -174,7 +173,7 @@ def _found_as_dict(suspect: Suspect) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Replace the spaces that do not break, which programs and terminals do not need."""
+    """Replace no-break spaces, which programs and terminals do not need."""
     return text.replace("\u00a0", " ")
 
 
@@ -189,12 +188,12 @@ def look_ahead(evidence: Evidence) -> Outlook:
 
 
 def _drained_in(waiting: int, flow: Flow) -> float | None:
-    """Compute from how much the backlog shrank: unlike rates, that includes retries and what comes due."""
+    """Compute the time to drain from how much the backlog shrank, retries and due messages included."""
     return waiting * flow.seconds / -flow.growth if flow.growth < 0 else None
 
 
 def _expires_in(evidence: Evidence, drained_in: float | None) -> float | None:
-    """The oldest reaches the retention as its age has grown lately; not at all when all is taken before."""
+    """Compute when the oldest message reaches the retention; None when the backlog drains before."""
     age, retention = evidence.numbers.oldest_ready_age_seconds, evidence.numbers.queue.retention_seconds
     flow = evidence.recent
     if not evidence.waiting or age is None:
@@ -224,13 +223,13 @@ def _first_limit(evidence: Evidence, flows: list[Flow]) -> tuple[float | None, s
         "max_backlog_bytes": _reached_in(queue.max_backlog_bytes, weighed, surplus * weighed / held if held else 0.0),
         "max_oldest_age_seconds": _reached_in(queue.max_oldest_age_seconds, age, min(aging, 1.0)),
     }
-    known = {name: seconds for name, at in reached.items() if (seconds := _in_sight(evidence, at)) is not None}
+    known = {name: seconds for name, each in reached.items() if (seconds := _in_sight(evidence, each)) is not None}
     first = min(known, key=known.__getitem__, default="")
     return known.get(first), first
 
 
-def _reached_in(limit: float, now: float, per_second: float) -> float | None:
-    """Seconds until `now` has grown to a limit, of which 0 is none."""
-    if not limit or (per_second <= 0 and now < limit):
+def _reached_in(limit: float, value: float, per_second: float) -> float | None:
+    """Compute the seconds until a value reaches its limit; None without a limit (0) or without growth."""
+    if not limit or (per_second <= 0 and value < limit):
         return None
-    return (limit - now) / per_second if now < limit else 0.0
+    return (limit - value) / per_second if value < limit else 0.0

@@ -1,17 +1,24 @@
-"""The evidence about one queue's backlog: numbers of now, of the last minutes, and of the time before them."""
+"""Evidence about the backlog of one queue: present numbers, the last ten minutes, and the hour before them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metrics.diagnosis.thresholds import FELL_SHARE, UP_FACTOR, WORK_MILLISECONDS, WORK_SAMPLES
+from metrics.diagnosis.thresholds import (
+    EXPLAINS_SHARE,
+    FELL_SHARE,
+    HELD_UP_SECONDS,
+    UP_FACTOR,
+    WORK_MILLISECONDS,
+    WORK_SAMPLES,
+)
 from metrics.reading.xmin_holders import Holder
 from queues.counters.queue_numbers import QueueNumbers
 
 
 @dataclass(frozen=True)
 class Flow:
-    """The events of a queue within some seconds: differences of its counters, so they are exact."""
+    """Events of a queue in a period: differences of its counters, so they are exact."""
 
     seconds: float
     added: int
@@ -26,7 +33,7 @@ class Flow:
     growth: int
     """The change in messages that wait, ready or in groups."""
     aged_seconds: float = 0.0
-    """By how much the age of the oldest has grown."""
+    """Growth of the age of the oldest message."""
 
     @property
     def in_per_second(self) -> float:
@@ -42,7 +49,7 @@ class Flow:
 
     @property
     def failing(self) -> float:
-        """The share of deliveries that failed, of those whose end is known."""
+        """The share of failed deliveries among those that ended."""
         return self.failed / (self.failed + self.acked) if self.failed else 0.0
 
 
@@ -52,18 +59,18 @@ class Failures:
 
     count: int = 0
     fingerprint: str = ""
-    """Of the cause that most of them have."""
+    """The fingerprint that most of them have."""
     of_fingerprint: int = 0
     error_class: str | None = None
-    """The class that most of them have."""
+    """The error class that most of them have."""
     of_class: int = 0
     messages: int = 0
-    """How many messages failed of that cause."""
+    """Number of messages that failed with that fingerprint."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """The time that acknowledged work took, in milliseconds: the median of ten minutes, and of the time before."""
+    """Milliseconds that acknowledged work took: the median of the last ten minutes, and of the time before."""
 
     acks: int = 0
     median: float | None = None
@@ -85,14 +92,14 @@ class Work:
 
 @dataclass(frozen=True)
 class Lanes:
-    """The messages that wait in groups: the fullest groups, and what holds them."""
+    """Messages that wait for their group: the oldest of them, the fullest group, and dead letters in their way."""
 
     oldest_seconds: float = 0.0
     dead_share: float = 0.0
-    """Of those looked at, how many wait behind a dead letter that holds their group."""
+    """The share of the examined messages that wait behind a dead letter of their group."""
     fullest: str = ""
     waiting: int = 0
-    """In the fullest."""
+    """Messages that wait in the fullest group."""
     under_way: int = 0
 
 
@@ -104,12 +111,12 @@ class DeadRows:
     dead: int
     live: int
     vacuumed_seconds: float | None
-    """How long ago it was last vacuumed; None: never, as far as is known."""
+    """Seconds since the last vacuum; None when none is known."""
 
 
 @dataclass(frozen=True)
-class Band:
-    """One priority that has messages ready, and how long its first has waited."""
+class PriorityWait:
+    """A priority with ready messages, and how long the first of them has waited."""
 
     priority: int
     seconds: float
@@ -117,26 +124,26 @@ class Band:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence that the diagnosis of one queue may use. None is unknown."""
+    """Evidence for the diagnosis of one queue. None means unknown."""
 
     numbers: QueueNumbers
     minute: Flow | None = None
     ten_minutes: Flow | None = None
     before: Flow | None = None
-    """Its own history: from an hour ago, as far as it is kept, until ten minutes ago."""
+    """From an hour ago, as far as history is kept, until ten minutes ago."""
     consumers_gone: int = 0
     """Consumers seen within the last hour, but not within the last minute."""
     last_consumer_seconds: float | None = None
-    """How long ago any consumer was last seen; None when none was within a day."""
+    """Seconds since any consumer was last seen; None when none was within a day."""
     failures: Failures = Failures()
     paused_seconds: float | None = None
     may_be_in_flight: int | None = None
-    """How many more messages the limits of queue and tenant allow; None where none limits it."""
+    """How many more messages the limits of queue and tenant allow in flight; None without a limit."""
     due_seconds: float | None = None
-    """When the next delayed message is due."""
+    """Seconds until the next scheduled message is due."""
     work: Work = Work()
     lanes: Lanes = Lanes()
-    bands: tuple[Band, ...] = ()
+    priorities: tuple[PriorityWait, ...] = ()
     """The highest priority first."""
     holder: Holder | None = None
     """The holder that has kept dead rows from being removed for longest, if that is too long."""
@@ -149,12 +156,20 @@ class Evidence:
 
     @property
     def recent(self) -> Flow | None:
-        """The last ten minutes, or as much of them as is known."""
+        """The last ten minutes, or the last minute when history is shorter."""
         return self.ten_minutes or self.minute
 
     @property
+    def is_held_up(self) -> bool:
+        """Tell whether every consumer holds work, no delivery has ended for a minute, and no limit holds the rest."""
+        flow, busy = self.recent, 0 < self.numbers.consumers <= self.numbers.leased
+        free = self.may_be_in_flight != 0 and self.numbers.ready >= EXPLAINS_SHARE * self.waiting
+        rests = flow is not None and flow.seconds >= HELD_UP_SECONDS and not (flow.acked or flow.failed)
+        return busy and free and rests
+
+    @property
     def done_share(self) -> float | None:
-        """The share of work done compared with before: 0.5 is half; None without a history of work."""
+        """Present work as a share of earlier work: 0.5 is half; None without a history of work."""
         if self.recent is None or self.before is None or not self.before.acked:
             return None
         return self.recent.acked_per_second / self.before.acked_per_second

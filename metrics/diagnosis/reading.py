@@ -1,6 +1,6 @@
-"""Gathers the evidence: as many queries for one queue as for fifty, each looking at no more than a few rows of each.
+"""Read the evidence about queues with a fixed number of queries, each of which reads a few rows a queue.
 
-What happened is a difference of counters that history keeps, so it costs the same whatever the number of messages.
+Events are differences of counters that history keeps, so the cost does not depend on the number of messages.
 """
 
 from __future__ import annotations
@@ -8,48 +8,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import connection
-
-from metrics.diagnosis.evidence import Band, DeadRows, Evidence, Failures, Flow, Lanes, Work
+from metrics.diagnosis.evidence import DeadRows, Evidence, Failures, Flow, Lanes, PriorityWait, Work
 from metrics.reading.xmin_holders import Holder, read_holders
 from queues.counters.queue_numbers import QueueNumbers, named_totals
-from queues.database.query import query_text
+from queues.database.query import fetch, query_text
 
-_NAMES = ("moments", "presence", "failures", "work", "lanes", "bands", "dead_rows")
-_MOMENTS, _PRESENCE, _FAILURES, _WORK, _LANES, _BANDS, _DEAD_ROWS = (query_text(f"diagnosis/{name}") for name in _NAMES)
+_NAMES = ("moments", "presence", "failures", "work", "lanes", "priorities", "dead_rows")
+_MOMENTS, _PRESENCE, _FAILURES, _WORK, _LANES, _PRIORITIES, _DEAD_ROWS = (
+    query_text(f"diagnosis/{name}") for name in _NAMES
+)
 
 QUERIES = 8
-"""The number of queries, for one queue as for fifty; none when no message waits. One less with known holders."""
+"""Number of queries, whatever the number of queues; one less when the caller passes the holders."""
 
 MINUTE, TEN_MINUTES, HOUR = 60, 600, 3600
 
 
 def read_evidence(numbers: Sequence[QueueNumbers], holders: Sequence[Holder] | None = None) -> dict[int, Evidence]:
-    """The evidence for each of these queues, by queue id. A fixed number of queries; none where there is no queue."""
-    queue_ids = [one.queue_id for one in numbers]
+    """Read the evidence about each of these queues, by queue id. QUERIES queries; none without a queue."""
+    queue_ids = [queue.queue_id for queue in numbers]
     if not queue_ids:
         return {}
     old = [holder for holder in (read_holders() if holders is None else holders) if holder.is_old]
-    dead_rows = next((DeadRows(*row) for row in _rows(_DEAD_ROWS, [])), None)
+    dead_rows = next((DeadRows(*row) for row in _rows("dead_rows", [])), None)
     common = {"holder": next(iter(old), None), "dead_rows": dead_rows}
-    found: list[dict[int, dict[str, Any]]] = [
+    parts: list[dict[int, dict[str, Any]]] = [
         _moments(queue_ids),
-        {row[0]: dict(zip(_PRESENT, row[1:], strict=True)) for row in _rows(_PRESENCE, queue_ids)},
-        {row[0]: {"failures": Failures(*row[1:])} for row in _rows(_FAILURES, queue_ids)},
-        {row[0]: {"work": Work(*row[1:])} for row in _rows(_WORK, queue_ids)},
-        {row[0]: {"lanes": Lanes(*row[1:])} for row in _rows(_LANES, queue_ids)},
-        {row[0]: {"bands": tuple(map(Band, *row[1:]))} for row in _rows(_BANDS, queue_ids)},
+        {row[0]: dict(zip(_PRESENT, row[1:], strict=True)) for row in _rows("presence", queue_ids)},
+        {row[0]: {"failures": Failures(*row[1:])} for row in _rows("failures", queue_ids)},
+        {row[0]: {"work": Work(*row[1:])} for row in _rows("work", queue_ids)},
+        {row[0]: {"lanes": Lanes(*row[1:])} for row in _rows("lanes", queue_ids)},
+        {row[0]: {"priorities": tuple(map(PriorityWait, *row[1:]))} for row in _rows("priorities", queue_ids)},
     ]
-    return {one.queue_id: _evidence(one, common, *(part.get(one.queue_id, {}) for part in found)) for one in numbers}
+    return {
+        queue.queue_id: _evidence(queue, common, *(part.get(queue.queue_id, {}) for part in parts)) for queue in numbers
+    }
 
 
 _PRESENT = ("consumers_gone", "last_consumer_seconds", "paused_seconds", "may_be_in_flight", "due_seconds")
 
 
-def _rows(statement: str, queue_ids: list[int]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"queue_ids": queue_ids})
-        return list(cursor.fetchall())
+def _rows(name: str, queue_ids: list[int]) -> list[tuple[Any, ...]]:
+    return fetch(query_text(f"diagnosis/{name}"), {"queue_ids": queue_ids})
 
 
 # How many seconds ago, the age of the oldest then, and the counters then.
@@ -57,11 +57,11 @@ _Moment = tuple[float, float, dict[str, int]]
 
 
 def _moments(queue_ids: list[int]) -> dict[int, dict[str, Any]]:
-    found: dict[int, dict[str, Any]] = {}
-    for queue_id, asked, age, oldest, totals in _rows(_MOMENTS, queue_ids):
-        moments = found.setdefault(queue_id, {"moments": {}})["moments"]
+    by_queue: dict[int, dict[str, Any]] = {}
+    for queue_id, asked, age, oldest, totals in _rows("moments", queue_ids):
+        moments = by_queue.setdefault(queue_id, {"moments": {}})["moments"]
         moments[asked] = (float(age), float(oldest), named_totals(totals))
-    return found
+    return by_queue
 
 
 def _evidence(numbers: QueueNumbers, *parts: dict[str, Any]) -> Evidence:

@@ -1,4 +1,4 @@
-"""The possible causes of a backlog, each found guilty with its proof, or ruled out by a number."""
+"""The possible causes of a backlog, each confirmed with a proof or ruled out by a number."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Page(StrEnum):
 
 @dataclass(frozen=True)
 class Proof:
-    """A page about the queue, what to look for in it, and how the link reads."""
+    """A link to a page that shows the proof: the page, the link's text, and a search."""
 
     page: Page
     label: str
@@ -62,7 +62,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Figure:
-    """One number that the finding rests on: its name, its value, and both as people read them."""
+    """A number behind a finding: name and value for programs, label and words for people."""
 
     name: str
     value: float | str | None
@@ -76,7 +76,7 @@ class Found:
 
     sentence: str
     short: str = ""
-    """The same for a row among many."""
+    """A shorter sentence for a list of queues."""
     figures: tuple[Figure, ...] = ()
     proof: Proof | None = None
     advice: str = ""
@@ -84,30 +84,30 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Suspect(Found):
-    """One cause that was looked at. `sentence` says why it is the cause, or which number rules it out."""
+    """A cause that was examined. `sentence` says why it is the cause, or which number rules it out."""
 
     cause: Cause
     found: bool
 
 
 def suspect(cause: Cause) -> Callable[[Callable[[Evidence], Found | str]], Callable[[Evidence], Suspect]]:
-    """Make a judge of this cause from a function that answers what it found, or the number that rules it out."""
+    """Make a function return a `Suspect` that returns a finding, or the words that rule the cause out."""
 
-    def judge(look: Callable[[Evidence], Found | str]) -> Callable[[Evidence], Suspect]:
-        @wraps(look)
-        def judged(evidence: Evidence) -> Suspect:
-            answer = look(evidence)
-            if isinstance(answer, str):
-                return Suspect(cause=cause, found=False, sentence=answer)
-            return Suspect(cause=cause, found=True, **vars(answer))
+    def decorated(examine: Callable[[Evidence], Found | str]) -> Callable[[Evidence], Suspect]:
+        @wraps(examine)
+        def suspected(evidence: Evidence) -> Suspect:
+            finding = examine(evidence)
+            if isinstance(finding, str):
+                return Suspect(cause=cause, found=False, sentence=finding)
+            return Suspect(cause=cause, found=True, **vars(finding))
 
-        return judged
+        return suspected
 
-    return judge
+    return decorated
 
 
-def pace(per_second: float) -> str:
-    """A rate in the unit in which it is at least one, where there is such a unit: 41.2/s, 3.5/min, 2/h, none."""
+def speed(per_second: float) -> str:
+    """Write a rate in the first unit in which it is at least one: 41.2/s, 3.5/min, 2/h, or none."""
     for seconds, unit in ((1, "s"), (60, "min"), (3600, "h")):
         if round(per_second * seconds, 1) >= 1:
             value = per_second * seconds
@@ -119,6 +119,6 @@ def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-def over(seconds: float) -> str:
-    """The length of a stretch of time that was looked at, rounded to what it means."""
+def period(seconds: float) -> str:
+    """Write the length of an observed period, rounded to ten seconds from a minute on."""
     return span(round(seconds, -1) if seconds >= 60 else seconds)

@@ -1,55 +1,58 @@
-"""The thresholds of the diagnosis: from which value on a number counts as evidence, each with its reason."""
+"""Thresholds of the diagnosis: the values from which numbers count as evidence, each with its reason."""
 
 BACKLOG_SECONDS = 10.0
-"""Messages that have waited for less are no backlog: consumers without wake-ups poll every few seconds."""
+"""Shortest wait that is a backlog: consumers without wake-ups poll every few seconds."""
 
 HISTORY_SECONDS = 300.0
-"""A queue's own history must be at least so long before "up" and "down" mean anything."""
+"""Shortest history of a queue with which its present rates are compared."""
 
 UP_FACTOR = 2.0
-"""What is "up against its own history" has at least doubled. Ordinary traffic swings by a half within an hour."""
+"""A value has risen when it is this many times the earlier one. Ordinary traffic varies by half within an hour."""
 
 STEADY_SHARE = 0.7
-"""What still does so much of what it did before is steady."""
+"""Consumers are steady when they do at least this share of their earlier work."""
 
 FELL_SHARE = 0.5
-"""What does at most so much of what it did before has fallen."""
+"""A number has fallen when it is at most this share of the earlier one."""
 
 BURST_MESSAGES = 20
-"""Fewer messages than these above the usual are no burst, whatever the factor: a quiet queue doubles with two."""
+"""Smallest number of messages above the usual that is a burst: the rate of a quiet queue doubles with two messages."""
 
 EXPLAINS_SHARE = 0.5
-"""The share of a backlog from which on a cause explains it."""
+"""Smallest share of a backlog with which a cause explains it."""
 
 FAILING_SHARE = 0.2
-"""From one delivery in five on, failures cost so much of the consumers' time that a backlog may come of them."""
+"""Smallest share of failed deliveries that may cause a backlog: they cost consumers that share of their time."""
 
 FAILURES = 10
-"""Fewer failures than these within ten minutes are no pattern."""
+"""Smallest number of failures within ten minutes that is a pattern."""
 
 DOMINANT_SHARE = 0.6
-"""The share of the latest failures from which on one cause dominates; two equal ones never do."""
+"""Smallest share of the latest failures with which one cause dominates; two equal causes never do."""
 
 WORK_SAMPLES = 5
-"""The median of fewer pieces of work says nothing."""
+"""Smallest number of work times whose median is compared."""
 
 WORK_MILLISECONDS = 20
-"""Work that takes less is not slow, whatever it took before: a network hiccup is as long."""
+"""Shortest median work time that may be slow: a delay in the network is as long."""
+
+HELD_UP_SECONDS = 55.0
+"""Consumers that have finished nothing for less than about a minute may just be at work."""
 
 HOT_MESSAGES = 10
-"""The number of waiting messages below which a group is no jam."""
+"""Smallest number of waiting messages with which a message group is hot."""
 
 STARVED_SECONDS = 60.0
-"""What has waited for less does not starve: aging lifts a message by one priority in a minute."""
+"""Shortest wait that may be starvation: aging raises a message by one priority in a minute."""
 
 STARVED_FACTOR = 10.0
-"""A lower priority starves behind a higher one when it waits ten times as long."""
+"""A lower priority starves behind a higher one when it waits this many times as long."""
 
 DEAD_ROWS = 100_000
-"""Fewer dead rows cost a claim nothing that could be measured: autovacuum is asked for at 5,000."""
+"""Smallest number of dead rows that slows a claim measurably. Autovacuum is asked to run at 5,000."""
 
 UNVACUUMED_SECONDS = 600.0
-"""Autovacuum looks every minute; a table it has not finished for ten is one it cannot keep up with."""
+"""Longest time without a finished vacuum before autovacuum is behind: it checks every minute."""
 
 DYING_SHARE = 0.5
-"""Failures are of messages that die when deaths, each counted with all its deliveries, make up at least this."""
+"""Smallest share of failures that must belong to dead letters, all deliveries of each counted, for poison messages."""

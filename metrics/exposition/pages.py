@@ -1,4 +1,4 @@
-"""Render the pages that scrapers get from one reading of the fleet: bytes rendered once, and the same compressed.
+"""Pages of metrics for scrapers, rendered and compressed once for each reading of the fleet.
 
 `/metrics` has what concerns no single queue, `/metrics/queues` has the queues. No series is on both but the exporter's
 own.
@@ -52,7 +52,7 @@ def render(fleet: Fleet) -> Pages:
 
 
 def without_numbers(fleet: Fleet | None) -> Pages:
-    """Render the pages for a reading that is too old: only that it is."""
+    """Render pages that report only that the numbers are too old."""
     page = Page()
     page.add(names.STATE_METRICS, Exporter(fleet, False))
     alone = Answer(page.encoded())
@@ -60,17 +60,17 @@ def without_numbers(fleet: Fleet | None) -> Pages:
 
 
 class UnknownNameError(LookupError):
-    """A tenant or queue was asked for by a name that none has."""
+    """The request names a tenant or queue that does not exist."""
 
 
 def render_only(fleet: Fleet, tenants: Iterable[str], queues: Iterable[str]) -> Answer:
-    """The queues of these names, of these tenants: of both when both are given."""
-    chosen = _chosen(fleet.queues, "tenant", list(tenants), lambda numbers: numbers.tenant)
-    chosen = _chosen(chosen, "queue", list(queues), lambda numbers: numbers.name)
-    return Answer(render_queues(fleet, only=chosen)[0])
+    """Render the queues that have these names and belong to these tenants; an empty list does not restrict."""
+    of_tenants = _named(fleet.queues, "tenant", list(tenants), lambda numbers: numbers.tenant)
+    named = _named(of_tenants, "queue", list(queues), lambda numbers: numbers.name)
+    return Answer(render_queues(fleet, only=named)[0])
 
 
-def _chosen(
+def _named(
     all_queues: Sequence[QueueNumbers], what: str, wanted: list[str], name_of: Callable[[QueueNumbers], str]
 ) -> list[QueueNumbers]:
     known = {name_of(numbers) for numbers in all_queues}

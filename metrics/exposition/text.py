@@ -26,8 +26,8 @@ def samples(metrics: Collection[Metric[Reading]], reading: Reading, *subject: st
         values = metric.read(reading)
         if isinstance(values, dict):
             names = metric.labels[len(subject) :]
-            found = [_lines(metric, before + _labels(names, own), value) for own, value in values.items()]
-            written.append("".join(found))
+            lines = [_lines(metric, before + _labels(names, own), value) for own, value in values.items()]
+            written.append("".join(lines))
         else:
             written.append(_lines(metric, inside, values))
     return written
@@ -63,7 +63,7 @@ def _upper_bounds(seconds: tuple[float, ...]) -> tuple[str, ...]:
 
 
 class Page:
-    """Lines by metric: the format wants those of one metric together."""
+    """A page in the making: lines by metric, since the format keeps those of one metric together."""
 
     def __init__(self) -> None:
         self._lines: dict[Metric[Any], list[str]] = {}
@@ -78,13 +78,13 @@ class Page:
             self._lines.setdefault(metric, [])
 
     def add_lines(self, metrics: Collection[Metric[Any]], written: Iterable[str]) -> None:
-        """Add lines that were written already, those of each metric in one text."""
+        """Add rendered lines, one text for each metric."""
         for metric, text in zip(metrics, written, strict=True):
             self._lines.setdefault(metric, []).append(text)
 
     def encoded(self) -> bytes:
         return "".join(
             f"# HELP {metric.name} {metric.help.translate(_HELP_ESCAPES)}\n# TYPE {metric.name} {metric.type}\n"
-            + "".join(found)
-            for metric, found in self._lines.items()
+            + "".join(lines)
+            for metric, lines in self._lines.items()
         ).encode()

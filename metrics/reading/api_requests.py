@@ -14,7 +14,7 @@ BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0
 """Upper bounds in seconds; the longest wait for messages is 20."""
 
 MAX_ROUTES = 1_000
-"""A limit far above the number of routes, so that no request of a stranger makes the page grow."""
+"""Limit of series, far above the number of routes, so that requests cannot make the page grow without end."""
 
 Key = tuple[str, str]
 

@@ -32,11 +32,11 @@ class Signs:
     """The last signs of life of upkeep and consumers, in seconds ago; None: never."""
 
     clock_age_seconds: float | None
-    """Since `manage.py upkeep` last moved the engine's clock; None where upkeep only ever runs from SQL."""
-    last_fold_age_seconds: float
-    """Since counters were last aggregated, which happens only when there are any."""
-    unfolded: bool
-    """Counters are waiting although upkeep has been silent for UPKEEP_STALE_SECONDS."""
+    """Seconds since `manage.py upkeep` moved the engine's clock; None where upkeep runs only from SQL."""
+    last_aggregation_age_seconds: float
+    """Seconds since the last aggregation, which needs counter deltas."""
+    pending: bool
+    """True when deltas wait for aggregation although upkeep has been silent for UPKEEP_STALE_SECONDS."""
     newest_consumer_age_seconds: float | None
 
     @property
@@ -47,30 +47,30 @@ class Signs:
 
 @dataclass(frozen=True)
 class Engine:
-    """The health of PostgreSQL as far as queues feel it, and what the trash holds: never from rows of messages."""
+    """The health of PostgreSQL as far as it affects queues, and numbers of trash and archive; read without messages."""
 
     notify_queue_usage: float = 0.0
     """How full the queue of notifications is, 0 to 1."""
     database_bytes: int = 0
     replication_lag_seconds: float | None = None
-    """Of the standby furthest behind, 0 without one; None where this role may not see them."""
+    """Lag of the standby furthest behind; 0 without a standby, None where this role may not see them."""
     epoch: int | None = None
     """The server's timeline: one more with each promotion of a standby; None on a standby."""
     dead_tuple_ratios: Mapping[str, float] = field(default_factory=dict)
     trash_messages: int = 0
     trash_seconds_left: float | None = None
-    """The seconds until the first message in the trash is deleted for good; None when the trash is empty."""
+    """The seconds until the first message in the trash is permanently deleted; None when the trash is empty."""
     archive_age_seconds: float | None = None
-    """How long the archive's horizon stands where it is; None where history waits for none."""
+    """Seconds since the archive's horizon moved; None where history does not wait for an archive."""
     published_tables: int = 0
-    """How many of our tables a publication of logical replication covers."""
+    """Tables of Signalbox that a publication of logical replication covers."""
     unidentified_tables: int = 0
-    """How many of our tables have no replica identity; PostgreSQL refuses deletes from them once published."""
+    """Tables of Signalbox without replica identity; PostgreSQL refuses deletes from them once published."""
 
 
 @dataclass(frozen=True)
 class QueueReading:
-    """One queue: its numbers, the leases of its consumers, and how long its messages wait and are worked on."""
+    """Readings of one queue: its numbers, its leases, and the times that messages wait and work takes."""
 
     numbers: QueueNumbers
     leases: Leases = field(default_factory=Leases)
@@ -87,7 +87,7 @@ class Fleet:
     read_seconds: float
     holders: Sequence[Holder] = ()
     tenant_refusals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By tenant and reason, what its quotas refused that is no send."""
+    """Requests other than sends that quotas refused, by tenant and reason."""
     durations: Mapping[int, Durations] = field(default_factory=dict)
     leases: Mapping[int, Leases] = field(default_factory=dict)
     engine: Engine = field(default_factory=Engine)
@@ -112,7 +112,7 @@ class Fleet:
 
 @dataclass
 class Totals:
-    """Sums over queues, those beyond the cap included; a dead letter counts where it is held, as in queues' series."""
+    """Sums over all queues, with or without series of their own. A dead letter counts in its dead-letter queue."""
 
     queues: int = 0
     messages: dict[str, int] = field(
@@ -151,7 +151,7 @@ class Exporter:
 
 
 def read_fleet() -> Fleet:
-    """Read everything; raises django.db.Error when the database cannot be asked."""
+    """Read the whole installation; raises django.db.Error when the database does not answer."""
     started = time.monotonic()
     signs = Signs(**named_row(_SIGNS, {"stale_seconds": UPKEEP_STALE_SECONDS}))
     return Fleet(

@@ -30,7 +30,7 @@ RECENT_SECONDS = 15.0  # numbers older than that are waited for: a scrape interv
 STALE_SECONDS = 30.0  # two scrapes of 15 s: a restart of the database is shorter, an outage is not
 WAIT_SECONDS = 3.0  # well below Prometheus' default scrape timeout of 10 s
 IDLE_SECONDS = 300.0  # after so long without a caller the thread ends, and the next caller starts it
-TURN_SECONDS = 5.0  # then one reads beside the other: numbers matter more than thrift
+TURN_SECONDS = 5.0  # then two replicas read at once: fresh numbers matter more than cost
 POLL_SECONDS = 0.05
 
 _CUT_OFF = "set local idle_in_transaction_session_timeout = '30s'"
@@ -48,22 +48,22 @@ class State:
     pages: Pages | None
     age_seconds: float
     failing: bool
-    """The latest attempt to read failed."""
+    """True when the latest attempt to read failed."""
     cause: str = ""
-    """The reason, in words that show nothing of the installation; empty where it is unknown."""
+    """The reason of the failure, without details of the installation; empty when it is unknown."""
 
     @property
     def fresh(self) -> bool:
         return self.age_seconds <= STALE_SECONDS
 
     def answers(self) -> Pages:
-        """Every page; without fresh numbers only that there are none."""
+        """Return every page; without fresh numbers the pages report only that."""
         return self.pages if self.fresh and self.pages else without_numbers(self.fleet)
 
 
 @contextmanager
 def turn(clock: Callable[[], float] = time.monotonic, pause: Callable[[float], None] = time.sleep) -> Iterator[bool]:
-    """The body runs while no other replica reads, or after TURN_SECONDS anyway; the value says which."""
+    """Hold the lock of the reading replica within the block; False when another held it for TURN_SECONDS."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(_CUT_OFF)
@@ -77,7 +77,7 @@ def turn(clock: Callable[[], float] = time.monotonic, pause: Callable[[float], N
 
 
 def read_in_turn() -> Fleet:
-    """The fleet, read while no other replica reads it."""
+    """Read the fleet while no other replica reads it."""
     with turn():
         return read_fleet()
 
@@ -150,9 +150,9 @@ class Snapshot:
             pages = render(fleet)
             with self._lock:
                 self._last, self._succeeded_at = State(fleet, pages, 0.0, failing=False), self._clock()
-        except Exception as error:  # whatever it is, the exporter must live to say that it has no numbers
-            if not self._last.failing:  # one word for an outage, not one for each attempt
-                log.warning("the queues' numbers cannot be read, trying again when asked", exc_info=True)
+        except Exception as error:  # the exporter must survive any error, to report that it has no numbers
+            if not self._last.failing:  # one log line for an outage, not one for each attempt
+                log.warning("cannot read the numbers of queues, trying again at the next request", exc_info=True)
             known = cause_of(error)
             self._last = replace(self._last, failing=True, cause=known.words if known else "")
         finally:
@@ -161,11 +161,11 @@ class Snapshot:
 
 
 snapshot = Snapshot()
-"""This process's own."""
+"""The snapshot of this process."""
 
 
 def fleet_page() -> Answer:
-    """Answer with what concerns no single queue: totals, PostgreSQL, the exporter, and what this process measured."""
+    """Answer with the page of the installation: totals, PostgreSQL, the exporter, measurements of this process."""
     return Answer(snapshot.current().answers().fleet.plain + render_process())
 
 

@@ -1,8 +1,8 @@
 """Find what keeps PostgreSQL from removing dead rows, and for how long.
 
-While anything holds an old xmin, no row that died since can be removed anywhere in the database, and what reads past
-dead rows grows slower by the minute. The engine endures that well, the rest of the database does not. One query names
-the holders; it looks at the server's own lists and never at messages.
+While a session or slot holds an old xmin, no row that died since can be removed anywhere in the database, and queries
+that read past dead rows get slower by the minute. The engine is hardly affected, the rest of the database is. One query
+names the holders; it reads the server's own lists and no messages.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
-from django.db import connection
 
-from queues.database.query import query_text
+from queues.database.query import fetch, query_text
 
 YOUNG_SECONDS = 5.0  # work of any kind, upkeep's own included, holds its snapshot for less
 
 BACKEND = "backend"
-"""A session of which everything is known."""
+"""A session whose start, state and query this role may see."""
 HIDDEN_BACKEND = "hidden_backend"
-"""A session whose start and state the role that asks may not see, for want of pg_read_all_stats."""
+"""A session whose start and state this role may not see, since it lacks pg_read_all_stats."""
 PREPARED_TRANSACTION = "prepared_transaction"
 REPLICATION_SLOT = "replication_slot"
 CATALOG_SLOT = "catalog_slot"
-"""A slot that holds rows of system catalogs alone, as logical decoding does: queues do not feel it."""
+"""A slot that holds only rows of system catalogs, as logical decoding does: it does not slow queues."""
 STANDBY = "standby"
 """A standby without a slot that reports its oldest snapshot (hot_standby_feedback)."""
 
@@ -36,17 +35,17 @@ _HOLDERS = query_text("health/xmin_holders")
 
 @dataclass(frozen=True)
 class Holder:
-    """One holder of an xmin. None is what is unknown, hidden, or makes no sense for its kind."""
+    """One holder of an xmin. None: unknown, hidden, or without meaning for the kind."""
 
     kind: str
     """One of KINDS."""
     name: str
     """The pid of a session, the gid of a prepared transaction, the name of a slot or standby: any text."""
     age_transactions: int
-    """How many transaction ids were given out since the one it holds: what cannot be removed is as old."""
+    """Transaction ids that were given out since the one it holds."""
     age_seconds: float | None
-    """The time for which it has held. Exact for BACKEND and PREPARED_TRANSACTION; for other kinds the least time for
-    which aggregations, of which ten minutes are kept, know the transaction id; None when they do not.
+    """How long it has held. Exact for BACKEND and PREPARED_TRANSACTION. For other kinds a lower bound, from the
+    aggregations of the last ten minutes; None when these do not show the transaction id.
     """
     pid: int | None
     user: str | None
@@ -58,9 +57,9 @@ class Holder:
     started_at: datetime | None
     query_started_at: datetime | None
     query: str | None
-    """What it runs or ran last; may quote data."""
+    """The query that it runs or ran last, which may quote data."""
     reader: str
-    """The role that asked."""
+    """The database role that read this."""
 
     @property
     def slows_queues(self) -> bool:
@@ -74,14 +73,12 @@ class Holder:
 
 
 def read_holders(young_seconds: float = YOUNG_SECONDS) -> list[Holder]:
-    """List all that has held for `young_seconds`, by the age of what they hold, oldest first. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLDERS, {"young_seconds": young_seconds})
-        return [Holder(*row) for row in cursor.fetchall()]
+    """List the holders older than `young_seconds`, the oldest first. One query."""
+    return [Holder(*row) for row in fetch(_HOLDERS, {"young_seconds": young_seconds})]
 
 
 def oldest(holders: Sequence[Holder], kind: str) -> tuple[int, float | None]:
-    """(transactions, seconds) of the oldest of a kind: zeros when there is none, no seconds when unknown of all."""
+    """Return the highest age of a kind's holders in transactions and in seconds; None seconds when unknown."""
     of_kind = [holder for holder in holders if holder.kind == kind]
     if not of_kind:
         return 0, 0.0

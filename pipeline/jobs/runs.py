@@ -89,6 +89,11 @@ def raise_if_cancelled(kind: str, cancelled: str = "") -> None:
         raise Cancelled(cancelled)
 
 
+def note_progress(run: Run) -> None:
+    """Record that a running run has made progress: without it, its page shows the run as stalled."""
+    Run.objects.filter(pk=run.pk).update(seen_at=Now())
+
+
 @contextmanager
 def interrupted_when_cancelled(kind: str, spark: SparkSession) -> Iterator[None]:
     """Interrupt the queries of this session when the run is cancelled; the block then raises `Cancelled`."""

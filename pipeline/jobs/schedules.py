@@ -55,5 +55,6 @@ def in_words(schedule: float | crontab) -> str:
 def next_time(schedule: float | crontab, last: datetime | None, now: datetime) -> datetime:
     """Compute when a schedule starts its next run; a time before `now` is overdue."""
     if isinstance(schedule, crontab):
-        return now + max(schedule.remaining_estimate(now), timedelta(0))
+        remaining: timedelta = schedule.remaining_estimate(now)
+        return now + max(remaining, timedelta(0))
     return now if last is None else last + timedelta(seconds=schedule)

@@ -10,10 +10,12 @@ from typing import Any
 
 from dlq.filters import FilterError
 from dlq.filters.readings import MisreadError, moment
-from dlq.redrives.plan_options import Options
+from dlq.redrives.plan_options import CANARY_MESSAGES, Options
 from pipeline.models import Run
 from pipeline.replay.choosing import KINDS
 from queues.errors import InvalidArgument
+
+CANARY_HELP = f"send N messages first and wait for their outcomes (default: {CANARY_MESSAGES}; 0: no canary)"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def add(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--until", metavar="TIME", help="select messages that ended before this time (UTC)")
     parser.add_argument("--rate", type=int, metavar="N", help="messages per second (default: no limit)")
-    parser.add_argument("--canary", type=int, default=0, metavar="N", help="messages to send first (default: 0)")
+    parser.add_argument("--canary", type=int, default=CANARY_MESSAGES, metavar="N", help=CANARY_HELP)
     parser.add_argument("--reason", default="", help="reason to record in the audit")
 
 

@@ -63,6 +63,7 @@ def _take_in(spark: SparkSession, run: Run, fresh: Sequence[Run]) -> RolledUp:
         runs.raise_if_cancelled(Run.Kind.ROLLUP)
         group = days[first : first + DAYS_AT_ONCE]
         buckets += _replace(group, _of_days(spark, group))
+        runs.note_progress(run)
     sent = {archived.pk: _sent_in(spark, archived) for archived in fresh}
     with transaction.atomic():
         Sent.objects.filter(run__in=fresh).delete()  # a killed run may have written them

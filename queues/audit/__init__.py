@@ -17,6 +17,7 @@ from django.db import connection
 from psycopg import pq
 
 from queues.audit.chain import Verdict, verify
+from queues.database.query import fetch
 from queues.models import AuditEvent, Queue
 
 __all__ = ["Verdict", "acting", "record", "verify"]
@@ -50,9 +51,8 @@ def acting(actor: str, reason: str = "", details: dict[str, Any] | None = None) 
 
 
 def _note_actor(acting: str) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(_NOTE_ACTOR, [acting])
-        return str(cursor.fetchone()[0])
+    [(before, _)] = fetch(_NOTE_ACTOR, [acting])
+    return str(before)
 
 
 _RECORD = """

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -58,26 +57,26 @@ class Verdict:
 def verify(noted: tuple[int, str] | None = None, exports: Sequence[Path] = ()) -> Verdict:
     """Walk the whole chain. `noted` is a position and its hash, written down elsewhere: they must still hold.
 
-    `exports` are files of pruned rows: they must be whole, and reach up to where the database begins. Raises
+    `exports` are files of pruned rows: they must be complete, up to the row at which the database begins. Raises
     `InvalidArgument` when `noted` was pruned and no export has it.
     """
-    found = _walk()
-    verdict = found.verdict()
-    kept = {found.anchor.position: found.anchor.hash.hex()}
+    walk = _walk()
+    verdict = walk.verdict()
+    kept = {walk.anchor.position: walk.anchor.hash.hex()}
     if exports and not verdict.complaint:
         files = audit_exports.read(exports)
-        verdict = _with_exports(files, verdict, found.anchor.hash.hex())
+        verdict = _with_exports(files, verdict, walk.anchor.hash.hex())
         kept |= files.hashes
     if noted and not verdict.complaint:
         verdict = _against(noted, verdict, kept)
     return replace(verdict, guards=guards())
 
 
-def _with_exports(found: audit_exports.Exports, verdict: Verdict, anchor: str) -> Verdict:
-    if found.complaint:
-        return replace(verdict, position=found.bad_position, complaint=f"in its export {found.complaint}")
-    if found.last != verdict.pruned or found.hashes.get(found.last) != anchor:
-        return replace(verdict, position=found.last, complaint="the exports end there, and not where the audit begins")
+def _with_exports(files: audit_exports.Exports, verdict: Verdict, anchor: str) -> Verdict:
+    if files.complaint:
+        return replace(verdict, position=files.bad_position, complaint=f"in its export {files.complaint}")
+    if files.last != verdict.pruned or files.hashes.get(files.last) != anchor:
+        return replace(verdict, position=files.last, complaint="the exports end there, and not where the audit begins")
     return verdict
 
 
@@ -140,7 +139,7 @@ class _Walk:
     def verdict(self) -> Verdict:
         bad = self.wrong or self.unchained or self._cut() or (None, None, "")
         if self.anchor.facts and not self.is_anchor_confirmed:
-            bad = (self.anchor.position, None, "it was removed with all before it, and no row says by whom")
+            bad = (self.anchor.position, None, "it was removed with all rows before it, and no row says by whom")
         return Verdict(self.events, self.hash.hex(), *bad, pruned=self.anchor.position)
 
     def _cut(self) -> _Wrong | None:
@@ -155,10 +154,10 @@ class _Walk:
 
 
 def _complaint(row: Fields, expected: int, before: bytes, previous: bytes | None, kept: bytes | None) -> str:
-    """Complain about a row; empty when it is as it was written."""
+    """Say what is wrong with a row; empty when it is as it was written."""
     position = row.position or 0
     if position < expected:
-        return "it should have gone with those before the anchor"
+        return "it should have been removed with the rows before the anchor"
     if position == expected + 1:
         return "the row before it is missing"
     if position > expected:
@@ -169,20 +168,22 @@ def _complaint(row: Fields, expected: int, before: bytes, previous: bytes | None
 
 
 def _walk() -> _Walk:
-    """Walk the chain. One statement reads it all, so that it is of one moment, and is read as it comes."""
-    found: _Walk | None = None
+    """Walk the chain. One statement streams the rows of one snapshot."""
+    walk: _Walk | None = None
     with transaction.atomic(), connection.chunked_cursor() as cursor:
         cursor.execute(_CHAIN)
         for row in cursor:
-            found = found or _begin(row[13:])
-            fields = Fields._make([*row[:2], _microseconds(row[2]), *row[3:11]])
+            *values, previous, digest = row[: len(Fields._fields) + 2]
+            walk = walk or _begin(row[len(Fields._fields) + 2 :])
+            fields = Fields._make(values)
             if fields.event_id is not None:
-                found.see(fields, _bytes(row[11]), _bytes(row[12]))
-    return found or _begin([None] * 7)  # the statement has a row also where the audit has none
+                fields = fields._replace(microseconds=_microseconds(fields.microseconds))
+                walk.see(fields, _bytes(previous), _bytes(digest))
+    return walk or _begin([None] * 7)  # the statement has a row also where the audit has none
 
 
-def _begin(place: Sequence[Any]) -> _Walk:
-    head_position, head_hash, position, digest, rows, export, sha256 = place
+def _begin(bounds: Sequence[Any]) -> _Walk:
+    head_position, head_hash, position, digest, rows, export, sha256 = bounds
     head = None if head_position is None else (int(head_position), bytes(head_hash))
     if position is None:
         return _Walk(head, _Anchor())
@@ -191,8 +192,8 @@ def _begin(place: Sequence[Any]) -> _Walk:
     return _Walk(head, _Anchor(int(position), digest, facts))
 
 
-def _microseconds(seconds: Decimal | None) -> int | None:
-    """Convert to microseconds; None for a time that no clock shows."""
+def _microseconds(seconds: Any) -> int | None:
+    """Convert seconds, a Decimal, to microseconds; None for infinity."""
     return int(seconds * MICROSECONDS) if seconds is not None and seconds.is_finite() else None
 
 
@@ -216,7 +217,7 @@ order by e.position
 
 def guards() -> list[str]:
     """Name the audit's functions, triggers and tables that differ from this release, in sentences."""
-    wanted = [one for _, script in scripts(GUARDING_SCRIPTS) for one in sql_definitions.declared(script)]
+    wanted = [function for _, script in scripts(GUARDING_SCRIPTS) for function in sql_definitions.declared(script)]
     functions = sql_definitions.differing(wanted, sql_definitions.installed(connection))
     return [f"the function {name} is not this release's" for name in functions] + _table_complaints()
 

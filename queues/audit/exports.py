@@ -1,7 +1,7 @@
-"""Rows of the audit without a database: their hashes, and the files of pruned rows, read again.
+"""Hashes of audit rows, and the files to which pruned rows were exported.
 
-The hash is the sum that `queues/sql/audit/_audit_hash.sql` makes. Files are checked: are they what was written, and do
-they reach up to what is in the database?
+The hash is the one that `queues/sql/audit/_audit_hash.sql` computes. Each row of a file is checked with its hash, and
+the last one with the row at which the database begins.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Fields(NamedTuple):
 
 
 def hash_of(fields: Fields, before: bytes) -> bytes:
-    """The hash of a row behind a row of hash `before`; the sum that `_audit_hash` makes."""
+    """Compute the hash of a row that follows a row with the hash `before`, as `_audit_hash` does."""
     parts = [_text(value) for value in fields[:8]] + [fields.details]
     if fields.database_role is not None:
         parts += [_text(fields.database_role), _text(fields.application_name)]
@@ -54,26 +54,26 @@ class Exports:
 
 
 def read(paths: Iterable[Path]) -> Exports:
-    """Walk the chain of these files, in the order of their rows. Raises `InvalidArgument` for what is no such file."""
-    found = Exports()
+    """Walk the chain of these files, in the order of their rows. Raises `InvalidArgument` for other files."""
+    exports = Exports()
     before: str | None = None
     for position, previous, kept, computed in _hashed(sorted(_lines(paths))):
-        if found.last and position != found.last + 1:
+        if exports.last and position != exports.last + 1:
             complaint = "rows before it are missing"
         elif kept != computed:
             complaint = "it is not what was written"
         elif before is not None and previous != before:
             complaint = "it does not follow the row before it"
         else:
-            found.hashes[position], found.last, before = kept, position, kept
+            exports.hashes[position], exports.last, before = kept, position, kept
             continue
-        found.bad_position, found.complaint = position, complaint
+        exports.bad_position, exports.complaint = position, complaint
         break
-    return found
+    return exports
 
 
 def _lines(paths: Iterable[Path]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(place, row as it was written) of each."""
+    """Read (position, row as it was written) of each line."""
     for path in paths:
         with path.open() as lines:
             for number, line in enumerate(lines, 1):
@@ -85,18 +85,18 @@ def _lines(paths: Iterable[Path]) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _hashed(rows: list[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, str, str, str]]:
-    """(place, hash before, hash kept, hash computed) of each."""
+    """Compute (position, previous hash, stored hash, computed hash) of each row."""
     for position, row in rows:
         before, kept = (str(row.get(name) or "").removeprefix("\\x") for name in ("previous_hash", "hash"))
         try:
             computed = hash_of(_fields(position, row), bytes.fromhex(before)).hex()
         except (ValueError, KeyError, TypeError, AttributeError):
-            computed = ""  # no row of the audit has such a value
+            computed = ""  # the audit has no such value
         yield position, before, kept, computed
 
 
 class Number(str):
-    """A number as its text: read and written by others it might look otherwise."""
+    """A JSON number as its text, since Python might write the number differently."""
 
     __slots__ = ()
 
@@ -119,13 +119,13 @@ def _fields(position: int, row: dict[str, Any]) -> Fields:
 
 
 def written(value: Any) -> str:
-    """A JSON document as the database writes it; keys are in the order in which it wrote them."""
+    """Write a JSON value as the database does, with the keys in their stored order."""
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_text(key)}: {written(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{_text(key)}: {written(entry)}' for key, entry in value.items())}}}"
     if isinstance(value, list):
-        return f"[{', '.join(written(one) for one in value)}]"
+        return f"[{', '.join(map(written, value))}]"
     return _text(value)
 
 

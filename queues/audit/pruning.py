@@ -1,8 +1,8 @@
-"""The oldest rows of the audit go to files, and then from the database; what is left is as provable as before.
+"""Export the oldest rows of the audit to files and delete them from the database; the chain stays verifiable.
 
-A file is whole and on the disk before its rows go, and both are decided in one transaction: killed anywhere, a row is
-in the database or in a file that an anchor names, or in both. A file's name has the place of its first and last row and
-the beginning of the last one's hash, so that a database that was restored does not write over what it does not know.
+A file is complete and on disk before the transaction that deletes its rows commits: when the process is killed, each
+row is in the database, in a file that an anchor names, or in both. A file's name has the positions of its first and
+last row and the beginning of the last hash, so that a restored database does not overwrite files of a later time.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from typing import Any
 
 import psycopg
 
+from queues.database.query import query_text
+
 BATCH_ROWS = 10_000
-"""In one file and one transaction."""
+"""Limit of rows in one file and one transaction."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The oldest rows that may go: places from `first` to `last`, and the hash of the last."""
+    """The oldest rows that are pruned together: positions `first` to `last`, and the hash of the last."""
 
     first: int
     last: int
@@ -39,9 +41,9 @@ class Batch:
 
 
 def _due(connection: psycopg.Connection[Any], before: datetime) -> Batch | None:
-    """The next rows older than `before`, a batch at most; None when there are none. The last row of all stays."""
+    """Read the next rows older than `before`, at most a batch; None when there are none. The last row of all stays."""
     rows = connection.execute(_OLDEST, {"before": before, "limit": BATCH_ROWS}).fetchall()
-    old = list(takewhile(itemgetter(2), rows))  # what came into the chain after a younger one stays with it
+    old = list(takewhile(itemgetter(2), rows))  # a row behind a younger one in the chain stays with it
     if not old:
         return None
     position, digest, _, at, _ = old[-1]
@@ -49,7 +51,7 @@ def _due(connection: psycopg.Connection[Any], before: datetime) -> Batch | None:
 
 
 def count_due(connection: psycopg.Connection[Any], before: datetime) -> int:
-    """Count the rows that are older, all batches together. Walks the old ones once."""
+    """Count the rows that are older than `before`."""
     row = connection.execute(_COUNT, {"before": before}).fetchone()
     return int(row[0]) if row else 0
 
@@ -57,22 +59,22 @@ def count_due(connection: psycopg.Connection[Any], before: datetime) -> int:
 def prune(
     connection: psycopg.Connection[Any], before: datetime, folder: Path, *, actor: str, batches: int = 1_000
 ) -> Iterator[tuple[Path, Batch]]:
-    """Export and remove what is older than `before`, batch after batch. The connection is in autocommit."""
+    """Export and delete rows older than `before`, batch after batch. The connection is in autocommit."""
     for _ in range(batches):
         with connection.transaction():
             connection.execute("select pg_advisory_xact_lock(hashtext('signalbox.prune_audit'), 0)")
-            found = _due(connection, before)
-            if found is None:
+            batch = _due(connection, before)
+            if batch is None:
                 return
-            content = "".join(f"{line}\n" for line in found.lines).encode()
-            path = _write(folder, found.file_name, content)
+            content = "".join(f"{line}\n" for line in batch.lines).encode()
+            path = _write(folder, batch.file_name, content)
             sha256 = hashlib.sha256(content).digest()
-            connection.execute(_PRUNE, [found.last, found.hash, found.file_name, sha256, actor])
-        yield path, found
+            connection.execute(_PRUNE, [batch.last, batch.hash, batch.file_name, sha256, actor])
+        yield path, batch
 
 
 def _write(folder: Path, name: str, content: bytes) -> Path:
-    """The whole file is on the disk, under its name, when this returns; a rest of a killed attempt is written over."""
+    """Write a file completely to disk, under its name; remains of a killed attempt are overwritten."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / name
     draft = folder / f"{name}.{os.getpid()}.part"
@@ -90,19 +92,6 @@ def _write(folder: Path, name: str, content: bytes) -> Path:
     return path
 
 
-_OLDEST = """
-select e.position, e.hash, e.at < %(before)s, e.at, to_jsonb(e)::text
-from signalbox.audit_event e
-where e.position < (select h.position from signalbox.audit_head h)
-order by e.position
-limit %(limit)s
-"""
-_COUNT = """
-select count(*)
-from signalbox.audit_event e
-where e.position < least(
-  (select h.position from signalbox.audit_head h),
-  coalesce((select min(y.position) from signalbox.audit_event y where y.at >= %(before)s), 9223372036854775807)
-)
-"""
+_OLDEST = query_text("audit/oldest")
+_COUNT = query_text("audit/count_older")
 _PRUNE = "select signalbox.prune_audit(%s, %s, %s, %s, %s)"

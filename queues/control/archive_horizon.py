@@ -25,7 +25,7 @@ class Horizon:
     below: int
     moved_at: datetime
     holds: bool
-    """History waits for the archive."""
+    """True when history waits for the archive."""
 
 
 def read() -> Horizon | None:
@@ -47,21 +47,21 @@ def move(low: int, high: int) -> bool:
 
 
 def release() -> bool:
-    """Let history be dropped whether it is in the archive or not. False when it did not wait."""
+    """Stop history from waiting for the archive. False when it did not wait."""
     [(released,)] = fetch("select signalbox.release_archive()")
     return bool(released)
 
 
 def counts(low: int, high: int) -> dict[str, list[tuple[int, int]]]:
     """Count the rows of each kind in the window, by transaction."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    counts_of: dict[str, list[tuple[int, int]]] = {}
     with transaction.atomic():
         settings = {"pipeline.low": low, "pipeline.high": high, "statement_timeout": COUNT_MILLISECONDS}
         for name, value in settings.items():
             fetch("select set_config(%s, %s, true)", [name, str(value)])
         for kind, txid, rows in fetch(COUNTS):
-            found.setdefault(kind, []).append((txid, rows))
-    return found
+            counts_of.setdefault(kind, []).append((txid, rows))
+    return counts_of
 
 
 def log_position() -> str:

@@ -57,11 +57,11 @@ def reset(
 ) -> ClockState:
     """Set the clock to the server's, with an audit row; returns the state before. Raises `InvalidArgument`."""
     with transaction.atomic():
-        found = verb_value("select signalbox.reset_clock(%s, %s)::text", release_delayed, ahead_until)
-        audit.record(actor, "clock.reset", None, reason, {"release_delayed": release_delayed, **json.loads(found)})
-    return _parsed(found)
+        before = verb_value("select signalbox.reset_clock(%s, %s)::text", release_delayed, ahead_until)
+        audit.record(actor, "clock.reset", None, reason, {"release_delayed": release_delayed, **json.loads(before)})
+    return _parsed(before)
 
 
 def _parsed(text: str) -> ClockState:
-    found: dict[str, Any] = json.loads(text)
-    return ClockState(**found | {"ahead_until": datetime.fromisoformat(found["ahead_until"])})
+    fields: dict[str, Any] = json.loads(text)
+    return ClockState(**fields | {"ahead_until": datetime.fromisoformat(fields["ahead_until"])})

@@ -7,22 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from queues.database.durability import MUST_BE_ON, READ_ONLY, Unsafe, judge
-from queues.database.query import named_row
+from queues.database.query import named_row, query_text
 from queues.models import Maintenance
 
-_QUERY = """
-select
-  s.settings,
-  m.started_by,
-  m.started_at,
-  m.reason,
-  m.until,
-  m.holds_claims,
-  m.refuses_sends,
-  signalbox.clock_ahead_seconds() as clock_ahead_seconds
-from (select json_object_agg(p.name, p.setting) as settings from pg_settings p where p.name = any(%(names)s)) s
-left join signalbox.maintenance m on true
-"""
+_QUERY = query_text("health/conditions")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def _refuse_in_use(queue: Queue) -> None:
 
 
 def _close(name: str, actor: str) -> bool:
-    """Refuse at once what is plainly in use; else close it. True: it was closed already."""
+    """Close the queue, unless it is plainly in use; return whether it was closed before."""
     with transaction.atomic():
         queue = Queue.objects.select_for_update(no_key=True).filter(name=name).first()
         if queue is None:

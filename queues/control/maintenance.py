@@ -1,4 +1,4 @@
-"""Beginning and ending maintenance, each with its audit row in one transaction."""
+"""Begin and end maintenance, each with its audit row in one transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from queues.models import Maintenance
 
 MAX_DURATION = timedelta(days=7)
 LOCK_SECONDS = 10
-"""How long to wait for transactions that configure queues; others cannot configure in that time, but send and claim."""
+"""How long to wait for transactions that configure queues. Others wait in that time, except sends and claims."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Preview:
 
 
 def current() -> Maintenance | None:
-    """The maintenance that is on. One query."""
+    """Read the maintenance that is on; None when it is off. One query."""
     return Maintenance.objects.first()
 
 
 def preview() -> Preview:
-    """Count the queues that it would hold. One query over queues."""
+    """Count the queues that maintenance would hold. One query."""
     [row] = fetch("select count(*), count(*) filter (where q.paused) from signalbox.queue q")
     return Preview(*row)
 
@@ -42,7 +42,7 @@ def preview() -> Preview:
 def begin(
     *, actor: str, reason: str, until: datetime | None = None, holds_claims: bool = True, refuses_sends: bool = False
 ) -> Maintenance:
-    """Hold the installation still; when it is already, with these words from now on. Raises `InvalidArgument`."""
+    """Begin maintenance, or change its texts and effects while it is on. Raises `InvalidArgument`."""
     reason = _checked_reason(reason)
     _check_until(until)
     with transaction.atomic():
@@ -56,7 +56,7 @@ def begin(
 
 
 def end(*, actor: str, reason: str = "") -> Maintenance | None:
-    """Let everything go on, each queue as it was: the maintenance that was on, or None when there was none."""
+    """End maintenance; return the one that was on, or None. Each queue works as before."""
     with transaction.atomic():
         row = _locked()
         if row is None:

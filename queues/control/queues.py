@@ -1,6 +1,6 @@
-"""The control plane: making, configuring, pausing and resuming queues, each with its audit row in one transaction.
+"""The control plane: create, configure, pause and resume queues, each with its audit row in one transaction.
 
-Verbs write the row themselves, in the name that `audit.acting` notes.
+Verbs write the audit row themselves, for the actor that `audit.acting` sets.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME_SEPARATORS = "-._"
 
 
 def get_queue(name: str) -> Queue:
-    """The queue of this name; raises QueueNotFound."""
+    """Read the queue of this name; raises QueueNotFound."""
     try:
         return Queue.objects.select_related("tenant").get(name=name)
     except Queue.DoesNotExist:
@@ -33,7 +33,7 @@ def get_queue(name: str) -> Queue:
 def create_queue(
     name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str = "system"
 ) -> Queue:
-    """Make a queue, or find the one that exists with equal settings; its dead-letter queue joins its tenant."""
+    """Create a queue, or return the existing one with equal settings; its dead-letter queue has the same tenant."""
     return make_queue(name, settings, tenant=tenant, actor=actor)[0]
 
 
@@ -47,7 +47,7 @@ def make_queue(
         with audit.acting(actor):
             queue_id = client().create_queue(name, settings, tenant=tenant)
         queue = Queue.objects.select_related("tenant").get(queue_id=queue_id)
-        known = known or queue.name != name  # it had this name, and is called otherwise by now
+        known = known or queue.name != name  # an old name of a renamed queue
         return queue, not known
 
 
@@ -60,7 +60,7 @@ def configure_queue(name: str, settings: Mapping[str, Any], *, actor: str, reaso
 
 
 def limit_lane(queue: str, group_id: str, max_in_flight: int | None, *, actor: str, reason: str = "") -> None:
-    """Give one group of a queue a limit of its own (messages ready or in flight); None takes it back.
+    """Give one group of a queue a limit of its own (messages ready or in flight); None removes that limit.
 
     Raises `QueueNotFound` and `InvalidArgument`, which names the field.
     """
@@ -106,7 +106,7 @@ def check_beginning(name: str, tenant: str, field: str = "name") -> None:
     longest name of a tenant counts: `acme-eu-orders` is for the tenant `acme-eu`, and not for `acme`. A queue that
     the tenant has already keeps its name.
     """
-    beginnings = [name[:place] for place, letter in enumerate(name) if letter in NAME_SEPARATORS and place]
+    beginnings = [name[:length] for length, character in enumerate(name) if character in NAME_SEPARATORS and length]
     owners = Tenant.objects.filter(name__in=beginnings).values_list("name", flat=True)
     owner = max(owners, key=len, default=tenant)
     if owner != tenant and not Queue.objects.filter(name=name, tenant__name=tenant).exists():

@@ -1,6 +1,6 @@
-"""The quotas of a tenant: what its queues may do together, and what they use.
+"""The quotas of a tenant: limits for all of its queues together, and their present use.
 
-The limits are columns of the tenant; a trigger marks the queues that they concern, so that the verbs of all others
+The quotas are columns of the tenant. A trigger marks the queues that they concern, so that the verbs of other queues
 read nothing more. In `queues/sql/`, `_admit`, `_free_in_flight`, `_set_admission_flags` and `begin_long_poll` enforce
 them.
 """
@@ -16,22 +16,34 @@ from django.db.models import Count, Q
 
 from queues import audit
 from queues.counters.queue_numbers import TenantNumbers, read_tenants
-from queues.database.query import fetch
+from queues.database.query import fetch, query_text
 from queues.errors import InvalidArgument, TenantNotFound
 from queues.models import Tenant
 from queues.settings import QUOTAS
 
+SENDS_REFUSED = "existing messages are kept, new ones are refused."
+CONSEQUENCES = {
+    "max_backlog_messages": SENDS_REFUSED,
+    "max_backlog_bytes": SENDS_REFUSED,
+    "max_oldest_age_seconds": "sends are refused until the oldest message is received.",
+    "max_in_flight": "messages in flight stay with their consumers, and receives wait.",
+    "publish_rate_per_second": "faster sends are refused.",
+    "max_queues": "existing queues are kept, new ones are refused.",
+    "max_long_polls": "existing connections are kept, new ones are refused.",
+}
+"""What follows, by quota, when the quota is below the present use of the tenant."""
+
 
 @dataclass(frozen=True)
 class TenantUse:
-    """A tenant, and what its queues use at this moment."""
+    """A tenant, and the present use of its quotas."""
 
     tenant: Tenant
     queues: int
     messages: int
-    """Ready, delayed, waiting for their groups, and in flight."""
+    """Ready, scheduled, waiting and in-flight messages."""
     bytes_held: int | None
-    """Estimated; None where nothing limits them."""
+    """Estimated size of its messages; None where no quota limits it."""
     in_flight: int
     in_per_second: float
     oldest_seconds: float | None
@@ -41,7 +53,7 @@ class TenantUse:
 
 
 def get_tenant(name: str) -> Tenant:
-    """The tenant of this name; raises TenantNotFound."""
+    """Read the tenant of this name; raises TenantNotFound."""
     try:
         return Tenant.objects.get(name=name)
     except Tenant.DoesNotExist:
@@ -56,20 +68,20 @@ def set_quota(tenant: str, quotas: Mapping[str, Any], *, actor: str, reason: str
     """
     values = {name: _checked(name, value) for name, value in quotas.items()}
     with transaction.atomic():
-        found = Tenant.objects.select_for_update(no_key=True).filter(name=tenant).first()
-        if found is None:
+        row = Tenant.objects.select_for_update(no_key=True).filter(name=tenant).first()
+        if row is None:
             raise TenantNotFound(f"tenant '{tenant}' does not exist")
         changes = {
-            name: {"before": getattr(found, name), "after": value}
+            name: {"before": getattr(row, name), "after": value}
             for name, value in values.items()
-            if getattr(found, name) != value
+            if getattr(row, name) != value
         }
         for name, change in changes.items():
-            setattr(found, name, change["after"])
+            setattr(row, name, change["after"])
         if changes:
-            found.save(update_fields=list(changes))
+            row.save(update_fields=list(changes))
             audit.record(actor, "tenant.quota", reason=reason, details={"tenant": tenant, "changes": changes})
-        return found
+        return row
 
 
 def _checked(name: str, value: object) -> float | int:
@@ -86,9 +98,9 @@ def _checked(name: str, value: object) -> float | int:
 
 
 def read_use() -> list[TenantUse]:
-    """Every tenant with what it uses, by name. A few queries, however many tenants and queues there are."""
+    """Read every tenant with the use of its quotas, by name. A fixed number of queries."""
     counters = {tenant_id: (held, polls) for tenant_id, held, polls in fetch(_ADMISSION_COUNTERS)}
-    numbers = {one.tenant: one for one in read_tenants()}
+    numbers = {tenant.tenant: tenant for tenant in read_tenants()}
     tenants = Tenant.objects.annotate(made=Count("queues", filter=Q(queues__is_dead_letter_queue=False)))
     return [
         _use(tenant, numbers.get(tenant.name) or TenantNumbers(tenant.name), *counters.get(tenant.pk, (None, None)))
@@ -110,11 +122,4 @@ def _use(tenant: Any, numbers: TenantNumbers, bytes_held: int | None, long_polls
     )
 
 
-# By tenant: the bytes held where they are limited, and long polls where those are.
-_ADMISSION_COUNTERS = """
-select t.tenant_id, case when t.max_backlog_bytes > 0 then signalbox._read_counter(g.bytes_held) end,
-  case when t.max_long_polls > 0 then signalbox.long_polls(t.tenant_id) end
-from signalbox.tenant t
-left join signalbox.admission_counter g on g.tenant_id = t.tenant_id
-where t.max_backlog_bytes > 0 or t.max_long_polls > 0
-"""
+_ADMISSION_COUNTERS = query_text("counters/tenant_use")

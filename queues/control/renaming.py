@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 from queues import audit
-from queues.database.query import verb_rows, verb_value
+from queues.database.query import query_text, verb_rows, verb_value
 from queues.errors import QueueNotFound
 from queues.models import Queue
 
@@ -25,7 +25,7 @@ class OldName:
     works_until: datetime
     works: bool
     last_used: datetime | None
-    """The last time that a program used it; None: none did since."""
+    """The last time that a program used it; None when none has used it since."""
 
 
 def rename_queue(
@@ -44,13 +44,13 @@ def rename_queue(
 
 
 def free_name(name: str, *, actor: str, reason: str = "") -> bool:
-    """Let another queue have an old name, which from now on means nothing. False when it was no old name."""
+    """Release a former name, so that another queue may have it. False when it was no former name."""
     with transaction.atomic(), audit.acting(actor, reason):
         return bool(verb_value("select signalbox.free_queue_name(%s)", name))
 
 
 def old_names(queue_id: int) -> list[OldName]:
-    """The names that the queue had, the latest first. One query."""
+    """List the former names of a queue, the latest first. One query."""
     return [OldName(*row) for row in verb_rows(_OLD_NAMES, queue_id)]
 
 
@@ -60,7 +60,7 @@ def name_now(name: str) -> str | None:
 
 
 def not_found(name: str) -> QueueNotFound:
-    """The refusal of a name that no queue has, in the engine's words."""
+    """Make the error for a name that no queue has, with the engine's text."""
     try:
         with transaction.atomic():
             verb_rows("select signalbox._refuse_unknown_queue(%s)", name.replace("\x00", ""))
@@ -70,10 +70,4 @@ def not_found(name: str) -> QueueNotFound:
 
 
 _NAME_NOW = "select q.name from signalbox.queue_alias a join signalbox.queue q using (queue_id) where a.name = %s"
-_OLD_NAMES = """
-select a.name, a.renamed_at, a.works_until, a.works_until > clock_timestamp(),
-  to_timestamp(nullif(pg_sequence_last_value(a.last_used), 0))
-from signalbox.queue_alias a
-where a.queue_id = %s
-order by a.renamed_at desc, a.name
-"""
+_OLD_NAMES = query_text("queue_names/old_names")

@@ -17,7 +17,7 @@ from queues import audit
 from queues.database.query import verb_value
 
 SKIP_IDS = 10_000_000
-"""More than a busy system draws between two backups that are a day apart at a hundred messages a second."""
+"""More message ids than a system with a hundred messages a second uses in a day."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class Restored:
     """The corrections that were made, and the leases in the backup."""
 
     from_elsewhere: bool
-    """True when the backup is of another cluster: what follows transaction ids was counted again."""
+    """True when the backup is of another cluster: numbers that depend on transaction ids were recounted."""
     last_id: int
     """The last message id that the backup knew."""
     next_id: int
-    """Behind which ids go on."""
+    """The id behind which new ids begin."""
     leased: int
     leased_until: datetime | None
     clock_ahead_seconds: float = 0.0
-    """How far the engine's clock was ahead of the server's, and was put back."""
+    """How far the engine's clock was ahead of the server's before it was set back."""
 
 
 def restored(skip_ids: int = SKIP_IDS, *, actor: str, reason: str = "") -> Restored:

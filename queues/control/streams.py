@@ -55,7 +55,7 @@ class PartitionNumbers:
 
 @dataclass(frozen=True)
 class Streams:
-    """All streams at one moment: the positions given in each, and how far each group is, the first made first."""
+    """All streams at one moment: the positions drawn in each, and the progress of each group; oldest first."""
 
     appended: Sequence[tuple[Stream, int]] = ()
     groups: Sequence[GroupNumbers] = ()
@@ -65,32 +65,32 @@ def read_streams() -> Streams:
     """Read streams from sequences and positions, never from messages; three queries however many there are."""
     drawn = RawSQL("(select sum(coalesce(pg_sequence_last_value(p), 0))::bigint from unnest(stream.positions) p)", [])
     streams = Stream.objects.select_related("tenant").annotate(appended=drawn).order_by("stream_id")
-    known = {one.stream_id: one for one in streams}
+    known = {stream.stream_id: stream for stream in streams}
     groups = [group for group in ConsumerGroup.objects.order_by("group_id") if group.stream_id in known]
     for group in groups:
         group.stream = known[group.stream_id]
-    return Streams([(one, one.appended) for one in known.values()], read_groups(groups))
+    return Streams([(stream, stream.appended) for stream in known.values()], read_groups(groups))
 
 
 def get_stream(name: str) -> Stream:
-    """The stream of this name; raises StreamNotFound."""
-    found = Stream.objects.select_related("tenant").filter(name=name).first()
-    if found is None:
+    """Read the stream of this name; raises StreamNotFound."""
+    stream = Stream.objects.select_related("tenant").filter(name=name).first()
+    if stream is None:
         raise StreamNotFound(f"stream '{name}' does not exist")
-    return found
+    return stream
 
 
 def get_group(stream: Stream, name: str) -> ConsumerGroup:
-    """The group of this name; raises GroupNotFound."""
+    """Read the group of this name; raises GroupNotFound."""
     groups = ConsumerGroup.objects.select_related("stream__tenant", "queue__tenant")
-    found = groups.filter(stream=stream, name=name).first()
-    if found is None:
+    group = groups.filter(stream=stream, name=name).first()
+    if group is None:
         raise GroupNotFound(f"group '{name}' does not exist")
-    return found
+    return group
 
 
 def read_groups(groups: Sequence[ConsumerGroup]) -> list[GroupNumbers]:
-    """The numbers of these groups, from positions and never from messages; one query."""
+    """Read the progress of these groups, from positions and never from messages; one query."""
     known = {group.group_id: group for group in groups}
     rows = fetch(
         "select group_id, members, committed, lag_messages, lag_seconds, lost, committed_at"
@@ -102,7 +102,7 @@ def read_groups(groups: Sequence[ConsumerGroup]) -> list[GroupNumbers]:
 
 
 def read_partitions(group: ConsumerGroup) -> list[PartitionNumbers]:
-    """Each partition of a group; one query."""
+    """Read the progress of a group in each partition; one query."""
     rows = fetch(
         "select partition, member, alive, epoch, committed, committed_at, first_position, last_position, lag, lost,"
         " oldest_at from signalbox.group_partitions(%s) order by partition",
@@ -114,7 +114,7 @@ def read_partitions(group: ConsumerGroup) -> list[PartitionNumbers]:
 def create_stream(
     name: str, settings: Mapping[str, Any] | None = None, *, tenant: str | None = None, actor: str = "system"
 ) -> Stream:
-    """Make a stream, or find the one that exists with equal settings."""
+    """Create a stream, or return the existing one with equal settings."""
     with transaction.atomic(), audit.acting(actor):
         client().create_stream(name, settings, tenant=tenant)
         return get_stream(name)
@@ -137,15 +137,15 @@ def create_group(
     queue: str | None = None,
     queue_window: int = 1000,
 ) -> ConsumerGroup:
-    """Make a group that reads from a point of history on, or one that feeds a queue."""
+    """Create a consumer group that reads from a point on; with a queue it is a subscription that feeds it."""
     with transaction.atomic(), audit.acting(actor):
-        found = get_stream(stream)
+        row = get_stream(stream)
         client().create_group(stream, name, point=point, at=at, queue=queue, queue_window=queue_window)
-        return get_group(found, name)
+        return get_group(row, name)
 
 
 def drop_group(stream: str, name: str, *, actor: str, reason: str) -> bool:
-    """Forget a group; False when it is forgotten already."""
+    """Delete a consumer group; False when it does not exist."""
     with transaction.atomic(), audit.acting(actor, reason):
         return client().drop_group(stream, name)
 
@@ -156,7 +156,7 @@ def preview_rewind(stream: str, group: str, point: Point, **where: Any) -> list[
 
 
 def rewind(stream: str, group: str, point: Point, *, actor: str, reason: str, **where: Any) -> list[Moved]:
-    """Let a group go on from another point, and record from where to where."""
+    """Let a group read from another point, and record its offsets before and after."""
     with transaction.atomic(), audit.acting(actor, reason):
         return client().rewind(stream, group, point, **where)
 
@@ -164,7 +164,7 @@ def rewind(stream: str, group: str, point: Point, *, actor: str, reason: str, **
 def browse(
     stream: Stream, partition: int, *, above: int | None = None, below: int | None = None, most: int = 50
 ) -> list[tuple[int, str | None, str, datetime]]:
-    """(position, key, payload as text, appended at) of one partition: the newest first, or those right above one."""
+    """Read (position, key, payload text, appended at) of a partition: the newest, or the next above a position."""
     return fetch(
         "select position, key, payload_text, appended_at from signalbox.browse_stream(%s, %s, %s, %s, %s)",
         [stream.name, partition, above, below, most],

@@ -17,7 +17,7 @@ from queues.database.query import fetch
 from queues.settings import DURATION_BOUNDS
 
 BOUNDS = DURATION_BOUNDS
-"""Upper bounds in seconds, each part of its bucket; one bucket more is for what took longer."""
+"""Upper bounds of the buckets in seconds, each part of its bucket; one more bucket has no bound."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Durations:
-    """One queue since it began: waits of first deliveries, work up to acknowledgements, and how the target was met."""
+    """Durations of one queue since it was made: waits of first deliveries, work times, and waits within the target."""
 
     waits: Spread = Spread()
     work: Spread = Spread()
@@ -92,11 +92,11 @@ def percentile(counts: Sequence[int], share: float) -> float | None:
     if not total:
         return None
     rank, below = share * total, 0
-    for place, count in enumerate(counts):
+    for bucket, count in enumerate(counts):
         if count and below + count >= rank:
-            if place >= len(BOUNDS):
+            if bucket >= len(BOUNDS):
                 break
-            lower = BOUNDS[place - 1] if place else 0.0
-            return min(lower + (BOUNDS[place] - lower) * (rank - below) / count, BOUNDS[place])
+            lower = BOUNDS[bucket - 1] if bucket else 0.0
+            return min(lower + (BOUNDS[bucket] - lower) * (rank - below) / count, BOUNDS[bucket])
         below += count
     return float(BOUNDS[-1])

@@ -1,8 +1,8 @@
-"""The lanes of a queue as they stand: what waits in each, what is under way, and what it waits for.
+"""Message groups of a queue, as lanes of the engine: their messages, and the messages that hold their permits.
 
-A lane is a group with a limit of its own (see `queues/sql/groups/_promote_lanes.sql`). One is known only while it has
-messages or a limit of its own; a page of them is read by walking from lane to lane, however long they are,
-and counters say what each has (`queues/sql/groups/lane_counts.sql`).
+The engine knows a lane while it has messages or a limit of its own (`queues/sql/groups/_promote_lanes.sql`). A page of
+lanes is read by walking from lane to lane, however long they are; counters have the numbers of each
+(`queues/sql/groups/lane_counts.sql`).
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from queues.database.query import fetch
+from queues.database.query import fetch, query_text
 
 MAX_HOLDERS = 3
 
 
 @dataclass(frozen=True)
 class Holder:
-    """A message that has one of a lane's slots. `until` is its deadline, or when it is due again; null else null."""
+    """A message that holds a permit of its group. `until`: the deadline of its lease, or the time when it is due."""
 
     message_id: int
     state: str
-    """ready, leased, scheduled (backing off), or dead where the dead hold their group."""
+    """ready, leased, scheduled (backing off), or dead where a dead letter holds its group."""
     consumer: str | None
     until: datetime | None
 
 
 @dataclass(frozen=True)
 class Lane:
-    """One lane. `under_way` are ready, in flight or, where FIFO, backing off."""
+    """One message group. `under_way` counts messages that are ready, in flight or, in a FIFO queue, backing off."""
 
     group_id: str
     waiting: int
@@ -40,12 +40,12 @@ class Lane:
 
     @property
     def others(self) -> int:
-        """The number under way beside the holders that are named."""
+        """The number of messages under way that `holders` does not list."""
         return self.under_way - len(self.holders)
 
 
 def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: str | None = None) -> list[Lane]:
-    """Read up to `size` message groups by id, those behind `after`, or the one named `only`. Two queries."""
+    """Read up to `size` message groups in the order of their ids: those behind `after`, or only one. Two queries."""
     lanes = fetch(_LANES, {"queue_id": queue_id, "after": after, "size": size, "only": only})
     holders = _holders(queue_id, [row[0] for row in lanes])
     return [
@@ -56,50 +56,17 @@ def read_lanes(queue_id: int, after: str | None = None, size: int = 50, only: st
 
 
 def holders_of(queue_id: int, lane: str) -> list[Holder]:
-    """The first messages that have slots of one lane. A few index probes."""
+    """Read the first messages that hold permits of one group. A few index probes."""
     return _holders(queue_id, [lane])[lane]
 
 
 def _holders(queue_id: int, lanes: list[str]) -> dict[str, list[Holder]]:
-    found: dict[str, list[Holder]] = {lane: [] for lane in lanes}
+    holders: dict[str, list[Holder]] = {lane: [] for lane in lanes}
     for lane, *holder in fetch(_HOLDERS, {"queue_id": queue_id, "lanes": lanes, "most": MAX_HOLDERS}):
-        found[lane].append(Holder(*holder))
-    return found
+        holders[lane].append(Holder(*holder))
+    return holders
 
 
-# Every step finds the next lane of any of three indexes: those with messages waiting, under way, or a limit.
-_LANES = """
-with recursive names as (
-  select coalesce(%(only)s::text, signalbox.next_lane(%(queue_id)s, %(after)s)) as lane, 1 as n
-  union all
-  select signalbox.next_lane(%(queue_id)s, l.lane), l.n + 1
-  from names l
-  where l.lane is not null and l.n < %(size)s and %(only)s::text is null
-)
-select l.lane, c.waiting,
-  (select w.waiting_since from signalbox.waiting w
-    where w.queue_id = %(queue_id)s and w.lane = l.lane order by w.place limit 1),
-  c.under_way,
-  (select o.max_in_flight from signalbox.lane_limit o where o.queue_id = %(queue_id)s and o.lane = l.lane)
-from names l
-left join signalbox.lane_counts(%(queue_id)s, array(select n.lane from names n where n.lane is not null)) c using (lane)
-where l.lane is not null
-order by l.n
-"""
+_LANES = query_text("groups/page")
 
-_HOLDERS = """
-select l.lane, s.message_id,
-  case when e.message_id is not null then 'leased' when d.message_id is not null then 'scheduled'
-    when x.message_id is not null then 'dead' else 'ready' end,
-  e.consumer, coalesce(e.deadline, d.due_at)
-from unnest(%(lanes)s::text[]) l(lane)
-cross join lateral (
-  select s.message_id from signalbox.lane_slot s
-  where s.queue_id = %(queue_id)s and s.lane = l.lane
-  limit %(most)s
-) s
-left join signalbox.lease e on e.message_id = s.message_id
-left join signalbox.scheduled d on d.message_id = s.message_id
-left join signalbox.dead_letter x on x.message_id = s.message_id
-order by l.lane, s.message_id
-"""
+_HOLDERS = query_text("groups/holders")

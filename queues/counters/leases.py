@@ -1,4 +1,4 @@
-"""The leases of each queue, read from the head of an index."""
+"""The leases of each queue, read from the start of an index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from queues.database.query import fetch
 
 @dataclass(frozen=True)
 class Leases:
-    """One queue at one moment."""
+    """The leases of one queue at one moment."""
 
     held_seconds: float | None = None
     """How long the longest-held message is held, of the hundred whose leases end first; None: none is in flight."""

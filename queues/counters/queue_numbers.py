@@ -13,8 +13,7 @@ from functools import cache
 from typing import Any
 
 from queues import codes
-from queues.database.query import fetch, named_rows
-from queues.database.sql_names import rendered
+from queues.database.query import fetch, named_rows, query_text
 from queues.models import Queue
 
 
@@ -36,7 +35,7 @@ class QueueNumbers:
     dead: int
     """Dead letters that died in this queue; for a dead-letter queue, those it holds."""
     oldest_ready_age_seconds: float | None
-    """How long the message waiting longest has been visible; None when none is."""
+    """How long the oldest visible message has waited; None when no message is visible."""
     in_per_second: float
     out_per_second: float
     consumers: int
@@ -51,11 +50,11 @@ class QueueNumbers:
     refused: dict[str, int] = field(default_factory=dict)
     """Sends refused, by reason: backlog, bytes, age, rate, `lane`, closed. Empty where nothing limits sending."""
     refusing: tuple[str, ...] = ()
-    """The reasons for which upkeep has seen sends refused within the last minute."""
+    """The reasons for which sends were refused within the last minute, as upkeep noted them."""
     bytes_held: int | None = None
-    """What its messages weigh, as estimated; None where the queue's settings do not limit it."""
+    """Estimated bytes of its messages; None without max_backlog_bytes."""
     dead_letter_queue: str = ""
-    """Where its dead letters go; before its first dead letter, the name that this queue will get."""
+    """The queue that keeps its dead letters, or the name that this queue will get with the first one."""
 
     @property
     def alert_oldest_age_seconds(self) -> float:
@@ -67,7 +66,7 @@ class QueueNumbers:
 
 
 def read_numbers(queue_ids: Sequence[int] | None = None) -> list[QueueNumbers]:
-    """The numbers of these queues, of all when None, ordered by name. Two queries, however many queues there are."""
+    """Read the numbers of these queues (None: all queues), ordered by name. Two queries for any number of queues."""
     queues = Queue.objects.select_related("tenant").order_by("name")
     if queue_ids is not None:
         queues = queues.filter(queue_id__in=list(queue_ids))
@@ -76,38 +75,13 @@ def read_numbers(queue_ids: Sequence[int] | None = None) -> list[QueueNumbers]:
     return [_numbers(queue, rows[queue.queue_id]) for queue in queues if queue.queue_id in rows]
 
 
-# Refusals are kept for the few queues that something limits.
-_NUMBERS = rendered("""
-select n.queue_id, n.totals, n.earlier, n.earlier_seconds, n.oldest_visible_seconds, n.consumers,
-  a.refused, a.refusing, a.bytes_held,
-  case
-    when q.is_dead_letter_queue and q.dead_letter_queue is null then q.name
-    when d.queue_id is not null then d.name
-    when taken.queue_id is not null then signalbox._reserved_name(q.name, q.dead_letter_queue_id)
-    else q.name || '-dlq'
-  end as dead_letter_queue
-from signalbox.queue_numbers(%(ids)s::integer[]) n
-join signalbox.queue q on q.queue_id = n.queue_id
-left join signalbox.queue d on d.queue_id = q.dead_letter_queue_id
-left join signalbox.queue taken on taken.name = q.name || '-dlq'
-left join (
-  select r.queue_id, jsonb_object_agg(r.reason, signalbox._read_counter(r.counter)) as refused,
-    array_agg(r.reason order by r.reason)
-      filter (where r.refused_at > clock_timestamp() - interval '60 seconds' and r.reason <> 'closed') as refusing,
-    max(case when q.max_backlog_bytes > 0 then signalbox._read_counter(g.bytes_held) end) as bytes_held
-  from signalbox.refusal r
-  join signalbox.queue q on q.queue_id = r.queue_id
-    and (q.admission_flags & {flag.limits_sending} > 0 or q.group_max_waiting > 0 or q.closed)
-  left join signalbox.admission_counter g on g.queue_id = r.queue_id
-  group by r.queue_id
-) a on a.queue_id = n.queue_id
-""")
+_NUMBERS = query_text("counters/queue_numbers")
 
 
 def read_tenant_refusals() -> dict[str, dict[str, int]]:
     """Read by tenant and reason what quotas refused other than sends: queues, retention, long_polls. One query.
 
-    Only tenants and reasons that have, or once had, such a quota.
+    Only tenants and reasons with such a quota, now or earlier.
     """
     refused: dict[str, dict[str, int]] = {}
     for tenant, reason, count in fetch(_TENANT_REFUSALS):
@@ -115,17 +89,12 @@ def read_tenant_refusals() -> dict[str, dict[str, int]]:
     return refused
 
 
-_TENANT_REFUSALS = """
-select t.name, r.reason, signalbox._read_counter(r.counter)
-from signalbox.tenant_refusal r
-join signalbox.tenant t using (tenant_id)
-order by 1, 2
-"""
+_TENANT_REFUSALS = query_text("counters/tenant_refusals")
 
 
 @dataclass(frozen=True)
 class TenantNumbers:
-    """One tenant at one moment: what its queues have together. A dead letter counts once, where it died."""
+    """Sums over the queues of one tenant at one moment. A dead letter counts once, where it died."""
 
     tenant: str
     queues: int = 0
@@ -135,7 +104,7 @@ class TenantNumbers:
     leased: int = 0
     dead: int = 0
     oldest_ready_age_seconds: float | None = None
-    """Of the message that has been visible longest in any of its queues."""
+    """Age of the oldest visible message in any of its queues."""
     in_per_second: float = 0.0
     out_per_second: float = 0.0
     refusing: int = 0
@@ -148,7 +117,7 @@ class TenantNumbers:
 
 
 def read_tenants() -> list[TenantNumbers]:
-    """The numbers of every tenant that has a queue, ordered by name: sums over its queues, in two queries."""
+    """Read the numbers of every tenant with a queue, ordered by name: sums over its queues, in two queries."""
     queues_of: dict[str, list[QueueNumbers]] = {}
     for queue in read_numbers():
         queues_of.setdefault(queue.tenant, []).append(queue)
@@ -173,7 +142,7 @@ def _tenant(name: str, queues: Sequence[QueueNumbers]) -> TenantNumbers:
 
 
 def _numbers(queue: Queue, row: dict[str, Any]) -> QueueNumbers:
-    now, before = _whole(row["totals"]), _whole(row["earlier"] or row["totals"])
+    now, before = _padded(row["totals"]), _padded(row["earlier"] or row["totals"])
     seconds, refused = row["earlier_seconds"] or 1.0, row["refused"]
     added, removed = _sum(now, "added"), _sum(now, "removed")
     return QueueNumbers(
@@ -206,13 +175,13 @@ def _numbers(queue: Queue, row: dict[str, Any]) -> QueueNumbers:
 
 def named_totals(totals: Sequence[int]) -> dict[str, int]:
     """Name the entries of an array of totals, such as history keeps: totals, depths by state, added and removed."""
-    known, others = _whole(totals), ("ready", "scheduled", "waiting", "leased", "added", "removed")
+    known, others = _padded(totals), ("ready", "scheduled", "waiting", "leased", "added", "removed")
     return {name: _sum(known, name) for name in (*codes.TOTALS, *others)}
 
 
 @cache
 def _sums() -> dict[str, tuple[list[int], list[int]]]:
-    """The positions in an array of totals that each number adds and subtracts: totals, depths, reasons of deaths."""
+    """List the positions of totals that each number adds and subtracts: totals, depths, reasons of dead letters."""
     added = codes.totals() | {event.name: [event.number] for event in codes.EVENTS if event.to_state == "dead"}
     sums = {name: (events, list[int]()) for name, events in added.items()}
     sums |= {state: (codes.into(state), codes.out_of(state)) for state in codes.STATES}
@@ -224,8 +193,8 @@ def _positions(events: Iterable[int]) -> list[int]:
     return [number - 1 for number in events]
 
 
-def _whole(totals: Sequence[int]) -> list[int]:
-    """Totals with an entry for each event: a stored array has none yet for events that are younger than it."""
+def _padded(totals: Sequence[int]) -> list[int]:
+    """Extend an array of totals to every event: a stored array lacks the events that were added after it."""
     return [*totals, *[0] * (codes.event_count() - len(totals))]
 
 

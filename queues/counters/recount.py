@@ -1,7 +1,7 @@
-"""Counters beside a recount: whether they are what the rows say, and putting them right.
+"""Compare the counters of queues with their rows, and correct the counters.
 
-Counters are exact by construction, and tests hold them to it. This is for doubt: after a crash of the disk, or a change
-made by hand. It scans; the comparison is of one snapshot, so it is exact while everything goes on.
+Counters are exact by construction, and tests prove it. A recount is for doubt: after a failure of the disk, or a change
+by hand. It scans the rows of one snapshot, so it is exact under traffic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REPAIR_TRIES = 5
 
 @dataclass(frozen=True)
 class Count:
-    """One number of a queue, or of one of its lanes: by the counters and row by row."""
+    """One number of a queue or of one of its message groups: as counted, and as recounted from the rows."""
 
     queue: str
     lane: str | None
@@ -36,7 +36,7 @@ class Count:
 
     @property
     def name(self) -> str:
-        """The state, of the queue or of a lane."""
+        """The state, and the message group if it is a number of one."""
         return self.state if self.lane is None else f"{self.state} of group {self.lane}"
 
     @property
@@ -46,17 +46,17 @@ class Count:
 
 
 def recount(name: str | None = None) -> list[Count]:
-    """Every state of this queue, of all when None, and the lanes that drifted. Raises `QueueNotFound`."""
+    """Recount every state of a queue (None: of all queues), and groups that drifted. Raises `QueueNotFound`."""
     queues = [get_queue(name)] if name else list(Queue.objects.order_by("name"))
-    found: list[Count] = []
+    counts: list[Count] = []
     for queue in queues:
         with _one_snapshot():
-            found += _counts(queue)
-    return found
+            counts += _counts(queue)
+    return counts
 
 
 def repair(name: str, *, actor: str, reason: str = "") -> Sequence[Count]:
-    """Put the counters of a queue right; returns what had drifted. Audited when anything had."""
+    """Correct the counters of a queue; return those that had drifted, which the audit records."""
     queue = get_queue(name)
     for _ in range(REPAIR_TRIES - 1):
         with suppress(_Overtaken):
@@ -76,7 +76,9 @@ def _repair(queue: Queue, actor: str, reason: str, *, alone: bool = False) -> Se
             drifted = [count for count in _counts(queue) if count.drift]
             if drifted:
                 cursor.execute("select signalbox.correct_counters(%s)", [queue.queue_id])
-                both = {one.name: {"before": one.counted, "after": one.recounted} for one in drifted[:MAX_AUDITED]}
+                both = {
+                    count.name: {"before": count.counted, "after": count.recounted} for count in drifted[:MAX_AUDITED]
+                }
                 audit.record(actor, "queue.correct_counters", queue, reason, {"changes": both})
         return drifted
     except OperationalError as error:

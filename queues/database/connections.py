@@ -1,4 +1,4 @@
-"""Connections to Django's database that Django does not own: for workers, upkeep and code that commits for itself.
+"""Connections to Django's database outside of Django: for workers, upkeep and code that commits by itself.
 
 Behind a pooler in transaction mode there are two ways to the database: through it, and, where DATABASE_DIRECT_URL names
 one, past it, for what needs a session.
@@ -17,7 +17,7 @@ from queues.errors import SignalboxError
 from signalbox.connections import pooling, primary_selection
 
 UPKEEP = "signalbox upkeep"
-"""How the names of upkeep's sessions begin."""
+"""The beginning of the application_name of upkeep's sessions."""
 _OF_DJANGO_ONLY = ("cursor_factory", "context", "client_encoding", "prepare_threshold")
 
 
@@ -26,7 +26,7 @@ class NoSession(SignalboxError):  # noqa: N818 - as in signalbox.errors
 
 
 def dsn(using: str = DEFAULT_DB_ALIAS) -> str:
-    """The libpq connection string of Django's database; starts the embedded server when that is where it lives."""
+    """Return the libpq connection string of Django's database; starts the embedded server if it is that."""
     wrapper = connections[using]
     if wrapper.connection is None and "EMBEDDED_HOME" in wrapper.settings_dict:
         wrapper.ensure_connection()  # starts the server
@@ -36,9 +36,9 @@ def dsn(using: str = DEFAULT_DB_ALIAS) -> str:
 
 def session_dsn(using: str = DEFAULT_DB_ALIAS) -> str:
     """Return the DSN of a connection that has a session of its own. Raises NoSession where there is none."""
-    if (found := listening_dsn(using)) is None:
+    if (direct := listening_dsn(using)) is None:
         raise NoSession
-    return found
+    return direct
 
 
 def listening_dsn(using: str = DEFAULT_DB_ALIAS) -> str | None:
@@ -58,16 +58,16 @@ def address(using: str = DEFAULT_DB_ALIAS) -> str | None:
 
 
 def connect(application_name: str, using: str = DEFAULT_DB_ALIAS) -> psycopg.Connection[Any]:
-    """A new autocommit connection, seen in pg_stat_activity under this name; past the pooler, if there is a way."""
-    where = listening_dsn(using)
+    """Open an autocommit connection with this application_name; past the pooler where DATABASE_DIRECT_URL is set."""
+    direct = listening_dsn(using)
     options: dict[str, Any] = {"autocommit": True, "application_name": application_name}
-    if where is None:
+    if direct is None:
         return primary_selection.connect(dsn(using), **pooling.prepared(options))
-    return primary_selection.connect(where, **options)
+    return primary_selection.connect(direct, **options)
 
 
 def lead_past_the_pooler(using: str = DEFAULT_DB_ALIAS) -> None:
-    """Let Django's own connection have a session, for the rest of this process. Raises NoSession."""
+    """Connect Django past the pooler for the rest of this process, so that it has a session. Raises NoSession."""
     if not pooling.is_pooled():
         return
     if not settings.DIRECT_DATABASE:

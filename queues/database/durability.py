@@ -1,13 +1,13 @@
-"""Settings of PostgreSQL on which the engine's promise rests: without them an acknowledged message may be lost."""
+"""Settings of PostgreSQL without which a message that was accepted may be lost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db import connection
+from queues.database.query import fetch
 
-# Name -> what it loses when it is off.
+# Setting -> what is lost when it is off.
 MUST_BE_ON = {
     "fsync": "what was committed may be gone, and tables broken, after a crash of the machine",
     "full_page_writes": "a page half written when the machine crashes cannot be repaired",
@@ -19,7 +19,7 @@ _QUERY = "select name, setting from pg_settings where name = any(%s)"
 
 @dataclass(frozen=True)
 class Unsafe:
-    """One setting that breaks the promise, as this role has it in this database."""
+    """One setting that is off for this role in this database."""
 
     name: str
     value: str
@@ -29,10 +29,8 @@ class Unsafe:
 
 
 def read_unsafe() -> list[Unsafe]:
-    """Return the settings that break the promise for sessions like this one. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_QUERY, [list(MUST_BE_ON)])
-        return judge(dict(cursor.fetchall()))
+    """Read the settings that are off in sessions like this one. One query."""
+    return judge(dict(fetch(_QUERY, [list(MUST_BE_ON)])))
 
 
 def judge(settings: Mapping[str, str]) -> list[Unsafe]:

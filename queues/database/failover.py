@@ -1,4 +1,4 @@
-"""Several hosts, of which one is the primary: looking at each, and keeping those from writing that were replaced.
+"""Several hosts with one primary: read the state of each, and fence former primaries that still take writes.
 
 A primary that comes back after its standby was promoted does not know of the promotion and goes on serving. Its
 epoch says which one it is (signalbox/connections/primary_selection.py). To fence it is to make its database
@@ -44,8 +44,8 @@ _NOTE = "select signalbox._record_audit(%s::text, %s::text, null, '', %s::text, 
 
 
 @dataclass(frozen=True)
-class Who:
-    """The actor and the reason that the audit names."""
+class AuditNote:
+    """The actor and the reason that the audit records."""
 
     actor: str
     reason: str = ""
@@ -53,12 +53,12 @@ class Who:
 
 @dataclass(frozen=True)
 class HostState:
-    """The state of a host. `trouble` says why it is unknown."""
+    """The state of a host. `trouble` says why the host is unreachable."""
 
     host: primary_selection.Host
     cluster: int | None = None
     epoch: int | None = None
-    """None: a standby, or unknown."""
+    """None for a standby, or when it is unknown."""
     read_only: bool = False
     trouble: str = ""
 
@@ -87,47 +87,47 @@ def read_hosts(dsn: str) -> list[HostState]:
 
 def replaced(states: Sequence[HostState]) -> list[HostState]:
     """Find the hosts that still take writes although another of their cluster has a higher epoch."""
-    return [one for one in states if one.role == "primary" and successor(states, one)]
+    return [state for state in states if state.role == "primary" and successor(states, state)]
 
 
-def successor(states: Sequence[HostState], one: HostState) -> HostState | None:
-    """The highest epoch of its cluster, where that is higher than its own."""
-    later = [other for other in states if other.cluster == one.cluster and (other.epoch or 0) > (one.epoch or 0)]
+def successor(states: Sequence[HostState], state: HostState) -> HostState | None:
+    """Find the host of the same cluster with the highest epoch, if that is higher than this host's."""
+    later = [other for other in states if other.cluster == state.cluster and (other.epoch or 0) > (state.epoch or 0)]
     return max(later, key=lambda other: other.epoch or 0, default=None)
 
 
-def fence(dsn: str, state: HostState, who: Who, replaced_by: HostState | None = None) -> int:
+def fence(dsn: str, state: HostState, note: AuditNote, replaced_by: HostState | None = None) -> int:
     """Make a host refuse writes; return how many sessions were ended. Needs the database's owner.
 
-    The audit of `replaced_by` records it, or, without one, that of the host: together with the fence, unless a session
-    that cannot commit there holds the audit up.
+    The audit of `replaced_by` records it. Without one the audit of the host does, in the transaction that sets the
+    fence; where a session blocks that audit, the host is fenced without a record.
     """
     with _connect(dsn, state.host) as connection:
-        noted = None if replaced_by else who
+        noted = None if replaced_by else note
         try:
-            _let_write(connection, state, noted, may=False)
+            _set_writable(connection, state, noted, writable=False)
         except psycopg.errors.LockNotAvailable:
-            log.error("the audit of %s is held up: it is fenced all the same", state.name)
-            _let_write(connection, state, None, may=False)
+            log.error("the audit of %s is blocked: the host is fenced without a record", state.name)
+            _set_writable(connection, state, None, writable=False)
         pids = [row[0] for asked in (_BEGINNING, _OTHERS) for row in connection.execute(asked)]  # in this order
         ended = sum(_terminate(connection, pid) for pid in dict.fromkeys(pids))
     if replaced_by:
         try:
             with _connect(dsn, replaced_by.host) as connection:
-                _note(connection, who, "server.fence", state)
+                _note(connection, note, "server.fence", state)
         except psycopg.Error as error:
-            log.error("%s was fenced, and no audit says so: %s", state.name, in_brief(error))
+            log.error("%s was fenced, and the audit could not record it: %s", state.name, in_brief(error))
     return ended
 
 
-def unfence(dsn: str, state: HostState, who: Who) -> None:
-    """Let it be written to again, by sessions that begin now; its audit says so."""
+def unfence(dsn: str, state: HostState, note: AuditNote) -> None:
+    """Allow writes again in new sessions of a host; its audit records it."""
     with _connect(dsn, state.host) as connection:
-        _let_write(connection, state, who, may=True)
+        _set_writable(connection, state, note, writable=True)
 
 
 class Sentinel:
-    """A thread that looks at the hosts now and then, and fences those that were replaced: a host may not answer."""
+    """A thread that fences replaced primaries. It is a thread, since a host may take long to answer."""
 
     def __init__(self, stopping: Stopping) -> None:
         self._stopping = stopping
@@ -137,21 +137,21 @@ class Sentinel:
     def _watch(self) -> None:
         dsn = address()
         if dsn is None or not primary_selection.hosts_of(dsn, {}):
-            return  # one host: nothing to compare
+            return  # with one host there is nothing to compare
         while not self._stopping.wait(LOOK_SECONDS):
             try:
                 fence_replaced(dsn)
             except Exception as error:
-                log.warning("the hosts could not be looked at: %s", in_brief(error))
+                log.warning("cannot read the state of the hosts: %s", in_brief(error))
 
 
 def fence_replaced(dsn: str) -> list[HostState]:
-    """One look; which hosts were fenced."""
+    """Read the hosts once and fence those that were replaced; return the fenced ones."""
     fenced = []
     states = read_hosts(dsn)
     for state in replaced(states):
         try:
-            ended = fence(dsn, state, Who("upkeep"), successor(states, state))
+            ended = fence(dsn, state, AuditNote("upkeep"), successor(states, state))
         except psycopg.Error as error:
             log.error("%s was replaced and still takes writes, and cannot be fenced: %s", state.name, in_brief(error))
         else:
@@ -171,24 +171,26 @@ def _read_host(dsn: str, host: primary_selection.Host) -> HostState:
 
 
 def _connect(dsn: str, host: primary_selection.Host) -> psycopg.Connection[Any]:
-    """Connect to this host, whatever its state."""
-    whatever = {**host, "target_session_attrs": "any", "connect_timeout": CONNECT_SECONDS}
-    return psycopg.connect(dsn, autocommit=True, **{**whatever, "application_name": "signalbox sentinel"})
+    """Connect to this host, also when it is a standby or read-only."""
+    any_state = {**host, "target_session_attrs": "any", "connect_timeout": CONNECT_SECONDS}
+    return psycopg.connect(dsn, autocommit=True, **{**any_state, "application_name": "signalbox sentinel"})
 
 
-def _let_write(connection: psycopg.Connection[Any], state: HostState, noted: Who | None, *, may: bool) -> None:
+def _set_writable(
+    connection: psycopg.Connection[Any], state: HostState, noted: AuditNote | None, *, writable: bool
+) -> None:
     connection.execute("set default_transaction_read_only = off")
     connection.execute("set synchronous_commit = local")  # the standby it would wait for may be another's by now
     connection.execute(sql.SQL("set lock_timeout = {}").format(LOCK_TIMEOUT))
-    how = "reset default_transaction_read_only" if may else "set default_transaction_read_only = on"
+    how = "reset default_transaction_read_only" if writable else "set default_transaction_read_only = on"
     with connection.transaction():
         connection.execute(sql.SQL("alter database {} {}").format(sql.Identifier(connection.info.dbname), sql.SQL(how)))
         if noted:
-            _note(connection, noted, "server.unfence" if may else "server.fence", state)
+            _note(connection, noted, "server.unfence" if writable else "server.fence", state)
 
 
-def _note(connection: psycopg.Connection[Any], who: Who, action: str, state: HostState) -> None:
-    connection.execute(_NOTE, [who.actor, action, who.reason[:500], Jsonb(state.as_json())])
+def _note(connection: psycopg.Connection[Any], note: AuditNote, action: str, state: HostState) -> None:
+    connection.execute(_NOTE, [note.actor, action, note.reason[:500], Jsonb(state.as_json())])
 
 
 def _terminate(connection: psycopg.Connection[Any], pid: int) -> bool:

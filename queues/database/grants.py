@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from queues.database.query import query_text
 from queues.errors import InvalidArgument
 from queues.settings import SETTINGS
 
@@ -29,7 +30,7 @@ _MADE = "queue_id, name, tenant_id, is_dead_letter_queue, retention_seconds"
 _SETTINGS = ", ".join(SETTINGS)
 _STREAM_SETTINGS = "retention_seconds, max_payload_bytes, closed, alert_group_lag_seconds"
 
-#: What sending, receiving, settling, purging, making and configuring queues need. By table: privileges.
+#: Table -> privileges that sending, receiving, settling, purging and configuring queues need.
 MESSAGES: Mapping[str, str] = {
     "body_pointer": ADD,
     "cluster_delta": "insert",
@@ -132,7 +133,7 @@ STREAM_FUNCTIONS = ("_ensure_stream_segments(integer)", "_equip_stream(integer, 
 
 @dataclass(frozen=True)
 class Kind:
-    """The rights of roles of one kind. `registers` are named by a pattern."""
+    """The rights of roles of one kind. `registers` are sequences and tables whose names match a pattern."""
 
     tables: Mapping[str, str]
     sequences: Mapping[str, str]
@@ -153,9 +154,9 @@ KINDS: Mapping[str, Kind] = {
 
 
 def statements(connection: psycopg.Connection[Any], roles: Mapping[str, Iterable[str]]) -> list[str]:
-    """The SQL that gives these roles the rights of their kinds, and revokes every other right on the schema.
+    """Write the SQL that gives these roles the rights of their kinds, and revokes every other right on the schema.
 
-    Raises `InvalidArgument` for a role that does not exist, and for one that no grant limits.
+    Raises `InvalidArgument` for a role that does not exist, or that no grant can limit.
     """
     written = []
     for role, kinds in roles.items():
@@ -181,19 +182,19 @@ def _check(connection: psycopg.Connection[Any], role: str) -> None:
         message = f"role {role} is a superuser, or a member of the role that owns the schema: name another role"
         raise InvalidArgument(message, "role")
     if row[1]:
-        message = f"role {role} is a member of {', '.join(row[1])}: no grant holds it back; revoke that first"
+        message = f"role {role} is a member of {', '.join(row[1])}, which no grant can limit: revoke that first"
         raise InvalidArgument(message, "role")
 
 
 def _of_role(connection: psycopg.Connection[Any], role: str, kinds: Sequence[Kind]) -> list[str]:
     name = sql.Identifier(role).as_string(connection)
     made = connection.execute(_OBJECTS).fetchall()
-    written = [template.format(role=name) for template in _AFRESH]
+    written = [template.format(role=name) for template in _REVOKE_ALL]
     for table in sorted({table for kind in kinds for table in kind.tables}):
-        rights = _together(kind.tables[table] for kind in kinds if table in kind.tables)
+        rights = _merged_privileges(kind.tables[table] for kind in kinds if table in kind.tables)
         written.append(f"grant {rights} on table signalbox.{table} to {name}")
     for sequence in sorted({sequence for kind in kinds for sequence in kind.sequences}):
-        rights = _together(kind.sequences[sequence] for kind in kinds if sequence in kind.sequences)
+        rights = _merged_privileges(kind.sequences[sequence] for kind in kinds if sequence in kind.sequences)
         written.append(f"grant {rights} on sequence signalbox.{sequence} to {name}")
     registers = {pattern: rights for kind in kinds for pattern, rights in kind.registers.items()}
     for relation, is_sequence in made:
@@ -205,33 +206,14 @@ def _of_role(connection: psycopg.Connection[Any], role: str, kinds: Sequence[Kin
     return written + [f"grant execute on function signalbox.{function} to {name}" for function in functions]
 
 
-def _together(rights: Iterable[str]) -> str:
-    """Each privilege once; one on the whole table and one on some of its columns stand beside each other."""
-    found = [one for each in rights for one in re.findall(r"\w+(?: \([^)]*\))?", each)]
-    return ", ".join(dict.fromkeys(found))
+def _merged_privileges(rights: Iterable[str]) -> str:
+    """List each privilege once; `update` and `update (columns)` are two privileges."""
+    return ", ".join(dict.fromkeys(re.findall(r"\w+(?: \([^)]*\))?", ", ".join(rights))))
 
 
-_ROLE = """
-select r.rolsuper or pg_has_role(r.oid, n.nspowner, 'member'), array(
-  select g.rolname::text
-  from pg_roles g
-  where g.rolname = any(array[
-      'pg_read_all_data', 'pg_write_all_data', 'pg_maintain', 'pg_read_server_files', 'pg_write_server_files',
-      'pg_execute_server_program'
-    ]) and pg_has_role(r.oid, g.oid, 'member')
-  order by g.rolname
-)
-from pg_roles r, pg_namespace n
-where r.rolname = %s and n.nspname = 'signalbox'
-"""
-_OBJECTS = """
-select c.relname, c.relkind = 'S'
-from pg_class c
-where c.relnamespace = 'signalbox'::regnamespace
-  and (c.relkind = 'S' or c.relkind = 'p' and c.relname ~ '^stream_message_[0-9]+$')
-order by c.relname
-"""
-_AFRESH = (
+_ROLE = query_text("grants/role")
+_OBJECTS = query_text("grants/made_later")
+_REVOKE_ALL = (
     "revoke all on all tables in schema signalbox from {role}",
     "revoke all on all sequences in schema signalbox from {role}",
     "revoke all on all routines in schema signalbox from {role}",

@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, LiteralString
 
-from queues.database.query import Query, fetch
+from queues.database.query import Query, fetch, query_text
 from queues.models import Queue
 from queues.reach import Reach
 
 
 def queues(prefix: str, reach: Reach, limit: int) -> Query:
-    """Select (name, what it is) of queues."""
+    """Select (name, kind) of queues within reach whose names begin with a prefix."""
     condition, reached = reach.condition()
     return Query(
         "select q.name, case when q.is_dead_letter_queue then 'dead-letter queue' else 'queue' end"
@@ -25,7 +25,7 @@ def queues(prefix: str, reach: Reach, limit: int) -> Query:
 
 
 def tenants(prefix: str, reach: Reach, limit: int) -> Query:
-    """Select (name, what it is) of tenants that have a queue within reach."""
+    """Select (name, kind) of tenants with a queue within reach whose names begin with a prefix."""
     condition, reached = reach.condition()
     return Query(
         "select o.name, 'tenant' from signalbox.tenant o where starts_with(lower(o.name), lower(%s))"
@@ -36,7 +36,7 @@ def tenants(prefix: str, reach: Reach, limit: int) -> Query:
 
 
 def consumers(prefix: str, queue_id: int, limit: int) -> Query:
-    """Select (name, what it is) of the consumers of one queue, those seen last first."""
+    """Select (name, kind) of the consumers of a queue whose names begin with a prefix, those seen last first."""
     return Query(
         "select consumer, 'consumer' from signalbox.consumer where queue_id = %s"
         " and starts_with(lower(consumer), lower(%s)) order by last_seen_at desc limit %s",
@@ -50,7 +50,7 @@ def former_names() -> list[tuple[str, str]]:
 
 
 def queue_id_by_name(column: LiteralString) -> LiteralString:
-    """SQL of the id of the queue that a column names, by its current name or a former one; null where there is none."""
+    """SQL for the id of the queue that a column names, by its current or a former name; null without a queue."""
     return (
         f"(select q.queue_id from signalbox.queue q where q.name = {column}"
         f" union all select a.queue_id from signalbox.queue_alias a where a.name = {column} limit 1)"
@@ -58,22 +58,22 @@ def queue_id_by_name(column: LiteralString) -> LiteralString:
 
 
 QUEUE_IDS: LiteralString = "array(select queue_id from signalbox.queue where name = any(%s::text[]))"
-"""SQL of the ids of queues of these names."""
+"""SQL for the ids of queues with these names."""
 _ALL_QUEUE_IDS: LiteralString = (
     "select q.queue_id from signalbox.queue q join signalbox.tenant o on o.tenant_id = q.tenant_id"
 )
 TENANT_QUEUE_IDS: LiteralString = f"array({_ALL_QUEUE_IDS} where o.name = any(%s::text[]))"
-"""SQL of the ids of the queues of tenants of these names."""
+"""SQL for the ids of the queues of tenants with these names."""
 
 
 def reached_queue_ids(reach: Reach) -> tuple[LiteralString, list[Any]]:
-    """SQL of the ids of the queues within reach, with its parameters."""
+    """SQL for the ids of the queues within reach, with its parameters."""
     condition, params = reach.condition()
     return f"array({_ALL_QUEUE_IDS} where {condition})", params
 
 
 def reached_ids(reach: Reach) -> tuple[int, ...] | None:
-    """Return the queues within reach by their ids; None for all. One query."""
+    """Return the ids of the queues within reach; None for all queues. One query."""
     if reach.is_everything:
         return None
     queue_ids, params = reached_queue_ids(reach)
@@ -81,17 +81,17 @@ def reached_ids(reach: Reach) -> tuple[int, ...] | None:
 
 
 def source_ids(holder: str) -> tuple[int, ...]:
-    """Return the queues that send their dead letters to the queue of this name."""
-    found = Query(
+    """Return the ids of the queues whose dead letters the queue of this name keeps."""
+    sources = Query(
         "select source.queue_id from signalbox.queue q"
         " cross join lateral signalbox.source_queues(q.queue_id) source(queue_id) where q.name = %s",
         [holder],
     )
-    return tuple(found.column())
+    return tuple(sources.column())
 
 
 def queues_asked_for(named: Sequence[str] | None, tenants: Sequence[str] | None) -> tuple[tuple[int, ...] | None, bool]:
-    """Return the queues of these names and tenants, None for all; and whether a name is of a dead-letter queue."""
+    """Return the ids of queues by names and tenants (None: all), and whether a name is that of a dead-letter queue."""
     if named is None and tenants is None:
         return None, False
     names, owners = (None if values is None else list(values) for values in (named, tenants))
@@ -105,29 +105,18 @@ def queues_asked_for(named: Sequence[str] | None, tenants: Sequence[str] | None)
 
 
 def sources_of(holder: Queue) -> list[str]:
-    """The names of the queues whose dead letters this one keeps, or kept, without dead-letter queues."""
+    """Return the names of the queues whose dead letters this one keeps or kept, without dead-letter queues."""
     return Query(_SOURCES_OF_ONE, [holder.pk]).column()
 
 
 def sources_by_holder() -> dict[str, set[str]]:
-    """Return for each queue the names of those whose dead letters it keeps or kept; an empty one for a deleted one."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """Return for each queue the names of queues whose dead letters it keeps or kept; a deleted queue has no name."""
+    sources: dict[str, set[str]] = defaultdict(set)
     for holder, source in fetch(_SOURCES_OF_ALL):
-        found[holder].add(source)
-    return found
+        sources[holder].add(source)
+    return sources
 
 
-_SOURCES_OF_ONE: LiteralString = """
-select s.name
-from signalbox.source_queues(%s) one(queue_id)
-join signalbox.queue s on s.queue_id = one.queue_id
-where not s.is_dead_letter_queue
-order by s.name
-"""
+_SOURCES_OF_ONE = query_text("dead_letters/sources_of_queue")
 
-_SOURCES_OF_ALL: LiteralString = """
-select h.name, coalesce(s.name, '')
-from signalbox.queue h
-cross join lateral signalbox.source_queues(h.queue_id) one(queue_id)
-left join signalbox.queue s on s.queue_id = one.queue_id
-"""
+_SOURCES_OF_ALL = query_text("dead_letters/sources_of_queues")

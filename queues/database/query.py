@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +51,19 @@ def fetch(statement: str, parameters: list[Any] | dict[str, Any] | None = None) 
 
 
 def database_now() -> datetime:
-    """Read the clock by which dead letters died."""
+    """Read the clock of the database server."""
     now: datetime = fetch("select clock_timestamp()")[0][0]
     return now
 
 
+@cache
 def query_text(name: str) -> str:
-    """Read a query of `queues/queries/`, such as `health/xmin_holders`, with codes in place of their names."""
+    """Read `queues/queries/<name>.sql`, such as `health/xmin_holders`, with codes in place of their names."""
     return rendered((QUERIES / f"{name}.sql").read_text())
 
 
 def named_rows(statement: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run a statement; the values of each row by the names of its columns."""
+    """Run a statement; return each row as values by the names of columns."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         names = [column.name for column in cursor.description]
@@ -69,7 +71,7 @@ def named_rows(statement: str, parameters: dict[str, Any]) -> list[dict[str, Any
 
 
 def named_row(statement: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Run a statement that returns one row; its values by the names of its columns."""
+    """Run a statement with one row; return its values by the names of columns."""
     [row] = named_rows(statement, parameters)
     return row
 

@@ -21,12 +21,12 @@ select exists (
 """
 
 
-class NotYours(SignalboxError):  # noqa: N818 - as in signalbox.errors
-    """The search path of this role is not ours to set."""
+class SearchPathDenied(SignalboxError):  # noqa: N818 - as in signalbox.errors
+    """The current role may not set the search path of this role."""
 
 
-def give(connection: BaseDatabaseWrapper, role: str) -> bool:
-    """Let the role (the current one, if it is empty) find our tables in this database. True: it did not before."""
+def set_for_role(connection: BaseDatabaseWrapper, role: str) -> bool:
+    """Set the search path of a role (empty: the current one) in this database; False when it was set before."""
     with connection.cursor() as cursor:
         cursor.execute("select current_user, current_database()")
         user, database = cursor.fetchone()
@@ -39,8 +39,8 @@ def give(connection: BaseDatabaseWrapper, role: str) -> bool:
         try:
             cursor.execute(statement)
         except ProgrammingError as error:
-            raise NotYours(
-                f"The role {user} may not tell {role} where the tables are; run as one who may: "
+            raise SearchPathDenied(
+                f"The role {user} may not set the search path of {role}. Run this as a role that may: "
                 f"{statement.as_string(cursor.connection)}"
             ) from error
     return True

@@ -41,14 +41,14 @@ class Definition:
 
 
 def declared(script: str) -> Iterator[Definition]:
-    """The functions that a script defines, in its order."""
-    for found in _FUNCTION.finditer(script):
-        options = _COMMENT.sub("", found["head"][_end_of_arguments(found["head"]) :] + (found["tail"] or ""))
+    """Parse the functions that a script defines, in its order."""
+    for function in _FUNCTION.finditer(script):
+        options = _COMMENT.sub("", function["head"][_end_of_arguments(function["head"]) :] + (function["tail"] or ""))
         words = set(re.findall(r"\w+", options))
         language = re.search(r"\blanguage (\w+)", options)
         yield Definition(
-            found["name"],
-            PARSED if found["body"] is None else found["body"],
+            function["name"],
+            PARSED if function["body"] is None else function["body"],
             language[1] if language else "",
             next((letter for word, letter in VOLATILITIES.items() if word in words), VOLATILE),
             "security definer" in options,
@@ -58,15 +58,15 @@ def declared(script: str) -> Iterator[Definition]:
 
 def _end_of_arguments(head: str) -> int:
     depth = 0
-    for place, letter in enumerate(head):
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if letter == ")" and depth == 0:
-            return place + 1
+    for position, character in enumerate(head):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == ")" and depth == 0:
+            return position + 1
     return len(head)
 
 
 def installed(connection: BaseDatabaseWrapper) -> set[Definition]:
-    """The functions of the schema, as the catalog has them."""
+    """Read the functions of the schema from the catalog."""
     with connection.cursor() as cursor:
         cursor.execute(_INSTALLED)
         rows: list[tuple[str, str, str, str, bool, list[str]]] = cursor.fetchall()
@@ -77,23 +77,22 @@ def installed(connection: BaseDatabaseWrapper) -> set[Definition]:
 
 
 def declared_triggers(script: str) -> set[str]:
-    """The names of the triggers that a script makes."""
+    """Return the names of the triggers that a script creates."""
     return set(_TRIGGER.findall(script))
 
 
 def enabled_triggers(connection: BaseDatabaseWrapper) -> set[str]:
-    """The names of the schema's triggers that fire."""
+    """Return the names of the schema's triggers that are enabled."""
     with connection.cursor() as cursor:
         cursor.execute(_ENABLED_TRIGGERS)
         return {row[0] for row in cursor.fetchall()}
 
 
-def differing(wanted: Iterable[Definition], found: set[Definition]) -> list[str]:
-    """The names of functions that the catalog lacks, has otherwise, or has twice where the scripts have one."""
-    wanted = list(wanted)
-    names = {one.name for one in wanted}
-    others = {one.name for one in found - set(wanted) if one.name in names}
-    return sorted(others | {one.name for one in wanted if one not in found})
+def differing(wanted: Iterable[Definition], installed: set[Definition]) -> list[str]:
+    """Name the functions that the catalog lacks, defines differently, or has twice where the scripts have one."""
+    wanted = set(wanted)
+    names = {definition.name for definition in wanted}
+    return sorted(names & {definition.name for definition in wanted ^ installed})
 
 
 # Qualified throughout: the catalog is asked, whatever else the search path has.

@@ -5,14 +5,15 @@
 | `{event.delivered}` | the number of an event |
 | `{events.published}` | an array of events: those that a total counts |
 | `{into.ready}`, `{out_of.ready}` | an array of events: those that take a message into a state, or out of it |
-| `{events.count}` | how many places an array of totals has |
-| `{total.published:t}`, `{depth.ready:t}` | a sum over the array `t` of totals, whose places are the events' numbers |
-| `{floor.lease}`, `{priority.highest}` | what `head.kind` says: the table of a claim floor, or a priority of `ready` |
+| `{events.count}` | the length of an array of totals |
+| `{total.published:t}`, `{depth.ready:t}` | a sum over the array `t` of totals, indexed by the events' numbers |
+| `{floor.lease}`, `{priority.highest}` | a code of `claim_floor.kind`: a table, or a priority of `ready` |
 | `{flag.holds_claims}` | a bit of `queue.admission_flags` |
 | `{outcome.purged}` | a one-letter code of `settled.outcome` |
 | `{redriven.gone}` | a one-letter code of `redriven.outcome` |
-| `{duration.work}` | a place in `queue_stat.durations` |
+| `{duration.work}` | a position in `queue_stat.durations` |
 | `{settings.from:r}` | every setting of a queue as an assignment from the row `r`, for `update ... set` |
+| `{settings.ordered:r}` | rows of two settings and their values in the row `r`: the first is at most the second |
 | `{duration.sums:t.waits}` | the sum over rows of an array of buckets, bucket by bucket |
 
 The names are those of `queues/codes.py`. A value keeps its name in a comment, so that an installed function reads well.
@@ -26,14 +27,14 @@ from enum import IntEnum, IntFlag, StrEnum
 
 from queues import codes
 from queues.codes import BUCKETS, STATES
-from queues.settings import DURATION_BOUNDS, SETTINGS
+from queues.settings import DURATION_BOUNDS, ORDERED, SETTINGS
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\.([a-z_]+)(?::([\w.]+))?\}")
 
 
 def rendered(text: str) -> str:
-    """SQL with the value of each name in braces. Raises `LookupError` for a name that is not declared."""
-    return _PLACEHOLDER.sub(lambda found: f"{_value(*found.groups())} /* {found[0][1:-1]} */", text)
+    """Put the value of each name in braces into SQL. Raises `LookupError` for a name that is not declared."""
+    return _PLACEHOLDER.sub(lambda placeholder: f"{_value(*placeholder.groups())} /* {placeholder[0][1:-1]} */", text)
 
 
 def _value(group: str, name: str, argument: str | None) -> str:
@@ -85,7 +86,7 @@ def _array(numbers: Iterable[int]) -> str:
 
 
 def _summing(added: Iterable[int], taken: Iterable[int] = ()) -> Callable[[str], str]:
-    """A sum over an array of totals, in which events that are younger than it have no place yet."""
+    """Write a sum over an array of totals, which may lack the events that were added after it was stored."""
     signed = [("+", number) for number in added] + [("-", number) for number in taken]
 
     def summing(array: str) -> str:
@@ -108,5 +109,10 @@ _GROUPS: Mapping[str, Callable[[], Mapping[str, Value]]] = {
     "outcome": lambda: _letters(codes.Outcome),
     "redriven": lambda: _letters(codes.RedriveOutcome),
     "duration": _durations,
-    "settings": lambda: {"from": lambda row: ", ".join(f"{name} = {row}.{name}" for name in SETTINGS)},
+    "settings": lambda: {
+        "from": lambda row: ", ".join(f"{name} = {row}.{name}" for name in SETTINGS),
+        "ordered": lambda row: ", ".join(
+            f"('{rule.smaller}', '{rule.larger}', {row}.{rule.smaller}, {row}.{rule.larger})" for rule in ORDERED
+        ),
+    },
 }

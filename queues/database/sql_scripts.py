@@ -1,4 +1,4 @@
-"""Install the SQL verbs: every file under `queues/sql/`, replaced whenever its text or what the catalog has changed.
+"""Install the SQL verbs: every file under `queues/sql/`, when its text or the function in the catalog differs.
 
 A folder is a noun, a file is one function or view and has its name, so a file's name says which row of
 `signalbox.sql_script` it has, in whichever folder it is.
@@ -53,12 +53,12 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
         _store_events(cursor)
         cursor.execute("select name, checksum from signalbox.sql_script")
         installed = dict(cursor.fetchall())
-        found, triggers = sql_definitions.installed(connection), sql_definitions.enabled_triggers(connection)
+        functions, triggers = sql_definitions.installed(connection), sql_definitions.enabled_triggers(connection)
         changed = []
         cursor.execute("set local check_function_bodies = off")
         for name, text in scripts():
             checksum = hashlib.sha256(text.encode()).hexdigest()
-            if installed.get(name) == checksum and _is_in_place(text, found, triggers):
+            if installed.get(name) == checksum and _is_in_place(text, functions, triggers):
                 continue
             if not _run(connection, text):
                 continue
@@ -74,7 +74,7 @@ def install(connection: BaseDatabaseWrapper) -> list[str]:
 
 
 def scripts(folder: str = "*") -> Iterator[tuple[str, str]]:
-    """Name and text of every script, in the order of the names; its codes are in place of their names.
+    """Read the name and the text of every script, in the order of the names, with codes in place of their names.
 
     No other order is needed: PostgreSQL looks up what a body names when it runs. Views and bodies in `begin atomic`,
     which it parses when it makes them, name no other script.
@@ -83,9 +83,11 @@ def scripts(folder: str = "*") -> Iterator[tuple[str, str]]:
         yield path.stem, rendered(path.read_text())
 
 
-def _is_in_place(text: str, found: set[sql_definitions.Definition], triggers: set[str]) -> bool:
+def _is_in_place(text: str, functions: set[sql_definitions.Definition], triggers: set[str]) -> bool:
     """Tell whether each function of this script is in the catalog as it is here, and each trigger exists and fires."""
-    return not sql_definitions.differing(declared(text), found) and sql_definitions.declared_triggers(text) <= triggers
+    return (
+        not sql_definitions.differing(declared(text), functions) and sql_definitions.declared_triggers(text) <= triggers
+    )
 
 
 def _run(connection: BaseDatabaseWrapper, text: str) -> bool:
@@ -107,10 +109,10 @@ def _run(connection: BaseDatabaseWrapper, text: str) -> bool:
 
 
 def _prepare_log(connection: BaseDatabaseWrapper) -> None:
-    """Make segments for the first messages, so that there is a place for a first send; upkeep goes on from here."""
+    """Make the segments for the first messages; upkeep makes later ones."""
     with connection.cursor() as cursor:
         cursor.execute("select signalbox.ensure_partitions()")
-        cursor.execute("select signalbox.publish_log_end()")  # a statement of its own: it sees what is committed
+        cursor.execute("select signalbox.publish_log_end()")  # a separate statement, which sees what is committed
 
 
 def _identify_tables(connection: BaseDatabaseWrapper) -> None:

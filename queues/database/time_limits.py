@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
+
+from queues.database.query import fetch
 
 COUNT_MILLISECONDS = 300
 LIST_MILLISECONDS = 150
@@ -14,12 +16,12 @@ SLICE_MILLISECONDS = 1_000  # for a part of a list; what takes longer is tried w
 
 
 class OutOfTime(Exception):  # noqa: N818 - it names what happened, which "Error" after it would not make clearer
-    """The database did not answer within the time it was given."""
+    """The database did not answer within the time limit."""
 
 
 @contextmanager
 def time_limit(milliseconds: float, **settings: str) -> Iterator[None]:
-    """Cancel any statement of the block that runs longer, as `OutOfTime`; the transaction around it goes on.
+    """Cancel a statement of the block that runs longer, and raise `OutOfTime`; the outer transaction continues.
 
     `settings` are other settings of PostgreSQL that hold within the block.
     """
@@ -34,26 +36,26 @@ def time_limit(milliseconds: float, **settings: str) -> Iterator[None]:
 
 @contextmanager
 def slice_limit() -> Iterator[None]:
-    """`time_limit` for a part of a list: long, since it is the last resort."""
+    """Limit the time of reading a part of a list to SLICE_MILLISECONDS."""
     with time_limit(SLICE_MILLISECONDS):
         yield
 
 
 def fewer(rows: int) -> int:
-    """Return how many rows to try next, when these took too long."""
+    """Return the number of rows for the next try, when this number took too long."""
     return max(1, rows // 100)
 
 
 @contextmanager
 def local_settings(**settings: str) -> Iterator[None]:
-    """Settings of PostgreSQL for a block within a transaction; what failed leaves its rollback to undo them."""
+    """Change settings of PostgreSQL for a block in a transaction; after an error the rollback restores them."""
     before = _change(settings)
     yield
     _change(before)
 
 
 def limit_statements(milliseconds: float) -> None:
-    """Change the limit within `time_limit`, from here on."""
+    """Change the limit for the rest of a `time_limit` block."""
     _change({"statement_timeout": _text(milliseconds)})
 
 
@@ -62,12 +64,11 @@ def _text(milliseconds: float) -> str:
 
 
 def _change(settings: dict[str, str]) -> dict[str, str]:
-    """Set for this transaction; returns what was set before."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "with before as materialized (select name, value, current_setting(name) as was"
-            " from unnest(%s::text[], %s::text[]) as given(name, value))"
-            " select name, was, set_config(name, value, true) from before",
-            [list(settings), list(settings.values())],
-        )
-        return {name: was for name, was, _ in cursor.fetchall()}
+    """Change settings for this transaction; return their earlier values."""
+    rows = fetch(
+        "with before as materialized (select name, value, current_setting(name) as was"
+        " from unnest(%s::text[], %s::text[]) as given(name, value))"
+        " select name, was, set_config(name, value, true) from before",
+        [list(settings), list(settings.values())],
+    )
+    return {name: was for name, was, _ in rows}

@@ -17,7 +17,7 @@ SEARCH_PATH_OPTION = "-c search_path=signalbox,public"
 
 DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
-# A server that vanished without a word is noticed within a minute, and not when the kernel gives up.
+# A server that vanishes without closing connections is noticed within a minute.
 NOTICE_SILENCE = {
     "connect_timeout": "10",
     "keepalives_idle": "30",
@@ -32,14 +32,14 @@ class DatabaseUrlError(ValueError):
 
 
 def database_settings(url: str, home: Path, *, pooled: bool = False) -> dict[str, Any]:
-    """Django's settings for `url`, or without one for the embedded server in `home` (not started here).
+    """Return Django's settings for `url`, or without one for the embedded server in `home` (not started here).
 
-    `pooled`: at `url` is a pooler in transaction mode.
+    `pooled`: the URL is that of a pooler in transaction mode.
     """
     if url:
         return through_a_pooler(parse_database_url(url)) if pooled else parse_database_url(url)
     if pooled:
-        raise DatabaseUrlError("DATABASE_POOLER says that DATABASE_URL leads to a pooler, and there is none")
+        raise DatabaseUrlError("DATABASE_POOLER is set and DATABASE_URL is empty: set it to the address of the pooler")
     settings = parse_database_url(EmbeddedPostgres(home).url())
     return {**settings, "ENGINE": "queues.database.embedded.backend", "EMBEDDED_HOME": home}
 
@@ -59,11 +59,13 @@ def through_a_pooler(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def direct_database_settings(url: str, pooler: str) -> dict[str, Any] | None:
-    """Django's settings for the way past a pooler; raises DatabaseUrlError when there is a way past nothing."""
+    """Return Django's settings for the address past a pooler; raises DatabaseUrlError without a pooler."""
     if not url:
         return None
     if pooler == "none":
-        raise DatabaseUrlError("DATABASE_DIRECT_URL is the way past a pooler: set DATABASE_POOLER=transaction, or none")
+        raise DatabaseUrlError(
+            "DATABASE_DIRECT_URL is set without a pooler: set DATABASE_POOLER=transaction, or unset it"
+        )
     return parse_database_url(url, "DATABASE_DIRECT_URL") | {"DISABLE_SERVER_SIDE_CURSORS": False}
 
 
@@ -74,7 +76,7 @@ def broker_url(url: str, home: Path) -> str:
 
 
 def parse_database_url(url: str, setting: str = "DATABASE_URL") -> dict[str, Any]:
-    """Django's settings for `url`; raises DatabaseUrlError, which names the setting and never shows the password."""
+    """Parse `url` to Django's settings; raises DatabaseUrlError, which names the setting and never the password."""
     parameters = {name: str(value) for name, value in _read(url, setting).items() if value is not None}
     if "dbname" not in parameters and "service" not in parameters:
         raise DatabaseUrlError(f"{setting} names no database: expected postgresql://user@host/name")

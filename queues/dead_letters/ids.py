@@ -34,7 +34,7 @@ class Span:
     through: int = HIGHEST_ID
 
     def holding(self, condition: Predicate) -> Predicate:
-        """Return the condition, held to this span."""
+        """Restrict a condition to this span."""
         sql = f"d.dead_letter_id > %s and d.dead_letter_id <= %s and {condition.sql}"
         return Predicate(sql, [self.after, self.through, *condition.params])
 
@@ -65,12 +65,12 @@ def within_reach(reach: Reach, branch: Query, limit: int, order: Order) -> Query
 
 
 def many_gathered() -> LiteralString:
-    """Return the condition of a walk beside `gathered`: it runs only where too many match to be gathered."""
+    """Return the condition under which the walk of `gathered` runs: more than FEW dead letters match."""
     return f"(select count(*) from matching) > {FEW}"
 
 
 def gathered(condition: Predicate, walk: Query, limit: int, order: Order) -> Query:
-    """Select ids by an index without order as long as FEW match, else by `walk`, which runs when `many_gathered`."""
+    """Select ids by an index without order when at most FEW match, otherwise by `walk`, which has `many_gathered`."""
     return Query(
         "with matching as materialized ("
         f"select d.dead_letter_id from signalbox.dead_letter d where {condition.sql} limit {FEW + 1})"
@@ -82,14 +82,14 @@ def gathered(condition: Predicate, walk: Query, limit: int, order: Order) -> Que
 
 
 def newest_id() -> int:
-    """Return the bound that leaves out whatever dies from now on; 0 when there are no dead letters."""
+    """Return the highest id of a dead letter at this moment; 0 when there are no dead letters."""
     return int(fetch("select coalesce(max(dead_letter_id), 0) from signalbox.dead_letter")[0][0])
 
 
 def next_id(span: Span, order: Order) -> int | None:
-    """Return the first id in a span: ids have gaps as wide as what was redriven, and this jumps over them."""
-    found = nth_id(span, order, 1)
-    return found[0] if found else None
+    """Return the first id in a span, past the gaps that redrives leave."""
+    first = nth_id(span, order, 1)
+    return first[0] if first else None
 
 
 def nth_id(span: Span, order: Order, number: int) -> tuple[int, datetime] | None:

@@ -1,48 +1,27 @@
-"""Queries about dead letters that are about to be sent again: what keeps them, and what they carry."""
+"""Queries about dead letters that are about to be redriven: obstacles, payloads and origins."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import LiteralString
 
-from queues.database.query import Query
+from queues.database.query import Query, query_text
 from queues.reach import SYSTEM_TENANT
 
 
 def taken_ids(ids: Sequence[int], target_queue: str | None) -> Query:
-    """Count those whose deduplication id another message holds now, where they would go."""
-    return Query(
-        """
-select count(*)
-from unnest(%s::bigint[]) given(dead_letter_id)
-join signalbox.dead_letter d on d.dead_letter_id = given.dead_letter_id
-left join signalbox.queue t on t.name = %s
-join signalbox.queue q on q.queue_id = coalesce(t.queue_id, d.source_queue_id) and q.dedup_scope = 'in_flight'
-where exists (
-  select from signalbox.dedup_in_flight k where k.queue_id = q.queue_id and k.deduplication_id = d.deduplication_id
-)
-""",
-        [list(ids), target_queue],
-    )
+    """Count the dead letters whose deduplication id another message holds in their destination."""
+    return Query(query_text("dead_letters/held_ids"), [list(ids), target_queue])
 
 
 def number_with_ids(ids: Sequence[int], target_queue: str | None) -> int:
-    """Count those that hold a deduplication id where another message may have it."""
-    [number] = Query(
-        """
-select count(*)
-from signalbox.dead_letter d
-left join signalbox.queue t on t.name = %s
-join signalbox.queue q on q.queue_id = coalesce(t.queue_id, d.source_queue_id) and q.dedup_scope = 'in_flight'
-where d.dead_letter_id = any(%s::bigint[]) and d.deduplication_id is not null
-""",
-        [target_queue, list(ids)],
-    ).column()
+    """Count the dead letters with a deduplication id whose destination lets messages hold ids."""
+    [number] = Query(query_text("dead_letters/deduplicated"), [target_queue, list(ids)]).column()
     return int(number)
 
 
 def taken_ids_in(queue: str | None, ids: Query) -> Query:
-    """Count the deduplication ids, selected by a query, that a message of this queue holds, or held a day ago."""
+    """Count the deduplication ids of a query that a message of this queue holds, or held within a day."""
     return Query(
         f"""
 select count(*)
@@ -64,7 +43,7 @@ where q.name = %s
 
 
 def forgotten_bodies(hashes: Query) -> int:
-    """Count the large bodies, their hashes selected by a query, that the store has forgotten."""
+    """Count the hashes of a query whose large body does not exist any more."""
     [number] = Query(
         f"""
 select count(*)
@@ -80,73 +59,38 @@ DEALT_WITH: LiteralString = """(
   exists (select from signalbox.dead_letter d where d.message_id = s.message_id)
   or exists (select from signalbox.redriven r where r.message_id = s.message_id and r.redriven_at >= s.ended_at)
 )"""
-"""Of an archived dead letter `s`: whether it is still dead here, or was redriven since it ended.
+"""Condition on an archived dead letter `s`: it is still dead here, or was redriven after it died.
 
 Indexes: dead_letter_message_id_key, redriven_message.
 """
 
 
 def small_payloads(ids: Sequence[int], max_bytes: int) -> Query:
-    """Select (payload, whether it is in a store) of those that are not too large."""
-    return Query(
-        """
-select d.payload::text, d.body_sha256 is not null
-from unnest(%s::bigint[]) given(dead_letter_id)
-join signalbox.dead_letter d on d.dead_letter_id = given.dead_letter_id
-where pg_column_size(d.payload) <= %s
-""",
-        [list(ids), max_bytes],
-    )
+    """Select (payload text, whether a body store has the payload) of dead letters up to `max_bytes`."""
+    return Query(query_text("dead_letters/small_payloads"), [list(ids), max_bytes])
 
 
 def payloads_to_patch(ids: Sequence[int], target_queue: str | None) -> Query:
-    """Select (id, payload, whether its body is in a store, the most bytes that its destination takes)."""
-    return Query(
-        """
-select d.dead_letter_id, d.payload::text, d.body_sha256 is not null, coalesce(q.max_payload_bytes, 262144)
-from signalbox.dead_letter d
-left join signalbox.queue t on t.name = %s
-left join signalbox.queue q on q.queue_id = coalesce(t.queue_id, d.source_queue_id)
-where d.dead_letter_id = any(%s::bigint[])
-order by d.dead_letter_id
-""",
-        [target_queue, list(ids)],
-    )
+    """Select (id, payload text, whether a body store has the payload, the destination's largest payload)."""
+    return Query(query_text("dead_letters/payloads_to_patch"), [target_queue, list(ids)])
 
 
 def traceparents(ids: Sequence[int]) -> list[str]:
-    """Return the spans that sent some of these first."""
-    return Query(
-        """
-select d.attributes ->> 'traceparent'
-from signalbox.dead_letter d
-where d.dead_letter_id = any(%s::bigint[]) and d.attributes ->> 'traceparent' is not null
-limit 128
-""",
-        [list(ids)],
-    ).column()
+    """Return the trace contexts with which these dead letters were sent, at most 128."""
+    return Query(query_text("dead_letters/traceparents"), [list(ids)]).column()
 
 
 def redriven_more_often(ids: Sequence[int], times: int) -> set[int]:
-    """Return those of these dead letters that were redriven more often than `times`."""
-    found = Query(
+    """Return the ids of dead letters that were redriven more often than `times`."""
+    dead_letters = Query(
         "select d.dead_letter_id from signalbox.dead_letter d"
         " where d.dead_letter_id = any(%s::bigint[]) and d.redrive_count > %s",
         [list(ids), times],
     )
-    return set(found.column())
+    return set(dead_letters.column())
 
 
 def own_tasks(ids: Sequence[int]) -> set[int]:
-    """Return those of these dead letters that are tasks of Signalbox's own workers."""
-    found = Query(
-        """
-select d.dead_letter_id
-from signalbox.dead_letter d
-join signalbox.queue q on q.queue_id = d.source_queue_id
-join signalbox.tenant t on t.tenant_id = q.tenant_id
-where d.dead_letter_id = any(%s::bigint[]) and t.name = %s
-""",
-        [list(ids), SYSTEM_TENANT],
-    )
-    return set(found.column())
+    """Return the ids of dead letters that are tasks of Signalbox's own workers."""
+    tasks = Query(query_text("dead_letters/tasks_of_tenant"), [list(ids), SYSTEM_TENANT])
+    return set(tasks.column())

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, LiteralString
 
-from queues.database.query import Query, fetch
+from queues.database.query import Query, fetch, query_text
 from queues.dead_letters.ids import Order
 
 
 def payload_text(table: LiteralString) -> LiteralString:
-    """The beginning of a payload, as SQL over this table; of a large one, which is elsewhere, how large it is."""
+    """SQL for the beginning of a payload in this table, or for the size of a large body."""
     return (
         f"case when {table}.body_sha256 is null then left({table}.payload::text, 2048)"
         f" else 'large body of ' || {table}.body_bytes || ' bytes' end"
@@ -31,7 +31,7 @@ def listed(ids: Query, order: Order, *, with_payloads: bool) -> Query:
 
 
 def sources_and_redrives(ids: Query) -> Query:
-    """Select (queue where it died, times it was redriven) of each."""
+    """Select (queue where it died, number of redrives) of each dead letter."""
     return _of(ids, "d.source_queue, d.redrive_count")
 
 
@@ -99,20 +99,14 @@ def _of(ids: Query, columns: str, tail: str = "") -> Query:
 
 
 def live_fingerprints(fingerprints: Sequence[str]) -> set[str]:
-    """Return those of the fingerprints under which a dead letter has been counted. One query."""
+    """Return the fingerprints, of these, that have a failure group. One query."""
     known = "select c.fingerprint from signalbox.failure_cluster c where c.fingerprint = any(%s::text[])"
     return set(Query(known, [list(fingerprints)]).column())
 
 
 def dead_letter_samples(ids: Sequence[int]) -> list[tuple[Any, ...]]:
-    """(id, message id, source, died at, beginning of the payload, whole payload), the newest first; gone ones lack."""
+    """Read (id, message id, source, died at, beginning of the payload, payload), newest first, if they exist."""
     return fetch(_SAMPLES, [list(ids)])
 
 
-_SAMPLES = """
-select d.dead_letter_id, d.message_id, d.source_queue, d.died_at, left(d.payload::text, 2048),
-  case when d.body_sha256 is null and pg_column_size(d.payload) <= 65536 then d.payload::text end
-from signalbox.dead_letter d
-where d.dead_letter_id = any(%s::bigint[])
-order by d.dead_letter_id desc
-"""
+_SAMPLES = query_text("dead_letters/samples")

@@ -1,7 +1,7 @@
 """The order of failure groups: the keys of a page, by an index of the counted ones.
 
-Groups with counts that are still to be added, or that people merged, are summed up again and sorted in: they are few,
-and with them the order is that of the exact numbers. A page for some queues sums up what died there.
+Groups with deltas that are not aggregated yet, and merged groups, are summed up and sorted in: they are few, and with
+them the order is exact. A page for some queues sums up the dead letters of these queues.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from queues.database.query import Query
 
 
 class Sort(StrEnum):
-    """Order of failure groups. `WORST` shows those with something dead, `NEWEST` also what has been emptied since."""
+    """Order of failure groups. `WORST` lists only groups with dead letters, `NEWEST` also emptied ones."""
 
     WORST = "worst"
     NEWEST = "newest"
@@ -36,7 +36,7 @@ class Wanted:
 def keys(
     wanted: Wanted, sort: Sort, beyond: tuple[int | datetime, str] | None, limit: int, *, backwards: bool
 ) -> Query:
-    """Select (fingerprint, dead, last seen) of a page in the direction of reading, beyond a mark."""
+    """Select (fingerprint, dead, last seen) of a page, in the direction of reading, beyond a position."""
     where, params = _conditions(wanted, sort, beyond, backwards)
     column, direction = _COLUMNS[sort], "" if backwards else " desc"
     order = f"order by {column}{direction}, x.fingerprint{direction}"
@@ -71,7 +71,7 @@ def _conditions(
     return " and ".join(conditions), params
 
 
-# Of a failure group `x` with its note `k`, if it has any: as `dlq.failure_groups.reading` tells it.
+# The state of a failure group `x` with its note `k`, as `dlq.failure_groups.reading` computes it.
 _STATE: LiteralString = """case
     when k.state = 'resolved' and x.last_seen > k.state_changed_at then 'regressed'
     when x.again_at > coalesce(k.state_changed_at, '-infinity') then 'regressed'
@@ -90,7 +90,7 @@ with member as materialized (
   select u.* from signalbox.pending_failure_groups() u
 ), """
 
-# Of the failure groups that their own row does not say all of.
+# Rows of failure groups whose own row is not complete: merged ones, and those with pending deltas.
 _ROWS_SPECIAL: LiteralString = """special as materialized (
   select p.fingerprint from pending p
   union

@@ -1,8 +1,8 @@
 """The last two weeks of queues, tenants and all queues together, for charts: read from what upkeep has recorded.
 
 Three steps are kept (`queues/sql/history/_history_steps.sql`): ten seconds for an hour, minutes for a day, ten minutes
-for two weeks. A request is read from the coarsest step that is fine enough. A queue at rest has no rows and stands
-where it stood; a stretch without records has no depths, and its rates are the mean over the stretch.
+for two weeks. A request is read from the coarsest step that is fine enough. An idle queue has no rows and keeps its
+last depths. A time without records has no depths, and its rates are the mean over that time.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ EVENTS = (
     "refused",
 )
 ALL_QUEUES = 0
-"""What stands for all queues together where a queue id is asked for."""
+"""The queue id that stands for all queues together."""
 
 KEPT_SECONDS = {10: 3_600, 60: 86_400, 600: 14 * 86_400}
-"""Seconds in a step of what is kept -> for how long it is."""
+"""Step in seconds -> seconds for which history keeps it."""
 
 # Their cost is the number of steps that are read, never of messages.
 ROWS, BEFORE, RECORDS = (query_text(f"history/{name}") for name in ("rows", "before", "records"))
@@ -46,17 +46,17 @@ _PASSED_BY = 3  # buckets that a busy upkeep may pass by before it counts as a g
 
 @dataclass(frozen=True)
 class HistoryStep:
-    """One stretch of time: depths in messages, the age in seconds, rates in messages per second."""
+    """One step of time: depths in messages, the age in seconds, rates in messages per second."""
 
     at: datetime
-    """Its beginning."""
+    """The beginning of the step."""
     depths: dict[str, int] | None
     """By state, at its end; None where nothing was recorded."""
     highest: dict[str, int] | None
     oldest_age_seconds: float | None
-    """The highest within it; 0 when nothing was visible, None where nothing was recorded."""
+    """The highest age within the step; 0 when no message was visible, None when nothing was recorded."""
     rates: dict[str, float] | None
-    """By event; over a gap the mean of all of it, None where nothing is known."""
+    """By event; in a gap the mean over the gap, None when nothing is known."""
     waits: Sequence[int] = ()
     """First deliveries by how long they had waited (`durations.BOUNDS`); empty when there were none."""
     work: Sequence[int] = ()
@@ -64,18 +64,18 @@ class HistoryStep:
 
 
 def of_tenant(tenant_id: int) -> int:
-    """Return the number that stands for all queues of a tenant in place of a queue id, without dead-letter queues."""
+    """Return the queue id that stands for all queues of a tenant, without dead-letter queues."""
     return -tenant_id
 
 
 def series(queue_ids: Sequence[int], start: datetime, end: datetime, step_seconds: int) -> dict[int, list[HistoryStep]]:
-    """Each queue's steps from `start` to `end`, oldest first; three queries, at most MAX_POINTS steps.
+    """Read each queue's steps from `start` to `end`, oldest first; three queries, at most MAX_POINTS steps.
 
     Steps begin at multiples of `step_seconds`, a multiple of ten. Raises InvalidArgument when they are too many.
     """
     if step_seconds < 10 or step_seconds % 10:
         raise InvalidArgument(f"is {step_seconds}: it must be a multiple of ten", "step_seconds")
-    kept, step = max(one for one in KEPT_SECONDS if step_seconds % one == 0), timedelta(seconds=step_seconds)
+    kept, step = max(kept for kept in KEPT_SECONDS if step_seconds % kept == 0), timedelta(seconds=step_seconds)
     first = start - (start - EPOCH) % step
     count = max(-(-int((end - first).total_seconds()) // step_seconds), 0)
     if count > MAX_POINTS:
@@ -91,18 +91,18 @@ def series(queue_ids: Sequence[int], start: datetime, end: datetime, step_second
 
 
 def coarseness(start: datetime, now: datetime) -> int:
-    """The finest step in seconds that is still kept of `start`."""
+    """Return the finest step, in seconds, that history still keeps at `start`."""
     age = (now - start).total_seconds()
     return next((step for step, kept in KEPT_SECONDS.items() if age <= kept + step), 600)
 
 
 @dataclass(frozen=True)
 class _Cover:
-    """The record of one step: the seconds over which its counts were gathered; 0 for one within a gap."""
+    """The record of one step: the seconds over which its events were counted; 0 within a gap."""
 
     seconds: int
     counts_of: datetime
-    """The step whose rates are those of this one as well: its own, or the first after the gap."""
+    """The step with the rates of this one: the step itself, or the first one after the gap."""
 
 
 def _covered(

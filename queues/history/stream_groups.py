@@ -1,27 +1,21 @@
-"""The progress of a group over the last two weeks, for charts: read from what upkeep has recorded."""
+"""The lag of a consumer group over the last two weeks, for charts, as upkeep has recorded it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from queues.database.query import fetch
+from queues.database.query import fetch, query_text
 from queues.history.series import EPOCH
 
 _TABLES = ((600, "group_history_ten_minutes"), (60, "group_history_minute"), (10, "group_history"))
 
-_STEPS = """
-select date_bin(%(step)s::interval, bucket_at, timestamptz '2000-01-01 00:00+00'), max(lag_messages), max(lag_seconds),
-  max(members)
-from signalbox.group_history
-where group_id = %(group_id)s and bucket_at >= %(start)s and bucket_at <= %(end)s
-group by 1
-"""
+_STEPS = query_text("history/stream_groups")
 
 
 @dataclass(frozen=True)
 class GroupStep:
-    """One stretch of time: the highest within it; None where nothing was recorded."""
+    """One step of time: the highest values within it; None when nothing was recorded."""
 
     at: datetime
     lag_messages: int | None
@@ -30,7 +24,7 @@ class GroupStep:
 
 
 def read(group_id: int, start: datetime, end: datetime, step_seconds: int) -> list[GroupStep]:
-    """The steps from `start` to `end`, oldest first; one query."""
+    """Read the steps from `start` to `end`, oldest first; one query."""
     table = next(name for seconds, name in _TABLES if step_seconds >= seconds and step_seconds % seconds == 0)
     parameters = {"step": f"{step_seconds} seconds", "group_id": group_id, "start": start, "end": end}
     known = {row[0]: row[1:] for row in fetch(_STEPS.replace("group_history", table), parameters)}

@@ -2,7 +2,7 @@
 
 with transaction.atomic():
     order.save()
-    messages.send("orders", {"order_id": order.pk})  # sent if the order is, and only then
+    messages.send("orders", {"order_id": order.pk})  # sent when the order is committed
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from signalbox.messages import AckedAndReceived, NackOutcome
 
 
 def client(using: str = DEFAULT_DB_ALIAS) -> Client:
-    """A client over this thread's Django connection: calls join its transaction and never commit it.
+    """Make a client over this thread's Django connection: calls join its transaction and never commit it.
 
     Large bodies go to the storage that the settings name.
     """
@@ -41,32 +41,32 @@ def send_batch(queue: str, payloads: Sequence[object], **options: Unpack[BatchOp
 
 
 def receive(queue: str, max_messages: int = 1, **options: Any) -> list[Message]:
-    """Lease up to `max_messages`; refused inside a transaction, which would un-count the delivery if rolled back."""
+    """Receive up to `max_messages`; refused in a transaction, whose rollback would undo the count of deliveries."""
     return client().receive(queue, max_messages, **options)
 
 
 def ack(receipts: Iterable[Message | str], *, results: Sequence[object] | None = None) -> dict[str, bool]:
-    """The work is done, in the current transaction; for each receipt handle whether it was still held."""
+    """Acknowledge messages in the current transaction; return for each receipt handle whether its lease was held."""
     return client().ack_batch(receipts, results=results)
 
 
 def ack_and_receive(
     receipts: Iterable[Message | str], queue: str, max_messages: int = 1, **options: Any
 ) -> AckedAndReceived:
-    """Ack these and receive what comes next, in one call; refused inside a transaction, as receive is."""
+    """Acknowledge messages and receive the next ones in one call; refused in a transaction, as receive is."""
     return client().ack_and_receive(receipts, queue, max_messages, **options)
 
 
 def nack(receipt: Message | str, **options: Unpack[NackOptions]) -> NackOutcome | None:
-    """The delivery failed: "retry", "dead", or None when the lease was no longer held."""
+    """Report a failed delivery; return "retry", "dead", or None when the lease was no longer held."""
     return client().nack(receipt, **options)
 
 
 def change_visibility(receipt: Message | str, seconds: float) -> datetime | None:
-    """Keep the message for so long from now; its new deadline, or None when it was no longer held."""
+    """Let the lease end in this many seconds; return the deadline, or None when the lease was not held."""
     return client().change_visibility(receipt, seconds)
 
 
 def purge(queue: str, **options: Any) -> int:
-    """One step of a purge; returns how many messages it took. Call until it returns 0."""
+    """Do one step of a purge; return how many messages it removed. Call it until that is 0."""
     return client().purge(queue, **options)

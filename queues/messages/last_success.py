@@ -1,7 +1,7 @@
-"""The last success of a dead letter's kind: what to hold beside a failure, to see what was different.
+"""The last successful message that is like a dead letter, for a comparison of the two.
 
-It is looked for among the newest that were acknowledged in the queue where the message died, by an index of their time:
-one of the same FIFO group first, then one whose attributes name the same kind, then the newest.
+It is one of the newest messages that were acknowledged in the queue where the message died: of the same FIFO group if
+there is one, otherwise with the same kind in its attributes, otherwise the newest.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from queues.database.query import Query
-from queues.database.sql_names import rendered
+from queues.database.query import Query, query_text
 from queues.database.time_limits import LIST_MILLISECONDS, OutOfTime, time_limit
 from queues.models import DeadLetter
 from signalbox.unreadable import decode
@@ -21,33 +20,12 @@ ACKS_EXAMINED = 50  # each of up to some hundred messages
 MESSAGES_EXAMINED = 200
 KIND_ATTRIBUTES = ("kind", "type", "event")
 
-NEWEST_SUCCESSES = rendered("""
-with acked as materialized (
-  select s.message_ids, s.settled_at, s.consumer
-  from signalbox.settled s
-  where s.queue_id = %s and s.outcome = {outcome.acked}
-  order by s.settled_at desc
-  limit %s
-), one as materialized (
-  select m.message_id, a.settled_at, a.consumer
-  from acked a, unnest(a.message_ids) m(message_id)
-  order by a.settled_at desc, m.message_id desc
-  limit %s
-)
-select o.message_id, o.settled_at, o.consumer, b.message_id is not null, b.body_sha256 is not null,
-  b.payload, b.attributes, b.group_id, b.sent_at
-from one o
-left join signalbox.message b on b.queue_id = %s and b.message_id = o.message_id
-order by (b.group_id = %s) desc nulls last,
-  (exists (select from unnest(%s::text[]) k where b.attributes ->> k = %s::jsonb ->> k)) desc nulls last,
-  b.message_id is null, o.settled_at desc, o.message_id desc
-limit 1
-""")
+NEWEST_SUCCESSES = query_text("messages/newest_success")
 
 
 @dataclass(frozen=True)
 class Success:
-    """A message that was acknowledged. Not `kept`: the log has dropped its body. `large`: that is elsewhere."""
+    """An acknowledged message. Its body is in the log if `kept`, and in a body store if `large`."""
 
     message_id: int
     settled_at: datetime
@@ -61,7 +39,7 @@ class Success:
 
 
 def last_success(letter: DeadLetter) -> Success | None:
-    """The success most like it among the newest of its queue; None when there is none, or no time to find it."""
+    """Find the success that is most like a dead letter; None when there is none, or the search takes too long."""
     attributes = json.dumps(letter.attributes if isinstance(letter.attributes, dict) else {})
     parameters: list[Any] = [letter.source_id, ACKS_EXAMINED, MESSAGES_EXAMINED, letter.source_id]
     parameters += [letter.group_id, list(KIND_ATTRIBUTES), attributes]
@@ -73,6 +51,6 @@ def last_success(letter: DeadLetter) -> Success | None:
     if not rows:
         return None
     *known, payload, attributes, group_id, sent_at = rows[0]
-    # Documents come as Django's connection hands them out: as text.
+    # Django's connection returns documents as text.
     documents = (decode(text) if isinstance(text, str) else text for text in (payload, attributes))
     return Success(*[*known, *documents, group_id, sent_at])

@@ -1,4 +1,4 @@
-"""Queries for the messages of one queue, by where they stand.
+"""Queries for the messages of one queue, by state.
 
 Ready, leased and completed ones come newest first; scheduled ones by what is due next; those that wait for their group
 by who has waited longest. Each list follows the index that the engine itself uses for that state; ready tickets have
@@ -32,19 +32,19 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Mark:
-    """A row's place in a list: its moment and its id."""
+    """A position in a list: the time and the id of a row."""
 
     moment: datetime | LiteralString
     number: int
 
 
 FIRST = {True: Mark("-infinity", LOWEST_ID), False: Mark("infinity", HIGHEST_ID)}
-"""Where a list begins: ascending, or descending."""
+"""The position before the first row of an ascending (True) or descending list."""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """The table of a state, in the words of SQL; `moment` orders it."""
+    """The table of a state and its columns, as SQL; `moment` orders its rows."""
 
     table: LiteralString
     moment: LiteralString
@@ -98,17 +98,17 @@ class MessageList:
 
     @property
     def ascending(self) -> bool:
-        """Tell whether what is read comes in the order of its moments."""
+        """Tell whether rows come in ascending order of time."""
         return _TABLES[self.state].ascending is not self.backwards
 
     @property
     def first(self) -> Mark:
-        """Return where reading begins."""
+        """Return the position before the first row."""
         return FIRST[self.ascending]
 
     @property
     def last(self) -> Mark:
-        """Return where reading ends."""
+        """Return the position behind the last row."""
         return FIRST[not self.ascending]
 
     def rows(self, start: Mark, end: Mark, limit: int) -> list[tuple[Any, ...]]:
@@ -122,15 +122,15 @@ class MessageList:
         return self._ordered(columns, _BODY, self.matching, start, end, limit).rows()
 
     def nth(self, start: Mark, number: int) -> Mark | None:
-        """Return the mark of a message at a position behind `start`; None when there are fewer."""
+        """Return the position of the message `number` rows behind `start`; None when there are fewer."""
         rows = self._ordered("", "", Predicate("true", []), start, self.last, number)
-        found = Query(f"select * from ({rows.sql}) nearest offset {number - 1}", rows.params).rows()
-        return Mark(found[0][1], found[0][0]) if found else None
+        nearest = Query(f"select * from ({rows.sql}) nearest offset {number - 1}", rows.params).rows()
+        return Mark(nearest[0][1], nearest[0][0]) if nearest else None
 
     def _ordered(
         self, columns: str, body: LiteralString, matching: Predicate, start: Mark, end: Mark, limit: int
     ) -> Query:
-        """Compare `moment` alone as well as with the id: an index understands only the first."""
+        """Write the statement. It compares `moment` alone, for the index, and together with the id."""
         table, direction = _TABLES[self.state], "asc" if self.ascending else "desc"
         behind, ahead = (">", "<") if self.ascending else ("<", ">")
         of_priority: LiteralString = " and t.priority = band.kind" if table.by_priority else ""
@@ -165,12 +165,12 @@ def bodies(queue_id: int, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
         "message_id, case when body_sha256 is null then payload::text end, attributes::text, deduplication_id,"
         " encode(body_sha256, 'hex'), body_bytes"
     )
-    found = Query(
+    rows = Query(
         f"select {columns} from signalbox.message where queue_id = %s and message_id = any(%s)"
         f" union all select {columns} from signalbox.message_kept where queue_id = %s and message_id = any(%s)",
         [queue_id, list(ids), queue_id, list(ids)],
     ).rows()
-    return {row[0]: row[1:] for row in reversed(found)}
+    return {row[0]: row[1:] for row in reversed(rows)}
 
 
 BODY_COLUMNS = ("payload", "attributes", "deduplication_id", "body_sha256", "body_bytes")
@@ -186,5 +186,5 @@ def newest_documents(queue_id: int, limit: int) -> Query:
 
 
 def newest_message_id() -> int:
-    """Return the bound that leaves out whatever is sent from now on; 0 when nothing was ever sent."""
+    """Return the highest message id that was given out; 0 when no message was ever sent."""
     return int(fetch("select coalesce(pg_sequence_last_value('signalbox.message_id'::regclass), 0)")[0][0])

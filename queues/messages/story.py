@@ -1,4 +1,4 @@
-"""The story of one message: where it stands now, and every mark that it has left, read here and nowhere else."""
+"""The story of one message: its present state, and every row about it. No other module reads these rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models.fields.json import KT
 from queues.codes import AdmissionFlag
 from queues.counters.groups import Holder, holders_of
 from queues.counters.queue_numbers import QueueNumbers
-from queues.database.query import fetch
+from queues.database.query import fetch, query_text
 from queues.database.time_limits import OutOfTime, time_limit
 from queues.models import (
     DeadLetter,
@@ -33,7 +33,7 @@ from signalbox.unreadable import Unreadable, decode
 
 MAX_FAILURES = 100
 MAX_AHEAD = 100
-"""Messages ahead are counted so far; a long queue costs what a short one does."""
+"""Limit up to which messages ahead are counted, so that a long queue costs no more than a short one."""
 SEARCH_MILLISECONDS = 300
 
 
@@ -64,14 +64,14 @@ class Body:
     priority: int
     sent_at: datetime
     large: LargeBody | None = None
-    """Where the payload is when it is not here."""
+    """The large body that replaces the payload."""
     state: Any = None
-    """What the last failed delivery left for the next one."""
+    """The state that the last failed delivery stored for the next one."""
 
 
 @dataclass(frozen=True)
 class Settlement:
-    """End of the message in the queue `queue_id`: 'a' acked, 'p' purged, 'e' expired."""
+    """The end of the message in the queue `queue_id`; `outcome` is a code of `queues.codes.Outcome`."""
 
     outcome: str
     at: datetime
@@ -109,18 +109,18 @@ class Story:
     waiting: WaitingTicket | None = None
     ready: ReadyTicket | None = None
     trashed: Trashed | None = None
-    """Where it stood when it was purged or deleted, while it can be put back."""
+    """The message in the trash, while it can be restored."""
     failures: Sequence[Failure] = ()
     redriven: Sequence[Redriven] = ()
     rewritten: Sequence[Rewritten] = ()
-    """What its payload was before redrives patched it."""
+    """Its payloads before redrives changed them."""
     settlements: Sequence[Settlement] = ()
     holders: Sequence[Holder] = ()
     """The messages in flight that it waits for, in its message group."""
     ahead: Ahead | None = None
-    """What stands between it and the next receive, when it is ready."""
+    """What a ready message waits for before the next receive."""
     unsearched: bool = field(default=False)
-    """Some places could not be searched within the time a page has."""
+    """True when some tables could not be searched within the time limit."""
 
     @property
     def known(self) -> bool:
@@ -163,29 +163,29 @@ class Story:
 
     @property
     def state(self) -> Any:
-        """Return the state that a failed delivery left, for the next delivery or for the dead letter's page."""
+        """Return the state that a failed delivery saved, for the next delivery or the page of the dead letter."""
         if self.dead_letter:
             return self.dead_letter.state
         return self.body.state if self.body else None
 
     @property
     def result(self) -> Any:
-        """Return the result that the ack left."""
+        """Return the result that the ack saved."""
         return self.settlements[-1].result if self.settlements else None
 
     @property
     def attempts(self) -> int:
-        """Deliveries since it was sent or last redriven."""
+        """Return the number of deliveries since the message was sent or last redriven."""
         if self.place:
             return self.place.receive_count
         return self.settlements[-1].attempts or 0 if self.settlements else 0
 
 
 def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -> Story:
-    """Gather the story; fifteen indexed queries at most, whatever the size of the queue.
+    """Read the story with at most fifteen indexed queries, whatever the size of the queue.
 
-    A message that was never in this queue has none here. What it was in other queues is included as far as these are
-    `held`.
+    A message that was never in this queue has no story here. Rows of other queues are included where these are within
+    the reach `held`.
     """
     of_message: dict[str, Any] = {"message_id": message_id}
     redriven = Redriven.objects.select_related("queue").filter(**of_message).order_by("redriven_at")
@@ -202,7 +202,7 @@ def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -
     )
     if not story.place:
         story.trashed = Trashed.objects.filter(**of_message).first()
-    story.body = body_of(queue.queue_id, message_id, _cut(story, held))
+    story.body = body_of(queue.queue_id, message_id, _hide_out_of_reach(story, held))
     if story.waiting:
         story.holders = holders_of(story.waiting.queue_id, story.waiting.lane)
     try:
@@ -214,7 +214,7 @@ def read_story(queue: QueueNumbers, message_id: int, held: Reach = EVERYTHING) -
 
 
 def _search(story: Story) -> None:
-    """Look in the places that may take long: history, and what is ready."""
+    """Search the tables that may take long: history and ready messages."""
     queue_ids = [story.queue.queue_id, *(redriven.queue_id for redriven in story.redriven)]
     sent_at = story.body.sent_at if story.body else None
     rows = fetch(_SETTLEMENTS, {"queue_ids": queue_ids, "message_id": story.message_id, "sent_at": sent_at})
@@ -230,10 +230,10 @@ def _search(story: Story) -> None:
 _PLACES = ("dead_letter", "lease", "scheduled", "waiting", "trashed")
 
 
-def _cut(story: Story, held: Reach) -> list[int] | None:
-    """Leave out what the message was in queues that are not held, or in all where it was not in this one.
+def _hide_out_of_reach(story: Story, held: Reach) -> list[int] | None:
+    """Remove rows of queues out of reach; all rows when the message was never in this queue.
 
-    Returns the ids of the queues that may be named, None for all.
+    Returns the ids of the queues that may be named; None for all.
     """
     places = {name: mark for name in _PLACES if (mark := getattr(story, name))}
     marks: list[Any] = [*places.values(), *story.failures, *story.redriven]
@@ -253,7 +253,7 @@ def _cut(story: Story, held: Reach) -> list[int] | None:
 
 
 def _queue_id(mark: Any) -> int:
-    """The queue that the message was in; for a dead letter the one that it died in."""
+    """Return the queue of a row; for a dead letter its source queue."""
     letter = getattr(mark, "letter", None)
     if isinstance(letter, Unreadable):
         source = KT("letter__source_queue_id")
@@ -261,78 +261,27 @@ def _queue_id(mark: Any) -> int:
     return int(letter["source_queue_id"] if letter else getattr(mark, "source_id", mark.queue_id))
 
 
-_BODY = """
-select m.payload::text, m.attributes::text, m.group_id, m.deduplication_id, m.trace_id, m.priority, m.sent_at,
-  encode(m.body_sha256, 'hex'), m.body_bytes,
-  (select s.state::text from signalbox.message_state s where s.message_id = %(message_id)s)
-from signalbox.message m where m.queue_id = %(queue_id)s and m.message_id = %(message_id)s
-union all
-select k.payload::text, k.attributes::text, k.group_id, k.deduplication_id, k.trace_id, k.priority, k.sent_at,
-  encode(k.body_sha256, 'hex'), k.body_bytes,
-  (select s.state::text from signalbox.message_state s where s.message_id = %(message_id)s)
-from signalbox.message_kept k where k.queue_id = %(queue_id)s and k.message_id = %(message_id)s
-union all
-select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
-  encode(d.body_sha256, 'hex'), d.body_bytes, null
-from signalbox.dead_letter d where d.message_id = %(message_id)s
-  and (%(seen)s::integer[] is null or d.source_queue_id = any(%(seen)s))
-union all
-select d.payload::text, d.attributes::text, d.group_id, d.deduplication_id, d.trace_id, d.priority, d.sent_at,
-  encode(d.body_sha256, 'hex'), d.body_bytes, d.state::text
-from signalbox.trash t, jsonb_populate_record(null::signalbox.dead_letter, t.letter) d
-where t.message_id = %(message_id)s and t.letter is not null
-  and (%(seen)s::integer[] is null or d.source_queue_id = any(%(seen)s))
-limit 1
-"""
+_BODY = query_text("messages/body")
 
 
 def body_of(queue_id: int, message_id: int, seen: Sequence[int] | None = None) -> Body | None:
-    """The message in the log, the copy that outlived its segment, or the one in its dead letter.
+    """Read the message from the log, the kept bodies, its dead letter or the trash, whichever has it first.
 
-    A dead letter counts if it died in one of the queues `seen`; None is any.
+    A dead letter counts only if it died in one of the queues `seen` (None: any).
     """
     rows = fetch(_BODY, {"queue_id": queue_id, "message_id": message_id, "seen": seen})
     if not rows:
         return None
     payload, attributes, *plain, sha256, size, state = rows[0]
-    found = Body(decode(payload), decode(attributes or "null", "attributes"), *plain)
+    body = Body(decode(payload), decode(attributes or "null", "attributes"), *plain)
     large = LargeBody(sha256, size) if sha256 else None
-    return replace(found, large=large, state=decode(state or "null", "state"))
+    return replace(body, large=large, state=decode(state or "null", "state"))
 
 
-_SETTLEMENTS = """
-select s.outcome::text, s.settled_at, s.consumer,
-  s.receive_counts[array_position(s.message_ids, %(message_id)s)],
-  s.work_ms[array_position(s.message_ids, %(message_id)s)],
-  s.queue_id,
-  s.results[array_position(s.message_ids, %(message_id)s)]::text
-from signalbox.settled s
-where s.queue_id = any(%(queue_ids)s)
-  and s.settled_at >= coalesce(%(sent_at)s::timestamptz, '-infinity')
-  and s.message_ids[1] <= %(message_id)s
-  and s.message_ids[cardinality(s.message_ids)] >= %(message_id)s
-  and %(message_id)s = any(s.message_ids)
-order by s.settled_at
-limit 10
-"""
+_SETTLEMENTS = query_text("messages/settlements")
 
 
-_AHEAD = """
-select
-  (select count(*) from (
-    select from signalbox.ready r where r.queue_id = %(queue_id)s and r.priority > %(priority)s limit %(most)s
-  ) higher),
-  (select count(*) from (
-    select from signalbox.ready r
-    where r.queue_id = %(queue_id)s and r.priority = %(priority)s
-      and r.ready_at <= %(ready_at)s and (r.ready_at, r.message_id) < (%(ready_at)s, %(message_id)s)
-    limit %(most)s
-  ) earlier),
-  case when %(limited)s then signalbox._free_in_flight(%(queue_id)s) end,
-  case when %(limit)s > 0 then (select count(*) from (
-    select from signalbox.lease l where l.queue_id = %(queue_id)s and l.deadline > now() limit %(limit)s
-  ) held) end
-"""
+_AHEAD = query_text("messages/ahead")
 
 
 def _read_ahead(queue: Queue, ticket: ReadyTicket) -> Ahead:
@@ -348,28 +297,11 @@ def _read_ahead(queue: Queue, ticket: ReadyTicket) -> Ahead:
     return Ahead(*fetch(_AHEAD, parameters)[0])
 
 
-_QUEUES = """
-select q.name from signalbox.queue q
-join (
-  select 1 as position, queue_id from signalbox.lease where message_id = %(id)s
-  union all select 2, queue_id from signalbox.scheduled where message_id = %(id)s
-  union all select 3, source_queue_id from signalbox.dead_letter where message_id = %(id)s
-  union all select 4, queue_id from signalbox.failure where message_id = %(id)s
-  union all select 5, queue_id from signalbox.redriven where message_id = %(id)s
-  union all select 6, queue_id from signalbox.trash where message_id = %(id)s
-) mark using (queue_id)
-group by q.name order by min(mark.position)
-"""
-_LOGS = """
-select q.name from signalbox.queue q join lateral (
-  select from signalbox.message m where m.queue_id = q.queue_id and m.message_id = %(id)s
-  union all
-  select from signalbox.message_kept k where k.queue_id = q.queue_id and k.message_id = %(id)s
-) found on true limit 1
-"""
+_QUEUES = query_text("messages/queues")
+_LOGS = query_text("messages/logs")
 
 
 def queues_of(message_id: int) -> Iterator[str]:
-    """The names of the queues that know the message, the likeliest first; the logs are searched last."""
+    """Find the names of queues with rows of the message, the likeliest first; the logs are searched last."""
     for statement in (_QUEUES, _LOGS):
         yield from (name for (name,) in fetch(statement, {"id": message_id}))

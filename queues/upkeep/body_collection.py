@@ -1,8 +1,8 @@
-"""Removing large bodies that nothing points to any longer, and objects that no row knows.
+"""Remove large bodies that no message points to, and objects without a row.
 
-An object goes while the transaction that deletes its row is open, so that a sender of the same body either holds the
-row first, and then it stays, or waits, and then finds the object gone and uploads it again. An object without a row is
-what a send that was rolled back has left; before it goes, its hash is claimed as a sender would claim it.
+An object is removed while the transaction that deletes its row is open. A sender of the same body either holds the row
+first, and the body stays; or waits, finds no object and uploads the body again. An object without a row is left from a
+send that was rolled back; its hash is claimed before it is removed, as a sender would claim it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from queues.bodies import StoredBodies
 
 log = logging.getLogger(__name__)
 
-#: Most calls of one round, each of which looks at a thousand bodies or removes one: upkeep has other things to do.
+#: Limit of calls in one round: each checks a thousand bodies or removes one.
 ROUND = 1_000
-#: An object without a row is a send under way, unless it is older.
+#: A younger object without a row may belong to an open send.
 ORPHAN_AGE = timedelta(days=1)
 
 
@@ -31,7 +31,7 @@ ORPHAN_AGE = timedelta(days=1)
 class Collected:
     """The result of a round. `failed` are objects that the storage did not remove; they are tried again.
 
-    `after` is the hash behind which the next round goes on; empty at the end.
+    `after` is the hash at which the next round continues; empty at the end.
     """
 
     removed: int = 0
@@ -72,7 +72,7 @@ def sweep(
     older_than: timedelta = ORPHAN_AGE,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Collected:
-    """Remove objects that no row knows; lists the whole store, hence seldom. Over an autocommit connection."""
+    """Remove objects without a row. Lists the whole store, so call it rarely. Over an autocommit connection."""
     done = Collected()
     for sha256 in store.stored_before(now() - older_than):
         known = connection.execute(
@@ -103,7 +103,7 @@ def _sweep_one(connection: psycopg.Connection[Any], store: StoredBodies, sha256:
 def _delete(store: StoredBodies, sha256: str) -> bool:
     try:
         store.delete(sha256)
-    except Exception:  # whatever a storage raises: its row stays, and it is tried again
+    except Exception:  # any error of a storage: the row stays, and the next round tries again
         log.warning("cannot remove the large body %s", sha256, exc_info=True)
         return False
     return True

@@ -38,7 +38,7 @@ class _Mark:
 
 @dataclass
 class FloorKeeper:
-    """The state of one process's efforts; lost with the process, and that is safe (see `take_lead.sql`)."""
+    """The state of the process that moves the floors. Losing it with the process is safe (`take_lead.sql`)."""
 
     connection: psycopg.Connection[Any]
     patience_seconds: float = PATIENCE_SECONDS
@@ -51,7 +51,7 @@ class FloorKeeper:
     _previous_time: int = 0
 
     def tick(self, now: float, active_queue_ids: Sequence[int]) -> bool:
-        """One step, about ten times a second; `now` is monotonic seconds. True when this process leads."""
+        """Do one step, about ten times a second; `now` is monotonic seconds. True when this process leads."""
         if not self._lead():
             return False
         self._ensure_floors(active_queue_ids)
@@ -65,13 +65,13 @@ class FloorKeeper:
         return self.leading
 
     def sweep(self) -> int:
-        """Look below every floor: anything found is an alarm. Not while a writer is passed, which may lie there."""
+        """Look for tickets below every floor, and log an error for any. Skipped while a writer is passed."""
         if not self.leading or self.passed:
             return 0
-        found = int(self._run("select signalbox.sweep_floors(%s)", self.token) or 0)
-        if found:
-            log.error("%d claim floors had passed a live ticket and were reset", found)
-        return found
+        reset = int(self._run("select signalbox.sweep_floors(%s)", self.token) or 0)
+        if reset:
+            log.error("%d claim floors had passed a live ticket and were reset", reset)
+        return reset
 
     def resign(self) -> None:
         """Let another process lead at once."""
@@ -99,7 +99,7 @@ class FloorKeeper:
             )
 
     def _settle_passed(self, writers: set[str]) -> None:
-        """Writers that were passed and have ended: put the floors back once, below what they wrote."""
+        """Lower the floors once, below the tickets of writers that were passed and have ended."""
         ended = {name: bound for name, bound in self.passed.items() if name not in writers}
         if not ended:
             return

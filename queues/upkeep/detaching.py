@@ -1,4 +1,4 @@
-"""Detaching a partition without a lock that anybody else waits behind."""
+"""Detach a partition without a lock that blocks other transactions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from psycopg import sql
 from signalbox.connections import pooling
 
 DETACH_PATIENCE = "2s"  # the next try comes with the next round
-BRIEF_PATIENCE = "100ms"  # where others wait behind us
+BRIEF_PATIENCE = "100ms"  # where other transactions wait for this lock
 
 
 def detach(connection: psycopg.Connection[Any], parent: sql.Identifier, name: str) -> None:

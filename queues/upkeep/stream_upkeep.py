@@ -1,4 +1,4 @@
-"""Upkeep of streams: segments made ahead and dropped behind, queues that are fed. A probe where there are none."""
+"""Upkeep of streams: create segments ahead, drop expired ones, and feed the queues of subscriptions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class StreamChores:
         self.connection = connection
         self._feeding = False
         self._refused: dict[int, str] = {}
-        """By group id: why the subscription could not be fed in the last round."""
+        """Group id -> why the queue of the subscription could not be fed in the last round."""
 
     def ensure(self) -> None:
-        """Make segments, and notice whether any subscription feeds a queue."""
+        """Create segments, and note whether a subscription exists."""
         self.connection.execute("select signalbox.ensure_stream_segments()")
         row = self.connection.execute(
             "select exists (select from signalbox.consumer_group g where g.queue_id is not null)"
@@ -47,14 +47,14 @@ class StreamChores:
                 self._refused.pop(group_id, None)
 
     def _report(self, group_id: int, error: psycopg.Error) -> None:
-        """Log why a subscription is not fed, once for each cause and not in every round."""
+        """Log why a subscription cannot feed its queue, once for each cause."""
         cause = in_brief(error)
         if self._refused.get(group_id) != cause:
             self._refused[group_id] = cause
-            log.error("Subscription %d was not fed: %s", group_id, cause)
+            log.error("subscription %d cannot feed its queue: %s", group_id, cause)
 
     def drop(self) -> None:
-        """Drop the segments that no retention needs: readers are warned first, and none waits."""
+        """Drop expired segments. First positions move before, so that readers notice and never wait."""
         expired = self.connection.execute(
             "select stream_id, starts_at, table_name from signalbox.expired_stream_segments()"
         ).fetchall()

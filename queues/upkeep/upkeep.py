@@ -1,4 +1,4 @@
-"""The engine's housekeeping: any process may run it; several may, and then they share or follow.
+"""The engine's housekeeping. Several processes may run it: they share the steps, and one of them moves the floors.
 
 No delivery depends on it. Without it claims look from the start, counters are read from more deltas, receivers poll
 instead of being woken, and history stands still; but it alone feeds the queues of subscriptions. Each step is one small
@@ -37,10 +37,10 @@ from signalbox.logs import in_brief
 
 log = logging.getLogger(__name__)
 
-PULSE_SECONDS = 0.02  # how long a sleeping receiver may wait for the announcement of a message
+PULSE_SECONDS = 0.02  # longest time until a waiting receiver is notified of a message
 APPENDS_SECONDS = 0.05  # the same for a reader of a stream
 FLOOR_SECONDS = 0.1
-ACTIVE_SECONDS = 10.0  # a queue counts as active so long after its last change
+ACTIVE_SECONDS = 10.0  # a queue is active for this long after its last change
 RECONNECT_SECONDS = 1.0
 BUCKET_SECONDS = 10  # of history
 MAX_PAUSE_SECONDS = 32.0  # of a step that keeps failing
@@ -54,18 +54,18 @@ RECORD_BEFORE_END = 1.0  # seconds; chores may be late by a beat and what the ot
 
 @dataclass
 class Step:
-    """One thing done every so often; `due_at` is monotonic seconds."""
+    """One step of upkeep, its period, and when it is next due (`due_at`, in monotonic seconds)."""
 
     name: str
     every_seconds: float
     run: Callable[[], object]
     due_at: float = 0.0
     failures: int = 0
-    """In a row; each doubles the pause, so that a step that cannot work neither hammers the database nor the log."""
+    """Failures in a row. Each doubles the pause, so that a failing step floods neither the database nor the log."""
     max_pause_seconds: float = MAX_PAUSE_SECONDS
 
     def postpone(self, now: float) -> None:
-        """Due again after its usual pause, or after a longer one when it keeps failing."""
+        """Make the step due after its period, or later when it keeps failing."""
         longer = min(2.0 ** min(self.failures, 6) / 2, self.max_pause_seconds)
         pause = max(self.every_seconds, longer) if self.failures else self.every_seconds
         self.due_at = now + pause
@@ -73,7 +73,7 @@ class Step:
 
 @dataclass
 class Upkeep:
-    """One process's upkeep. `run` until `stop`; survives losing the database."""
+    """The upkeep of one process: it runs until `stop`, and reconnects after losing the database."""
 
     stopping: Stopping = field(default_factory=Stopping)
 
@@ -114,7 +114,7 @@ class Upkeep:
 
 @contextmanager
 def storage_may_fail() -> Iterator[None]:
-    """Log whatever the storage of large bodies raises: upkeep goes on, and tries again when it is next due."""
+    """Log any error of the storage of large bodies: upkeep continues, and tries again when the step is next due."""
     try:
         yield
     except psycopg.Error:
@@ -128,7 +128,7 @@ class Rounds:
 
     steps: list[Step]
     beat_seconds: float
-    """How long after one look at what is due the next follows."""
+    """Seconds between two checks for steps that are due."""
     lock_timeout: str
     statement_timeout: str
 
@@ -146,7 +146,7 @@ class Rounds:
             connection.execute("select set_config('statement_timeout', %s, false)", [cls.statement_timeout])
 
     def close(self) -> None:
-        """End in an orderly way."""
+        """Release what the steps hold in the database."""
 
     def run_due(self, now: float) -> None:
         """Run every step that is due. One that fails is logged and tried again when it is next due."""
@@ -179,7 +179,7 @@ class Rounds:
 
 
 class Pulse(Rounds):
-    """The steps that others wait for: wake-ups, claim floors, counters, due messages, and a log to send into."""
+    """The steps that senders and receivers wait for: wake-ups, claim floors, counters, due messages, segments."""
 
     beat_seconds = PULSE_SECONDS
     lock_timeout = PULSE_LOCK_TIMEOUT
@@ -189,7 +189,7 @@ class Pulse(Rounds):
         super().__init__(connection)
         self.floors = FloorKeeper(connection)
         self.active: dict[int, float] = {}
-        """Queue ids and when each last changed (monotonic seconds)."""
+        """Queue id -> when the queue last changed, in monotonic seconds."""
         self._announced = self._value("select pg_current_snapshot()::text")
         self._appended = "{}"
         self.steps = [
@@ -209,9 +209,9 @@ class Pulse(Rounds):
         self.floors.resign()
 
     def notice_promotion(self) -> None:
-        """Notice that this is another server than before: first of all, so that few ids can come from both."""
+        """Notice a promotion before every other step, so that few ids can come from both servers."""
         if epoch := self._value("select signalbox.notice_promotion()"):
-            log.warning("this server has taken over as epoch %d: ids go on far behind those of the one before", epoch)
+            log.warning("this server has taken over as epoch %d: new ids are above those of the former primary", epoch)
 
     def announce(self) -> None:
         """Wake the receivers of queues that have something new since the last announcement."""
@@ -230,17 +230,17 @@ class Pulse(Rounds):
         self.active = {queue_id: at for queue_id, at in self.active.items() if now - at < ACTIVE_SECONDS}
 
     def move_floors(self) -> None:
-        """One step of the claim floors for the active queues."""
+        """Move the claim floors of the active queues by one step."""
         self.floors.tick(time.monotonic(), list(self.active))
 
     def ensure_log(self) -> None:
-        """Keep segments and days ahead of need, and only then tell senders how far the log reaches."""
+        """Create segments and partitions ahead of need, then publish up to which id the log reaches."""
         self._value("select signalbox.ensure_partitions()")
         self._value("select signalbox.publish_log_end()")
 
 
 class Chores(Rounds):
-    """The steps that can take their time: retention, history, and clearing away."""
+    """The steps that may take longer: retention, history, and deletion of old rows."""
 
     beat_seconds = 0.5
     lock_timeout = CHORES_LOCK_TIMEOUT
@@ -249,7 +249,7 @@ class Chores(Rounds):
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
         self._bodies_after = b""
-        """Behind which large body the last round of collecting ended."""
+        """Hash of the large body at which the last collection ended."""
         self._recorded: int | None = None
         """The bucket of history that was recorded last."""
         streams = StreamChores(connection)
@@ -282,14 +282,14 @@ class Chores(Rounds):
         ]
 
     def record_history(self) -> None:
-        """Record once for each bucket, near its end: each then has the events of ten seconds."""
+        """Record history once for each bucket, near its end, so that each has the events of ten seconds."""
         bucket = int((time.time() + RECORD_BEFORE_END) // BUCKET_SECONDS)
         if bucket != self._recorded:
             self._value("select signalbox.record_history()")
             self._recorded = bucket
 
     def collect_bodies(self) -> None:
-        """Remove large bodies that nothing points to any longer; a round goes on where the last one ended."""
+        """Remove large bodies that no message points to; a round continues where the last one ended."""
         with storage_may_fail():
             done = collect(self.connection, bodies.store(), settings.BODIES_GRACE_SECONDS, self._bodies_after)
             self._bodies_after = done.after
@@ -297,25 +297,25 @@ class Chores(Rounds):
                 log.info("removed %d large bodies, %d could not be", done.removed, done.failed)
 
     def sweep_bodies(self) -> None:
-        """Remove objects that sends which were rolled back have left in the storage of large bodies."""
+        """Remove objects without a row from the storage of large bodies."""
         with storage_may_fail():
             done = sweep(self.connection, bodies.store())
-            log.info("swept %d large bodies that no message knows", done.orphans)
+            log.info("removed %d large bodies without a row", done.orphans)
 
     def prune_audit(self) -> None:
-        """Move what is older than the retention to files; a hundred thousand rows at a time."""
+        """Export rows of the audit older than the retention, and delete them; at most a hundred thousand rows."""
         if not settings.AUDIT_RETENTION_DAYS:
             return
         before = datetime.now(UTC) - timedelta(days=settings.AUDIT_RETENTION_DAYS)
         try:
             folder = Path(settings.AUDIT_EXPORT_FOLDER)
             for path, batch in prune(self.connection, before, folder, actor="upkeep", batches=10):
-                log.info("pruned the audit up to row %d, which %s has", batch.last, path)
+                log.info("pruned the audit up to row %d; the rows are in %s", batch.last, path)
         except OSError:
-            log.exception("the folder of the audit's exports cannot be used; nothing was removed")
+            log.exception("cannot write to the folder of the audit's exports; no row was deleted")
 
     def drop_segments(self) -> None:
-        """Drop the segments of the log that no retention needs, keeping the bodies that live tickets still do."""
+        """Drop expired segments of the log, and keep the bodies that live messages need."""
         for (number,) in self.connection.execute("select signalbox.expired_segments()").fetchall():
             self._value("select signalbox.keep_live_bodies(%s)", number)
             detach(self.connection, sql.Identifier("signalbox", "message"), f"message_{number}")

@@ -37,7 +37,7 @@ def page(chromium: Browser, one_console: Server, server: OwnServer) -> Iterator[
     page.fill("input[name=username]", "ada")
     page.fill("input[name=password]", PASSWORD)
     page.keyboard.press("Enter")
-    expect(page.locator("h1")).to_have_text("Overview")
+    expect(page.locator("h1")).to_have_text("Queues")
     yield page
     context.close()
     assert [one for one in complaints if not any(words in one for words in OF_AN_OUTAGE)] == []
@@ -50,7 +50,7 @@ def test_an_open_page_stays_and_goes_on(page: Page, server: OwnServer, queue: st
 
     notice = page.locator("#outage")
     expect(notice).to_contain_text("The database cannot be reached.")
-    expect(notice).to_contain_text("this page asks again by itself")
+    expect(notice).to_contain_text("tries again by itself")
     expect(page.locator("h1")).to_have_text(queue)
     expect(page.locator("#results")).to_be_visible()
     assert Axe().run(page, options=RULES).response["violations"] == []
@@ -71,12 +71,12 @@ def test_a_page_that_was_asked_for_comes_by_itself(page: Page, server: OwnServer
     page.goto("/audit")
 
     expect(page.locator("h1")).to_have_text("The database cannot be reached")
-    expect(page.locator("#recovery")).to_contain_text("looks every three seconds")
+    expect(page.locator("#recovery")).to_contain_text("asks every three seconds")
     assert Axe().run(page, options=RULES).response["violations"] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     server.start()
 
-    expect(page.locator("h1")).to_have_text("Audit")
+    expect(page.locator("h1")).to_have_text("Audit log")
 
 
 def test_what_was_sent_is_not_sent_again_by_itself(page: Page, server: OwnServer, queue: str) -> None:
@@ -107,7 +107,7 @@ def test_a_failed_login_shows_when_to_try_again(page: Page, server: OwnServer) -
     for _ in range(2):
         with page.expect_response("**/healthz"):
             pass
-    expect(page.locator("#recovery")).to_contain_text("looks every three seconds")
+    expect(page.locator("#recovery")).to_contain_text("asks every three seconds")
     server.start()
     expect(page.locator("#recovery")).to_have_text("The database answers again.")
 

@@ -35,7 +35,7 @@ def test_a_pause_asks_for_the_password_and_is_done(
     page.fill("#pause-reason", "by hand")
     page.press("#pause-reason", "Enter")
 
-    expect(page.locator("h1")).to_have_text("Your password, please")
+    expect(page.locator("h1")).to_have_text("Confirm your password")
     assert Axe().run(page, options=RULES).response["violations"] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     complaints.clear()  # the browser tells of each page with a status of refusal

@@ -63,6 +63,8 @@ PATHS = [
     "/redrives",
     "/redrives/new?q=queue:Q",
     "/redrives/plans",
+    "/purges",
+    "/undos",
     "/redrives/plans/P",
     "/redrives/R",
     "/redrives/R/messages?outcome=open",
@@ -103,6 +105,8 @@ PATHS = [
     "/api-keys",
     "/api-keys/KEY/revoke",
     "/v1/docs",
+    "/docs",
+    "/docs?page=operate/filters",
     "/problems/lease-lost",
     "/maintenance",
     "/maintenance/plan?reason=upgrade&minutes=60&holds_claims=on",
@@ -112,6 +116,7 @@ PATHS = [
     "/erasures/E",
     "/new-queue",
     "/messages/M",
+    "/palette?q=Q",
 ]
 RULES_OF_COLOUR = {"runOnly": ["color-contrast", "link-in-text-block"]}
 THEMES: dict[Literal["light", "dark"], dict[str, list[str]]] = {"light": RULES, "dark": RULES_OF_COLOUR}

@@ -91,11 +91,11 @@ def test_the_whole_way_by_keyboard_and_once_more_before_what_is_hard_to_take_bac
     page.get_by_text("Pause…").click()
     page.fill("#pause-reason", "by hand")
     page.press("#pause-reason", "Enter")
-    expect(page.locator("h1")).to_have_text("Is it you?")
+    expect(page.locator("h1")).to_have_text("Confirm your identity")
     is_readable(page)
     page.keyboard.press("Enter")
     at_the_provider(page, subject)
-    expect(page.locator("h1")).to_have_text("Go on")
+    expect(page.locator("h1")).to_have_text("Continue")
     is_readable(page)
     page.keyboard.press("Enter")
 

@@ -44,8 +44,16 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         element = Element(tag, {name: value or "" for name, value in attrs})
         self.elements.append(element)
+        if tag == "wbr":
+            self._join()
         if tag not in VOID:
             self._open.append(element)
+
+    def _join(self) -> None:
+        """Read what stands before and after a possible line break as one word."""
+        for pieces in (self._pieces, *(element.pieces for element in self._open)):
+            if pieces:
+                pieces[-1] = pieces[-1].removesuffix(" ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))

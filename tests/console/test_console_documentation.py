@@ -8,6 +8,8 @@ from pathlib import Path
 from console.access.roles import ROLES
 from console.administration.audit import KEYS as AUDIT_KEYS
 from console.overview.views import KEYS as QUEUE_KEYS
+from console.web import sidebar
+from console.web.shortcuts import ANYWHERE, GO, IN_A_LIST, PLACES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/operate/console.md").read_text()
@@ -32,14 +34,24 @@ def test_every_key_of_the_small_filters_is_named() -> None:
 
 
 def test_every_shortcut_is_named() -> None:
-    module = (ROOT / "console/static/console/shortcuts.js").read_text()
-    keys = re.findall(r'^  "?(.)"?: \(\) =>', module, re.MULTILINE)
+    places = {f"`{GO}` `{key}`" for key in PLACES.values()}
+    others = {
+        " ".join(f"`{key}`" for key in shortcut.keys)
+        for section in (ANYWHERE, IN_A_LIST)
+        for shortcut in section.shortcuts
+    }
 
-    assert keys
-    assert set(re.findall(r"`(.)`", section("Shortcuts"))) == set(keys)
+    assert set(re.findall(r"^\| ((?:`\S+` ?)+) \|", section("Keyboard"), re.MULTILINE)) == places | others
 
 
-def test_every_shortcut_is_in_the_dialog() -> None:
-    dialog = (ROOT / "templates/layout/_shortcuts.html").read_text()
+def test_every_shortcut_has_its_function() -> None:
+    module = (ROOT / "console/static/console/keyboard/shortcuts.js").read_text()
+    functions = set(re.findall(r"^  (\w+)[:,]", module.split("const ACTIONS = {")[1].split("};")[0], re.MULTILINE))
+    actions = {shortcut.action for section in (ANYWHERE, IN_A_LIST) for shortcut in section.shortcuts}
 
-    assert set(re.findall(r"`(.)`", section("Shortcuts"))) <= set(re.findall(r"<kbd>(.)</kbd>", dialog))
+    assert functions == actions - {""} | {"go"}
+
+
+def test_every_place_of_a_shortcut_is_a_page_of_the_sidebar() -> None:
+    for name in PLACES:
+        assert name in sidebar._items

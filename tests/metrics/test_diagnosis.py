@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from metrics.diagnosis import Evidence, diagnose
 from metrics.diagnosis.causes import CAUSES
 from metrics.diagnosis.diagnosis import look_ahead
-from metrics.diagnosis.evidence import Band, DeadRows, Failures, Flow, Lanes, Work
-from metrics.diagnosis.suspects import Cause, pace
+from metrics.diagnosis.evidence import DeadRows, Failures, Flow, Lanes, PriorityWait, Work
+from metrics.diagnosis.suspects import Cause, speed
 from metrics.diagnosis.thresholds import DEAD_ROWS, DOMINANT_SHARE, FAILING_SHARE, FAILURES, UP_FACTOR
 from metrics.reading.xmin_holders import BACKEND, Holder
 from metrics.wording import span
@@ -121,8 +121,8 @@ def evidences(draw: Any) -> Evidence:
         due_seconds=draw(st.none() | st.floats(-100, 10**6)),
         work=Work(draw(counts), draw(st.none() | seconds), draw(counts), draw(st.none() | seconds)),
         lanes=Lanes(draw(seconds), draw(st.floats(0, 1)), draw(st.text(max_size=5)), draw(counts), draw(counts)),
-        bands=tuple(
-            Band(priority, draw(seconds))
+        priorities=tuple(
+            PriorityWait(priority, draw(seconds))
             for priority in sorted(draw(st.sets(st.integers(0, 9), max_size=4)), reverse=True)
         ),
         holder=draw(st.none() | holders),
@@ -159,7 +159,7 @@ def test_it_never_claims_what_is_below_its_threshold(evidence: Evidence) -> None
     assert Cause.OLD_SNAPSHOT not in found or evidence.holder is not None
     assert Cause.AUTOVACUUM_BEHIND not in found or (evidence.dead_rows and evidence.dead_rows.dead >= DEAD_ROWS)
     assert Cause.SLOW_CONSUMERS not in found or (evidence.work.factor or 0) >= UP_FACTOR
-    assert Cause.PRIORITY_STARVATION not in found or len(evidence.bands) > 1
+    assert Cause.PRIORITY_STARVATION not in found or len(evidence.priorities) > 1
     if found & {Cause.POISON_DATA, Cause.DOWNSTREAM_THROTTLING}:
         assert recent is not None
         assert recent.failed >= FAILURES
@@ -287,7 +287,7 @@ def test_of_several_limits_the_first_is_forecast() -> None:
 
 
 def test_rates_are_said_in_the_unit_that_fits() -> None:
-    assert [pace(rate) for rate in (0, 0.0001, 0.001, 0.05, 1.0, 41.24, 250)] == [
+    assert [speed(rate) for rate in (0, 0.0001, 0.001, 0.05, 1.0, 41.24, 250)] == [
         "none",
         "none",
         "3.6/h",

@@ -191,6 +191,22 @@ def test_fewer_consumers(make_scene: Scenes) -> None:
     assert diagnosis.sentence.startswith("Fewer consumers: 1 of 5 seen within the hour are left, and ")
 
 
+def test_a_busy_worker_is_not_taken_for_a_crashed_one(make_scene: Scenes) -> None:
+    """One of two consumers left; the other holds two long tasks, as a worker of jobs does."""
+    scene = make_scene()
+    scene.usual()
+    scene.consumers_leave(900)
+    scene.send(30)
+    scene.take(2, consumer="worker-2")
+    scene.age(60)
+
+    diagnosis = scene.diagnose()
+
+    assert found(diagnosis)[0] == Cause.SLOW_CONSUMERS
+    assert Cause.FEWER_CONSUMERS not in found(diagnosis)
+    assert diagnosis.sentence.startswith("Consumers are busy: 2 in flight with 1 consumer, and no delivery has ended")
+
+
 def test_something_behind_the_consumers_gives_way(make_scene: Scenes) -> None:
     scene = make_scene()
     scene.usual()

@@ -99,7 +99,7 @@ def test_a_dead_letter_fires_at_once_and_is_over_a_minute_after_it_is_gone(engin
     look(0)
     (row,) = rows()
     assert (row.name, row.state, row.queue_name) == ("SignalboxDeadLetters", "firing", f"{engine.queue}-dlq")
-    assert row.description == "It holds 1 message that failed for good; alert_dead_letters allows 0."
+    assert row.description == "1 dead letter (limit 0)."
 
     engine.value("select signalbox.redrive(array[%s::bigint])", letter)
     engine.ack(*(row[1] for row in engine.receive()))
@@ -288,7 +288,7 @@ def test_a_lease_that_is_held_for_long(engine: Engine, look: Look) -> None:
 
     row = fires_and_ends(look, "SignalboxLeaseHeldTooLong", hold=120, keep=300, end=lambda: engine.ack(handle))
 
-    assert row.description == "A consumer has held a message for 1 m 41 s; alert_lease_age_seconds allows 1 m 40 s."
+    assert row.description == "Longest delivery in flight: 1 m 41 s (limit 1 m 40 s)."
 
 
 def test_expired_leases_that_stay_unreclaimed(engine: Engine, look: Look) -> None:
@@ -447,7 +447,7 @@ def test_maintenance_that_goes_on_for_longer_than_announced_is_an_alert(look: Lo
 
     (row,) = look(301).fired
     assert (row.name, row.queue_name) == ("SignalboxMaintenanceOverdue", "")
-    assert row.description.startswith("It was to have ended 5 m 01 s ago")
+    assert row.description.startswith("Its announced end was 5 m 01 s ago")
     assert row.runbook_url == "docs/runbooks/SignalboxMaintenanceOverdue.md"
     maintenance.end(actor="ada")
     assert [row.name for row in look(316).resolved] == ["SignalboxMaintenanceOverdue"]

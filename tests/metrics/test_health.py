@@ -20,7 +20,7 @@ from queues.upkeep.upkeep import Pulse
 from tests.engine import Engine
 from tests.races.sessions import until
 
-ALIVE = Signs(clock_age_seconds=0.1, last_fold_age_seconds=1.0, unfolded=False, newest_consumer_age_seconds=3.0)
+ALIVE = Signs(clock_age_seconds=0.1, last_aggregation_age_seconds=1.0, pending=False, newest_consumer_age_seconds=3.0)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ SILENT = UPKEEP_STALE_SECONDS + 1
 
 
 @pytest.mark.parametrize(
-    ("clock", "fold", "unfolded", "ok"),
+    ("clock", "aggregation", "pending", "ok"),
     [
         (0.1, 86_400.0, False, True),  # nothing to aggregate for a day
         (SILENT, 1.0, False, True),  # another process aggregates from SQL
@@ -78,9 +78,9 @@ SILENT = UPKEEP_STALE_SECONDS + 1
     ],
 )
 def test_upkeep_is_fresh_when_it_moves_the_clock_or_folds(
-    numbers: QueueNumbers, clock: float | None, fold: float, unfolded: bool, ok: bool
+    numbers: QueueNumbers, clock: float | None, aggregation: float, pending: bool, ok: bool
 ) -> None:
-    signs = replace(ALIVE, clock_age_seconds=clock, last_fold_age_seconds=fold, unfolded=unfolded)
+    signs = replace(ALIVE, clock_age_seconds=clock, last_aggregation_age_seconds=aggregation, pending=pending)
 
     assert problems(judge(state(numbers, signs=signs))) == (set() if ok else {"upkeep"})
 
@@ -97,8 +97,8 @@ def test_a_running_upkeep_gives_signs(
         return (
             signs.clock_age_seconds is not None
             and signs.clock_age_seconds < UPKEEP_STALE_SECONDS
-            and signs.last_fold_age_seconds < UPKEEP_STALE_SECONDS
-            and not signs.unfolded
+            and signs.last_aggregation_age_seconds < UPKEEP_STALE_SECONDS
+            and not signs.pending
         )
 
     until(fresh, "signs of a pulse that runs")  # another may still have the lead
@@ -173,7 +173,7 @@ def test_a_clock_that_is_ahead_is_not_well_and_no_sign_of_upkeep(numbers: QueueN
     assert problems(found) == {"clock"}
     assert found.checks["clock"].numbers == {"ahead_seconds": 3600.0}
 
-    silent = replace(ALIVE, clock_age_seconds=-3600.0, last_fold_age_seconds=UPKEEP_STALE_SECONDS + 1)
+    silent = replace(ALIVE, clock_age_seconds=-3600.0, last_aggregation_age_seconds=UPKEEP_STALE_SECONDS + 1)
     assert problems(judge(state(numbers, signs=silent))) == {"clock", "upkeep"}
 
 

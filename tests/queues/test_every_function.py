@@ -203,6 +203,13 @@ CALLS: dict[str, tuple[str, Any]] = {
         "signalbox._check_lanes(row(q.*), '{}') from signalbox.queue q where q.queue_id = %(queue_id)s",
         NOTHING,
     ),
+    "_check_ordered_settings": (
+        (
+            "signalbox._check_ordered_settings(row(q.*), '{\"backoff_cap_seconds\": 1}')"
+            " from signalbox.queue q where q.queue_id = %(queue_id)s"
+        ),
+        Refusal("SB400"),
+    ),
     "_admit": ("signalbox._admit(%(queue_id)s, 1, 1)", NOTHING),
     "_estimate_batch": ("signalbox._estimate_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)::text", TEXT),
     "_admit_batch": ("signalbox._admit_batch(%(queue_id)s, array['1', '2']::jsonb[], '{a,a}', null)", NOTHING),
@@ -281,6 +288,7 @@ CALLS: dict[str, tuple[str, Any]] = {
         NOTHING,
     ),
     "_promote_lanes": ("signalbox._promote_lanes(%(queue_id)s, 10)", 1),
+    "reschedule": ("signalbox.reschedule(%(queue)s, 0, clock_timestamp())", None),
     "_promote_due": ("signalbox._promote_due(%(queue_id)s, '-infinity', 10)", 1),
     "_receive_dead_letters": ("signalbox._receive_dead_letters(%(dead_queue_id)s, 10)", 1),
     "_refuse": ("signalbox._refuse('field', 'is wrong')", Refusal("SB400")),

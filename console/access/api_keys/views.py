@@ -11,12 +11,13 @@ from django.shortcuts import redirect
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
+from console.access import suggestions
 from console.access.api_keys import ALL, SCOPES, keys
 from console.access.api_keys.keys import NewKey
 from console.access.api_keys.models import ApiKey
 from console.access.roles import requires
 from console.web import pagination
-from console.web.forms import ReasonForm, refuse
+from console.web.forms import ReasonForm, refuse, suggest
 from console.web.htmx import render_page
 from console.web.wording import plural
 from dlq.filters.readings import MisreadError, duration
@@ -74,6 +75,7 @@ class ApiKeyForm(forms.Form):
 def browse(request: HttpRequest) -> HttpResponse:
     """GET /api-keys: list active keys, or revoked keys with ?show=revoked. POST: create a key and show it once."""
     form = ApiKeyForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request), prefix=suggestions.queue_names(request))
     if form.is_valid() and (made := _create(request, form)) is not None:
         return _show_once(request, made)
     revoked = request.GET.get("show") == "revoked"

@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.access import roles
+from console.access import roles, suggestions
 from console.access.grants import grants
 from console.access.grants.models import Grant
 from console.access.people import find
 from console.access.roles import ROLES, requires
-from console.web.forms import refuse
+from console.web.forms import refuse, suggest
 from console.web.htmx import render_page
 from queues.errors import InvalidArgument
 from queues.models import Queue
@@ -60,6 +60,7 @@ def browse(request: HttpRequest, person_id: int) -> HttpResponse:
     """GET /people/<id>/grants: show the effective access. POST: add a grant, or preview it."""
     person = find(person_id)
     form = GrantForm(request.POST if request.method == "POST" else None)
+    suggest(form, tenant=suggestions.tenant_names(request), prefix=suggestions.queue_names(request))
     proposed = None
     if form.is_valid():
         given = form.cleaned_data

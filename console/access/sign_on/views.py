@@ -24,8 +24,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from console.access import kept_forms, reauthentication
 from console.access import login as entering
-from console.access import reauthentication
+from console.access.kept_forms import KeptForm
 from console.access.lockout import client_address
 from console.access.sign_on import admission, provider
 from console.access.sign_on.provider import Fault, Provider, provider_of
@@ -44,7 +45,8 @@ logger = logging.getLogger(__name__)
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
     """POST /login/sign-on: redirect to the provider for a login."""
-    return _leave(request, LOGIN, next_url=next_address(request))
+    kept = request.POST.get(kept_forms.FIELD, "")
+    return _leave(request, LOGIN, next_url=next_address(request), data={"kept": kept})
 
 
 @never_cache
@@ -119,7 +121,8 @@ def arrive(request: HttpRequest, login: SocialLogin) -> HttpResponse:
     if again:
         return _prove_again(request, login)
     at = provider.logged_in_at(login.said)
-    return entering.enter(request, admitted, login.state.get("next") or "/", elsewhere=at)
+    kept = (login.state.get("data") or {}).get("kept", "")
+    return entering.enter(request, admitted, login.state.get("next") or "/", elsewhere=at, kept=kept)
 
 
 def refuse(request: HttpRequest, reason: str, status: int = 403) -> HttpResponse:
@@ -142,10 +145,8 @@ def _prove_again(request: HttpRequest, login: SocialLogin) -> HttpResponse:
         return refuse(request, f"{reason} Log out and in again, or set up a second factor under Your account.")
     request.session.cycle_key()
     request.session[reauthentication.CHECKED_AT] = timezone.now().timestamp()
-    kept = [(name, value) for name, values in asked.get("fields", []) for value in values]
-    return render_form(
-        request, "access/login/reauthenticated.html", {"title": "Go on", "to": asked.get("to", "/"), "kept": kept}
-    )
+    form = KeptForm(asked.get("to", "/"), asked.get("fields", []), "/")
+    return kept_forms.offer(request, form)
 
 
 class SignOnAdapter(DefaultSocialAccountAdapter):

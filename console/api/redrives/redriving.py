@@ -33,10 +33,10 @@ def start(key: Key, queue: str, wanted: NewRedrive) -> dict[str, Any]:
     if not holder.is_dead_letter_queue:
         raise Problem("no-dead-letter-queue", f"{queue!r} is no dead-letter queue: nothing in it is dead.")
     filter = reach.dead_letters_in(key, holder, wanted.filter)
-    options = Options(
+    options = Options.with_canary(
         target_queue=wanted.target_queue,
         rate_per_second=wanted.max_messages_per_second,
-        canary_messages=wanted.canary or 0,
+        canary_messages=wanted.canary,
     )
     plan = plans.make(filter, actor=key.actor, reason=wanted.reason, options=options)
     return document(redrives.run(plan.pk, actor=key.actor, reason=wanted.reason))
@@ -102,5 +102,5 @@ def document(job: Redrive) -> dict[str, Any]:
         count_is_exact=job.total_is_exact,
         outcomes=Outcomes.of(job, open=job.open_outcomes),
         max_messages_per_second=job.rate_per_second,
-        canary=job.choices.canary_messages or None,
+        canary=job.canary.get("size"),
     )

@@ -24,7 +24,11 @@ class NewRedrive(Shape):
         description="In the language of docs/operate/filters.md; without one, all of them.",
         examples=["class:TimeoutError"],
     )
-    canary: whole(1, 10_000) | None = Field(None, description="How many go first; the others wait for their outcomes.")
+    canary: whole(0, 10_000) | None = Field(
+        None,
+        description="The number of messages that go first; the others wait for their outcomes. Without it: 10, or one"
+        " of each failure group. 0: no canary.",
+    )
     reason: Reason = Field("", description="Kept in the audit.")
 
 
@@ -62,7 +66,7 @@ class RedriveJob(Document):
     skipped_why: dict[str, int]
     outcomes: Outcomes
     max_messages_per_second: int | None
-    canary: int | None
+    canary: int | None = Field(description="The number of messages that go first. null: no canary.")
     note: str = Field(description="What it waits for, or why it goes slowly.")
     stopped_because: str
     error: str

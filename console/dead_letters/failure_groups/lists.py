@@ -1,4 +1,4 @@
-"""The list of failure groups as two pages show it: a few above the dead letters, and all by themselves."""
+"""The list of failure groups on two pages: a few above the dead letters, and all on a page of their own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Row:
-    """One failure group, and the filter that selects its messages among those the list is of."""
+    """One failure group, and the filter that selects its messages within the filter of the list."""
 
     group: FailureGroup
     narrowed: str
@@ -47,7 +47,7 @@ GroupList = dict[str, object]
 
 
 def read(request: HttpRequest, filter: CheckedFilter) -> GroupList:
-    """The page that the address asks for."""
+    """Read the page that the address names."""
     state, sort = request.GET.get("state", ""), request.GET.get("sort", "")
     narrowing = Narrowing.of(filter, State(state) if state in STATES else None)
     order = Sort(sort) if sort in set(Sort) else Sort.WORST
@@ -56,13 +56,13 @@ def read(request: HttpRequest, filter: CheckedFilter) -> GroupList:
 
 
 def read_few(request: HttpRequest, filter: CheckedFilter) -> GroupList:
-    """The worst of what the filter selects, for above a list of messages."""
+    """Read the worst failure groups that the filter selects, for a list of messages."""
     narrowing = Narrowing.of(filter)
     return _shown(request, filter.filter, narrowing, Sort.WORST, list_groups(narrowing, size=FEW_GROUPS))
 
 
 def read_of_holder(request: HttpRequest, name: str) -> GroupList:
-    """The worst of what died in the queues that send their dead to this one."""
+    """Read the worst failure groups of the queues whose dead-letter queue this is."""
     narrowing = Narrowing.of_holder(name, reach(request.user, "see_metadata"))
     page = list_groups(narrowing, size=FEW_GROUPS)
     return _shown(request, Filter().with_term("queue", name), narrowing, Sort.WORST, page)
@@ -78,6 +78,7 @@ def _shown(
     return {
         # None when there was no time to sum them up.
         "rows": None if page is None else [Row(one, _narrowed(filter, one.fingerprint)) for one in groups],
+        "snoozed": sum(one.is_snoozed for one in groups),
         "pager": pagination.pager(request, shown, f"{plural(len(shown.rows), 'failure group')} shown"),
         "sorts": [Choice(label, _url(filter, one, state), one is sort) for one, label in SORT_LABELS.items()],
         "states": [Choice("Any state", _url(filter, sort, None), state is None), *states],
@@ -89,7 +90,7 @@ def _shown(
 
 
 def _narrowed(filter: Filter, fingerprint: str) -> str:
-    """Return the filter, asking for this failure group only; for the failure group alone where that grows too long."""
+    """Return the filter, narrowed to this failure group; a filter of the group alone if that is too long."""
     try:
         return str(filter.without("fp").with_term("fp", fingerprint))
     except FilterError:

@@ -1,4 +1,4 @@
-"""manage.py demo: everything on this machine, with traffic to look at; Ctrl-C stops it all."""
+"""The command `manage.py demo`: runs every process of Signalbox on this machine, with traffic, until Ctrl-C."""
 
 import os
 import secrets
@@ -23,6 +23,7 @@ from queues.stopping import on_signals
 
 HOST = "127.0.0.1"
 WATCHING = f"  Prometheus   http://{HOST}:{{}}\n  Alertmanager http://{HOST}:{{}}\n"
+HISTORY = "  history      made up until {:%Y-%m-%d %H:%M} UTC; the charts mark that moment\n"
 READY_SECONDS = 180.0  # on a machine that does much else
 
 
@@ -63,11 +64,11 @@ class Command(BaseCommand):
         try:
             supervisor.run()
         finally:
-            self.stdout.write("\nStopped. The data stays; `make demo` goes on with it.")
             scenery.close_accounts()
+            self.stdout.write("Stopped. The data is kept: `make demo` continues with it.")
 
     def _monitoring(self) -> Monitoring | None:
-        """Prometheus and Alertmanager, or how to get them."""
+        """Find Prometheus and Alertmanager; without them, say how to get them."""
         found = monitoring.find(settings.PORT)
         if found is None:
             self.stderr.write(monitoring.HOW_TO_GET)
@@ -80,6 +81,8 @@ class Command(BaseCommand):
         if not _wait_until_ready(supervisor):
             return
         programs = "" if watching is None else WATCHING.format(watching.prometheus_port, watching.alertmanager_port)
+        until = invented.end_of_invention()
+        made_up = "" if until is None else HISTORY.format(until)
         self.stdout.write(f"""
 Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
 
@@ -89,19 +92,19 @@ Signalbox is running at {self.style.SUCCESS(f"http://{HOST}:{settings.PORT}")}
                for http://{HOST}:{settings.PORT}/v1/docs, until the demo ends
   logs         {settings.SIGNALBOX_HOME / "logs"}
   alerts       mailed as files to {settings.EMAIL_FILE_PATH}
-
-{programs}
-Ctrl-C stops everything; the data stays.""")
+{made_up}{programs}
+Ctrl-C stops everything; the data is kept.""")
 
 
 def _parts() -> list[Part]:
     python = sys.executable
-    jobs = [python, "-m", "celery", "-A", "console", "worker"]
+    worker = [python, "-m", "celery", "-A", "console", "worker", "--pool", "threads"]
     console = [python, "-m", "uvicorn", "console.asgi:application", "--host", HOST, "--port", str(settings.PORT)]
     return [
         Part("console", [*console, "--log-level", "warning", "--timeout-graceful-shutdown", "2"]),
         Part("upkeep", [python, "manage.py", "upkeep"]),
-        Part("jobs", [*jobs, "--pool", "threads", "--concurrency", "2", "--beat"]),
+        Part("jobs", [*worker, "--concurrency", "4", "-n", "jobs@%h"]),
+        Part("pipeline", [*worker, "--concurrency", "2", "-n", "pipeline@%h", "-Q", settings.PIPELINE_QUEUE, "--beat"]),
         Part("alerts", [python, "manage.py", "alerts", "evaluate"]),
         Part("workers", [python, "-m", "console.demo.workers"]),
         Part("producers", [python, "-m", "console.demo.producers"]),

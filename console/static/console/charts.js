@@ -1,18 +1,18 @@
-// Reads a chart out: point at it, or focus it and use the arrow keys.
+// Shows the values of a chart under the pointer, or at the position that the arrow keys select in a focused chart.
 
-const latest = new WeakMap();
+const positions = new WeakMap();
 
 function readOut(figure, index) {
   const hits = [...figure.querySelectorAll(".hit")];
   const at = Math.min(Math.max(index, 0), hits.length - 1);
   for (const hit of hits) hit.classList.toggle("at", hit === hits[at]);
-  latest.set(figure, at);
+  positions.set(figure, at);
   figure.querySelector(".readout").textContent = hits[at].textContent;
 }
 
-function putBack(figure) {
+function reset(figure) {
   for (const hit of figure.querySelectorAll(".hit.at")) hit.classList.remove("at");
-  latest.delete(figure);
+  positions.delete(figure);
   const readout = figure.querySelector(".readout");
   readout.textContent = readout.dataset.rest;
 }
@@ -26,18 +26,18 @@ document.addEventListener("pointerover", (event) => {
 
 document.addEventListener("pointerout", (event) => {
   const plot = event.target.closest?.(".plot svg");
-  if (plot && !plot.contains(event.relatedTarget)) putBack(plot.closest("figure"));
+  if (plot && !plot.contains(event.relatedTarget)) reset(plot.closest("figure"));
 });
 
 document.addEventListener("focusout", (event) => {
-  if (event.target.matches?.(".plot svg")) putBack(event.target.closest("figure"));
+  if (event.target.matches?.(".plot svg")) reset(event.target.closest("figure"));
 });
 
 document.addEventListener("keydown", (event) => {
   if (!event.target.matches?.(".plot svg")) return;
   const figure = event.target.closest("figure");
   const last = figure.querySelectorAll(".hit").length - 1;
-  const at = latest.get(figure) ?? last + 1;
+  const at = positions.get(figure) ?? last + 1;
   const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
   if (next === undefined) return;
   event.preventDefault();

@@ -1,4 +1,4 @@
-// Applies a preference at once; the server remembers it in a cookie for the next page.
+// Applies a preference to the page at once. The server stores it in a cookie for the next page.
 
 import { tellTimes } from "./times.js";
 

@@ -1,4 +1,4 @@
-// Selecting rows: one box for all, a count that is said aloud, and a bar whose button follows the choice.
+// Selects rows of a list: one box selects all rows, and the bar below the list counts the selected rows.
 
 function update() {
   const boxes = [...document.querySelectorAll("input[data-pick]")];
@@ -8,6 +8,7 @@ function update() {
 
   const all = document.querySelector("input[data-pick-all]");
   if (all) {
+    all.closest(".pick-all").hidden = false;
     all.checked = picked.length === boxes.length;
     all.indeterminate = picked.length > 0 && !all.checked;
   }
@@ -28,7 +29,6 @@ document.addEventListener("click", (event) => {
   for (const box of document.querySelectorAll("input[data-pick]")) box.checked = false;
   update();
 });
-document.addEventListener("htmx:afterSettle", update);
+document.addEventListener("htmx:afterSwap", update);
 
-for (const all of document.querySelectorAll(".pick-all")) all.hidden = false;
 update();

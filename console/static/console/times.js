@@ -1,4 +1,4 @@
-// Keeps every <time> true: distances from now keep counting, moments follow the chosen clock.
+// Updates every <time>: ages count on, and moments are in the time zone that the person chose.
 
 const UNITS = [
   [86400, "d"],
@@ -43,5 +43,5 @@ export function tellTimes() {
 
 tellTimes();
 setInterval(() => document.hidden || tellTimes(), 1000);
-document.addEventListener("htmx:afterSettle", tellTimes);
+document.addEventListener("htmx:afterSwap", tellTimes);
 document.addEventListener("visibilitychange", tellTimes);

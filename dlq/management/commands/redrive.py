@@ -1,7 +1,7 @@
-"""manage.py redrive plan | run | pause | resume | cancel | show: send dead letters again.
+"""manage.py redrive plan | run | pause | resume | cancel | show: send dead letters again, from a terminal.
 
-The exit status is 0 on success, 1 when the command was refused (standard error has the reason), and 3 when `--wait` was
-given and the job has not ended: it stopped itself, was paused or cancelled, failed, or needs approval.
+The exit code is 0 when the command succeeded, 1 when it was refused (standard error has the reason), and 3 when the job
+of `run --wait` did not end: it stopped by itself, was paused or cancelled, failed, or needs approval.
 """
 
 import json
@@ -23,27 +23,29 @@ from dlq.search.checked_filter import check_filter
 from queues.commands import ACTOR
 
 TELL_SECONDS = 1.0
-# For each verb its help, its function, and the state that refuses it.
+CANARY_PER_GROUP_HELP = "the canary has at least one message of each failure group"
+CANARY_HELP = "send N messages first and wait for their outcomes (default: 10, or one per failure group; 0: no canary)"
+# Verb -> help, function, and the state that makes it change nothing.
 CHANGES: dict[str, tuple[str, Callable[..., bool], str]] = {
-    "pause": ("pause a redrive after its current batch", redrives.pause, "is not running"),
-    "resume": ("continue a paused redrive", redrives.resume, "is not paused"),
-    "cancel": ("end a redrive; the other messages stay dead letters", redrives.cancel, "has ended"),
+    "pause": ("stop after the current batch; resume continues it", redrives.pause, "was not running"),
+    "resume": ("continue where the redrive stopped", redrives.resume, "was not paused"),
+    "cancel": ("stop; the other messages stay dead letters", redrives.cancel, "has already ended"),
 }
 # Columns: argument, type, name of its value in the help, option of the plan, help.
 OPTIONS = (
-    ("--rate", int, "N", "rate_per_second", "messages per second (default: no limit)"),
-    ("--canary", int, "N", "canary_messages", "messages to send first; the rest waits for their outcomes"),
-    ("--target", str, "QUEUE", "target_queue", "destination (default: each message's source queue)"),
-    ("--max-redrives", int, "N", "max_redrives", "leave out messages with more redrives (default: 3)"),
-    ("--stop-percent", int, "N", "stop_failed_percent", "stop when more percent of a step fail again (default: 20)"),
-    ("--stop-in-row", int, "N", "stop_failed_in_row", "stop when N in a row fail again (default: 5)"),
+    ("--rate", int, "N", "rate_per_second", "messages per second (default: unlimited)"),
+    ("--canary", int, "N", "canary_messages", CANARY_HELP),
+    ("--target", str, "QUEUE", "target_queue", "destination (default: the source queue of each message)"),
+    ("--max-redrives", int, "N", "max_redrives", "skip messages redriven more than N times (default: 3)"),
+    ("--stop-percent", int, "N", "stop_failed_percent", "stop if more than N percent fail again (default: 20)"),
+    ("--stop-in-row", int, "N", "stop_failed_in_row", "stop after N consecutive failures (default: 5; 0: never)"),
 )
 OPTIONS_OF_A_PLAN = (
-    ("--slow-depth", int, "N", "slow_depth", "halve the rate when more messages than this wait in the destination"),
-    ("--slow-age", int, "SECONDS", "slow_age_seconds", "halve the rate when the oldest message waits longer"),
-    ("--slow-percent", int, "N", "slow_failed_percent", "halve the rate when more percent fail again"),
-    ("--merge-patch", str, "JSON", "merge_patch", "merge patch to apply to payloads (RFC 7396)"),
-    ("--json-patch", str, "JSON", "json_patch", "JSON patch to apply to payloads (RFC 6902)"),
+    ("--slow-depth", int, "N", "slow_depth", "halve the rate while more than N messages wait in a destination"),
+    ("--slow-age", int, "SECONDS", "slow_age_seconds", "halve the rate while the oldest message waits longer"),
+    ("--slow-percent", int, "N", "slow_failed_percent", "halve the rate while more than N percent fail again"),
+    ("--merge-patch", str, "JSON", "merge_patch", "edit each payload before it is sent (RFC 7396)"),
+    ("--json-patch", str, "JSON", "json_patch", "edit each payload before it is sent (RFC 6902)"),
 )
 
 
@@ -52,22 +54,20 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        plan = _verb(verbs, "plan", "make a plan for the dead letters that a filter selects; sends nothing")
-        plan.add_argument("filter", help="filter for dead letters; '' selects all (docs/operate/filters.md)")
+        plan = _verb(verbs, "plan", "preview a redrive of the dead letters that a filter selects; sends nothing")
+        plan.add_argument("filter", help="which dead letters; an empty one selects all (docs/operate/filters.md)")
         _add_options(plan, OPTIONS)
-        plan.add_argument(
-            "--canary-per-group", action="store_true", default=None, help="send one message of each cause first"
-        )
+        plan.add_argument("--canary-per-group", action="store_true", default=None, help=CANARY_PER_GROUP_HELP)
         _add_options(plan, OPTIONS_OF_A_PLAN)
         run = _verb(verbs, "run", "send the messages of a plan again")
         run.add_argument("plan_id", type=int)
         _add_options(run, OPTIONS)
-        run.add_argument("--wait", action="store_true", help="run the job in this process until it ends")
+        run.add_argument("--wait", action="store_true", help="run the job in this process, until it ends")
         for name, (words, _, _) in CHANGES.items():
             change = _verb(verbs, name, words)
             change.add_argument("job_id", type=int)
             change.set_defaults(run=self._change)
-        _verb(verbs, "show", "show a redrive's progress and outcomes").add_argument("job_id", type=int)
+        _verb(verbs, "show", "show the progress and the outcomes").add_argument("job_id", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -77,7 +77,7 @@ class Command(JobCommand):
             raise CommandError(f"filter: {error}\n  {options['filter']}\n  {mark}") from error
 
     def _plan(self, options: dict[str, Any]) -> None:
-        chosen = Options(**_given(options), **_patch(options))
+        chosen = Options.with_canary(**_given(options), **_patch(options))
         filter, reason = check_filter(options["filter"]), options["reason"]
         plan = plans.make(filter, actor=ACTOR, reason=reason, options=chosen, may_reveal=True)
         document = plan_document(plan)
@@ -102,7 +102,7 @@ class Command(JobCommand):
     def _change(self, _: Any, options: dict[str, Any]) -> None:
         job, (_, change, refused) = _find(options["job_id"]), CHANGES[options["verb"]]
         if not change(job.pk, actor=ACTOR, reason=options["reason"]):
-            raise CommandError(f"job_id: redrive {job.pk} {refused}, so nothing was changed")
+            raise CommandError(f"job_id: nothing was changed: redrive {job.pk} {refused}")
         self._tell_job(job, options)
 
     def _show(self, options: dict[str, Any]) -> None:
@@ -116,7 +116,7 @@ class Command(JobCommand):
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """Describe a plan as JSON."""
+    """Return a plan as a JSON document."""
     return {
         "id": plan.pk,
         **{name: getattr(plan, name) for name in ("count", "count_is_exact", "upper_bound", "options", "sample_ids")},
@@ -129,7 +129,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def job_document(job: Redrive) -> dict[str, Any]:
-    """Describe a redrive as JSON."""
+    """Return a job as a JSON document."""
     fields_of_job = (
         "plan_id",
         "state",
@@ -160,11 +160,19 @@ def _plan_lines(plan: Plan, warnings: list[str]) -> list[str]:
     causes = ", ".join(f"{words} {number:,}" for _, words, number in impact.fingerprints)
     lines.append(f"causes: {causes or 'none'}")
     if impact.left_out:
-        lines.append(f"left out: {impact.left_out:,} with too many redrives")
-    if impact.patch:
-        lines.append(f"patch: does not apply to {impact.patch.not_applied:,} of {impact.patch.looked_at:,}")
+        lines.append(f"skipped: {impact.left_out:,} that were redriven too often")
+    if tried := impact.patch:
+        lines.append(f"patch: does not apply to {tried.not_applied:,} of {tried.looked_at:,}")
     lines += [f"! {warning}" for warning in warnings]
-    return [*lines, f"run it: manage.py redrive run {plan.pk}"]
+    return [*lines, *_canary_line(plan), f"run it: manage.py redrive run {plan.pk}"]
+
+
+def _canary_line(plan: Plan) -> list[str]:
+    """Say how many messages go first; nothing when the canary is the whole plan."""
+    size = plan.canary_size
+    if not plan.choices.has_canary:
+        return ["canary: none"]
+    return [f"canary: {size:,} of {plan.count:,} messages"] if size < plan.count else []
 
 
 def _job_lines(job: Redrive) -> list[str]:
@@ -199,7 +207,8 @@ def _add_options(parser: ArgumentParser, options: Sequence[tuple[str, type, str,
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {field.name: options[field.name] for field in fields(Options) if options.get(field.name) is not None}
+    given = {one.name: options[one.name] for one in fields(Options) if options.get(one.name) is not None}
+    return {"canary_per_group": False} | given if given.get("canary_messages") == 0 else given
 
 
 def _patch(options: dict[str, Any]) -> dict[str, Any]:

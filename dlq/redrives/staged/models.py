@@ -1,7 +1,6 @@
-"""Staged messages, chosen from the archive to be sent again: a frozen set of rows, and the row that owns them.
+"""Staged messages: rows that a replay chose from the archive, and the row of their set.
 
-`dlq.staging` is the door to both. Rows come in while the set is being filled, leave one by one as they are sent, and
-never change.
+Rows are added while the set is being filled, and deleted one by one as they are sent. They never change.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ class Staging(models.Model):
 
     staging_id = models.BigAutoField(primary_key=True)
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.FILLING)
-    token = models.CharField(max_length=32)  # of the attempt that may write
+    token = models.CharField(max_length=32)  # the token of the run that may write
     kinds = models.JSONField(db_default=[])  # folders of the archive
-    since = models.DateTimeField(null=True)  # of what ended from then on
+    since = models.DateTimeField(null=True)  # selects messages that ended at this time or later
     until = models.DateTimeField(null=True)
     run_id = models.BigIntegerField(null=True)  # the pipeline's run that staged it
     rows = models.BigIntegerField(db_default=0)
     bytes = models.BigIntegerField(db_default=0)  # of payloads and attributes, as they are staged
     created_at = models.DateTimeField(db_default=Now())
-    expires_at = models.DateTimeField(null=True)  # from then on what is left of it is cleared away
+    expires_at = models.DateTimeField(null=True)  # the time after which the set is deleted
 
     class Meta:
         db_table = "staging"
@@ -40,17 +39,17 @@ class Staging(models.Model):
 
 
 class StagedMessage(models.Model):
-    """A message as the archive has it. Its id is the one that it had; the order of ids is that of sending."""
+    """A message as the archive has it, with its original id. Messages are sent in the order of ids."""
 
     pk = models.CompositePrimaryKey("staging_id", "message_id")
     staging_id = models.BigIntegerField()
     message_id = models.BigIntegerField()
-    part = models.IntegerField()  # which task wrote it
+    part = models.IntegerField()  # the number of the task that wrote it
     kind = models.TextField()
     queue = models.TextField(null=True)
     tenant = models.TextField(null=True)
     ended_at = models.DateTimeField()
-    outcome = models.TextField()  # how it ended; of a dead letter the error's class or the reason
+    outcome = models.TextField()  # the outcome; of a dead letter the error class or the reason
     fingerprint = models.TextField(null=True)
     receive_count = models.SmallIntegerField(null=True)
     payload = models.TextField()

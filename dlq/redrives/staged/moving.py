@@ -1,6 +1,6 @@
-"""One batch of what was staged: it is sent as new messages and leaves the staging in the same transaction.
+"""One batch of staged messages: they are sent as new messages and deleted from the set in the same transaction.
 
-What a destination's limits refuse waits; order is kept, so whatever is behind it waits too.
+A message that the limits of the destination refuse waits. The order is kept, so all later messages wait too.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from queues.models import Queue
 from signalbox.tracing import spans
 
 BATCH_MESSAGES = 1_000
-# Large ones go in smaller batches: they are in the memory of one backend at once.
+# Large messages go in smaller batches, because one backend holds a batch in memory.
 BATCH_BYTES = 16 * 1024 * 1024
 
 
 def next_ids(job: Redrive, limit: int) -> NextIds:
-    """The next of the job's set, in the order in which they were sent first."""
+    """Return the next messages of the job's set, in the order in which they were sent originally."""
     ids = [row[0] for row in Query(_NEXT, [job.staging_id, job.cursor, job.upper_bound, limit, BATCH_BYTES]).rows()]
     return NextIds(ids, ids[-1] if ids else job.upper_bound)
 
@@ -49,7 +49,7 @@ order by n.message_id
 
 
 def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
-    """Send these, but for those that are to stay, up to the first for which there is no room."""
+    """Send these messages, except those that must be skipped, up to the first for which there is no room."""
     left: Counter[str] = Counter()
     going, payloads = list(ids), None
     if patch := patching.read(options.patch_kind, options.patch):
@@ -59,7 +59,7 @@ def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
     with spans.moved(job.target_queue or "", _traceparents(job, going)):
         sent, kept, refusal = _send(job, going, payloads)
     if refusal and refusal.retry_after is None and not sent and not kept:
-        left["quota"] += 1  # the first of them alone would never go
+        left["quota"] += 1  # the first of them alone is too large for the limit
         return Moved(0, +left, going[1:])
     answered = set(sent) | set(kept)
     left.update(kept.values())
@@ -72,7 +72,7 @@ def move(job: Redrive, ids: Sequence[int], options: Options) -> Moved:
 def _send(
     job: Redrive, ids: Sequence[int], payloads: str | None
 ) -> tuple[list[int], dict[int, str], QuotaExceeded | None]:
-    """Return what was sent, what stays and why, and the refusal the others wait for. Refused, try half of them."""
+    """Send the messages, or after a refusal half of them. Return the sent, the skipped, and the limit for the rest."""
     refusal: QuotaExceeded | None = None
     while True:
         try:
@@ -88,7 +88,7 @@ def _send(
             ids = ids[: len(ids) // 2]
 
 
-# Some with other payloads, which are a JSON object by id.
+# Some messages have edited payloads, in a JSON object by id.
 _TAKEN = """
 select s.message_id, coalesce(%s::jsonb -> s.message_id::text, s.payload::jsonb) as payload,
   s.attributes::jsonb as attributes, s.priority::int as priority,
@@ -110,7 +110,7 @@ def _payloads(job: Redrive, ids: Sequence[int]) -> list[tuple[int, str, bool, in
 
 
 def _traceparents(job: Redrive, ids: Sequence[int]) -> list[str]:
-    """Return the spans that sent some of these first; none where tracing is off."""
+    """Return the trace parents of the original sends; none when tracing is off."""
     if not spans.installed():
         return []
     return [row[0] for row in Query(_TRACEPARENTS, [job.staging_id, list(ids)]).rows()]

@@ -1,4 +1,4 @@
-"""A plan over what was staged from the archive: the same page, the same job, another source."""
+"""Plans of replays: a plan over staged messages, with the pages and the job of every redrive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from queues.errors import InvalidArgument
 
 
 def check(options: Options) -> Options:
-    """Refuse wrong options before anything is read. An archived queue may be gone, so a destination is required."""
+    """Refuse wrong options before anything is read. A destination is required: an archived queue may be deleted."""
     if options.target_queue is None:
         raise InvalidArgument("target_queue must name the queue that they are to be sent to", "target_queue")
     plans.check_target(options.target_queue)
@@ -39,7 +39,7 @@ def make(
     reason: str,
     options: Options,
 ) -> Plan:
-    """Freeze what was staged and write the plan of it, in one transaction or not at all. Raises `StagingLost`."""
+    """Freeze the staged messages and save their plan, in one transaction. Raises `StagingLost`."""
     options = check(options)
     patch = patching.read(options.patch_kind, options.patch)
     with transaction.atomic():
@@ -73,14 +73,14 @@ def make(
 
 
 def survey(staging_id: int, as_of: datetime) -> ImpactSurvey:
-    """Look at the first ten thousand; how many there are is known."""
+    """Survey the first ten thousand messages; their number is known."""
     seen = ImpactSurvey(as_of)
     read_in_time(Query(_SURVEY, [staging_id, COUNT_LIMIT + 1]), seen.look)
     return seen
 
 
 def impact_queries(staging_id: int) -> ImpactQueries:
-    """Closer looks at some of a set."""
+    """Make the queries for some messages of a set."""
     return ImpactQueries(
         conflicts=lambda ids, target: redriving.taken_ids_in(target, Query(_DEDUPLICATION_IDS, [staging_id, ids])),
         payloads=lambda ids: Query(_PAYLOADS, [staging_id, ids, MAX_PATCHED_BYTES]),

@@ -1,8 +1,8 @@
-"""Sets of archived messages that are to be sent again: who may fill one, when it is frozen, when it is cleared away.
+"""Sets of staged messages: filling, freezing and deleting them.
 
-A set is filled by tasks that may die, run twice, or wake up late. Each writes its part in one transaction
-that holds the set's lock, shared, shows the set's token, and puts the part in the place of what it had written before.
-Freezing takes the lock alone, and from then on no token is good any more.
+Tasks that fill a set may die, run twice, or wake up late. Each task writes its part in one transaction, with the token
+of the set and a shared lock, and replaces an earlier version of its part. Freezing takes the lock exclusively and makes
+the token invalid.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from queues.dead_letters.redriving import DEALT_WITH
 from queues.errors import InvalidArgument, SignalboxError
 
 FILLING_HOURS = 24
-"""Time in which a set must be filled; one that is left behind is cleared away then."""
+"""The time in which a set must be filled; after it, the set is deleted."""
 CLEARED_AT_ONCE = 10_000
 
 
 class StagingLost(SignalboxError):  # noqa: N818 - as in queues.errors
-    """The staged messages are not those that were chosen: none of them counts."""
+    """The staged messages are not those that were chosen, so none of them is used."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Frozen:
     lowest: int
     highest: int
     dealt_with: int
-    """Dead letters that it no longer holds: they are still dead here, or were sent again since they died."""
+    """Dead letters that were removed from the set: they are still dead letters, or were redriven already."""
 
 
 def begin(kinds: Sequence[str], since: datetime | None, until: datetime | None, run_id: int) -> Staging:
-    """A set of nothing yet."""
+    """Make an empty set."""
     return Staging.objects.create(
         token=secrets.token_hex(8),
         kinds=list(kinds),
@@ -56,7 +56,7 @@ def begin(kinds: Sequence[str], since: datetime | None, until: datetime | None, 
 
 
 def freeze(staging_id: int, token: str, rows: int) -> Frozen:
-    """Freeze the set, in the transaction of the caller. Raises `StagingLost` when that is not `rows`."""
+    """Freeze the set, in the transaction of the caller. Raises `StagingLost` when it does not have `rows` messages."""
     staging = Staging.objects.select_for_update().filter(pk=staging_id).first()
     if staging is None or staging.state != Staging.State.FILLING or staging.token != token:
         raise StagingLost
@@ -92,21 +92,19 @@ where s.staging_id = %s
 
 
 def hold(staging_id: int) -> None:
-    """Keep the set until its job is over, in the transaction that makes the job. Raises when it is gone."""
+    """Lock the set in the transaction that makes its job. Raises `InvalidArgument` when the set is gone."""
     staging = Staging.objects.select_for_update().get(pk=staging_id)
     if staging.state != Staging.State.FROZEN or (staging.expires_at and staging.expires_at <= database_now()):
-        raise InvalidArgument(
-            "what was staged for this plan has been cleared away: choose it from the archive again", "plan_id"
-        )
+        raise InvalidArgument("the staged messages of this plan have been deleted: make another replay", "plan_id")
 
 
 def discard(staging_id: int) -> None:
-    """Give up a set that was being filled: it is cleared away, and its writers are refused."""
+    """Discard a set that is being filled: a sweep deletes it, and its writers are refused."""
     Staging.objects.filter(pk=staging_id, state=Staging.State.FILLING).update(state=Staging.State.CLEARING)
 
 
 def clear(seconds: float) -> int:
-    """Clear, for about `seconds`, sets that are done, expired or left behind; return how many rows went."""
+    """Delete, for about `seconds`, sets that are done, expired or abandoned; return the number of deleted rows."""
     ends_at, cleared = time.monotonic() + seconds, 0
     _release_what_is_over()
     for staging_id in Staging.objects.filter(state=Staging.State.CLEARING).order_by("pk").values_list("pk", flat=True):
@@ -121,11 +119,11 @@ _KEPT = (Staging.State.FILLING, Staging.State.FROZEN)
 
 
 def _release_what_is_over() -> None:
-    """Sets of jobs that came to their end, and of long ago; none whose job is under way or waits for approval."""
+    """Release sets whose job has ended and expired sets, but none whose job is active or awaits approval."""
     redrives = Redrive.objects.exclude(staging=None)
     over = Q(expires_at__lte=database_now()) | Q(pk__in=redrives.filter(state=Job.State.DONE).values("staging_id"))
     for staging_id in list(Staging.objects.filter(over, state__in=_KEPT).values_list("pk", flat=True)):
-        with transaction.atomic():  # a transaction that makes a job of it holds its row
+        with transaction.atomic():  # a transaction that makes its job holds the row
             held = Staging.objects.select_for_update(skip_locked=True).filter(pk=staging_id).exists()
             if held and not redrives.filter(staging_id=staging_id, state__in=Job.UNDECIDED_STATES).exists():
                 Staging.objects.filter(pk=staging_id).update(state=Staging.State.CLEARING)
@@ -147,7 +145,7 @@ where s.ctid = any(array(
 
 
 def _end(staging_id: int) -> None:
-    """End a cleared set, unless a task is still writing: then it is cleared again later."""
+    """End an empty set, unless a task is still writing: then it is deleted again later."""
     with transaction.atomic():
         [(alone,)] = Query("select pg_try_advisory_xact_lock(hashtext('signalbox.staging'), %s)", [staging_id]).rows()
         if alone and not StagedMessage.objects.filter(staging_id=staging_id).exists():

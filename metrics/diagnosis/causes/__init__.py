@@ -1,4 +1,4 @@
-"""Every cause, one function each: evidence in, a suspect out. None of them looks at another's finding."""
+"""The causes of a backlog, one function each: it makes a suspect from the evidence, whatever the others find."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ CAUSES: Sequence[Callable[[Evidence], Suspect]] = (
     closed,
     scheduled,
 )
-"""In the order in which they are named where several are found."""
+"""The causes in the order in which a diagnosis names those that it finds."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from metrics.diagnosis.evidence import Evidence, Flow
-from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, over, suspect
-from metrics.diagnosis.suspects import pace as per
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, period, speed, suspect
 from metrics.diagnosis.thresholds import BURST_MESSAGES, EXPLAINS_SHARE, HISTORY_SECONDS, STEADY_SHARE, UP_FACTOR
 from metrics.wording import number, plural, span
 
 
 @suspect(Cause.PRODUCER_BURST)
 def producer_burst(evidence: Evidence) -> Found | str:
-    """Far more arrives than usual, which explains what waits, while consumers do what they always did."""
+    """Suspect a burst: messages arrive much faster than usual, enough to explain the backlog; consumers are steady."""
     before = evidence.before
     if not evidence.waiting:
         return "nothing is ready"
@@ -19,18 +18,18 @@ def producer_burst(evidence: Evidence) -> Found | str:
         return "there is too little history to know what usually arrives"
     burst = _strongest(evidence, before)
     if burst is None:
-        arriving = per(evidence.recent.in_per_second) if evidence.recent is not None else "an unknown number"
-        return f"{arriving} arrive, {per(before.in_per_second)} did in the {over(before.seconds)} before"
+        arriving = speed(evidence.recent.in_per_second) if evidence.recent is not None else "an unknown number"
+        return f"{arriving} arrive, {speed(before.in_per_second)} did in the {period(before.seconds)} before"
     if burst.acked_per_second < STEADY_SHARE * before.acked_per_second:
         return (
-            f"{per(burst.in_per_second)} arrive, {per(before.in_per_second)} did before; but consumers do less too:"
-            f" {per(burst.acked_per_second)}, {per(before.acked_per_second)} before"
+            f"{speed(burst.in_per_second)} arrive, {speed(before.in_per_second)} did before; but consumers do less too:"
+            f" {speed(burst.acked_per_second)}, {speed(before.acked_per_second)} before"
         )
     return _found(evidence, burst, before)
 
 
 def _strongest(evidence: Evidence, before: Flow) -> Flow | None:
-    """The stretch in which most came above the usual, if that explains the backlog."""
+    """Find the period with the most messages above the usual number, if these explain the backlog."""
     flows = [flow for flow in (evidence.minute, evidence.ten_minutes) if flow is not None and _is_burst(flow, before)]
     strongest = max(flows, key=lambda flow: _extra(flow, before), default=None)
     if strongest is None or _extra(strongest, before) < EXPLAINS_SHARE * evidence.waiting:
@@ -50,17 +49,17 @@ def _extra(flow: Flow, before: Flow) -> float:
 def _found(evidence: Evidence, burst: Flow, before: Flow) -> Found:
     extra, now = round(_extra(burst, before)), burst.in_per_second
     times = f"{now / before.in_per_second:,.0f} times as many as before" if before.added else "none did before"
-    arriving = f"{per(now)} arrived in the last {over(burst.seconds)}, {times}"
-    steady = f"{per(burst.acked_per_second)} are done as before"
+    arriving = f"{speed(now)} arrived in the last {period(burst.seconds)}, {times}"
+    steady = f"{speed(burst.acked_per_second)} are done as before"
     return Found(
         sentence=f"A burst of senders: {arriving}; {steady}, and {plural(evidence.waiting, 'message')} wait.",
         short=f"A burst of senders: {arriving}.",
         figures=(
-            Figure("in_per_second", now, "arriving", per(now)),
-            Figure("in_per_second_before", before.in_per_second, "arriving before", per(before.in_per_second)),
+            Figure("in_per_second", now, "arriving", speed(now)),
+            Figure("in_per_second_before", before.in_per_second, "arriving before", speed(before.in_per_second)),
             Figure("extra_messages", extra, "above the usual", number(extra)),
-            Figure("done_per_second", burst.acked_per_second, "done", per(burst.acked_per_second)),
-            Figure("done_per_second_before", before.acked_per_second, "done before", per(before.acked_per_second)),
+            Figure("done_per_second", burst.acked_per_second, "done", speed(burst.acked_per_second)),
+            Figure("done_per_second_before", before.acked_per_second, "done before", speed(before.acked_per_second)),
         ),
         proof=Proof(Page.HISTORY, "the chart of what was sent and acked"),
         advice="Ask who sends, and whether it was meant. Add workers if it has to be done sooner than it drains; a"
@@ -70,7 +69,7 @@ def _found(evidence: Evidence, burst: Flow, before: Flow) -> Found:
 
 @suspect(Cause.SCHEDULED)
 def scheduled(evidence: Evidence) -> Found | str:
-    """All there is rests until it is due: delayed by its sender, or backing off after a failure."""
+    """Suspect delays: every message is scheduled, by its sender or by a backoff after a failure."""
     resting = plural(evidence.numbers.scheduled, "message")
     if evidence.waiting or not evidence.numbers.scheduled:
         return f"{resting} scheduled, {number(evidence.waiting)} waiting now"

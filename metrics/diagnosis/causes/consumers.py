@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from metrics.diagnosis.evidence import Evidence, Work
-from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, suspect
-from metrics.diagnosis.suspects import pace as per
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, period, speed, suspect
 from metrics.diagnosis.thresholds import FAILING_SHARE, FELL_SHARE
 from metrics.wording import number, plural, span
 
@@ -22,7 +21,7 @@ def consumer_outage(evidence: Evidence) -> Found | str:
         return f"{plural(numbers.leased, 'message')} in flight, with consumers that give no name"
     # Expired and purged messages leave too, so acks decide where they are known.
     if numbers.out_per_second != 0 and (evidence.minute is None or evidence.minute.acked != 0):
-        return f"{per(numbers.out_per_second)} leave"
+        return f"{speed(numbers.out_per_second)} leave"
     ago = f"{span(last)} ago"
     seen = f"the last was seen {ago}" if last is not None else "nor in the day before"
     return Found(
@@ -32,7 +31,7 @@ def consumer_outage(evidence: Evidence) -> Found | str:
             Figure("consumers", 0, "consumers in the last minute", "0"),
             Figure("consumers_gone", evidence.consumers_gone, "in the hour before", number(evidence.consumers_gone)),
             Figure("last_consumer_seconds", last, "last seen", ago if last is not None else "not within a day"),
-            Figure("out_per_second", numbers.out_per_second, "leaving", per(numbers.out_per_second)),
+            Figure("out_per_second", numbers.out_per_second, "leaving", speed(numbers.out_per_second)),
         ),
         proof=Proof(Page.CONSUMERS, "consumers and when each was last seen"),
         advice=_advice(last),
@@ -42,12 +41,12 @@ def consumer_outage(evidence: Evidence) -> Found | str:
 def _waiting(evidence: Evidence) -> str:
     waiting = plural(evidence.waiting, "message") + (" waits" if evidence.waiting == 1 else " wait")
     arriving = evidence.numbers.in_per_second
-    return f"{waiting}, and {per(arriving)} arrive" if arriving else waiting
+    return f"{waiting}, and {speed(arriving)} arrive" if arriving else waiting
 
 
 def _advice(last: float | None) -> str:
     if last is None:
-        return "Start workers for it (docs/use/worker.md), or find out whether anybody is meant to receive from it."
+        return "Start workers for it (docs/use/worker.md), or check which application should receive from it."
     return (
         "Look at the workers' own logs and their host: did they crash, were they deployed or scaled down? Start them"
         " again."
@@ -56,10 +55,12 @@ def _advice(last: float | None) -> str:
 
 @suspect(Cause.SLOW_CONSUMERS)
 def slow_consumers(evidence: Evidence) -> Found | str:
-    """The work takes much longer than it did, and every consumer has some in hand."""
+    """Suspect slow work: it takes much longer than before, or none has finished, and every consumer is busy."""
     numbers, work, recent = evidence.numbers, evidence.work, evidence.recent
     if not evidence.waiting:
         return "nothing is ready"
+    if evidence.is_held_up:
+        return _held_up(evidence)
     if work.factor is None:
         done = f"{number(work.acks)} done in ten minutes, {number(work.acks_before)} looked at from before"
         return f"too little work was done to compare: {done}"
@@ -82,12 +83,31 @@ def slow_consumers(evidence: Evidence) -> Found | str:
     )
 
 
+def _held_up(evidence: Evidence) -> Found:
+    numbers, flow = evidence.numbers, evidence.recent
+    seconds = flow.seconds if flow else 0.0
+    busy = f"{number(numbers.leased)} in flight with {plural(numbers.consumers, 'consumer')}"
+    return Found(
+        sentence=f"Consumers are busy: {busy}, and no delivery has ended in the last {period(seconds)}.",
+        short=f"Consumers are busy: {busy}.",
+        figures=(
+            Figure("in_flight", numbers.leased, "in flight", number(numbers.leased)),
+            Figure("consumers", numbers.consumers, "consumers", number(numbers.consumers)),
+        ),
+        proof=Proof(Page.CONSUMERS, "messages in flight with each consumer"),
+        advice="Check what the work waits for: a long task, a database, a partner, a lock. Add workers if such work is"
+        " expected.",
+    )
+
+
 @suspect(Cause.FEWER_CONSUMERS)
 def fewer_consumers(evidence: Evidence) -> Found | str:
-    """Most of those who were here within the hour are gone, and as much less is done."""
+    """Suspect missing consumers: most consumers of the last hour are gone, and throughput fell as much."""
     here, gone = evidence.numbers.consumers, evidence.consumers_gone
     if not evidence.waiting:
         return "nothing is ready"
+    if evidence.is_held_up:
+        return f"{number(evidence.numbers.leased)} in flight: every consumer that is left is busy, none has finished"
     if not here or here > FELL_SHARE * (here + gone):
         return f"{number(here)} here, {number(gone)} gone within the hour"
     if not evidence.does_less:
@@ -116,7 +136,7 @@ def work_figures(work: Work) -> tuple[Figure, Figure]:
 
 
 def took(milliseconds: float | None) -> str:
-    """420 ms, 3.5 s."""
+    """Write a work time, such as 420 ms or 3.5 s."""
     if milliseconds is None or milliseconds >= 1000:
         return span(milliseconds and milliseconds / 1000)
     return f"{milliseconds:.0f}\u00a0ms"

@@ -1,17 +1,17 @@
-"""Causes of failures: the messages themselves, or what their work needs."""
+"""Causes in failures: poison messages, or a dependency of the consumers that fails."""
 
 from __future__ import annotations
 
 from metrics.diagnosis.causes.consumers import took, work_figures
 from metrics.diagnosis.evidence import Evidence, Failures, Flow
-from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, over, percent, suspect
+from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, period, suspect
 from metrics.diagnosis.thresholds import DOMINANT_SHARE, DYING_SHARE, FAILING_SHARE, FAILURES, UP_FACTOR
 from metrics.wording import number, plural
 
 
 @suspect(Cause.POISON_DATA)
 def poison_data(evidence: Evidence) -> Found | str:
-    """Some messages fail at every delivery, for one cause, until they die: each costs workers time again and again."""
+    """Suspect poison messages: they fail at every delivery, with one cause, until they are dead letters."""
     flow = evidence.recent
     calm = few_failures(flow, evidence.before)
     if flow is None or calm:
@@ -26,7 +26,7 @@ def poison_data(evidence: Evidence) -> Found | str:
 
 @suspect(Cause.DOWNSTREAM_THROTTLING)
 def downstream_throttling(evidence: Evidence) -> Found | str:
-    """Deliveries fail with one class of error and are tried again later: few die of it, but all take their time."""
+    """Suspect a dependency: deliveries fail with one class of error and are retried; few become dead letters."""
     flow, failures = evidence.recent, evidence.failures
     calm = few_failures(flow, evidence.before)
     if flow is None or calm:
@@ -41,7 +41,7 @@ def downstream_throttling(evidence: Evidence) -> Found | str:
     blame = f"{percent(share)} of them with {failures.error_class}"
     slower = f", and work takes {took(evidence.work.median)}, {took(evidence.work.median_before)} before"
     return Found(
-        sentence=f"Something behind the consumers gives way: {failed} in {over(flow.seconds)}, {blame},"
+        sentence=f"Something behind the consumers gives way: {failed} in {period(flow.seconds)}, {blame},"
         f" and are tried again{slower if evidence.work.slower else ''}; {number(flow.died)} died.",
         short=f"Something behind the consumers gives way: {failed}, {blame}.",
         figures=(
@@ -58,7 +58,7 @@ def downstream_throttling(evidence: Evidence) -> Found | str:
 
 
 def few_failures(flow: Flow | None, before: Flow | None) -> str:
-    """Say why failures explain no backlog; empty when they may."""
+    """Say why failures do not explain the backlog; empty when they may."""
     if flow is None:
         return "there is no history of failures yet"
     if flow.failed < FAILURES or flow.failing < FAILING_SHARE:
@@ -69,7 +69,7 @@ def few_failures(flow: Flow | None, before: Flow | None) -> str:
 
 
 def dying(evidence: Evidence, flow: Flow) -> float:
-    """The share of failures that belong to messages which die: a death stands for all the deliveries it took."""
+    """Compute the share of failures of messages that became dead letters, all of their deliveries counted."""
     per_death = min(evidence.numbers.queue.max_receives, flow.failed / flow.died) if flow.died else 0
     return flow.died * per_death / flow.failed
 
@@ -79,7 +79,7 @@ def _found(evidence: Evidence, flow: Flow, failures: Failures) -> Found:
     failed = f"{number(flow.failed)} of {number(flow.failed + flow.acked)} deliveries failed"
     blame = f"{percent(share)} of them of {known_as}"
     return Found(
-        sentence=f"Poison messages: {failed} in {over(flow.seconds)}, {blame}, and {number(flow.died)} died.",
+        sentence=f"Poison messages: {failed} in {period(flow.seconds)}, {blame}, and {number(flow.died)} died.",
         short=f"Poison messages: {failed}, {blame}.",
         figures=(
             *_failing_figures(evidence, flow),

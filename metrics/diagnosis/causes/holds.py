@@ -70,7 +70,7 @@ def in_flight_limit(evidence: Evidence) -> Found | str:
 
 @suspect(Cause.CLOSED)
 def closed(evidence: Evidence) -> Found | str:
-    """Suspect that the queue is being emptied on purpose."""
+    """Suspect a closed queue, which delivers its messages and accepts no more."""
     numbers = evidence.numbers
     if not numbers.closed or not evidence.waiting:
         return "it is open" if not numbers.closed else "nothing is ready"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.diagnosis.evidence import Band, Evidence
+from metrics.diagnosis.evidence import Evidence, PriorityWait
 from metrics.diagnosis.suspects import Cause, Figure, Found, Page, Proof, percent, suspect
 from metrics.diagnosis.thresholds import EXPLAINS_SHARE, HOT_MESSAGES, STARVED_FACTOR, STARVED_SECONDS
 from metrics.wording import number, plural, span
@@ -10,7 +10,7 @@ from metrics.wording import number, plural, span
 
 @suspect(Cause.HOT_KEY)
 def hot_key(evidence: Evidence) -> Found | str:
-    """Suspect one group that has most waiting messages: its limit lets through less than arrives for it."""
+    """Suspect one group with most of the waiting messages: more arrives for it than its limit lets through."""
     lanes, waiting = evidence.lanes, evidence.numbers.waiting
     if not waiting or not lanes.waiting:
         return "no message waits for its group"
@@ -40,7 +40,7 @@ def hot_key(evidence: Evidence) -> Found | str:
 
 @suspect(Cause.LANES_BLOCKED)
 def lanes_blocked(evidence: Evidence) -> Found | str:
-    """Suspect groups that wait behind a dead letter of their own, as fifo_block_on_dead_letter asks."""
+    """Suspect dead letters that hold their groups, where fifo_block_on_dead_letter is set."""
     lanes, numbers = evidence.lanes, evidence.numbers
     if not numbers.waiting:
         return "no message waits for its group"
@@ -67,21 +67,21 @@ def lanes_blocked(evidence: Evidence) -> Found | str:
 
 @suspect(Cause.PRIORITY_STARVATION)
 def priority_starvation(evidence: Evidence) -> Found | str:
-    """A lower priority waits many times as long as a higher one, which takes all the consumers' time."""
-    bands, recent = evidence.bands, evidence.recent
-    if len(bands) < 2:
+    """Suspect starvation: a lower priority waits many times as long as a higher one."""
+    priorities, recent = evidence.priorities, evidence.recent
+    if len(priorities) < 2:
         return "all that is ready has one priority"
-    starved, fed = max(bands, key=lambda band: band.seconds), bands[0]
+    starved, fed = max(priorities, key=lambda each: each.seconds), priorities[0]
     if starved.priority >= fed.priority or starved.seconds < max(STARVED_SECONDS, STARVED_FACTOR * fed.seconds):
-        waits = ", ".join(f"{band.priority} for {span(band.seconds)}" for band in bands)
+        waits = ", ".join(f"{each.priority} for {span(each.seconds)}" for each in priorities)
         return f"priorities wait alike: {waits}"
     if recent is None or not recent.delivered:
         return "no priority is delivered"
     return _found(evidence, starved, fed)
 
 
-def _found(evidence: Evidence, starved: Band, fed: Band) -> Found:
-    waits = ", ".join(f"priority {band.priority} waits for {span(band.seconds)}" for band in (starved, fed))
+def _found(evidence: Evidence, starved: PriorityWait, fed: PriorityWait) -> Found:
+    waits = ", ".join(f"priority {each.priority} waits for {span(each.seconds)}" for each in (starved, fed))
     aging = evidence.numbers.queue.aging_seconds
     return Found(
         sentence=f"Lower priorities starve: {waits}, and consumers take the higher first.",

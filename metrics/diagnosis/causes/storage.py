@@ -1,4 +1,4 @@
-"""PostgreSQL underneath: does it read past rows that are dead?"""
+"""Causes in PostgreSQL: dead rows that every query has to skip."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def autovacuum_behind(evidence: Evidence) -> Found | str:
 
 
 def _does_less_for_no_other_reason(evidence: Evidence) -> bool:
-    """Much less is done, by consumers that are there, whose work takes no longer; and not because less came."""
+    """Tell whether consumers do much less although messages wait and their work takes no longer."""
     return bool(evidence.waiting and evidence.numbers.consumers and evidence.does_less and not evidence.work.slower)
 
 

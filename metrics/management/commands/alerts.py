@@ -1,4 +1,4 @@
-"""manage.py alerts: the console's own look for alerts, for installations without Prometheus.
+"""manage.py alerts: evaluate alerts and send notifications, for installations without Prometheus.
 
 Two loops, one that evaluates and one that sends, so that a slow mail server does not delay the evaluation.
 """
@@ -41,7 +41,7 @@ class Command(OwnCommand):
             return
         evaluator = Evaluator()
         on_signals(evaluator.stop, signal.SIGINT, signal.SIGTERM)
-        self.stdout.write("Looking for alerts; Ctrl-C stops it.")
+        self.stdout.write("Evaluating alerts; Ctrl-C stops it.")
         evaluator.run()
 
     def _once(self, *, as_json: bool) -> None:
@@ -51,14 +51,14 @@ class Command(OwnCommand):
         if as_json:
             self.stdout.write(json.dumps(facts))
         elif outcome is None:
-            self.stdout.write(f"Another process looks, or has just looked. Sent: {arrived}.")
+            self.stdout.write(f"Another process evaluates, or has just done so. Sent: {arrived}.")
         else:
             self.stdout.write(", ".join(f"{name}: {value}" for name, value in facts.items()))
 
 
 @dataclass
 class Evaluator:
-    """One process's evaluator. `run` until `stop`; survives losing the database."""
+    """The two loops of one process: they run until `stop`, and go on after a lost database."""
 
     stopping: Stopping = field(default_factory=Stopping)
 
@@ -80,7 +80,7 @@ class Evaluator:
             try:
                 step()
             except Error:
-                log.warning("the database cannot be asked, trying again", exc_info=True)
+                log.warning("the database does not answer, trying again", exc_info=True)
             except Exception:
                 log.exception("this round failed, trying again")
             finally:

@@ -1,1 +1,1 @@
-"""Configuration as code: what queues should be, in a file; what would change; and changing it, whole or not at all."""
+"""Configuration as code: a YAML file declares queues, a plan lists the changes, one transaction applies them."""

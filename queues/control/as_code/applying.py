@@ -1,6 +1,6 @@
-"""Making the database as a file says: all that is made and changed in one transaction, each with its audit row.
+"""Plan and apply the changes that a file declares: in one transaction, each change with its audit row.
 
-A plan is rehearsed: the same transaction, rolled back. So what the engine would refuse is known before anybody agrees.
+A plan runs the same transaction and rolls it back, so that a refusal of the engine is known before a person confirms.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Kind = Literal["create", "change", "quota", "delete"]
 
 @dataclass(frozen=True)
 class Change:
-    """One queue made, changed or deleted, or one tenant's quotas; `values` are settings before and after."""
+    """A change of one queue or of one tenant's quotas; `values` are settings before and after."""
 
     kind: Kind
     name: str
@@ -37,7 +37,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """All, in the order in which they are made; how many queues are as declared, and which are not in the file."""
+    """Changes in the order in which they are made, the number of unchanged queues, and queues missing in the file."""
 
     changes: list[Change]
     unchanged: int
@@ -58,7 +58,7 @@ def plan(document: Document, *, prune: bool = False) -> Changes:
 
 
 def apply(document: Document, planned: Changes, *, prune: bool = False, actor: str, reason: str = "") -> None:
-    """Do what was planned, or nothing; raises `Stale` when something else would have to be done by now."""
+    """Apply the planned changes, or none; raises `Stale` when the database has changed since the plan."""
     with transaction.atomic():
         list(Queue.objects.select_for_update(no_key=True).order_by("queue_id").filter(name__in=list(document.queues)))
         if compare(document, prune=prune) != planned:
@@ -67,7 +67,7 @@ def apply(document: Document, planned: Changes, *, prune: bool = False, actor: s
 
 
 def delete(planned: Changes, *, actor: str, reason: str = "") -> Iterator[tuple[str, str]]:
-    """Delete the queues that the plan deletes, each for itself: (name, why it was not, or nothing)."""
+    """Delete the queues that the plan deletes, each by itself; yield (name, obstacle or an empty text)."""
     for change in planned.changes:
         if change.kind == "delete":
             obstacle = ""
@@ -82,13 +82,13 @@ def compare(document: Document, *, prune: bool = False) -> Changes:
     """Compare a document with the database. `prune` deletes queues that it does not name, but no dead-letter queues."""
     rows = {row.name: row for row in Queue.objects.select_related("tenant").order_by("name")}
     ceilings = dict(Tenant.objects.values_list("name", "max_retention_seconds"))
-    found = [_queue_change(queue, rows.get(queue.name), ceilings) for queue in document.queues.values()]
-    changes = [change for change in found if change]
+    compared = [_queue_change(queue, rows.get(queue.name), ceilings) for queue in document.queues.values()]
+    changes = [change for change in compared if change]
     changes += _quota_changes(document)
     undeclared = [name for name, row in rows.items() if name not in document.queues and not row.is_dead_letter_queue]
     if prune:
         changes += [Change("delete", name) for name in undeclared]
-    return Changes(changes, len(found) - sum(change is not None for change in found), undeclared)
+    return Changes(changes, len(compared) - sum(change is not None for change in compared), undeclared)
 
 
 def _queue_change(queue: DeclaredQueue, row: Queue | None, ceilings: Mapping[str, float]) -> Change | None:

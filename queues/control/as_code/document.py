@@ -1,6 +1,6 @@
-"""The file: queues with tenants and settings, tenants with quotas, as YAML that is kept under version control.
+"""The configuration file: queues with tenants and settings, and tenants with quotas, as YAML under version control.
 
-What is not named has its default. Whether a queue is paused or closed is a state of the moment and not in the file.
+A setting that the file does not name has its default. `paused` and `closed` are states and not part of the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEAD_LETTER_RETENTION_SECONDS = 1_209_600.0  # as queues/sql/dead_letters/_dead_
 
 @dataclass(frozen=True)
 class DeclaredQueue:
-    """One queue as it should be; `settings` are those that differ from the defaults."""
+    """A queue as the file declares it; `settings` are those that differ from the defaults."""
 
     name: str
     tenant: str
@@ -52,7 +52,7 @@ def defaults(keeps_dead_letters: bool) -> dict[str, Any]:
 
 
 def read() -> Document:
-    """Read the document of the database, without dead-letter queues that are as they were created."""
+    """Read the document of the database, without dead-letter queues that have default settings."""
     queues = {}
     for row in Queue.objects.select_related("tenant").order_by("name"):
         settings = _differing({name: getattr(row, name) for name in DECLARED}, row.is_dead_letter_queue)
@@ -71,7 +71,7 @@ def _differing(values: Mapping[str, Any], keeps_dead_letters: bool) -> dict[str,
 
 
 def write(document: Document) -> str:
-    """The document as YAML: the same for the same configuration, so that a difference is a change."""
+    """Write the document as YAML; equal configurations give equal texts."""
     body: dict[str, Any] = {}
     if document.tenants:
         body["tenants"] = {name: dict(values) for name, values in document.tenants.items()}
@@ -93,7 +93,7 @@ def parse(text: str) -> Document:
     if len(text.encode()) > MAX_BYTES:
         raise InvalidArgument(f"the file has more than {MAX_BYTES:,} bytes", field="file")
     try:
-        body = yaml.load(text, _Plain)  # noqa: S506 - a safe loader that takes even less
+        body = yaml.load(text, _StrictLoader)  # noqa: S506 - a safe loader that takes even less
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise InvalidArgument(f"the file is not YAML that can be read: {str(error)[:500]}", field="file") from None
     body = _mapping(body, "file", ("queues", "tenants"))
@@ -119,7 +119,7 @@ def _queue(name: str, entry: object) -> DeclaredQueue:
 
 
 def _mapping(value: object, path: str, known: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A mapping from texts, empty when absent; of these keys, if any are given."""
+    """Check that a value is a mapping with text keys, of the `known` ones if any; None is an empty mapping."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -132,23 +132,23 @@ def _mapping(value: object, path: str, known: tuple[str, ...] = ()) -> dict[str,
     return value
 
 
-class _Plain(yaml.SafeLoader):
-    """YAML without references, which can make a small file huge, and where a key said twice is a mistake."""
+class _StrictLoader(yaml.SafeLoader):
+    """A YAML loader that refuses references, which can make a small file huge, and repeated keys."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("it refers to another part of itself (*); write it out")
+            raise yaml.YAMLError("the file refers to another part of itself (*): repeat the text instead")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        said = Counter(self.construct_object(key, deep=True) for key, _ in node.value)
-        for key, times in said.most_common(1):
+        keys = Counter(self.construct_object(key, deep=True) for key, _ in node.value)
+        for key, times in keys.most_common(1):
             if times > 1:
-                raise yaml.YAMLError(f"{str(key)[:60]!r} is said twice (line {node.start_mark.line + 1} and below)")
+                raise yaml.YAMLError(f"{str(key)[:60]!r} is repeated (line {node.start_mark.line + 1} and below)")
         return super().construct_mapping(node, deep)
 
     def fetch_flow_collection_start(self, token: Any) -> None:
-        """Refuse deep nesting where it opens: the reader looks at all that is open for each further token."""
+        """Refuse deep nesting as it opens: for each token the YAML reader checks every open level."""
         if self.flow_level >= MAX_LEVELS:
             raise yaml.YAMLError(f"it is nested too deeply: at most {MAX_LEVELS} levels")
         super().fetch_flow_collection_start(token)
@@ -164,4 +164,4 @@ class _Plain(yaml.SafeLoader):
 
 
 for _kind in ("int", "float"):
-    _Plain.add_constructor(f"tag:yaml.org,2002:{_kind}", _Plain.construct_number)
+    _StrictLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _StrictLoader.construct_number)

@@ -30,16 +30,16 @@ class Account:
     gid: int
 
     def run(self, command: list[str], directory: Path, feed: str = "") -> str:
-        """Run a program of PostgreSQL on the data in `directory`; returns what it says, or raises with it."""
+        """Run a PostgreSQL program on the data in `directory`; return its output, or raise an error that has it."""
         process = self._popen(command, directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        said, _ = process.communicate(feed.encode())
-        text = said.decode(errors="replace").strip()
+        output, _ = process.communicate(feed.encode())
+        text = output.decode(errors="replace").strip()
         if process.returncode != 0:
             raise EmbeddedPostgresError(f"{Path(command[0]).name} failed ({process.returncode}): {text}")
         return text
 
     def launch(self, command: list[str], directory: Path, inherited_lock: int) -> "subprocess.Popen[bytes]":
-        """Start a program that goes on by itself, holding one lock of ours."""
+        """Start a program that outlives this process and holds one of its locks."""
         return self._popen(command, directory, stdin=subprocess.DEVNULL, stdout=None, inherit=[inherited_lock])
 
     @property
@@ -68,7 +68,7 @@ class Account:
 
 
 def server_account(data: Path) -> Account:
-    """The account that owns the data, or for new data the one that shall."""
+    """Choose the account that owns the data, or will own new data."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid())
     if data.exists() and (owner := data.stat().st_uid) != 0:
@@ -86,7 +86,7 @@ def server_account(data: Path) -> Account:
 
 
 def reachable_install(install: Path, account: Account, cache: Path = CACHE) -> Path:
-    """`install`, or a copy of it in `cache` when the account cannot pass through the folders above it."""
+    """Return `install`, or a copy in `cache` when the account cannot pass through the folders above it."""
     if _version(install, account):
         return install
     version = _version(install, Account(os.geteuid(), os.getegid()))
@@ -100,7 +100,7 @@ def reachable_install(install: Path, account: Account, cache: Path = CACHE) -> P
 
 
 def _version(install: Path, account: Account) -> str | None:
-    """Such as 18.4; None when the account cannot execute the programs there."""
+    """Read the version, such as 18.4; None when the account cannot execute the programs."""
     try:
         return account.run([str(install / "bin" / "initdb"), "--version"], Path("/")).split()[-1]
     except (PermissionError, EmbeddedPostgresError):

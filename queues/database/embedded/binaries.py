@@ -12,7 +12,7 @@ class EmbeddedPostgresError(RuntimeError):
 
 
 def install_directory() -> Path:
-    """The folder with PostgreSQL 18's bin, lib and share; the wheel's own code is not imported."""
+    """Find the folder with PostgreSQL 18's bin, lib and share, without importing the wheel's code."""
     spec = find_spec(WHEEL_MODULE)
     if spec is None or spec.origin is None:
         raise EmbeddedPostgresError(
@@ -22,7 +22,7 @@ def install_directory() -> Path:
 
 
 def binary(name: str) -> Path:
-    """The path of a PostgreSQL program such as psql, pgbench or pg_dump."""
+    """Return the path of a PostgreSQL program such as psql, pgbench or pg_dump."""
     path = install_directory() / "bin" / name
     if not path.is_file():
         raise EmbeddedPostgresError(f"PostgreSQL has no program {name!r} in {path.parent}")

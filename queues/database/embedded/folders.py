@@ -12,7 +12,7 @@ from pathlib import Path
 from queues.database.embedded.binaries import EmbeddedPostgresError
 
 SOCKET_NAME = ".s.PGSQL.5432"
-SOCKET_PATH_BYTES = 103  # what the strictest platform's sockaddr_un holds, without the closing zero
+SOCKET_PATH_BYTES = 103  # the limit of the strictest platform, without the closing zero
 
 
 class Folders:
@@ -30,7 +30,7 @@ class Folders:
 
     @property
     def socket(self) -> Path:
-        """The socket's folder: beside the data, or in /tmp when that path would be too long to connect to."""
+        """The folder of the socket: beside the data, or in /tmp when that path is too long for a socket."""
         beside = self.root / "socket"
         if len(os.fsencode(beside / SOCKET_NAME)) <= SOCKET_PATH_BYTES:
             return beside

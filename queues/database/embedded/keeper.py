@@ -18,7 +18,7 @@ from queues.database.embedded.binaries import EmbeddedPostgresError
 from queues.database.embedded.folders import Folders
 from queues.database.embedded.server import Server
 
-PROBE_SECONDS = 1  # others look whether the lock is held by taking it for a moment
+PROBE_SECONDS = 1  # other processes take the lock for a moment, to see whether it is held
 
 
 class StopRequested(BaseException):
@@ -44,7 +44,7 @@ class Keeper:
             self.server.stop()
 
     def stop_when_unused(self) -> None:
-        """Hold the users' lock alone from here on: who comes now waits until this process has ended."""
+        """Stop the server after its last user. A new user waits for the users' lock until this process has ended."""
         locks.exclusive(self.folders.users_lock)
         with self.starting_or_stopping:
             self.unused.set()
@@ -57,7 +57,7 @@ def main(home: str) -> int:
     if lock is None:
         return 0  # another process was first
     if os.fork() > 0:
-        os._exit(0)  # the child goes on, holding the same lock, and no process waits for it
+        os._exit(0)  # the child keeps the lock, and no process waits for it
     signal.signal(signal.SIGTERM, _request_stop)
     os.ftruncate(lock, 0)
     os.write(lock, str(os.getpid()).encode())

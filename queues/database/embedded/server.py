@@ -40,12 +40,12 @@ def conninfo(folders: Folders, database: str = DATABASE) -> str:
 
 
 def is_accepting(folders: Folders) -> bool:
-    """Tell whether a connection attempt reaches a server that takes connections; a full one does too."""
+    """Tell whether a server takes connections, even when all of them are in use."""
     return pq.PGconn.ping(conninfo(folders).encode()) == pq.Ping.OK
 
 
 class Server:
-    """The server of the holder of the keeper's lock; no other process may create one."""
+    """The server, as the process drives it that holds the keeper's lock."""
 
     def __init__(self, folders: Folders) -> None:
         self.folders = folders
@@ -54,7 +54,7 @@ class Server:
         self._postmaster: subprocess.Popen[bytes] | None = None  # None as well when another keeper started it
 
     def start(self) -> None:
-        """Start the postmaster and wait until it accepts connections; for when no server process is left."""
+        """Start the postmaster and wait until it accepts connections. No server process may be left."""
         claim_folder(self.folders.socket, self.account.uid, self.account.gid)
         self._initialise()
         self._remove_stale_pid_files()
@@ -68,7 +68,7 @@ class Server:
             time.sleep(locks.POLL_SECONDS)
 
     def stop(self) -> None:
-        """Stop whichever server runs on the data: disconnect everyone, and write a checkpoint."""
+        """Stop the server that runs on the data: end its sessions, and write a checkpoint."""
         for mode in ("fast", "immediate"):
             if not locks.is_held(self.folders.server_lock):
                 return
@@ -80,13 +80,13 @@ class Server:
                 print(f"keeper: {error}", flush=True)  # noqa: T201  standard output is the server's log
 
     def wait_until_dead(self) -> None:
-        """Wait until the last process of the server is gone, adopted or our own."""
+        """Wait until the last process of the server has ended, whichever keeper started it."""
         os.close(locks.exclusive(self.folders.server_lock))
         if self._postmaster is not None:
             self._postmaster.wait()
 
     def _initialise(self) -> None:
-        """Create the cluster with its database aside and rename it, so that what exists is complete."""
+        """Create the database cluster under another name and rename it, so that it is complete when it exists."""
         if self.folders.data.exists():
             return
         draft = self.folders.root / "data.initializing"
@@ -101,10 +101,10 @@ class Server:
         draft.rename(self.folders.data)
 
     def _remove_stale_pid_files(self) -> None:
-        """Remove what a dead server left if another process has its number now.
+        """Remove the pid files of a dead server when another process has its pid now.
 
-        PostgreSQL recognises a number without a process; one that was given away again (after a reboot,
-        in a new container), or that a zombie still holds, would make it refuse to start.
+        PostgreSQL recognises a pid without a process. A pid that another process has (after a reboot, in a new
+        container), or that a zombie still has, would make it refuse to start.
         """
         if not WORKING_DIRECTORY.exists():
             return
@@ -120,7 +120,7 @@ class Server:
             return False  # not a process, or not one of ours
 
     def _launch(self) -> "subprocess.Popen[bytes]":
-        """The postmaster inherits the server's lock, and so does every process it forks."""
+        """Start the postmaster, which inherits the server's lock, as does every process that it forks."""
         lock = locks.exclusive(self.folders.server_lock)
         beside = self.folders.socket.parent == self.folders.root
         command = [

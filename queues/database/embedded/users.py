@@ -20,24 +20,24 @@ SPAWN_ATTEMPTS = 3
 LOG_LINES_SHOWN = 12
 PROJECT = Path(__file__).resolve().parents[3]
 
-# One membership for each home in this process, whichever objects ask for it.
+# One lock for each home in this process, however many objects use it.
 _memberships: dict[Path, int] = {}
 _membership_guard = threading.Lock()
 
 
 class EmbeddedPostgres:
-    """The server whose data is in `home`; creating the object touches nothing."""
+    """The server whose data is in `home`; to create the object has no effect."""
 
     def __init__(self, home: Path | str) -> None:
         self.folders = Folders(Path(home).absolute())
 
     def url(self, database: str = DATABASE) -> str:
-        """The address of a database, for psycopg, psql and DATABASE_URL alike."""
+        """Return the address of a database, for psycopg, psql and DATABASE_URL."""
         query = urlencode({"host": str(self.folders.socket)}, safe="/")
         return f"postgresql://{USER}@/{quote(database, safe='')}?{query}"
 
     def join(self) -> None:
-        """Become a user until this process and all it forked are gone; waits while the server is stopping."""
+        """Become a user until this process and its forks have ended; waits while the server is stopping."""
         with _membership_guard:
             if self.folders.home in _memberships:
                 return
@@ -52,18 +52,18 @@ class EmbeddedPostgres:
                 atexit.register(_leave_all)
 
     def ensure_running(self) -> str:
-        """Join, and return the address of a server that has just been reached, started if need be."""
+        """Join, start the server unless it runs, and return its address once it answers."""
         self.join()
         deadline = time.monotonic() + START_SECONDS
         attempts = 0
         while not (is_accepting(self.folders) and self.is_kept()):
             if not self.is_kept():
                 if attempts == SPAWN_ATTEMPTS:
-                    raise EmbeddedPostgresError(f"PostgreSQL does not start; {self._last_words()}")
+                    raise EmbeddedPostgresError(f"PostgreSQL does not start; {self._log_tail()}")
                 attempts += 1
                 self._spawn_keeper()
             if time.monotonic() > deadline:
-                raise EmbeddedPostgresError(f"PostgreSQL does not answer after {START_SECONDS} s; {self._last_words()}")
+                raise EmbeddedPostgresError(f"PostgreSQL does not answer after {START_SECONDS} s; {self._log_tail()}")
             time.sleep(locks.POLL_SECONDS)
         return self.url()
 
@@ -78,7 +78,7 @@ class EmbeddedPostgres:
             self._spawn_keeper()  # the keeper was killed, and the server needs another to stop it
 
     def stop(self) -> None:
-        """Stop the server although it may have users: whichever of them needs it next starts it again."""
+        """Stop the server although it may have users: the next one that needs it starts it again."""
         self.leave()
         if self.is_kept():
             with suppress(ProcessLookupError):  # it has ended since
@@ -93,7 +93,7 @@ class EmbeddedPostgres:
             time.sleep(locks.POLL_SECONDS)
 
     def is_running(self) -> bool:
-        """Tell whether any process of the server lives, be it starting, serving or stopping."""
+        """Tell whether any process of the server lives: starting, serving or stopping."""
         return locks.is_held(self.folders.server_lock)
 
     def is_accepting(self) -> bool:
@@ -105,7 +105,7 @@ class EmbeddedPostgres:
         return locks.is_held(self.folders.keeper_lock)
 
     def _spawn_keeper(self) -> None:
-        """Start a keeper; when this returns one holds the keeper's lock, or has ended and logged why."""
+        """Start a keeper and wait until it holds the keeper's lock, or has ended and logged why."""
         if self.folders.log.exists() and self.folders.log.stat().st_size > LOG_BYTES:
             self.folders.log.replace(self.folders.log.with_suffix(".log.1"))
         descriptor = os.open(self.folders.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -116,13 +116,13 @@ class EmbeddedPostgres:
                 stdin=subprocess.DEVNULL,
                 stdout=descriptor,
                 stderr=descriptor,
-                start_new_session=True,  # an interrupt at the user's terminal is not meant for the server
+                start_new_session=True,  # an interrupt at the user's terminal must not reach the server
                 check=False,
             )
         finally:
             os.close(descriptor)
 
-    def _last_words(self) -> str:
+    def _log_tail(self) -> str:
         lines = self.folders.log.read_text(errors="replace").splitlines() if self.folders.log.exists() else []
         return "\n".join([f"{self.folders.log} ends with:", *lines[-LOG_LINES_SHOWN:]])
 

@@ -9,8 +9,8 @@ from signalbox.connections import primary_selection
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        places = primary_selection.hosts_of("", conn_params)
-        if not places:
-            return super().get_new_connection(conn_params)
+        hosts = primary_selection.hosts_of("", conn_params)
         connect = super().get_new_connection
-        return primary_selection.choose(places, lambda place: connect({**conn_params, **place}))
+        if not hosts:
+            return connect(conn_params)
+        return primary_selection.choose(hosts, lambda host: connect({**conn_params, **host}))

@@ -1,4 +1,4 @@
-"""manage.py audit: whether the record of what people did is what was written, and its oldest rows in files."""
+"""manage.py audit: verify the audit, and export and delete its oldest rows."""
 
 import json
 import re
@@ -21,49 +21,51 @@ AGAIN = "Run `manage.py migrate` to restore them. Find out who changed them, and
 
 
 def _noted(text: str) -> tuple[int, str]:
-    found = re.fullmatch(r"([0-9]{1,18}):([0-9a-fA-F]{64})", text)
-    if found is None:
-        raise ArgumentTypeError("it must be a row's number and its hash, as in 1042:9f86d0…")
-    return int(found[1]), found[2]
+    match = re.fullmatch(r"([0-9]{1,18}):([0-9a-fA-F]{64})", text)
+    if match is None:
+        raise ArgumentTypeError("give a row's number and its hash, as in 1042:9f86d0…")
+    return int(match[1]), match[2]
 
 
 class Command(VerbCommand):
-    help = "Look after the audit. Ends with status 1 when its chain is broken."
+    help = "Verify or prune the audit. Ends with status 1 when its chain is broken."
     refusals = (SignalboxError, OSError)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-        look = verbs.add_parser("verify", help="walk the chain and name the first row that is wrong")
-        look.add_argument(
+        check = verbs.add_parser("verify", help="walk the chain and name the first row that is wrong")
+        check.add_argument(
             "--expect",
             metavar="ROW:HASH",
             type=_noted,
-            help="what an earlier verify printed: finds also a chain that was rewritten",
+            help="row and hash that an earlier verify printed: finds also a rewritten chain",
         )
-        look.add_argument("--json", action="store_true", help="for programs")
-        look.add_argument(
+        check.add_argument("--json", action="store_true", help="print JSON")
+        check.add_argument(
             "--export",
             metavar="FILE",
             type=Path,
             nargs="+",
             default=[],
-            help="rows that were pruned: they must be whole, and reach up to where the audit begins",
+            help="files of pruned rows: checks them too, up to the row at which the audit begins",
         )
-        cut = verbs.add_parser("prune", help="write the oldest rows to files, and remove them; says what, until --yes")
-        cut.add_argument("--days", type=int, help="rows that are older go (AUDIT_RETENTION_DAYS)")
-        cut.add_argument("--to", type=Path, metavar="FOLDER", help="where the files go (AUDIT_EXPORT_FOLDER)")
-        cut.add_argument("--yes", action="store_true", help="do it")
+        cut = verbs.add_parser("prune", help="export the oldest rows to files, then delete them")
+        cut.add_argument("--days", type=int, help="age of rows to prune, in days (default: AUDIT_RETENTION_DAYS)")
+        cut.add_argument("--to", type=Path, metavar="FOLDER", help="folder of the files (default: AUDIT_EXPORT_FOLDER)")
+        cut.add_argument("--yes", action="store_true", help="prune the rows (default: only count them)")
 
     def _prune(self, options: dict[str, Any]) -> None:
         days = settings.AUDIT_RETENTION_DAYS if options["days"] is None else options["days"]
         if days < 1:
-            raise CommandError("Rows are kept for ever: say --days, or set AUDIT_RETENTION_DAYS")
+            raise CommandError("No retention is set: pass --days, or set AUDIT_RETENTION_DAYS")
         before = timezone.now() - timedelta(days=days)
         folder = options["to"] or Path(settings.AUDIT_EXPORT_FOLDER)
         with connect("signalbox audit prune") as connection:
             if not options["yes"]:
                 rows = count_due(connection, before)
-                self.stdout.write(f"{rows} rows are older than {days} days. With --yes they go to files in {folder}.")
+                self.stdout.write(
+                    f"{rows} rows are older than {days} days. --yes exports them to {folder} and deletes them."
+                )
                 return
             for path, batch in prune(connection, before, folder, actor=ACTOR):
                 through = batch.through.isoformat(timespec="seconds")
@@ -90,7 +92,7 @@ def _document(verdict: Verdict) -> dict[str, Any]:
 
 
 def _sentence(verdict: Verdict) -> str:
-    lines = [_chain(verdict), *(f"Not guarded as this release guards it: {one}." for one in verdict.guards)]
+    lines = [_chain(verdict), *(f"The audit is not guarded as in this release: {guard}." for guard in verdict.guards)]
     return "\n".join([*lines, AGAIN] if verdict.guards else lines)
 
 

@@ -12,12 +12,12 @@ from queues.control.clock import ClockState
 
 
 class Command(VerbCommand):
-    help = "Show how far the engine's clock is ahead of the database server's, or put it back."
+    help = "Show how far the engine's clock is ahead of the database server's, or reset it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        show = verbs.add_parser("show", help="say how far it is ahead, and what that puts off; changes nothing")
-        show.add_argument("--json", action="store_true", help="for programs")
+        show = verbs.add_parser("show", help="show the lead of the clock and the rows that it delays; changes nothing")
+        show.add_argument("--json", action="store_true", help="print JSON")
         reset = verbs.add_parser("reset", help="set it to the server's clock, which must be right again")
         reset.add_argument("--yes", action="store_true", help="reset the clock (default: only print the plan)")
         reset.add_argument(
@@ -34,12 +34,12 @@ class Command(VerbCommand):
         reset.add_argument("--reason", default="", help="why, for the audit")
 
     def _show(self, options: dict[str, Any]) -> None:
-        found = clock.state()
+        state = clock.state()
         if options["json"]:
-            row = asdict(found) | {"ahead_until": found.ahead_until.isoformat(), "is_ahead": found.is_ahead}
+            row = asdict(state) | {"ahead_until": state.ahead_until.isoformat(), "is_ahead": state.is_ahead}
             self.stdout.write(json.dumps(row, indent=2))
         else:
-            self._say(found)
+            self._say(state)
 
     def _reset(self, options: dict[str, Any]) -> None:
         if not options["yes"]:
@@ -63,17 +63,17 @@ class Command(VerbCommand):
                 f" manage.py clock reset --yes --ahead-until {done.ahead_until.isoformat()}"
             )
 
-    def _say(self, found: ClockState) -> None:
-        if not found.is_ahead:
-            self.stdout.write(f"The engine's clock is {found.ahead_seconds:.1f} s ahead, as it may be.")
+    def _say(self, state: ClockState) -> None:
+        if not state.is_ahead:
+            self.stdout.write(f"The engine's clock is {state.ahead_seconds:.1f} s ahead, as it may be.")
         else:
-            self.stdout.write(f"The engine's clock is {found.ahead_seconds:,.0f} s ahead: it stands at {_time(found)}.")
+            self.stdout.write(f"The engine's clock is {state.ahead_seconds:,.0f} s ahead: it stands at {_time(state)}.")
         self.stdout.write(
-            f"Put off by it: {found.leased:,} leases, {found.scheduled:,} retries and delayed messages,"
-            f" {found.unknown:,} delayed messages whose time is not known."
-            f" Dated ahead: {found.ready:,} ready and {found.waiting:,} waiting messages."
+            f"Put off by it: {state.leased:,} leases, {state.scheduled:,} retries and delayed messages,"
+            f" {state.unknown:,} delayed messages whose time is not known."
+            f" Dated ahead: {state.ready:,} ready and {state.waiting:,} waiting messages."
         )
 
 
-def _time(found: ClockState) -> str:
-    return found.ahead_until.isoformat(timespec="seconds")
+def _time(state: ClockState) -> str:
+    return state.ahead_until.isoformat(timespec="seconds")

@@ -20,10 +20,10 @@ class Command(OwnCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--grace", type=float, metavar="S", help="seconds since the last claim (BODIES_GRACE_SECONDS)"
+            "--grace", type=float, metavar="S", help="seconds since the last claim (default: BODIES_GRACE_SECONDS)"
         )
-        parser.add_argument("--sweep", action="store_true", help="also list the store for objects that no row knows")
-        parser.add_argument("--json", action="store_true")
+        parser.add_argument("--sweep", action="store_true", help="also delete objects in the store that have no row")
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         grace = settings.BODIES_GRACE_SECONDS if options["grace"] is None else options["grace"]

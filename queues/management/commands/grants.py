@@ -1,4 +1,4 @@
-"""manage.py grants: what roles of the database may do, exactly, as SQL or carried out."""
+"""manage.py grants: print or execute the SQL that gives database roles exactly the rights of their kind."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -26,7 +26,7 @@ class Command(OwnCommand):
             parser.add_argument(
                 f"--{kind}", action="append", default=[], metavar="ROLE", help=f"a role that {HELP[kind]}"
             )
-        parser.add_argument("--write", action="store_true", help="execute it, in one transaction")
+        parser.add_argument("--write", action="store_true", help="execute the SQL, in one transaction")
 
     def handle(self, *args: Any, **options: Any) -> None:
         roles: dict[str, list[str]] = {}

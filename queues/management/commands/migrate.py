@@ -16,7 +16,7 @@ SCHEMA = "signalbox"
 # One migration at a time in a database, however many replicas start at once; the number is ours alone.
 MIGRATION_LOCK = 0x5157A1B0
 LOCK_SECONDS = 10.0
-"""A migration that waits for a table's lock makes everything wait that comes later: senders and consumers too."""
+"""A migration that waits for the lock of a table blocks all later transactions, those of senders too."""
 
 
 class Command(migrate.Command):
@@ -31,7 +31,7 @@ class Command(migrate.Command):
         )
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Go past a pooler, if there is one: the checks that come first ask the database too."""
+        """Connect past a pooler, if there is one, before the checks, which query the database."""
         self._role = connections[options["database"]].settings_dict["USER"]
         try:
             lead_past_the_pooler(options["database"])
@@ -47,17 +47,17 @@ class Command(migrate.Command):
         try:
             create_schema(connection)
             super().handle(*args, **options)
-            if pooling.is_pooled() and search_path.give(connection, self._role):
+            if pooling.is_pooled() and search_path.set_for_role(connection, self._role):
                 self.stdout.write(
-                    f"{self._role or 'The role'} finds the tables by itself now; let the pooler RECONNECT."
+                    f"Set the search path of {self._role or 'the role'}; run RECONNECT on the console of the pooler."
                 )
-        except search_path.NotYours as error:
+        except search_path.SearchPathDenied as error:
             raise CommandError(str(error)) from error
         except OperationalError as error:
             if isinstance(error.__cause__, LockNotAvailable):
                 raise CommandError(
-                    f"A table was in use for longer than {options['lock_timeout']:g} s: its migration was taken back."
-                    " Run it again; pg_locks says who holds it."
+                    f"A table was in use for longer than {options['lock_timeout']:g} s: its migration was rolled back."
+                    " Run it again; pg_locks shows which session holds the lock."
                 ) from error
             raise
         finally:
@@ -68,7 +68,7 @@ class Command(migrate.Command):
 
 
 def create_schema(connection: BaseDatabaseWrapper) -> None:
-    """Create the schema unless it exists: a role that may not create one can be given one."""
+    """Create the schema unless it exists: an owner may create it for a role that may not."""
     with connection.cursor() as cursor:
         cursor.execute("select to_regnamespace(%s) is not null, current_user, current_database()", [SCHEMA])
         exists, user, database = cursor.fetchone()

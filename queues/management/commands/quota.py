@@ -1,4 +1,4 @@
-"""manage.py quota show | set: what a tenant's queues may do together, from a terminal."""
+"""manage.py quota show | set: show or change the quotas of a tenant."""
 
 import json
 from argparse import ArgumentParser
@@ -17,10 +17,10 @@ class Command(VerbCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         show = verbs.add_parser("show", help="the quotas of a tenant")
-        show.add_argument("tenant")
-        show.add_argument("--json", action="store_true")
+        show.add_argument("tenant", help="name of the tenant")
+        show.add_argument("--json", action="store_true", help="print JSON")
         change = verbs.add_parser("set", help="set some of them")
-        change.add_argument("tenant")
+        change.add_argument("tenant", help="name of the tenant")
         change.add_argument("quotas", nargs="+", metavar="NAME=VALUE", help=", ".join(QUOTAS))
         change.add_argument("--reason", default="", help="kept in the audit")
 
@@ -42,7 +42,7 @@ class Command(VerbCommand):
 def _parse(text: str) -> tuple[str, float | int]:
     name, separator, value = text.partition("=")
     if not separator:
-        raise CommandError(f"{text!r} is not of the form name=value")
+        raise CommandError(f"{text!r} is no quota: write NAME=VALUE")
     try:
         return name, float(value) if "." in value else int(value)
     except ValueError:

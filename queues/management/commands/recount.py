@@ -1,4 +1,4 @@
-"""manage.py recount: compare the counters of queues with their rows, and put them right."""
+"""manage.py recount: compare the counters of queues with their rows, and correct them."""
 
 import json
 from argparse import ArgumentParser
@@ -18,7 +18,7 @@ class Command(OwnCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--queue", help="this queue only (default: all)")
-        parser.add_argument("--json", action="store_true", help="for programs: every number, drifted or not")
+        parser.add_argument("--json", action="store_true", help="print every number as JSON, drifted or not")
         parser.add_argument("--repair", action="store_true", help="correct the counters; old numbers go to the audit")
         parser.add_argument("--reason", default="", help="why, for the audit")
 
@@ -39,7 +39,7 @@ class Command(OwnCommand):
             return
         queues = len({count.queue for count in counts})
         if not drifted:
-            self.stdout.write(f"The counters of {queues} queues are what their rows say.")
+            self.stdout.write(f"The counters of {queues} queues match their rows.")
             return
         self.stdout.write(_LINE.format("queue", "lane", "state", "counted", "recounted", "drift"))
         for count in drifted:
@@ -47,4 +47,4 @@ class Command(OwnCommand):
             self.stdout.write(
                 _LINE.format(count.queue, lane[:24], count.state, count.counted, count.recounted, f"{count.drift:+d}")
             )
-        self.stdout.write("Repaired." if options["repair"] else "Nothing was changed; --repair puts them right.")
+        self.stdout.write("Repaired." if options["repair"] else "Nothing was changed; --repair corrects the counters.")

@@ -1,4 +1,4 @@
-"""manage.py schedule_upkeep: have pg_cron call the engine's housekeeping, where the database has that extension."""
+"""manage.py schedule_upkeep: schedule upkeep with pg_cron, where the database has that extension."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,10 +11,10 @@ from queues.errors import InvalidArgument
 
 
 class Command(OwnCommand):
-    help = "Let the database's pg_cron do the upkeep; --remove takes that back. Says so when pg_cron is not installed."
+    help = "Schedule upkeep with the extension pg_cron, or remove its jobs. Fails when pg_cron is not installed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--remove", action="store_true", help="take the jobs back")
+        parser.add_argument("--remove", action="store_true", help="remove the jobs")
 
     def handle(self, *args: Any, **options: Any) -> None:
         verb = "unschedule_upkeep" if options["remove"] else "schedule_upkeep"

@@ -13,13 +13,13 @@ from queues.upkeep.upkeep import Upkeep
 
 
 class Command(OwnCommand):
-    help = "Keep the queues in order: counters, claim floors, partitions, history, retention, wake-ups."
+    help = "Run the upkeep of queues: counters, claim floors, partitions, history, retention, wake-ups."
 
     def handle(self, *args: Any, **options: Any) -> None:
         upkeep = Upkeep()
         on_signals(upkeep.stop, signal.SIGINT, signal.SIGTERM)
-        with suppress(Error):  # a database that is away is waited for
-            for one in read_unsafe():
-                self.stderr.write(f"Messages can be lost here: {one}.")
+        with suppress(Error):  # upkeep waits for a database that does not answer
+            for setting in read_unsafe():
+                self.stderr.write(f"Messages can be lost here: {setting}.")
         self.stdout.write("Upkeep is running; Ctrl-C stops it.")
         upkeep.run()

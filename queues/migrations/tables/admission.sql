@@ -51,7 +51,7 @@ create table signalbox.refusal (
   primary key (queue_id, reason)
 );
 
--- What a tenant's quotas refuse beside sends: queues, retention and long polls.
+-- Requests other than sends that a tenant's quotas refused: queues, retention and long polls.
 create table signalbox.tenant_refusal (
   tenant_id integer not null,
   reason text not null,

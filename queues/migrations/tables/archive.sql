@@ -1,4 +1,4 @@
--- What the archive and erasures ask of the engine.
+-- Tables of the archive and of erasures.
 
 -- The transaction below which history is archived, one row. History above it is kept while `holds` is true. An archive
 -- that has not succeeded yet holds history until an hour after `tried_at`: a dead first run must not fill the disk.

@@ -1,6 +1,6 @@
--- What the Celery broker needs beside queues.
+-- Tables of the Celery broker: mailboxes, mail and bindings.
 
--- Mailboxes: for commands to workers, replies and events, which only a living process wants. Each ends with its owner.
+-- Mailboxes of processes: for commands to workers, replies and events. A mailbox is deleted when its owner ends.
 create table signalbox.mailbox (
   mailbox_id bigint generated always as identity primary key,
   name text not null unique,
@@ -10,7 +10,7 @@ create table signalbox.mailbox (
 );
 create index mailbox_expiry on signalbox.mailbox (expires_at);
 
--- What is in the mailboxes. Unlogged: a crash of the database empties it, as a restart of the owners would.
+-- Messages in mailboxes. Unlogged: a crash of the database empties the table, as a restart of the owners would.
 create unlogged table signalbox.mail (
   mail_id bigint generated always as identity,
   mailbox_id bigint not null references signalbox.mailbox on delete cascade,

@@ -1,4 +1,4 @@
--- Dead letters, what was redriven of them, and the trash.
+-- Dead letters, redriven messages, and the trash.
 
 -- Messages that failed for good, complete with payload and last error.
 create sequence signalbox.dead_letter_id cache 1;
@@ -75,7 +75,7 @@ create table signalbox.rewritten (
   primary key (message_id, dead_letter_id)
 );
 
--- Batches of the trash: what one purge or deletion removed, and until when it can be restored.
+-- Batches of the trash: the messages of one purge or deletion, and until when they can be restored.
 create table signalbox.trash_batch (
   trash_batch_id bigint generated always as identity primary key,
   opened_at timestamptz not null default clock_timestamp(),

@@ -92,7 +92,7 @@ create table signalbox.queue_history_ten_minutes (
 ) partition by range (bucket_at);
 create table signalbox.queue_history_ten_minutes_default partition of signalbox.queue_history_ten_minutes default;
 
--- The buckets that were recorded, each with the aggregation it was read from. A missing bucket is a gap, counted once.
+-- Recorded buckets, each with the aggregation that it was read from. Events of a missing bucket are in the next one.
 create table signalbox.history_record (
   step_seconds integer not null,
   bucket_at timestamptz not null,

@@ -1,4 +1,4 @@
--- Messages: what was sent, and what each message carries beside its payload.
+-- Messages as they were sent, with their states and large bodies.
 
 create sequence signalbox.message_id cache 1;
 create sequence signalbox.log_end minvalue 0 start 0;

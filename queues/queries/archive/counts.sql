@@ -1,5 +1,5 @@
 -- How many rows of each kind a window has, by about a thousand spans of transactions: (kind, first transaction, rows)
--- in order. Reads no bodies; what it counts is what the kinds' own statements answer, since nothing below the horizon
+-- in order. Reads no bodies. The counts equal the rows of each kind's own statement, since nothing below the horizon
 -- changes any more.
 with counted as materialized (
   select 'settled' as kind, s.txid, cardinality(s.message_ids)::bigint as rows

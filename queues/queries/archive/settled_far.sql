@@ -1,5 +1,5 @@
--- The settled messages of a window whose ids lie outside the stretch, each body looked up by its key: what was sent
--- long before the others, and everything where messages do not end roughly in the order in which they were sent.
+-- The settled messages of a window whose ids lie outside the stretch, each body looked up by its key: messages that
+-- were sent long before the others, or all messages where they do not end roughly in the order of sending.
 select
   s.txid,
   s.queue_id,

@@ -1,7 +1,7 @@
 -- (first, last, rows in it): the stretch of the log with the messages that a window settled. Reading a stretch in order
--- is worth it while at most two of three messages in it belong to other windows; else the stretch without the outermost
--- twentieths is tried; else there is none. The answer follows from rows that do not change any more: it is the same at
--- every attempt.
+-- pays while at most two of three messages in it belong to other windows. Otherwise the stretch without the first and
+-- last twentieth is tried, and otherwise there is none. The result follows from rows that do not change any more, so it
+-- is the same at every attempt.
 with settled as materialized (
   select u.message_id
   from signalbox.settled s

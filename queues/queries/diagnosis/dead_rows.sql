@@ -1,5 +1,5 @@
--- The table of tickets with the most dead rows, its live ones, and how long ago it was last vacuumed: what PostgreSQL
--- keeps in its statistics, for no table at all a scan.
+-- The table of tickets with the most dead rows, its live ones, and how long ago it was last vacuumed: from
+-- PostgreSQL's statistics, without a scan.
 select
   c.relname::text,
   pg_stat_get_dead_tuples(c.oid),

@@ -1,8 +1,7 @@
--- What history says of a minute, ten minutes and an hour ago: of each the newest row before it, which stands until the
--- next one; where history does not reach back so far, its oldest row. Three probes for each queue. Index:
--- queue_history_pkey. How many seconds ago: a row's own age, or the moment asked for where the queue was at rest in
--- between, or until its oldest row. Where no row has come since, upkeep may be silent, and the row's own age is all
--- that is known.
+-- History of a minute, ten minutes and an hour ago: the newest row before each, which holds until the next one, or the
+-- oldest row where history is shorter. Three probes for each queue. Index: queue_history_pkey. The age is that of the
+-- row; or the requested age, where the queue was idle since the row. Without a later row upkeep may be silent, and the
+-- age is that of the row.
 select m.queue_id, m.seconds, m.age,
   coalesce(
     greatest(date_part('epoch', statement_timestamp() - m.age * interval '1 second' - m.oldest_visible_at), 0), 0

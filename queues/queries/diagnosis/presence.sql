@@ -1,6 +1,6 @@
--- Consumers that were here within the last hour and are no longer, when any was last seen, how long the queue has been
--- paused, how many more messages may be in flight where that is limited, and in how many seconds the next delayed one
--- is due. Consumers unseen for a day are forgotten. Indexes: consumer_pkey, lease_deadline, scheduled_due.
+-- Consumers seen within the last hour but not within the last minute, seconds since any was seen and since the queue was
+-- paused, messages that may still come in flight (null without a limit), and seconds until the next scheduled message
+-- is due. Consumers unseen for a day are deleted. Indexes: consumer_pkey, lease_deadline, scheduled_due.
 select
   q.queue_id,
   (

@@ -1,5 +1,5 @@
--- How PostgreSQL is, as far as queues feel it, from what it keeps in memory and on disk: never a row of a message.
--- The lag is null where this role may not see standbys; a standby that has caught up and rests has none.
+-- The health of PostgreSQL as far as it affects queues, from its statistics and files: no row of a message is read.
+-- The lag is null where this role may not see standbys, and 0 for an idle standby that has caught up.
 select
   pg_notification_queue_usage() as notify_queue_usage,
   pg_database_size(current_database()) as database_bytes,

@@ -1,5 +1,5 @@
--- The last row from before stands for a queue that was at rest when the window began. One that has no row at all was at
--- rest for as long as history goes: what it has now is what it had.
+-- The last row before the window stands for a queue that was idle when the window began. A queue without a row was idle
+-- for as long as history goes back, so its present numbers stand for it.
 select q.queue_id, coalesce(h.ready, n.ready) as ready, coalesce(h.scheduled, n.scheduled) as scheduled,
   coalesce(h.waiting, n.waiting) as waiting, coalesce(h.leased, n.leased) as leased,
   coalesce(h.dead, case when n.is_dead_letter_queue then n.held else n.dead end) as dead, h.oldest_visible_at

@@ -1,4 +1,4 @@
--- Whether the archive still needs a day of settled or failed deliveries. The BRIN index answers for old days.
+-- Return whether the archive still needs a day of settled or failed deliveries. The BRIN index answers for old days.
 create or replace function signalbox._archive_needs(p_partition text) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

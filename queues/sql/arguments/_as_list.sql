@@ -1,5 +1,5 @@
--- An array argument counted from 1: an array with another first index is read from its first element, and one of
--- several dimensions is refused by its name. The hot verbs check inline whether they need it.
+-- Return an array argument with indexes from 1; refuse one of several dimensions by the name of the argument. The hot
+-- verbs check inline whether they need this.
 create or replace function signalbox._as_list(p_field text, p_array anyarray) returns anyarray
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

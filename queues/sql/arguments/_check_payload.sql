@@ -7,7 +7,7 @@ begin
   perform signalbox._check_payload(p_payload, p_limit, p_payload::text);
 end $$;
 
--- The same for callers that have the payload's text: PostgreSQL takes longer to write it than to look at it.
+-- Check a payload whose text the caller has: PostgreSQL takes longer to write the text than to check it.
 create or replace function signalbox._check_payload(p_payload jsonb, p_limit integer, p_text text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- A JSON value, or its text as a string where clients cannot read the value: for values that were stored before such
--- were refused.
+-- Return a JSON value, or its text as a string when clients cannot read the value. For values that were stored before
+-- such values were refused.
 create or replace function signalbox._made_readable(p_value jsonb) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- A trace id without the control characters that are refused now.
+-- Return a trace id without control characters, which send refuses now.
 create or replace function signalbox._printable(p_trace_id text) returns text
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Raise SB425 where the transaction's snapshot may not show a lease that is held: the verb cannot say then that the
--- lease is gone.
+-- Raise SB425 where the snapshot of the transaction may miss a lease that is held: the verb would report the lease as
+-- gone by mistake.
 create or replace function signalbox._refuse_older_snapshot(p_verb text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

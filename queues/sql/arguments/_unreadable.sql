@@ -1,7 +1,7 @@
--- Why clients cannot read this JSON, though PostgreSQL stores it; null when they can. It has more than 128 levels of
--- arrays and objects, or a number of more than 1,000 characters when written out, as 1e5000 is. signalbox/payloads.py
--- has the same limits. JSON text of up to 256 bytes can have neither, so callers need only ask about longer ones.
--- Linear. The text is the value's.
+-- Return why clients cannot read a JSON value that PostgreSQL can store; null when they can. The limits are those of
+-- signalbox/payloads.py: 128 levels of arrays and objects, and numbers of 1,000 characters when written out (1e5000 is
+-- longer). JSON text of up to 256 bytes is within both, so callers check only longer texts. Takes linear time. p_text
+-- is the text of the value.
 create or replace function signalbox._unreadable(p_value jsonb, p_text text) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -21,8 +21,8 @@ begin
   if octet_length(p_text) <= 1000 then
     return null;
   end if;
-  -- A number of 1,001 characters covers one of the places that are 1,000 bytes apart, and ten in a row of those that
-  -- are 100 apart. All its characters are from '-' to '9'. To look there costs less than any look at the whole text.
+  -- A number of 1,001 characters covers one of the positions 1,000 bytes apart, and ten consecutive positions 100 bytes
+  -- apart. Its characters are between '-' and '9'. To check these positions costs less than to read the whole text.
   v_bytes := convert_to(p_text, 'UTF8');
   v_place := 1000;
   while v_place < octet_length(v_bytes) loop

@@ -1,4 +1,4 @@
--- The facts of an anchor as a row of the audit states them.
+-- Return the facts of an anchor in the form that the audit's row about the pruning has.
 create or replace function signalbox._anchor_facts(
   p_position bigint, p_hash bytea, p_rows bigint, p_export text, p_export_sha256 bytea
 ) returns jsonb

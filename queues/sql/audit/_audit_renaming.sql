@@ -1,4 +1,4 @@
--- Record that a queue got another name in the audit.
+-- Record in the audit that a queue was renamed.
 create or replace function signalbox._audit_renaming(
   p_queue signalbox.queue, p_name text, p_grace_seconds double precision
 ) returns void

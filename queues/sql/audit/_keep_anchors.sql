@@ -1,5 +1,5 @@
--- Keep anchors of the audit as they are: the owner adds them one behind the other, for an existing row, and they never
--- change.
+-- Refuse changes of the audit's anchors. The owner adds them in order, each for an existing row, and never changes
+-- them.
 create or replace function signalbox._keep_anchors() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Keep rows of the audit as they are. Only a row without a position may be changed, by sealing it, and only rows before
--- an anchor may be deleted (prune_audit): those were exported, and the chain is proved from there on.
+-- Refuse changes of the audit's rows. Sealing may change a row without a position, and prune_audit may delete rows
+-- before an anchor: those were exported, and the chain is verified from the anchor on.
 create or replace function signalbox._keep_audit() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Whether this transaction made the queue with these settings: a visible row without a position in the chain is its
--- own. Index: audit_event_queue.
+-- Return whether this transaction made the queue with these settings: an audit row without a position in the chain is
+-- its own. Index: audit_event_queue.
 create or replace function signalbox._was_just_made(p_queue_id integer, p_settings jsonb) returns boolean
 language sql stable
 security definer

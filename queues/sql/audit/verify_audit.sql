@@ -19,9 +19,9 @@ as $$
     where e.position is not null
     window chain as (order by e.position)
   ), unconfirmed as (
-    -- The row that says who pruned lies behind what was pruned, and is proved by the chain.
+    -- The row about a pruning is behind the pruned rows, so the chain confirms it.
     select a.position, null::bigint as audit_event_id,
-      'it was removed with all before it, and no row says by whom' as complaint
+      'it was removed with all rows before it, and no row says by whom' as complaint
     from anchor a
     where not exists (
       select from signalbox.audit_event e
@@ -30,7 +30,7 @@ as $$
     )
   ), wrong as (
     select c.position, c.audit_event_id, case
-        when c.position < c.expected then 'it should have gone with those before the anchor'
+        when c.position < c.expected then 'it should have been removed with the rows before the anchor'
         when c.position <> c.expected then case c.position - c.expected when 1 then 'the row before it is missing'
           else format('%s rows before it are missing', c.position - c.expected) end
         when c.hash is distinct from c.computed then 'it is not what was written'

@@ -1,5 +1,5 @@
--- Group and body of a trashed message, from the log or from kept bodies. A message that has neither is an error, and
--- never skipped silently.
+-- Return the group and the body of a message in the trash, from the log or from kept bodies. A message without a body
+-- is an error and is never skipped silently.
 create or replace function signalbox._body_facts(p_queue_id integer, p_message_id bigint)
 returns table (group_id text, deduplication_id text, payload jsonb, attributes jsonb, body_sha256 bytea)
 language plpgsql stable

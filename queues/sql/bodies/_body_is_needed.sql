@@ -1,6 +1,6 @@
--- Whether a message of the log, a kept body, a dead letter or a message in the trash points to a large body. One
--- statement, hence one moment: a body that moves between the four is seen in one of them. Pointers of the log are
--- dropped with its segment (drop_segment).
+-- Return whether a message of the log, a kept body, a dead letter or a message in the trash points to a large body. One
+-- statement reads all four in one snapshot, so a body that moves between them is seen. Pointers of the log are dropped
+-- with its segment (drop_segment).
 create or replace function signalbox._body_is_needed(p_sha256 bytea) returns boolean
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan

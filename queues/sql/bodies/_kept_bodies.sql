@@ -1,5 +1,5 @@
--- Bodies that outlived their segment of the log (redriven messages, long delays). A ticket whose body is missing is an
--- error, and never skipped silently: the claim is rolled back and nothing is lost. Index: message_kept_pkey.
+-- Return bodies that outlived their segment of the log (redriven messages, long delays). A ticket without a body is an
+-- error and is never skipped silently: the claim is rolled back and nothing is lost. Index: message_kept_pkey.
 create or replace function signalbox._kept_bodies(p_queue_id integer, p_ids bigint[])
 returns setof signalbox.message_kept
 language plpgsql

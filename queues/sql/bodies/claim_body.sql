@@ -22,7 +22,7 @@ begin
     );
   end if;
   loop
-    -- One that the collector removes is waited for, and then gone; other senders of it are not in the way.
+    -- Wait for a collector that removes the body; then it is gone. Other senders of the body do not block.
     select b.bytes into v_bytes from signalbox.large_body b where b.sha256 = claim_body.sha256 for key share;
     exit when found;
     insert into signalbox.large_body (sha256, bytes) values (claim_body.sha256, claim_body.bytes)
@@ -40,7 +40,7 @@ begin
     select c.ctid
     from signalbox.large_body c
     where c.sha256 = claim_body.sha256 and c.last_claimed_at < clock_timestamp() - interval '1 minute'
-    for no key update skip locked  -- another sender of the same body is at it
+    for no key update skip locked  -- another sender of the same body has locked the row
   ));
   return false;
 end $$;

@@ -40,7 +40,7 @@ begin
     perform from signalbox.large_body b where b.sha256 = v_body.sha256 and b.last_claimed_at < v_before
       for update skip locked;
     continue when not found;
-    -- Asked again in a new statement, now that the row is held: a sender may have committed since it was asked above.
+    -- Check again in a new statement while the row is locked: a sender may have committed since the first check.
     if not signalbox._body_is_needed(v_body.sha256) then
       delete from signalbox.large_body b where b.sha256 = v_body.sha256;
       dropped := true;

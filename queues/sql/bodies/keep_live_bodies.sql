@@ -11,7 +11,7 @@ declare
   v_last bigint := (keep_live_bodies.segment_number + 1) * 1000000;
   v_kept bigint;
 begin
-  -- before it reads: an erasure sees that bodies are being copied, and comes back (erase_messages)
+  -- before the read: an erasure sees the lock, and checks the messages again (erase_messages)
   perform pg_current_xact_id();
   execute format($sql$
     insert into signalbox.message_kept (

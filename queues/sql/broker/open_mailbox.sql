@@ -25,7 +25,7 @@ begin
       'mail_seconds', format('is %s: it must be from 1 to 604800', coalesce(open_mailbox.mail_seconds::text, 'null'))
     );
   end if;
-  perform signalbox.expire_mailboxes(); -- of others, where no upkeep does it
+  perform signalbox.expire_mailboxes(); -- those of other owners, where no upkeep runs
   insert into signalbox.mailbox as m (name, keep_seconds, mail_seconds, expires_at)
   values (
     open_mailbox.name, open_mailbox.keep_seconds, open_mailbox.mail_seconds,

@@ -1,4 +1,4 @@
--- Whether an upkeep leads and moves the clock; otherwise no claim floor is trusted (floor_time).
+-- Return whether a leading upkeep moves the clock; without it no claim floor is trusted (floor_time).
 create or replace function signalbox._floors_are_kept() returns boolean
 language sql volatile
 begin atomic

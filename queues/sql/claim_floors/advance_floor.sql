@@ -19,10 +19,10 @@ declare
   v_risen integer := 0;
   v_from timestamptz;
   v_first timestamptz;
-  -- No floor rises beyond the mark: looking further would be a walk over all that was consumed ahead of its deadline.
+  -- No floor rises above the mark: a longer search would read all leases that ended before their deadline.
   v_to timestamptz := timestamptz 'epoch' + advance_floor.mark * interval '1 microsecond';
 begin
-  -- A mark beyond the clock is from before that was put back (reset_clock): tickets of earlier times come again.
+  -- A mark above the clock was taken before reset_clock set the clock back: tickets with earlier times may still come.
   if not signalbox._leads(advance_floor.token)
     or advance_floor.mark > nullif(pg_sequence_last_value('signalbox.clock'::regclass), 0) -- 0: it was never moved
   then

@@ -1,4 +1,4 @@
--- The engine's clock, as a time.
+-- Return the engine's clock as a time.
 create or replace function signalbox._clock_at() returns timestamptz
 language sql volatile
 begin atomic

@@ -1,5 +1,5 @@
--- Leases that a clock ahead has prolonged, or that were handed out while the server's clock was ahead, and until when
--- they now last: for their queue's visibility timeout, since the timeout that was asked for is not known.
+-- Return leases that a clock ahead of the server's has prolonged, and when each should end: after the visibility
+-- timeout of its queue, since the timeout that its consumer asked for is not known.
 create or replace function signalbox._leases_ahead(p_now timestamptz, p_until timestamptz)
 returns table (tid tid, deadline timestamptz)
 language sql volatile

@@ -1,8 +1,8 @@
--- Scheduled messages whose due time results from a clock that was ahead, and when they should be due: a retry by the
--- row of its failure; a message that was sent while the server's clock was ahead by the difference. Null: the time
--- cannot be known, since a message that is due exactly at the clock was sent with any delay up to it. Messages that
--- were scheduled before the clock was ahead are not among them. A second reset cannot tell what the first has moved,
--- and leaves it.
+-- Return scheduled messages whose due time comes from a clock that was ahead, and when each should be due. A retry is
+-- dated by the row of its failure; a message that was sent while the server's clock was ahead, by the difference. Null:
+-- unknown, since a message that is due exactly at the clock may have any delay up to it. Messages that were scheduled
+-- before the clock was ahead are left out. A second reset cannot know what the first has moved, and leaves those
+-- messages.
 create or replace function signalbox._scheduled_ahead(p_now timestamptz, p_until timestamptz, p_again boolean)
 returns table (tid tid, due_at timestamptz)
 language sql volatile

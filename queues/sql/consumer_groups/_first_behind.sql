@@ -1,4 +1,4 @@
--- The first message behind a position, up to another. A probe of each segment's primary key.
+-- Return the first message above one position and up to another (p_through). A probe of each segment's primary key.
 create or replace function signalbox._first_behind(
   p_stream_id integer, p_partition integer, p_position bigint, p_through bigint, out "position" bigint,
   out appended_at timestamptz

@@ -29,7 +29,7 @@ begin
       and l.database = (select d.oid from pg_database d where d.datname = current_database())
   loop
     v_at := -v_held.class - p_stream_id * 64;
-    -- As a signed half: one that entered after the last positions were read is ahead of them, and holds nothing back.
+    -- A signed half: a transaction that entered after the positions were read is above them and lowers no horizon.
     v_horizons[v_at] := least(v_horizons[v_at], v_last[v_at] - (v_last[v_at] - v_held.low)::bit(32)::integer);
   end loop;
   return v_horizons;

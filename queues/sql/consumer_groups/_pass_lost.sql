@@ -1,5 +1,5 @@
--- Count messages that retention dropped before the group read them, and move the offset behind them. The member's epoch
--- is checked as in a commit.
+-- Count messages that retention dropped before the group read them, and move the offset behind them. Checks the
+-- member's epoch, as a commit does.
 create or replace function signalbox._pass_lost(
   p_group_id integer, p_partition integer, p_member text, p_epoch bigint, p_committed bigint, p_first bigint
 ) returns boolean

@@ -1,6 +1,6 @@
--- The position behind which a group begins that starts at a point of history. The end is the last committed position:
--- messages that are being appended now come to the group. A time is searched by halving the positions, with a probe
--- each; positions follow time except for messages that are appended at the same moment, so it steps back a second.
+-- Return the position behind which a group begins to read from a point. The end is the last committed position:
+-- messages that are being appended now come to the group. A time is found by halving the positions, with a probe each.
+-- The search steps back a second, since messages that are appended at the same moment may be out of order.
 create or replace function signalbox._position_at(
   p_stream_id integer, p_partition integer, p_point text, p_at timestamptz
 )

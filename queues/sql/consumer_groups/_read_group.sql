@@ -23,7 +23,7 @@ begin
   from signalbox.consumer_group g
   join signalbox.stream s on s.stream_id = g.stream_id
   where g.group_id = p_group_id;
-  -- From here on retention can begin to take a segment away, and not end (drop_stream_segment).
+  -- From here on retention may begin to drop a segment, and cannot finish (drop_stream_segment).
   execute format('lock table only signalbox.%I in access share mode', 'stream_message_' || v_stream.stream_id);
   v_horizons := signalbox._horizons(v_stream.stream_id, v_stream.positions);
   for v_own in

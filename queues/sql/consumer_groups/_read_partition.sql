@@ -1,7 +1,7 @@
--- The messages of a partition behind one position, up to another. Its segments are merged, since a message may be in an
--- earlier segment than its neighbour that was appended at the same moment; there are about ten. It returns nothing
--- where the first position is another than the reader knows: then a segment has been dropped, or is being dropped, and
--- the same snapshot may not see it.
+-- Return the messages of a partition above one position and up to another. Its segments, about ten, are merged, since a
+-- message may be in an earlier segment than its neighbour that was appended at the same moment. Returns nothing when
+-- the first position differs from the one that the reader knows: a segment is then being dropped, and this snapshot may
+-- miss it.
 create or replace function signalbox._read_partition(
   p_stream_id integer, p_partition integer, p_behind bigint, p_through bigint, p_limit integer, p_first bigint
 ) returns table ("position" bigint, key text, payload jsonb, attributes jsonb, trace_id text, appended_at timestamptz)

@@ -27,7 +27,7 @@ begin
     where q.name = create_group.queue and q.tenant_id = v_stream.tenant_id and not q.is_dead_letter_queue
     for key share; -- so that it is not deleted before the commit
     if not found then
-      perform signalbox._refuse_unknown_queue(create_group.queue); -- another tenant's is not found
+      perform signalbox._refuse_unknown_queue(create_group.queue); -- a queue of another tenant is unknown too
     end if;
     if create_group.queue_window is null or create_group.queue_window not between 1 and 100000 then
       perform signalbox._refuse('queue_window', 'must be from 1 to 100000 messages');

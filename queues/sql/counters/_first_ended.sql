@@ -1,4 +1,4 @@
--- The first of these transactions whose work the current statement can see, its own included; otherwise p_xmax.
+-- Return the first of these transactions whose work the current statement can see, its own included; otherwise p_xmax.
 create or replace function signalbox._first_ended(p_xmax bigint, p_xip bigint[]) returns bigint
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -13,10 +13,10 @@ begin
   perform signalbox._note_home('counters');
   perform signalbox._rebase_archive();
   update signalbox.settled s set txid = 0
-  -- else it is 0 or 1, and as far from any aggregation
+  -- with an archive _rebase_archive has set 0 or 1, below every aggregation
   where s.txid <> 0 and not exists (select from signalbox.archive_horizon);
   perform setval(g.mark_xid, 0), setval(g.last_xid, 0) from signalbox.admission_counter g;
-  -- or an erasure would wait for ids of another cluster
+  -- otherwise an erasure would wait for transaction ids of another cluster
   update signalbox.erasure_find f set looked_in = pg_current_xact_id() where f.open;
   insert into signalbox.aggregation (aggregated_at, snapshot)
     select clock_timestamp(), signalbox._aggregation_snapshot();

@@ -1,6 +1,6 @@
 -- queue_durations(queue_ids): how long the messages of each queue waited and were worked on since the queue was made,
 -- as of the last aggregation (null: all queues). durations is null where nothing has been delivered. The difference of
--- two readings is what came between.
+-- two readings has the events in between.
 -- durations[1..15] count first deliveries by wait, [16..30] acknowledgements by work time, each in its own bucket (not
 -- cumulative; the 15th is for what took longer than the last bound). [31] and [32] are the sums of waits and of work in
 -- milliseconds. [33] counts first deliveries within the wait target that the queue had then. Index: queue_stat_pkey.

@@ -1,5 +1,5 @@
--- Whether a queue can keep dead letters. They have no groups: a queue that orders or limits groups would hand them out
--- without regard to either.
+-- Return whether a queue can keep dead letters. They have no groups: a queue that orders or limits groups would hand
+-- them out without regard to either.
 create or replace function signalbox._can_keep_dead_letters(p_queue signalbox.queue) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- The other side of _keep_queue: false while another transaction holds the queue, or another queue with the same lock.
--- Never waits.
+-- Take the lock that _keep_queue shares, in order to delete a queue or change its mode. Returns false when another
+-- transaction holds it, for this queue or for one with the same lock. Never waits.
 create or replace function signalbox._claim_queue(p_queue_id integer) returns boolean
 language sql volatile
 set search_path = pg_catalog, pg_temp

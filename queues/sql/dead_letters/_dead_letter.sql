@@ -73,7 +73,7 @@ begin
   ) story
   order by l.message_id;
   get diagnostics v_buried = row_count;
-  perform signalbox._forget_states(array(select l.message_id from unnest(p_leases) l)); -- the dead letter has them
+  perform signalbox._forget_states(array(select l.message_id from unnest(p_leases) l)); -- dead letters have them
   if v_buried <> cardinality(p_leases) then
     raise exception using
       errcode = 'data_corrupted',
@@ -86,6 +86,6 @@ begin
     (v_dead_letter_queue_id, {event.held}, v_buried);
   perform signalbox._release_keys_of(p_queue_id, array(select l.message_id from unnest(p_leases) l));
   if exists (select from unnest(p_leases) l where l.lane is not null) and not signalbox._holds_groups(p_queue_id) then
-    perform signalbox._leave_lanes(array(select l.message_id from unnest(p_leases) l)); -- the next of the lane may go
+    perform signalbox._leave_lanes(array(select l.message_id from unnest(p_leases) l)); -- frees the groups
   end if;
 end $$;

@@ -16,7 +16,7 @@ begin
     into v_dead_letter_queue_id
     from signalbox.queue q
     where q.queue_id = p_queue_id;
-    exit when v_dead_letter_queue_id is not distinct from v_held_id; -- still, under the lock
+    exit when v_dead_letter_queue_id is not distinct from v_held_id; -- unchanged now that the lock is held
     perform signalbox._keep_queue(v_dead_letter_queue_id);
     v_held_id := v_dead_letter_queue_id;
   end loop;

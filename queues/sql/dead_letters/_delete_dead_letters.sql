@@ -47,6 +47,6 @@ begin
   if p_trash_batch_id is not null and v_gone is not null then
     perform signalbox._count_trashed(p_trash_batch_id, cardinality(v_gone));
   end if;
-  perform signalbox._leave_lanes(v_gone); -- one that held its FIFO group lets the next go
+  perform signalbox._leave_lanes(v_gone); -- frees the FIFO groups that these dead letters held
   return coalesce(cardinality(v_gone), 0);
 end $$;

@@ -16,7 +16,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtext('signalbox.make_dead_letter_queue'), p_queue_id) then
     return false;
   end if;
-  lock table signalbox.queue in row exclusive mode nowait; -- maintenance that begins keeps others from it
+  lock table signalbox.queue in row exclusive mode nowait; -- maintenance locks the table while it begins
   select * into v_source from signalbox.queue q where q.queue_id = p_source_queue_id;
   if v_source.dead_letter_queue_id is distinct from p_queue_id and not exists (
     select from signalbox.former_dead_letter_queue f where f.queue_id = p_queue_id
@@ -50,7 +50,7 @@ begin
   perform signalbox._make_claim_floors(p_queue_id);
   return true;
 exception
-  -- Maintenance begins; the queue was made by one that this snapshot does not see; the lock table is full.
+  -- Maintenance is beginning, another transaction has made the queue, or the lock table is full.
   when lock_not_available or unique_violation or out_of_memory then
     return false;
 end $$;

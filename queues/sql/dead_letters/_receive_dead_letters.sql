@@ -63,6 +63,6 @@ begin
     from drawn d
   )
   select array_agg(d.message_id), count(*) into v_gone, v_moved from drawn d;
-  perform signalbox._leave_lanes(v_gone); -- one that held its FIFO group lets the next go
+  perform signalbox._leave_lanes(v_gone); -- frees the FIFO groups that these dead letters held
   return v_moved;
 end $$;

@@ -1,6 +1,6 @@
--- The message that holds a deduplication id in the scope in_flight, until it is acked, dead, purged or expired; null:
--- no message, so send it. Takes the same advisory lock as _deduplicate, then looks in a new statement. An ack that has
--- not committed still holds the id. Index: dedup_in_flight_pkey.
+-- Return the message that holds a deduplication id in the scope in_flight; null when none does, so that the send goes
+-- on. A message holds its id until it is acked, dead, purged or expired; an ack that has not committed still holds it.
+-- Takes the same advisory lock as _deduplicate, then looks in a new statement. Index: dedup_in_flight_pkey.
 create or replace function signalbox._held_key(
   p_queue_id integer,
   p_deduplication_id text,

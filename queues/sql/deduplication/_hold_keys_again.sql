@@ -23,7 +23,7 @@ declare
 begin
   for v_message in
     select t.message_id, t.queue_id, t.priority, b.group_id, b.deduplication_id, b.attributes, b.body_sha256,
-      -- What its sender sent, as _retake_keys has it.
+      -- The payload as its sender sent it, as in _retake_keys.
       coalesce(
         (
           select w.payload
@@ -40,7 +40,7 @@ begin
     order by t.message_id
   loop
     if pg_try_advisory_xact_lock(v_message.queue_id, hashtext(v_message.deduplication_id)) then
-      -- Looks before it inserts: beside an ack that has not committed yet, an insert would wait.
+      -- Look before the insert, which would wait for an ack that has not committed.
       perform from signalbox.dedup_in_flight k
       where k.queue_id = v_message.queue_id and k.deduplication_id = v_message.deduplication_id;
       if not found then

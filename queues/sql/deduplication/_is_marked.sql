@@ -1,4 +1,4 @@
--- Whether a lease's nonce says that its message may hold a deduplication id. Inlined by the planner.
+-- Return whether a lease's nonce says that its message may hold a deduplication id. Inlined by the planner.
 create or replace function signalbox._is_marked(p_nonce uuid) returns boolean
 language sql immutable
 begin atomic

@@ -36,7 +36,7 @@ begin
   loop
     perform from signalbox.dead_letter d where d.dead_letter_id = v_letter.dead_letter_id for update skip locked;
     if found and pg_try_advisory_xact_lock(v_letter.queue_id, hashtext(v_letter.deduplication_id)) then
-      -- Looks before it inserts: beside an ack that has not committed yet, an insert would wait.
+      -- Look before the insert, which would wait for an ack that has not committed.
       perform from signalbox.dedup_in_flight k
       where k.queue_id = v_letter.queue_id and k.deduplication_id = v_letter.deduplication_id;
       if not found then

@@ -8,7 +8,7 @@ as $$
 declare
   v_marker text := jsonb_build_object('erased', erase_causes.erasure_id::text)::text;
   v_erased bigint;
-  v_unfolded bigint;
+  v_pending bigint;
 begin
   perform from signalbox.failure_cluster c where c.fingerprint = any(erase_causes.fingerprints) order by c.fingerprint
     for update;
@@ -20,6 +20,6 @@ begin
   set error = v_marker
   where d.fingerprint = any(erase_causes.fingerprints)
     and exists (select from unnest(erase_causes.needles) n where strpos(d.error, n) > 0);
-  get diagnostics v_unfolded = row_count;
-  return v_erased + v_unfolded;
+  get diagnostics v_pending = row_count;
+  return v_erased + v_pending;
 end $$;

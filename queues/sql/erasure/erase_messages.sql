@@ -84,7 +84,7 @@ begin
     return;
   end if;
 
-  -- A message that another transaction holds becomes another row in a moment: it is skipped, and checked again.
+  -- Another transaction is about to replace the row of this message: it is skipped, and checked again later.
   v_free := array(
     select d.message_id from signalbox.dead_letter d where d.message_id = any(v_dead) order by d.dead_letter_id
       for update skip locked

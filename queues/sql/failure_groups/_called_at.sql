@@ -1,4 +1,5 @@
--- The frame in lines that begin with "at": of Java and its relatives, of JavaScript, of .NET.
+-- Return the topmost frame of the application's own code in lines that begin with "at": stacks of Java and its
+-- relatives, JavaScript and .NET.
 create or replace function signalbox._called_at(p_stack text) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Whether a message died of this cause, or of one that was merged with it, before it was redriven. Its last failure of
--- each life has no retry.
+-- Return whether a message died of this cause, or of one that was merged with it, before it was redriven. The last
+-- failure before each redrive has no retry.
 create or replace function signalbox._died_before(p_message_id bigint, p_fingerprint text, p_redriven_at timestamptz)
 returns boolean
 language plpgsql

@@ -1,4 +1,5 @@
--- Whether a dead letter comes back from the trash. A new dead letter has a number that was never used.
+-- Return whether a dead letter that is inserted comes from the trash: the id of a new dead letter was never used
+-- before.
 create or replace function signalbox._is_put_back(p_message_id bigint, p_dead_letter_id bigint) returns boolean
 language plpgsql
 set plan_cache_mode = force_generic_plan

@@ -7,9 +7,9 @@ as $$
 begin
   return left(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
       left(p_error, 2000) collate "C",
-      -- a quotation that was cut off, since what follows is not read
+      -- a quoted value whose end was cut off
       case when length(p_error) > 2000 then '"[^"]*$|^$' else '^$' end, '"*"', ''),
-      -- of an address on the web its host stays
+      -- the path of a URL; its host stays
       '([a-z][a-z0-9+.-]*://[^\s/?#"''()<>]+)[^\s"''()<>]*', '\1', 'gi'),
       -- quoted values
       '"[^"]*"|`[^`]*`|(?<![a-z0-9])''[^'']*''(?![a-z0-9])'

@@ -1,5 +1,5 @@
--- Whether two fingerprints belong to one failure group: they are equal, or were merged. Null when one of them is null.
--- Index: cluster_member_pkey.
+-- Return whether two fingerprints belong to one failure group: they are equal, or were merged. Null when one of them is
+-- null. Index: cluster_member_pkey.
 create or replace function signalbox._same_cause(p_one text, p_other text) returns boolean
 language plpgsql
 stable

@@ -18,7 +18,7 @@ begin
     group by d.source_queue_id, coalesce(d.group_id, '')
     order by 1, 2
   loop
-    -- Who lets a message of the lane go holds this lock (_promote_lanes).
+    -- A process that promotes a message of the lane holds this lock (_promote_lanes).
     if signalbox._holds_groups(v_letter.queue_id)
       and pg_try_advisory_xact_lock(hashtextextended(v_letter.queue_id || ':' || v_letter.lane, 2))
     then
@@ -31,7 +31,7 @@ begin
         returning queue_id, lane
       )
       insert into signalbox.counter_delta (queue_id, event, amount, lane)
-      select h.queue_id, {event.left_lane}, -1, h.lane from held h; -- what left the lane is in it again
+      select h.queue_id, {event.left_lane}, -1, h.lane from held h; -- takes back the event of leaving the lane
     end if;
   end loop;
 end $$;

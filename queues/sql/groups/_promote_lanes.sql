@@ -108,7 +108,7 @@ begin
         select l.max_in_flight into v_max from signalbox.lane_limit l where l.queue_id = p_queue_id and l.lane = v_lane;
         v_max := coalesce(v_max, v_queue_max);
       end if;
-      v_epoch := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the hints: see _distrust_lanes
+      v_epoch := pg_sequence_last_value('signalbox.lane_epoch'::regclass); -- after the wake-up rows (_distrust_lanes)
       select f.epoch, f.ctid, f.place, f.slot, f.latest, f.holders
       into v_noted, v_origin, v_place, v_slot, v_latest, v_holders
       from signalbox.lane_floor f
@@ -116,7 +116,7 @@ begin
       order by f.noted desc
       limit 1;
       if not coalesce(v_kept and v_noted = v_epoch, false) then
-        v_place := 0; -- nothing is known, and the walk is from the start
+        v_place := 0; -- without a note the walk begins at the start
         v_slot := 0;
         v_latest := 0;
         v_holders := '{}';
@@ -201,7 +201,7 @@ begin
           );
         end if;
         if v_moved > 0 and random() < 0.06 then
-          -- now and then
+          -- at random, for about one release in seventeen
           perform signalbox._note_lane(p_queue_id, v_lane, v_epoch, v_origin, v_place, v_slot, v_latest, v_holders);
         end if;
       end if;

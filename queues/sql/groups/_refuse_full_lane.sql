@@ -24,7 +24,7 @@ declare
   v_waiting bigint;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    -- an older snapshot shows fewer than wait
+    -- an older snapshot would show too few waiting messages
     perform signalbox._refuse_isolation('send to a queue with group_max_waiting');
   end if;
   select count(*)

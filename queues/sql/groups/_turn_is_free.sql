@@ -1,5 +1,5 @@
--- Whether no sender has the turn of this FIFO group at this moment. Never waits, and releases the lock at once, as
--- _reserve does.
+-- Return whether no sender has the turn of this FIFO group at this moment. Never waits, and releases the lock at once,
+-- as _reserve does.
 create or replace function signalbox._turn_is_free(p_queue_id integer, p_lane text) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

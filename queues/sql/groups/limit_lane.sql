@@ -38,6 +38,6 @@ begin
   );
   insert into signalbox.lane_hint (queue_id, lane)
   select v_queue_id, limit_lane.group_id
-  -- otherwise no receiver would take it
+  -- otherwise no receiver would look at the group
   where exists (select from signalbox.claim_floor h where h.queue_id = v_queue_id and h.kind = {floor.lane_hint});
 end $$;

@@ -27,7 +27,7 @@ begin
       group by l.queue_id
     ) h
     where (
-      -- In order, and without exists(): else the index of lanes may serve, and reads every hint there ever was.
+      -- In order, and without exists(): otherwise the plan may use the index of lanes, and read all dead hints.
       select true
       from signalbox.lane_hint n
       where n.queue_id = h.queue_id and n.due_at >= h.floor and n.due_at <= v_now

@@ -1,4 +1,4 @@
--- The difference of two readings of durations, by bucket, from place p_from on; null when there is none.
+-- Return the difference of two readings of durations by bucket, from position p_from on; null when there is none.
 create or replace function signalbox._counts_between(p_now bigint[], p_before bigint[], p_from integer) returns bigint[]
 language sql immutable
 begin atomic

@@ -1,5 +1,5 @@
--- How many messages of a queue are in each state, from its totals. Inlined by the planner: to add up by name the rows
--- of counter_event, for each queue and state, was most of what history cost.
+-- Return how many messages of a queue are in each state, from its totals. Inlined by the planner: to add up the rows of
+-- counter_event by name was most of the cost of history.
 create or replace function signalbox._depths_of(totals bigint[])
 returns table (ready bigint, scheduled bigint, waiting bigint, leased bigint, dead bigint, held bigint)
 language sql immutable

@@ -1,4 +1,4 @@
--- The buckets of a coarser step whose time is over and that lack rows of the finer one.
+-- Return buckets of a coarser step whose time is over and that miss rows of the finer step.
 create or replace function signalbox._due_history(p_from_seconds integer, p_to_seconds integer)
 returns table (bucket_at timestamptz, seconds integer, aggregation_id bigint)
 language sql stable

@@ -1,5 +1,4 @@
--- How often everything happened to the messages of a queue, as history counts it, from its totals. Inlined by the
--- planner.
+-- Return how often each event of a queue occurred, as history counts it, from its totals. Inlined by the planner.
 create or replace function signalbox._totals_of(totals bigint[])
 returns table (
   added bigint, removed bigint, published bigint, delivered bigint, redelivered bigint, acked bigint, nacked bigint,

@@ -1,6 +1,6 @@
--- Admit a batch: all of it at once, without messages that repeat another by its deduplication id and will not be sent.
--- The caller has the locks of those ids, so that an unknown id is sent. The sends that it makes of itself ask for
--- nothing. Indexes: dedup_key, dedup_in_flight_pkey.
+-- Admit a batch as a whole, without the messages that their deduplication ids keep from being sent. The caller holds
+-- the locks of these ids, so a message with an unknown id is sent. The sends of the batch do not ask again. Indexes:
+-- dedup_key, dedup_in_flight_pkey.
 create or replace function signalbox._admit_batch(
   p_queue_id integer, p_payloads jsonb[], p_deduplication_ids text[], p_body_sha256s bytea[]
 )

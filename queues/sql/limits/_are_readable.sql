@@ -1,4 +1,4 @@
--- Whether each of these sequences can be read.
+-- Return whether each of these sequences can be read.
 create or replace function signalbox._are_readable(p_registers regclass[]) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -33,7 +33,7 @@ declare
   v_held bigint;
 begin
   select * into v_counter from signalbox.admission_counter g where g.counter_id = p_counter_id;
-  -- before the id: of two evaluations the older count
+  -- read before the transaction id: between two evaluations it is the lower count
   v_mark_admitted := signalbox._read_counter(v_counter.mark_admitted);
   v_mark_xid := signalbox._read_counter(v_counter.mark_xid);
   -- After a minute without evaluation deltas after the mark cannot be distinguished from those before.
@@ -43,7 +43,7 @@ begin
     select q.queue_id from signalbox.queue q where q.queue_id = v_counter.queue_id or q.tenant_id = v_counter.tenant_id
   );
   if v_counter.tenant_id is not null then
-    v_events := v_events || {event.dead_received}; -- a received dead letter is published again, and was not admitted
+    v_events := v_events || {event.dead_received}; -- a received dead letter becomes a message without being admitted
   end if;
   v_admitted := signalbox._read_counter(v_counter.admitted);
   v_last_xid := signalbox._read_counter(v_counter.last_xid);

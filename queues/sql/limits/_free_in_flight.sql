@@ -1,4 +1,4 @@
--- How many more messages of a queue may be in flight, by its own limit and its tenant's. receive calls it where
+-- Return how many more messages of a queue may be in flight, by its own limit and its tenant's. receive calls it where
 -- queue.admission_flags says that there is one. Counts leases up to the limit; expired leases are about to return and
 -- do not count. Two claims at the same moment do not see each other's leases, and may together take more. Index:
 -- lease_deadline.

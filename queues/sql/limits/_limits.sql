@@ -1,5 +1,5 @@
--- The limits with which an admission counter is compared: those of its queue or its tenant, as they are now. weighed:
--- one of them depends on what the queues hold.
+-- Return the limits with which an admission counter is compared: those of its queue or its tenant at this moment.
+-- weighed: one of them depends on the messages that the queues hold.
 create or replace function signalbox._limits(
   p_counter signalbox.admission_counter,
   out max_backlog_messages bigint, out max_backlog_bytes bigint, out max_oldest_age_seconds double precision,

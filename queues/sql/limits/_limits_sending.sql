@@ -1,4 +1,4 @@
--- Whether any of these limits on sending is set.
+-- Return whether any of these limits on sending is set.
 create or replace function signalbox._limits_sending(
   p_messages bigint, p_bytes bigint, p_age double precision, p_rate double precision
 ) returns boolean

@@ -1,6 +1,6 @@
--- Make and evaluate admission counters again of which a sequence cannot be read. A promoted standby may have such: a
--- sequence that is not logged comes to it as its first page, which PostgreSQL takes from the disk at the promotion, and
--- writes there only with the restartpoint before. Sequences of younger limits are empty, and every send would fail.
+-- Create and evaluate again admission counters with a sequence that cannot be read. A promoted standby may have them:
+-- it gets an unlogged sequence only as its first page, which PostgreSQL reads from disk at the promotion and which only
+-- an earlier restartpoint has written. Sequences of younger limits are empty then, and every send would fail.
 create or replace function signalbox._repair_admission_counters() returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -25,7 +25,7 @@ declare
   v_cost double precision;
   v_span bigint;
   v_next bigint;
-  -- An older snapshot would tell nothing new.
+  -- With an older snapshot the result would be the same.
   v_looks boolean := current_setting('transaction_isolation') = 'read committed';
 begin
   select g.*, l.* into v_counter
@@ -44,7 +44,7 @@ begin
   end if;
   for v_attempt in 1..2 loop
     begin
-      -- Let go of when this block is rolled back, at its end or whatever happens to it.
+      -- Released when this block is rolled back: at its end, or by an error.
       perform pg_advisory_xact_lock(hashtext('signalbox.admission_counter'), p_counter_id);
       reason := null;
       v_now := signalbox._now_ns();

@@ -7,11 +7,11 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if to_regclass('signalbox.maintenance') is null then
-    return 0; -- migrations were taken back, and this function is still there
+    return 0; -- migrations were reversed, and this function still exists
   end if;
   return coalesce((
     select case when m.holds_claims then {flag.holds_claims} else 0 end
-      -- jobs under way may still be handed on
+      -- Signalbox's own tasks are still sent
       + case when m.refuses_sends and p_tenant <> 'system' then {flag.refuses_sends} else 0 end
     from signalbox.maintenance m
   ), 0);

@@ -16,5 +16,5 @@ begin
     until = excluded.until,
     holds_claims = excluded.holds_claims,
     refuses_sends = excluded.refuses_sends;
-  update signalbox.queue q set admission_flags = q.admission_flags; -- the trigger reckons them
+  update signalbox.queue q set admission_flags = q.admission_flags; -- the trigger computes the flags
 end $$;

@@ -12,7 +12,7 @@ as $$
 #variable_conflict use_column
 declare
   v_died_at timestamptz;
-  v_tomorrow timestamptz := clock_timestamp() + interval '1 day'; -- beyond it are days that are only prepared
+  v_tomorrow timestamptz := clock_timestamp() + interval '1 day'; -- later partitions are prepared and empty
 begin
   return query
   select s.queue_id, o.status, o.outcome, s.receive_counts[a.at]::int, s.settled_at, s.results[a.at]
@@ -53,7 +53,7 @@ begin
     return query select p_queue_id, 'dead', 'dead', null::int, v_died_at, null::jsonb;
     return;
   end if;
-  -- History goes a day at a time, perhaps before the log that names its messages: of one that old, ask its ticket.
+  -- A day of history may be dropped before the log that has its messages: then the ticket of the message decides.
   if p_sent_at > clock_timestamp() - signalbox.history_kept() or exists (
     select from signalbox.ready r where r.queue_id = p_queue_id and r.message_id = p_message_id
   ) then

@@ -1,12 +1,12 @@
 -- Refuse a new name that is reserved for dead letters: of the form '<name>-dlq-<number>', or '<name>-dlq' where another
--- tenant has the queue; and the name of the queue from which Signalbox's workers take their tasks (queues/reach.py),
+-- tenant has the queue; and the names of the queues from which Signalbox's workers take their tasks (queues/reach.py),
 -- except for the tenant `system`.
 create or replace function signalbox._check_reserved_name(p_field text, p_name text, p_tenant_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if p_name = 'signalbox' and not exists (
+  if p_name in ('signalbox', 'signalbox-pipeline') and not exists (
     select from signalbox.tenant t where t.tenant_id = p_tenant_id and t.name = 'system'
   ) then
     perform signalbox._refuse(p_field, format(

@@ -1,5 +1,5 @@
--- Check the settings of message groups against the others: an order that began otherwise cannot be kept, and FIFO knows
--- no delay.
+-- Check that the settings of message groups agree: a queue that keeps dead letters has no groups, only a FIFO queue can
+-- block on a dead letter, and a FIFO queue has no delay.
 create or replace function signalbox._check_lanes(p_queue signalbox.queue, p_settings jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -13,7 +13,8 @@ declare
   v_tenant signalbox.tenant;
 begin
   if tg_op = 'INSERT' then
-    -- A quota that is being set reaches this queue: either sees the other. Made one after the other only where counted.
+    -- A quota that is being set waits for this queue, or this queue for the quota. Queues are created one at a time
+    -- only where they are counted.
     perform from signalbox.tenant t
     where t.tenant_id = new.tenant_id and t.max_queues > 0 and not new.is_dead_letter_queue
     for no key update;
@@ -41,8 +42,7 @@ begin
       perform signalbox._forget_keys(new.queue_id);
     end if;
   end if;
-  -- A death that turns a queue into a dead-letter queue changes nothing about the queue that this one names: it must
-  -- not wait.
+  -- A death that turns a queue into a dead-letter queue must not wait, and changes nothing here.
   if tg_op = 'INSERT' or new.dead_letter_queue_id is null
     or new.dead_letter_queue is distinct from old.dead_letter_queue
     or new.is_dead_letter_queue <> old.is_dead_letter_queue

@@ -27,7 +27,7 @@ begin
   if not found then
     perform signalbox._refuse_unknown_queue(delete_queue.name);
   end if;
-  perform signalbox._refuse_queue_in_use(v_queue); -- what is plain is said at once
+  perform signalbox._refuse_queue_in_use(v_queue); -- refuses plain obstacles at once
   if not signalbox._was_closed(v_queue.queue_id) then
     perform signalbox._refuse_in_use(v_queue.name, 'is not closed', '{"open": true}');
   end if;

@@ -1,5 +1,5 @@
--- Since when the longest-waiting message of a queue has been visible, as one row, for statements about many queues:
--- inlined by the planner, which saves a call for each queue.
+-- Return since when the longest-waiting message of a queue has been visible, as one row, for statements about many
+-- queues: inlined by the planner, which saves a call for each queue.
 create or replace function signalbox._oldest_visible(p_queue_id integer) returns table (at timestamptz)
 language sql stable
 set search_path = pg_catalog, pg_temp

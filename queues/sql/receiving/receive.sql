@@ -141,7 +141,7 @@ begin
       from signalbox.ack(receive.acknowledge) a
       where not a.acked;
     else
-      -- As in ack, written out: calling it would cost what is saved.
+      -- The statements of ack, repeated: a call would cost as much as this saves.
       if (
         receive.acknowledge[1] ~ '^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,17})\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
       ) is not true then
@@ -194,7 +194,7 @@ begin
 
   loop
     if v_look then
-      -- Look around: at the priorities in use, and for what must come back or is due.
+      -- Look around: read the priorities in use, return expired leases, promote due messages.
       v_look := false;
       v_looked := true;
       select q.aging_seconds * interval '1 second', heads.bands, heads.floors, heads.lease_floor, heads.due_floor,
@@ -205,7 +205,7 @@ begin
           array_agg(f.at) filter (where h.kind <= {priority.highest}) as floors,
           coalesce(max(f.at) filter (where h.kind = {floor.lease}), '-infinity') as lease_floor,
           coalesce(max(f.at) filter (where h.kind = {floor.scheduled}), '-infinity') as due_floor,
-          bool_or(h.kind = {floor.lane_hint}) as had_lanes -- what waited when the limit was taken off still waits
+          bool_or(h.kind = {floor.lane_hint}) as had_lanes -- messages that waited when the limit was removed still wait
         from signalbox.claim_floor h, lateral (select signalbox.floor_time(h.floor) as at) f
         where h.queue_id = q.queue_id
       ) heads
@@ -245,7 +245,7 @@ begin
         v_until := 'infinity';
       end if;
       if v_priority is null then
-        -- Nothing waits in any of them. A dead-letter queue goes on to what it holds.
+        -- No priority has a message. A dead-letter queue goes on to its dead letters.
         exit when not v_holds_dead_letters;
         v_many := false;
         v_priority := v_bands[1];
@@ -255,7 +255,7 @@ begin
     end if;
 
     if v_wanted = 1 and not v_many then
-      -- Apart, these statements cost a third less than as one, and at one message that is what counts.
+      -- Separate statements cost a third less than one, which matters for a single message.
       delete from signalbox.ready r
       where r.ctid = (
         select c.ctid

@@ -1,6 +1,6 @@
--- Whether this part's state was written on another server. Stored transaction ids have a meaning only where they were
--- drawn. A dump that was restored on another server shows by ids that are ahead of that server's, until it has caught
--- up, and by the system identifier permanently. Where nothing is noted yet, this server is noted. Called by the
+-- Return whether this part's state was written on another server. Stored transaction ids have a meaning only where they
+-- were drawn. A dump that was restored on another server shows by ids that are ahead of that server's, until it has
+-- caught up, and by the system identifier permanently. Where nothing is noted yet, this server is noted. Called by the
 -- aggregations, under their locks; reads one row, and PostgreSQL's own control file.
 create or replace function signalbox._is_from_elsewhere(p_part text, p_xmax bigint) returns boolean
 language plpgsql

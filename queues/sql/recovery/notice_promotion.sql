@@ -32,14 +32,14 @@ begin
     return null;
   end if;
   perform signalbox._repair_admission_counters();
-  -- Who may wait in vain waits first: a sequence that was moved stays so when the rest is taken back, and tried again.
+  -- Take the lock that may time out first: a sequence stays moved when the rest is rolled back and tried again.
   perform from signalbox.group_partition p order by p.group_id, p.partition for no key update;
   perform signalbox._ensure_segment(v_first + 1);
   perform setval('signalbox.message_id', greatest(v_first, pg_sequence_last_value('signalbox.message_id'::regclass)));
   perform setval(
     'signalbox.dead_letter_id', coalesce(pg_sequence_last_value('signalbox.dead_letter_id'::regclass), 0) + c_gap
   );
-  update signalbox.group_partition p set epoch = p.epoch + c_gap; -- a member may hold one that has not reached us
+  update signalbox.group_partition p set epoch = p.epoch + c_gap; -- a member may have an epoch that was not replicated
   perform signalbox._record_audit(
     'upkeep', 'server.promoted', null, '', '',
     jsonb_build_object('cluster', v_cluster::text, 'epoch', v_epoch, 'first_message_id', v_first + 1)

@@ -1,5 +1,5 @@
--- Why a message of the archive is held back; null: it is sent, and the locks of its deduplication id and its body are
--- held until the transaction ends.
+-- Return why a message of the archive is held back; null: it is sent, and the locks of its deduplication id and its
+-- body are held until the transaction ends.
 create or replace function signalbox._kept_back(
   p_queue_id integer, p_most_bytes bigint, p_payload jsonb, p_deduplication_id text, p_body_sha256 bytea,
   p_repeats boolean

@@ -18,7 +18,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_tomorrow timestamptz := clock_timestamp() + interval '1 day'; -- beyond it are days that are only prepared
+  v_tomorrow timestamptz := clock_timestamp() + interval '1 day'; -- later partitions are prepared and empty
 begin
   return query
   with open as materialized (
@@ -28,7 +28,7 @@ begin
     order by r.redriven_id
     limit settle_redriven.most
   ), again as materialized (
-    -- What died once more is dead, or was sent by another redrive.
+    -- A message that died again is a dead letter, or another redrive has sent it.
     select o.redriven_id, a.fingerprint, a.at
     from open o
     cross join lateral (

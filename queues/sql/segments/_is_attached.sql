@@ -1,4 +1,4 @@
--- Whether a table is attached to its partitioned table.
+-- Return whether a table is attached to its partitioned table.
 create or replace function signalbox._is_attached(p_name text) returns boolean
 language sql volatile
 set search_path = pg_catalog, pg_temp

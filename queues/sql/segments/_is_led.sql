@@ -1,5 +1,5 @@
--- Whether a process keeps the claim floors at this moment. A term that ends much later was written by a clock that was
--- ahead.
+-- Return whether a process keeps the claim floors at this moment. A term that ends much later was written by a clock
+-- that was ahead.
 create or replace function signalbox._is_led() returns boolean
 language sql volatile
 set search_path = pg_catalog, pg_temp

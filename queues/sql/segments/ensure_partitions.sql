@@ -30,7 +30,7 @@ begin
         exit; -- a sender that found none makes it in a transaction that is open: the next call comes in time
     end;
   end loop;
-  -- Those that were jumped over or filled between two calls too, or they would never be sealed and dropped.
+  -- Also segments that were skipped or filled between two calls: otherwise they are never sealed and dropped.
   insert into signalbox.segment (segment_number, opened_at)
   select p.segment_number, clock_timestamp()
   from signalbox._segments() p (segment_number)
@@ -56,7 +56,7 @@ begin
     v_at := date_bin('6 hours', clock_timestamp(), timestamptz '2000-01-01 00:00+00') + h * interval '6 hours';
     v_made := v_made || signalbox._ensure_period('dedup', v_at, v_at + interval '6 hours', 'YYYYMMDDHH24');
   end loop;
-  -- A version that goes back to one table leaves these functions until its own are installed.
+  -- After a migration back to a release without these partitions, its functions are not installed yet.
   for v_step in
     select s.* from signalbox._history_steps() s join pg_class c on c.oid = to_regclass('signalbox.' || s.table_name)
       and c.relkind = 'p'

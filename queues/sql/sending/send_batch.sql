@@ -87,7 +87,7 @@ begin
   end if;
   perform signalbox._check_payload(p, v_max_payload_bytes, written.text)
   from unnest(send_batch.payloads) p
-  cross join lateral (select p::text offset 0) written(text) -- once
+  cross join lateral (select p::text offset 0) written(text) -- so that the text is written once
   where p is null or octet_length(written.text) > v_max_payload_bytes
     or octet_length(written.text) > 256 and signalbox._unreadable(p, written.text) is not null;
 

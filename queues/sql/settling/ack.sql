@@ -60,7 +60,7 @@ begin
         perform signalbox._check_handles(ack.receipt_handles);
     end;
     if receipt_handle is null or v_queue_id || '.' || v_id || '.' || v_nonce <> receipt_handle then
-      perform signalbox._check_handles(ack.receipt_handles); -- what a cast forgives
+      perform signalbox._check_handles(ack.receipt_handles); -- refuses a form that a cast accepts
     end if;
     delete from signalbox.lease l
     where l.message_id = v_id and l.nonce = v_nonce and l.queue_id + 0 = v_queue_id
@@ -86,7 +86,7 @@ begin
     return;
   end if;
 
-  -- What stays when queue and nonce of the first are taken from all; a dot is left where a handle is of another claim.
+  -- The handles without the queue and nonce of the first one; a dot is left where a handle is of another claim.
   v_list := trim(',' from replace(
     replace(',' || array_to_string(ack.receipt_handles, ',', '.') || ',', ',' || v_queue || '.', ','),
     '.' || v_claim || ',', ','
@@ -106,7 +106,7 @@ begin
   if cardinality(v_ids) <> cardinality(ack.receipt_handles)
     or v_queue_id::text <> v_queue or v_nonce::text <> v_claim or array_to_string(v_ids, ',') <> v_list
   then
-    perform signalbox._check_handles(ack.receipt_handles); -- one of them has a comma in it, or what a cast forgives
+    perform signalbox._check_handles(ack.receipt_handles); -- one of them has a comma, or a form that a cast accepts
   end if;
   with gone as (
     delete from signalbox.lease l

@@ -1,4 +1,4 @@
--- Whether this batch is new: then its row says that it is written, once the transaction commits.
+-- Return whether this batch is new: then its row says that it is written, once the transaction commits.
 create or replace function signalbox._enter_ledger(p_writer text, p_target text, p_batch bigint, p_messages bigint)
 returns boolean
 language plpgsql

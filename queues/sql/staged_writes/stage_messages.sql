@@ -50,7 +50,7 @@ begin
   ) o(name, entries);
   perform signalbox._check_payload(p, v_target.max_payload_bytes, written.text)
   from unnest(stage_messages.payloads) p
-  cross join lateral (select p::text offset 0) written(text) -- once
+  cross join lateral (select p::text offset 0) written(text) -- so that the text is written once
   where p is null or octet_length(written.text) > v_target.max_payload_bytes
     or octet_length(written.text) > 256 and signalbox._unreadable(p, written.text) is not null;
   if v_target.stream_id is not null then

@@ -31,10 +31,10 @@ begin
   end if;
   perform signalbox._renew_member(p_group_id, 'feed', 60);
   perform signalbox._balance(p_group_id, 'feed', 64);
-  -- As they were read: the partition first that was fed longest ago, so that none starves where few have room.
+  -- In the order of reading: the partition first that was fed longest ago, so that none starves.
   -- Partitions that all begin with a group that an open sender holds are skipped for the others.
   loop
-    -- What was appended before it was refused is fed as text, or nothing behind it would be.
+    -- Values that append refuses by now are fed as text, or they would block what follows.
     select count(*) as messages, array_agg(signalbox._made_readable(r.payload) order by r.ordinality) as payloads,
       array_agg(signalbox._made_readable(r.attributes) order by r.ordinality) as attributes,
       array_agg(r.key order by r.ordinality) as keys,
@@ -48,7 +48,7 @@ begin
     v_taken := signalbox._take_turns(v_group.queue_id, v_batch.keys);
     exit when v_taken = '{}';
     v_held := v_held || v_batch.partitions;
-    -- Each partition goes as far as its first message of a group that an open sender holds.
+    -- Each partition is fed up to its first message of a group that an open sender holds.
     select count(*) as messages, array_agg(f.payload order by f.place) as payloads,
       array_agg(f.attributes order by f.place) as attributes,
       array_agg(f.key order by f.place) as keys,

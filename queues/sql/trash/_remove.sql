@@ -60,7 +60,7 @@ begin
     insert into signalbox.settled (queue_id, outcome, settled_at, message_ids, receive_counts, work_ms)
     values (p_queue_id, p_outcome, clock_timestamp(), v_ids, v_counts, '{}');
     if 0 < any(v_counts) then
-      perform signalbox._forget_states(v_ids); -- those of what is in the trash stay for when it comes back
+      perform signalbox._forget_states(v_ids); -- messages in the trash keep their states until they are restored
     end if;
   end if;
   -- What waits for its group holds no slot of it, and each group counts what it lost.

@@ -1,5 +1,5 @@
--- The trash batch of this role's purge that is going on, or a new one. With the owner's rights: purges are jobs, which
--- the role may not read.
+-- Return the trash batch of this role's current purge, or a new one. Runs with the owner's rights: purges are jobs,
+-- which the role may not read.
 create or replace function signalbox._trash_batch_of_purge(
   p_queue text, p_states text[], p_keep_seconds double precision
 ) returns bigint

@@ -1,5 +1,5 @@
--- Whether this is the leader's token and no other process moves the claim floors. Holds the lock until the transaction
--- ends.
+-- Return whether this is the leader's token and no other process moves the claim floors. Holds the lock until the
+-- transaction ends.
 create or replace function signalbox._leads(p_token uuid) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

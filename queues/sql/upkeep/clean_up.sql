@@ -14,7 +14,7 @@ declare
   v_index regclass;
 begin
   perform signalbox.make_dead_letter_queues();
-  -- Nor that from which history counts on (record_history).
+  -- Keep the aggregation from which history continues (record_history).
   select coalesce(max(r.aggregation_id), 0) into v_recorded from signalbox.history_record r where r.step_seconds = 10;
   delete from signalbox.queue_stat s
   where s.aggregated_at < clock_timestamp() - interval '10 minutes'
@@ -42,7 +42,7 @@ begin
     );
   get diagnostics v_rows = row_count;
   v_deleted := v_deleted + v_rows;
-  -- What was recorded when, and history from before its time had a partition; never what is not added up yet.
+  -- Records of history, and history in default partitions; never rows that are not rolled up yet.
   delete from signalbox.history_record r
   using signalbox._history_steps() s
   where r.step_seconds = s.step_seconds and r.bucket_at < clock_timestamp() - s.kept - s.part - interval '1 hour'
@@ -54,7 +54,7 @@ begin
   delete from signalbox.queue_history_default h where h.bucket_at < clock_timestamp() - interval '3 hours';
   delete from signalbox.queue_history_minute_default h where h.bucket_at < clock_timestamp() - interval '2 days';
   delete from signalbox.queue_history_ten_minutes_default h where h.bucket_at < clock_timestamp() - interval '16 days';
-  -- What came before its day had a partition, and the trace of redrives that no dead letter can still ask for.
+  -- Rows in default partitions, and redrives to which no dead letter can refer any more.
   delete from signalbox.settled_default s
   where s.settled_at < clock_timestamp() - signalbox.history_kept()
     and s.txid < coalesce(signalbox._archived_below(), s.txid + 1);
@@ -75,7 +75,7 @@ begin
     ))
     returning r.message_id, r.dead_letter_id
   )
-  delete from signalbox.rewritten w -- and what redrives rewrote
+  delete from signalbox.rewritten w -- and the payloads that these redrives replaced
   using gone g
   where w.message_id = any(array[g.message_id]) and w.dead_letter_id = g.dead_letter_id;
   delete from signalbox.former_queue f where f.deleted_at < clock_timestamp() - interval '1 year';

@@ -1,4 +1,4 @@
--- upkeep_steps(): the steps, in the order in which upkeep() takes them.
+-- upkeep_steps(): return the names of the steps, in the order in which upkeep() takes them.
 create or replace function signalbox.upkeep_steps() returns text[]
 language sql immutable
 set search_path = pg_catalog, pg_temp

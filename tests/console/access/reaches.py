@@ -57,7 +57,8 @@ class World:
 
     def known(self) -> dict[str, Any]:
         """Names in the world that addresses may contain."""
-        return {"name": self.queue, **self.numbers, **self.names}
+        undo_page = f'/undos/{self.numbers["undo_id"]}"'
+        return {"name": self.queue, "undo_page": undo_page, **self.numbers, **self.names}
 
 
 @pytest.fixture(scope="module")

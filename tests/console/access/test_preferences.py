@@ -14,7 +14,7 @@ def test_a_preference_is_in_the_next_page(viewer: Browser, name: str, value: str
     page = viewer.submit("/preferences", **{name: value, "next": "/audit"})
 
     assert page.one("html").attributes[f"data-{name}"] == value
-    assert page.title.endswith("Audit · Signalbox")
+    assert page.title.endswith("Audit log · Signalbox")
 
 
 def test_a_value_that_is_no_choice_is_ignored(viewer: Browser) -> None:

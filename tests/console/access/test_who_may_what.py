@@ -33,6 +33,10 @@ MATRIX = [
     ("post", "/dead-letters/failure-groups/v2:x/care", "redrive"),
     ("post", "/dead-letters/failure-groups/v2:x/state", "redrive"),
     ("post", "/dead-letters/failure-groups/v2:x/merge", "redrive"),
+    ("post", "/dead-letters/failure-groups/v2:x/snooze", "redrive"),
+    ("post", "/dead-letters/failure-groups/v2:x/end-snooze", "redrive"),
+    ("post", "/dead-letters/failure-groups/v2:x/comment", "redrive"),
+    ("get", "/dead-letters/failure-groups/v2:x/merge/preview", "redrive"),
     ("post", "/dead-letters/failure-groups/v2:x/split", "redrive"),
     ("get", "/redrives", "see_metadata"),
     ("get", "/consumers", "see_metadata"),
@@ -47,6 +51,7 @@ MATRIX = [
     ("get", "/alerts/silences", "see_metadata"),
     ("get", "/alerts/notifications", "see_metadata"),
     ("post", "/alerts/silences", "silence"),
+    ("post", "/alerts/acknowledge", "silence"),
     ("post", "/alerts/silences/1/end", "silence"),
     ("get", "/runbooks/SignalboxDeadLetters", "see_metadata"),
     ("get", "/schedules", "see_metadata"),
@@ -95,6 +100,10 @@ MATRIX = [
     ("get", "/new-queue", "configure"),
     ("post", "/new-queue", "configure"),
     ("post", "/queues/Q/messages/1/reveal", "reveal"),
+    ("get", "/queues/Q/messages/1/edit", "redrive"),
+    ("post", "/queues/Q/messages/1/edit", "redrive"),
+    ("post", "/queues/Q/messages/1/run-now", "redrive"),
+    ("post", "/queues/Q/messages/1/reschedule", "redrive"),
     ("get", "/maintenance", "maintain"),
     ("get", "/maintenance/plan", "maintain"),
     ("post", "/maintenance/begin", "maintain"),
@@ -182,7 +191,7 @@ def test_a_user_without_a_role_gets_an_explanation(sign_in: Callable[[str], Brow
     page = sign_in("no role").see("/", status=403)
 
     assert "Viewing queues and metrics requires the viewer role." in page.text
-    assert "An administrator gives roles" in page.text
+    assert "An administrator assigns roles" in page.text
 
 
 def test_a_permission_that_does_not_exist_is_a_mistake_of_ours() -> None:

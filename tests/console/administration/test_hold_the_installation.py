@@ -115,7 +115,7 @@ def test_beginning_asks_for_the_password_again(admin: Browser, begin: Begin) -> 
     session.save()
 
     answer = admin.post("/maintenance/begin", {"reason": "x", "minutes": "60"})
-    assert (answer.status_code, b"Your password, please" in answer.content) == (403, True)
+    assert (answer.status_code, b"Confirm your password" in answer.content) == (403, True)
     assert maintenance.current() is None
 
 
@@ -163,7 +163,7 @@ def test_one_that_is_late_says_so(viewer: Browser, begin: Begin) -> None:
     Maintenance.objects.update(until=timezone.now() - timedelta(minutes=5))
     standings.forget()
 
-    assert "which was to end by" in viewer.see("/").text
+    assert "announced until" in viewer.see("/").text
     page = Exposition.parse(render_fleet(read_fleet()))
     assert 300 <= page.value("maintenance_overdue_seconds") < 3600 * 24
 

@@ -44,7 +44,7 @@ def test_set_and_show(tenant: str) -> None:
     ("words", "problem"),
     [
         ("max_sheep=5", "max_sheep is not a quota"),
-        ("max_queues", "is not of the form name=value"),
+        ("max_queues", "is no quota: write NAME=VALUE"),
         ("max_queues=many", "max_queues is 'many': it must be a number"),
         ("max_queues=1.5", "max_queues is 1.5: it must be a whole number"),
         ("max_queues=-1", "max_queues is -1: it must be from 0 to"),

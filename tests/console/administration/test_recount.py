@@ -1,4 +1,4 @@
-"""An operator who doubts the counters compares them with a recount, and puts them right."""
+"""An operator who doubts the counters compares them with a recount, and corrects them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def wrong(engine: Engine) -> None:
 
 
 def test_right_counters_are_said_to_be_right(limited: Engine) -> None:
-    assert run("--queue", limited.queue) == ("The counters of 1 queues are what their rows say.\n", 0)
+    assert run("--queue", limited.queue) == ("The counters of 1 queues match their rows.\n", 0)
 
 
 def test_drift_is_shown_and_nothing_is_changed(limited: Engine) -> None:

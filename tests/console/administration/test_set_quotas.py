@@ -62,8 +62,21 @@ def test_a_quota_below_the_present_use_is_said_with_numbers(admin: Browser, engi
     below = admin.submit(path, **{**page.fields(), "max_backlog_messages": "2", "reason": "r"})
     above = admin.submit(path, **{**admin.see(path).fields(), "max_backlog_messages": "4", "reason": "r"})
 
-    assert "Messages: 3 in use, above the new quota of 2." in below.text
+    assert "Messages: 3 in use, above the new quota of 2: existing messages are kept" in below.text
     assert "above the new quota" not in above.text
+
+
+def test_a_quota_below_the_present_use_is_saved_with_a_warning(admin: Browser, engine: Engine, tenant: Tenant) -> None:
+    for text in ("first", "second"):
+        engine.send(text)
+    create_queue(f"{tenant.name}-other", tenant=tenant.name)
+    path = f"/tenants/{tenant.pk}"
+
+    page = admin.submit(path, **{**admin.see(path).fields(), "max_queues": "1", "max_backlog_messages": "2"})
+
+    warning = "Queues: 2 in use, above the new quota of 1: existing queues are kept, new ones are refused."
+    assert warning in page.text
+    assert "Messages: 2 in use" not in page.text
 
 
 def test_an_admin_changes_quotas_and_it_is_recorded(admin: Browser, engine: Engine, tenant: Tenant) -> None:

@@ -56,7 +56,7 @@ def test_an_alert_is_delivered_and_shown_with_its_queue(viewer: Browser, engine:
     assert f"SignalboxDeadLetters of {holder} at length" in page.text
     assert page.link(holder) == f"/queues/{holder}"
     assert page.link("View errors") == f"/queues/{holder}#failure-groups"
-    assert page.link("Runbook of SignalboxDeadLetters") == "/runbooks/SignalboxDeadLetters"
+    assert page.link("Runbook of SignalboxDeadLetters") == f"/runbooks/SignalboxDeadLetters?queue={holder}"
     assert "Mitigation" in viewer.see(page.link("Runbook of")).text
 
 
@@ -91,9 +91,12 @@ def test_queue_overview_and_sidebar_show_a_firing_alert(viewer: Browser, engine:
     delivered(message(alert(queue=f"{engine.queue}-dlq")))
 
     for path in (f"/queues/{engine.queue}", f"/queues/{engine.queue}-dlq"):
-        assert "SignalboxDeadLetters firing since" in viewer.see(path).text
+        text = viewer.see(path).text
+        assert f"SignalboxDeadLetters of {engine.queue}-dlq at length" in text
+        assert "SignalboxDeadLetters firing since" in text
     overview = viewer.see("/")
-    assert f"1 alert firing, the worst: SignalboxDeadLetters of {engine.queue}-dlq." in overview.text
+    said = f"1 alert firing in {engine.queue}-dlq: SignalboxDeadLetters of {engine.queue}-dlq at length"
+    assert said in overview.text
     assert "Alerts 1 (1 alert firing)" in overview.text
 
 

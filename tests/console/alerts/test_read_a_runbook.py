@@ -9,6 +9,7 @@ import pytest
 
 from console.alerts.runbooks import to_html
 from tests.console.browsers import Browser, Page
+from tests.engine import Engine
 
 RUNBOOKS = sorted((Path(__file__).parents[3] / "docs" / "runbooks").glob("*.md"))
 
@@ -32,6 +33,37 @@ RUNBOOKS = sorted((Path(__file__).parents[3] / "docs" / "runbooks").glob("*.md")
 def test_the_little_markdown_of_runbooks(text: str, html: str | None) -> None:
     links = '<p><a href="/runbooks/Other">other</a> <a href="/alerts">page</a> doc out</p>'
     assert to_html(text) == (html or links)
+
+
+def test_the_name_of_the_queue_is_filled_in_and_linked() -> None:
+    text = "Open `/queues/<queue>/consumers`, then `manage.py worker QUEUE x`. See `<queue>`."
+
+    assert to_html(text, "orders-dlq") == (
+        '<p>Open <a href="/queues/orders-dlq/consumers">/queues/orders-dlq/consumers</a>, then'
+        " <code>manage.py worker orders-dlq x</code>. See <code>orders-dlq</code>.</p>"
+    )
+    assert "<code>/queues/&lt;queue&gt;/consumers</code>" in to_html(text)
+
+
+@pytest.mark.parametrize("queue", ["$(reboot)", "a b", "<script>", "x](//evil.example)", "../..", "a\nb"])
+def test_a_text_that_is_no_name_of_a_queue_stays_out_of_commands(viewer: Browser, queue: str) -> None:
+    page = viewer.see("/runbooks/SignalboxNoConsumers", queue=queue)
+
+    (section,) = page.all("section", id="results")
+    assert "manage.py worker QUEUE" in section.text
+    assert queue.strip() not in section.text
+    assert "<script>" not in page.html.split("<main")[1]
+
+
+def test_every_link_of_a_queues_runbook_leads_to_a_page(viewer: Browser, engine: Engine) -> None:
+    links = set()
+    for path in RUNBOOKS:
+        page = viewer.see(f"/runbooks/{path.stem}", queue=engine.queue)
+        links |= set(re.findall(r'href="(/[^"]*)"', page.html[page.html.index('id="results"') :]))
+    ours = {link for link in links if engine.queue in link}
+
+    assert f"/queues/{engine.queue}/consumers" in ours
+    assert {link: viewer.get(link).status_code for link in ours} == dict.fromkeys(ours, 200)
 
 
 def test_a_table() -> None:

@@ -45,7 +45,7 @@ def test_an_operator_silences_an_alert_from_its_line_and_ends_it(operator: Brows
     assert "Matching firing alerts 1" in form.text
 
     done = asked(operator, alert="SignalboxDeadLetters", queue=engine.queue, comment="vendor is on it")
-    assert f"SignalboxDeadLetters of {engine.queue} is silenced." in done.text
+    assert f"Silenced SignalboxDeadLetters of {engine.queue}." in done.text
 
     page = operator.see("/alerts")
     assert "Firing 2" in page.text
@@ -62,8 +62,8 @@ def test_an_operator_silences_an_alert_from_its_line_and_ends_it(operator: Brows
     )
 
     silence = Silence.objects.get()
-    assert "The silence is over." in operator.submit(f"/alerts/silences/{silence.pk}/end").text
-    assert "is over already" in operator.submit(f"/alerts/silences/{silence.pk}/end").text
+    assert "The silence ended." in operator.submit(f"/alerts/silences/{silence.pk}/end").text
+    assert "had ended already" in operator.submit(f"/alerts/silences/{silence.pk}/end").text
     assert "silenced until" not in operator.see("/alerts").text
     assert AuditEvent.objects.filter(action="alert.silence_end", queue_name=engine.queue).count() == 1
 

@@ -91,13 +91,22 @@ def test_they_go_where_they_are_sent(caller: Caller, dead: Engine, make_engine: 
     assert (refused.status, refused.fields) == (422, ["targetQueue"])
 
 
+def test_a_canary_goes_first_unless_the_caller_turns_it_off(caller: Caller, dead: Engine) -> None:
+    said = []
+    for wanted in ({}, {"canary": None}, {"canary": 0}):
+        answer = redrive(caller, dead, **wanted)
+        said.append((answer.document["canary"], job_of(answer).choices.canary_per_group))
+
+    assert said == [(10, True), (10, True), (None, False)]
+
+
 @pytest.mark.parametrize(
     ("wanted", "fields"),
     [
         ({"maxMessagesPerSecond": 0}, ["maxMessagesPerSecond"]),
         ({"maxMessagesPerSecond": 5_001}, ["maxMessagesPerSecond"]),
         ({"maxMessagesPerSecond": "fast"}, ["maxMessagesPerSecond"]),
-        ({"canary": 0}, ["canary"]),
+        ({"canary": -1}, ["canary"]),
         ({"filter": 7}, ["filter"]),
         ({"filter": "x" * 2_001}, ["filter"]),
         ({"sheep": 1}, ["sheep"]),

@@ -110,7 +110,7 @@ def test_keys_are_found_beside_people(admin: Browser) -> None:
     page = admin.see(admin.see("/people").link("API keys"))
 
     assert "API keys" in page.title
-    assert page.one("a", aria_current="page", data_goto="people").text == "People"
+    assert page.one("a", aria_current="page", data_goto="people").text == "Users & access"
 
 
 def test_a_hostile_name_is_text(admin: Browser) -> None:

@@ -139,3 +139,19 @@ def test_the_number_of_queries_does_not_grow(
         look(operator, scene)
 
     assert len(many) <= len(few) + 8  # a count in portions
+
+
+def test_each_row_leads_to_the_redrive_and_the_deletion_of_its_message(
+    admin: Browser, viewer: Browser, scene: DeadLetterScene
+) -> None:
+    [letter] = scene.add_dead(1)
+    message_id = scene.engine.value("select message_id from signalbox.dead_letter where dead_letter_id = %s", letter)
+
+    page = admin.see("/dead-letters", q=scene.filter)
+
+    assert page.one("a", id=f"redrive-{letter}").attributes["href"] == f"/redrives/new?q=id:{message_id}"
+    assert page.one("a", id=f"delete-{letter}").attributes["href"] == f"/deletions/new?q=id:{message_id}"
+    denied = viewer.see("/dead-letters", q=scene.filter).all("span", aria_disabled="true")
+    rows = [one for one in denied if "tabindex" not in one.attributes]
+    assert [one.text.split(",")[0].strip() for one in rows] == ["Redrive…", "Delete…"]
+    assert all(one.attributes["title"] for one in rows)

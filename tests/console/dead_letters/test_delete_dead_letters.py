@@ -17,7 +17,7 @@ def test_what_the_review_showed_is_deleted_and_nothing_else(admin: Browser, scen
     page = admin.submit("/deletions/new", **{**form, "reason": "test data", "confirmation": "delete"})
     job = deletions.run_in_foreground(Deletion.objects.latest("deletion_id").pk)
 
-    assert f"Deletion {job.pk} is pending." in page.text
+    assert f"Deletion #{job.pk} started." in page.text
     assert scene.dead() == later
     assert AuditEvent.objects.get(action="deletion.create", details__deletion_id=job.pk).actor == admin.name
     assert "deleted 2 of 2" in admin.see(f"/deletions/{job.pk}").text
@@ -44,7 +44,7 @@ def test_a_deletion_can_be_cancelled(admin: Browser, scene: DeadLetterScene) -> 
     job = Deletion.objects.latest("deletion_id")
 
     assert "is cancelled" in admin.submit(f"/deletions/{job.pk}/cancel").text
-    assert "was over already" in admin.submit(f"/deletions/{job.pk}/cancel").text
+    assert "has already ended" in admin.submit(f"/deletions/{job.pk}/cancel").text
 
 
 def test_a_viewer_may_not_delete(viewer: Browser, scene: DeadLetterScene) -> None:

@@ -22,7 +22,7 @@ def test_a_purge_is_undone_from_the_trash(admin: Browser, engine: Engine) -> Non
     message_id = engine.send("precious")
     job = purged(engine)
     page = admin.see("/trash")
-    (row,) = [row for row in page.rows() if f"Purge {job.pk} " in row]
+    (row,) = [row for row in page.rows() if f"Purge #{job.pk} " in row]
     assert f"{engine.queue} ready <i>wrong</i> one 1 0 ann" in row
 
     path = f"/undos/new?noun=purge&id={job.pk}"
@@ -31,7 +31,7 @@ def test_a_purge_is_undone_from_the_trash(admin: Browser, engine: Engine) -> Non
     done = admin.submit(path, **{**review.fields(), "reason": "it was needed"})
     back = restore.run_in_foreground(Undo.objects.latest("undo_id").pk)
 
-    assert f"Undo {back.pk} was made. It is pending." in done.text
+    assert f"Undo #{back.pk} started." in done.text
     assert [row[0] for row in engine.receive(10)] == [message_id]
     assert "Restored 1" in admin.see(f"/undos/{back.pk}").text
     assert "empty" in admin.see(f"/purges/{job.pk}").text
@@ -89,7 +89,7 @@ def test_a_viewer_sees_the_trash_and_may_not_undo(viewer: Browser, engine: Engin
 
     page = viewer.see("/trash")
 
-    assert f"Purge {job.pk}" in page.text
+    assert f"Purge #{job.pk}" in page.text
     assert "Purging, deleting and restoring messages requires the operator role." in page.text
     viewer.see("/undos/new", status=403, noun="purge", id=str(job.pk))
 

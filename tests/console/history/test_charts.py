@@ -6,11 +6,13 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.conf import settings
 
 from console.charts import drawing as charts
 from console.charts import sparklines
 from console.charts.drawing import Series
 from console.charts.sparklines import Part
+from console.charts.tones import TONES
 from console.web import wording
 from tests.console.browsers import Page
 
@@ -101,3 +103,34 @@ def test_nothing_known_is_empty() -> None:
 
     assert chart.empty
     assert chart.summary == "x: nothing recorded"
+
+
+def test_a_gap_parts_a_sparkline() -> None:
+    page = Page(sparklines.sparkline([5.0, 6.0, None, None, 2.0], words="Ready"))
+
+    assert len(page.all("polyline")) == 2
+    assert page.one("svg").attributes["aria-label"] == "Ready: 5 at first, 2 now, 6 at most, with gaps"
+    assert "no history yet" in sparklines.sparkline([None, None])
+
+
+def test_every_tone_of_a_chart_has_one_colour_in_the_stylesheet() -> None:
+    stylesheet = (settings.BASE_DIR / "console/static/console/console.css").read_text()
+    colours = re.findall(r"--([a-z0-9]+): light-dark\((#\w+), (#\w+)\);", stylesheet)
+    of_tones = {name: (light, dark) for name, light, dark in colours if name in TONES}
+
+    assert set(of_tones) == TONES
+    assert len(set(of_tones.values())) == len(TONES)
+    for tone in TONES:
+        assert f".tone-{tone} {{ fill: var(--{tone}); color: var(--{tone}); }}" in stylesheet
+
+
+@pytest.mark.parametrize("path", ["history/charts.py", "queues/views.py", "queues/head.py"])
+def test_charts_name_tones_by_meaning(path: str) -> None:
+    """A state, event or percentile has the colour of its own name, in every chart."""
+    text = (settings.BASE_DIR / "console" / path).read_text()
+    named = re.findall(r'\("([\w -]+)", "(\w+)", "\w+"\)', text)
+    meanings = {"in flight": "leased", "waiting for their group": "waiting", "dead-lettered": "dead", "in": "sent"}
+    meanings |= {"out": "completed", "lease expired": "expired", "deliveries": "delivered", "retried": "failed"}
+    meanings |= {"purged": "removed"}
+
+    assert [(label, tone) for label, tone in named if tone != meanings.get(label, label)] == []

@@ -44,9 +44,21 @@ def test_an_admin_masks_a_field_and_shows_it_again(admin: Browser, engine: Engin
     rule = MaskingRule.objects.get(queue_name=engine.queue)
     event = AuditEvent.objects.get(action="masking.add", queue_name=engine.queue)
     assert (event.actor, event.reason, event.details["path"]) == (admin.name, "PCI", "card.number")
-    assert "is shown" in admin.submit(f"/masking/{rule.pk}/remove").text
-    assert AuditEvent.objects.filter(action="masking.remove", queue_name=engine.queue).count() == 1
-    assert "there is no such rule" in admin.submit(f"/masking/{rule.pk}/remove").text
+    remove = admin.see("/masking").link("Remove…")
+    assert "everybody with the permission see_payloads sees the field" in admin.see(remove).text
+    assert "This field is required." in admin.submit(remove, status=422, reason=" ").text
+    assert MaskingRule.objects.filter(pk=rule.pk).exists()
+    assert "payload.card.number is shown again." in admin.submit(remove, reason="not card data").text
+    assert AuditEvent.objects.get(action="masking.remove", queue_name=engine.queue).reason == "not card data"
+    assert "was removed already" in admin.submit(remove, reason="again").text
+
+
+def test_a_rule_is_made_with_suggested_names(admin: Browser, engine: Engine) -> None:
+    page = admin.see("/masking")
+
+    field = page.one("input", name="queue")
+    offered = page.html.partition(f'<datalist id="{field.attributes["list"]}">')[2].partition("</datalist>")[0]
+    assert f'value="{engine.queue}"' in offered
 
 
 @pytest.mark.parametrize(
@@ -284,7 +296,7 @@ def test_a_redrive_does_not_carry_what_is_masked_to_where_it_is_seen(
     assert plan.choices.target_queue == target
     refused = operator.submit(f"/redrives/plans/{plan.pk}/run", 422, rate_per_second="")
     assert "ask a person with the permission reveal" in refused.text
-    assert "is pending" in admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="").text
+    assert "started." in admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="").text
 
 
 def test_a_plan_to_a_queue_that_masks_as_much_is_made_and_held_to_the_rules_of_its_run(

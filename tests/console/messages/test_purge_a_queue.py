@@ -18,7 +18,7 @@ def test_the_preview_counts_every_state(admin: Browser, engine: Engine) -> None:
 
     text = admin.see(f"/queues/{engine.queue}/purge").text
 
-    assert "2 Ready 1 Scheduled 1 In flight: their consumers' acks will be refused" in text
+    assert "2 Ready 1 Scheduled 1 In flight (consumers' acks will be rejected)" in text
 
 
 def test_what_was_there_is_removed_and_what_came_later_stays(admin: Browser, engine: Engine) -> None:
@@ -33,7 +33,7 @@ def test_what_was_there_is_removed_and_what_came_later_stays(admin: Browser, eng
     )
     job = purges.run_in_foreground(Purge.objects.latest("purge_id").pk)
 
-    assert f"Purge {job.pk} is pending." in page.text
+    assert f"Purge #{job.pk} started." in page.text
     assert [row[0] for row in engine.receive(10)] == [later]
     assert AuditEvent.objects.get(action="purge.create", details__purge_id=job.pk).reason == "test data"
     assert "removed 2 of 3" in admin.see(f"/purges/{job.pk}").text
@@ -82,7 +82,7 @@ def test_a_purge_can_be_cancelled_and_is_listed(admin: Browser, engine: Engine) 
     job = Purge.objects.latest("purge_id")
 
     assert "is cancelled" in admin.submit(f"/purges/{job.pk}/cancel").text
-    assert f"Purge {job.pk} cancelled" in admin.see("/redrives").text
+    assert f"Purge #{job.pk} cancelled" in admin.see("/redrives").text
 
 
 def test_a_viewer_sees_the_verb_disabled_and_may_not(viewer: Browser, engine: Engine) -> None:

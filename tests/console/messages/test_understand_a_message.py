@@ -38,18 +38,16 @@ def events(page: Page) -> list[str]:
 def test_a_ready_message_says_what_it_waits_for(operator: Browser, engine: Engine) -> None:
     message_id = engine.send({"n": 1})
 
-    assert (
-        "not delivered because no consumer has asked in the last minute" in page_of(operator, engine, message_id).text
-    )
+    assert "No consumer has called receive in the last minute" in page_of(operator, engine, message_id).text
 
     queues.pause_queue(engine.queue, actor="ana", reason="x")
-    assert "not delivered because the queue is paused" in page_of(operator, engine, message_id).text
+    assert "The queue is paused" in page_of(operator, engine, message_id).text
 
 
 def test_a_delayed_message_says_until_when(operator: Browser, engine: Engine) -> None:
     message_id = engine.send(delay_seconds=3600)
 
-    assert "Resting, delayed by its sender; due in" in page_of(operator, engine, message_id).text
+    assert "Scheduled (delayed by its sender or by hand), due in" in page_of(operator, engine, message_id).text
 
 
 def test_a_message_in_flight_says_who_holds_it(operator: Browser, engine: Engine) -> None:
@@ -58,7 +56,7 @@ def test_a_message_in_flight_says_who_holds_it(operator: Browser, engine: Engine
 
     page = page_of(operator, engine, message_id)
 
-    assert "In the hands of worker-3; delivered again unless it is settled within" in page.text
+    assert "In flight at worker-3. Delivered again unless acknowledged within" in page.text
     assert events(page) == ["Sent", "Delivery 1"]
 
 
@@ -83,7 +81,7 @@ def test_the_whole_life_is_one_timeline(operator: Browser, engine: Engine) -> No
         "Failed: TimeoutError",
         "Delivery 2",
         "Rejected: BadOrder",
-        "Died",
+        "Dead-lettered",
         "Redriven",
         "Delivery 1",
         "Completed",
@@ -103,10 +101,10 @@ def test_a_redrive_to_another_queue_shows_on_both_pages(operator: Browser, make_
         other.queue,
     )
     page = page_of(operator, engine, message_id)
-    assert f"Redriven to {other.queue}: the message's page there says where it stands." in page.text
+    assert f"Redriven to {other.queue}. The page of the message there shows its state." in page.text
     other.ack(other.receive_one(consumer="v")[1])
 
-    life = ["Sent", "Delivery 1", "Rejected: BadOrder", "Died", "Redriven", "Delivery 1", "Completed"]
+    life = ["Sent", "Delivery 1", "Rejected: BadOrder", "Dead-lettered", "Redriven", "Delivery 1", "Completed"]
     here, there = page_of(operator, engine, message_id), page_of(operator, other, message_id)
     assert events(here) == events(there) == life
     assert f"Completed: acknowledged in {other.queue} by v" in here.text
@@ -171,8 +169,8 @@ def test_a_dead_letter_that_was_deleted_says_so(operator: Browser, engine: Engin
 
     page = page_of(operator, engine, message_id)
 
-    assert "Deleted while it was dead." in page.text
-    assert events(page)[-2:] == ["Died", "Deleted while it was dead"]
+    assert "Deleted as a dead letter." in page.text
+    assert events(page)[-2:] == ["Dead-lettered", "Deleted as a dead letter"]
 
 
 def test_a_message_whose_log_is_gone_still_has_a_life(operator: Browser, engine: Engine) -> None:
@@ -215,8 +213,8 @@ def test_a_dead_message_shows_its_cause_stack_and_a_way_out(operator: Browser, e
 
     page = page_of(operator, engine, message_id)
 
-    assert "Dead after 1 delivery: BadOrder." in page.text
-    assert f"kept in {engine.queue}-dlq" in page.text
+    assert "Dead letter after 1 delivery attempt: BadOrder." in page.text
+    assert f"to {engine.queue}-dlq" in page.text
     assert "File 'x', line 3" in page.text
     assert page.link("Redrive…") == f"/redrives/new?q=id:{message_id}"
 
@@ -253,8 +251,8 @@ def test_a_purged_message_says_so(operator: Browser, engine: Engine) -> None:
 
     page = page_of(operator, engine, message_id)
 
-    assert "Purged before it was completed." in page.text
-    assert events(page) == ["Sent", "Purged before it was completed"]
+    assert "Purged before completion." in page.text
+    assert events(page) == ["Sent", "Purged before completion"]
 
 
 def test_a_log_line_with_only_the_id_finds_the_page(operator: Browser, engine: Engine) -> None:
@@ -268,7 +266,7 @@ def test_a_log_line_with_only_the_id_finds_the_page(operator: Browser, engine: E
 def test_an_unknown_message_is_not_found(operator: Browser, engine: Engine) -> None:
     page = operator.see(f"/queues/{engine.queue}/messages/999999999999", status=404)
 
-    assert "it never was, or its retention is over" in page.text
+    assert "it never existed, or its retention ended" in page.text
     operator.see("/messages/999999999999", status=404)
     operator.see(f"/queues/{engine.queue}/messages/99999999999999999999", status=404)
 

@@ -53,11 +53,11 @@ def test_its_time_has_not_come(operator: Browser, attended: MakeEngine) -> None:
     engine = attended()
 
     said = only(operator, engine, engine.send(delay_seconds=3_600), "scheduled")
-    assert said.startswith("It rests as its sender asked until ")
+    assert said.startswith("The message is scheduled for ")
 
     message_id = engine.send()
     engine.nack(engine.receive_one()[1], delay_seconds=600)
-    assert "It rests after failure 1 until " in only(operator, engine, message_id, "scheduled")
+    assert "backoff after failed delivery 1" in only(operator, engine, message_id, "scheduled")
 
 
 def test_a_leased_message_names_its_consumer(operator: Browser, attended: MakeEngine) -> None:
@@ -67,8 +67,8 @@ def test_a_leased_message_names_its_consumer(operator: Browser, attended: MakeEn
 
     said = only(operator, engine, message_id, "leased")
 
-    assert said.startswith("worker-3 holds it until ")
-    assert said.endswith(" m. See what is in flight")
+    assert said.startswith("The lease of worker-3 ends at ")
+    assert said.endswith(" m. See the messages in flight")
 
 
 def test_who_held_it_did_not_settle_it(operator: Browser, attended: MakeEngine) -> None:
@@ -76,7 +76,7 @@ def test_who_held_it_did_not_settle_it(operator: Browser, attended: MakeEngine) 
     message_id = engine.send()
     engine.receive(consumer="worker-3", visibility_timeout=0)
 
-    assert "and did not settle it: the next receive takes it back." in only(operator, engine, message_id, "expired")
+    assert ", without an answer." in only(operator, engine, message_id, "expired")
 
 
 def test_its_lane_is_busy(operator: Browser, attended: MakeEngine) -> None:
@@ -85,11 +85,11 @@ def test_its_lane_is_busy(operator: Browser, attended: MakeEngine) -> None:
     handle = engine.receive_one(consumer="worker-3")[1]
 
     said = only(operator, engine, waiting, "lane")
-    assert f"behind message {ahead} of the group acme, which worker-3 holds until " in said
+    assert f"behind message {ahead} of group acme, in flight at worker-3 until " in said
 
     engine.nack(handle, delay_seconds=600)
     said = only(operator, engine, waiting, "lane")
-    assert f"behind message {ahead} of the group acme, which backs off until " in said
+    assert f"behind message {ahead} of group acme, in backoff until " in said
     assert said.endswith(f"See message {ahead}")
 
 
@@ -100,7 +100,7 @@ def test_the_message_ahead_is_ready_again(operator: Browser, attended: MakeEngin
 
     said = only(operator, engine, waiting, "lane")
 
-    assert said == f"It waits behind message {ahead} of the group acme, which is ready. See message {ahead}"
+    assert said == f"Waiting behind message {ahead} of group acme, which is ready. See message {ahead}"
 
 
 def test_its_lane_is_held_by_the_dead(operator: Browser, attended: MakeEngine) -> None:
@@ -108,7 +108,7 @@ def test_its_lane_is_held_by_the_dead(operator: Browser, attended: MakeEngine) -
     dead, waiting = engine.send(1, group_id="acme"), engine.send(2, group_id="acme")
     engine.nack(engine.receive_one()[1], reason="rejected")
 
-    assert f"behind message {dead}, which is dead and holds the group acme" in only(
+    assert f"behind message {dead}, a dead letter that blocks group acme" in only(
         operator, engine, waiting, "lane_dead"
     )
 
@@ -121,7 +121,7 @@ def test_its_lane_lets_one_go_at_a_time(operator: Browser, attended: MakeEngine)
 
     said = only(operator, engine, waiting, "lane_open")
 
-    assert "Nothing of the group acme is under way" in said
+    assert "No message of group acme is in flight" in said
     assert "one every 1 h" in said
 
 
@@ -132,14 +132,14 @@ def test_the_queue_is_paused(operator: Browser, attended: MakeEngine) -> None:
 
     said = only(operator, engine, message_id, "paused")
 
-    assert said.startswith("It is not delivered because the queue is paused by ana, since ")
+    assert said.startswith("The queue is paused by ana, since ")
     assert "“</b> the mill is on fire”" in said
 
 
 def test_no_consumer_receives(operator: Browser, engine: Engine) -> None:
     said = only(operator, engine, engine.send(), "no_consumer")
 
-    assert said.startswith("It is not delivered because no consumer has asked in the last minute.")
+    assert said.startswith("No consumer has called receive in the last minute.")
 
 
 def test_the_queue_has_enough_in_flight(operator: Browser, attended: MakeEngine) -> None:
@@ -149,9 +149,7 @@ def test_the_queue_has_enough_in_flight(operator: Browser, attended: MakeEngine)
     engine.receive(2)
     message_id = engine.send()
 
-    assert "2 of 2 messages that the queue may have in flight are." in only(
-        operator, engine, message_id, "in_flight_queue"
-    )
+    assert "The queue has 2 messages in flight (limit 2)." in only(operator, engine, message_id, "in_flight_queue")
 
 
 def test_the_tenant_has_enough_in_flight(operator: Browser, attended: MakeEngine) -> None:
@@ -167,7 +165,7 @@ def test_the_tenant_has_enough_in_flight(operator: Browser, attended: MakeEngine
 
     said = only(operator, engine, engine.send(), "in_flight_tenant")
 
-    assert said.startswith(f"The tenant {tenant.name} has as many messages in flight as its 1.")
+    assert said.startswith(f"The tenant {tenant.name} has reached its limit of messages in flight (1).")
 
 
 def test_others_go_first(operator: Browser, attended: MakeEngine) -> None:
@@ -179,8 +177,8 @@ def test_others_go_first(operator: Browser, attended: MakeEngine) -> None:
 
     said = only(operator, engine, message_id, "behind")
 
-    assert "behind 1 of a higher priority and 1 that became ready before it." in said
-    assert "One that has waited long enough goes ahead of a higher priority." in said
+    assert "Behind 1 of a higher priority and 1 that became ready earlier." in said
+    assert "A message that has waited long enough goes ahead of a higher priority." in said
 
 
 def test_what_is_ahead_is_counted_to_a_hundred(operator: Browser, attended: MakeEngine) -> None:
@@ -188,7 +186,7 @@ def test_what_is_ahead_is_counted_to_a_hundred(operator: Browser, attended: Make
     engine.rows("select signalbox.send(%s, '1') from generate_series(1, 150)", engine.queue)
 
     assert only(operator, engine, engine.send(), "behind").startswith(
-        "It is behind more than 100 that became ready before it. See"
+        "Behind more than 100 that became ready earlier. See"
     )
 
 
@@ -197,7 +195,7 @@ def test_nothing_hinders_it(operator: Browser, attended: MakeEngine) -> None:
 
     said = only(operator, engine, engine.send(), "next")
 
-    assert said.startswith(f"Nothing is ahead of it: the next receive from {engine.queue} takes it.")
+    assert said.startswith(f"No message is ahead: the next receive from {engine.queue} delivers this message.")
 
 
 def test_it_is_dead(operator: Browser, attended: MakeEngine) -> None:
@@ -210,7 +208,7 @@ def test_it_is_dead(operator: Browser, attended: MakeEngine) -> None:
     engine.value("select signalbox.configure_queue(%s, '{\"closed\": true}')", engine.queue)
     found = causes(page_of(operator, engine, message_id))
     assert list(found) == ["dead", "closed"]
-    assert "is closed: it takes no redrive until it is opened." in found["closed"]
+    assert "is closed: it accepts no redrive until it is reopened." in found["closed"]
 
 
 def test_a_closed_queue_still_delivers(operator: Browser, attended: MakeEngine) -> None:
@@ -232,7 +230,7 @@ def test_it_is_in_another_queue_now(operator: Browser, attended: MakeEngine) -> 
         other.queue,
     )
 
-    assert f"It was redriven to {other.queue}" in only(operator, engine, message_id, "elsewhere")
+    assert f"The message was redriven to {other.queue}" in only(operator, engine, message_id, "elsewhere")
     only(operator, other, message_id, "next")
 
 

@@ -30,7 +30,7 @@ def test_dead_letters_above_the_threshold_are_the_worst(viewer: Browser, scene: 
     text = row(viewer, scene.queue)
 
     assert text.startswith("breaching")
-    assert "2 dead letters, none allowed." in text
+    assert "2 dead letters (limit 0)." in text
 
 
 def test_dead_letters_within_the_threshold_do_not_hurt(

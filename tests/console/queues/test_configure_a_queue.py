@@ -1,4 +1,4 @@
-"""Settings: one form made from the one list of settings, checked there and by the engine."""
+"""Settings: one form made from the one list of settings; changes are checked, reviewed, and then saved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from queues.control.queues import configure_queue, get_queue
 from queues.errors import InvalidArgument
 from queues.models import AuditEvent
 from queues.settings import SETTINGS
-from tests.console.browsers import Browser
+from tests.console.browsers import Browser, Page
 from tests.engine import Engine
 
 
@@ -16,28 +16,82 @@ def settings_path(engine: Engine) -> str:
     return f"/queues/{engine.queue}/settings"
 
 
-def test_every_setting_has_a_field_with_its_unit(admin: Browser, engine: Engine) -> None:
+def save(browser: Browser, engine: Engine, **values: str) -> Page:
+    """Change settings as a person does: edit the form, read the review, and confirm it."""
+    path = settings_path(engine)
+    reviewed = browser.submit(path, status=200, **{**browser.see(path).fields(), **values})
+    return confirm(browser, engine, reviewed)
+
+
+def confirm(browser: Browser, engine: Engine, reviewed: Page, status: int = 302) -> Page:
+    digest = reviewed.one("button", name="reviewed").attributes["value"]
+    checked = {one.attributes["name"]: "on" for one in reviewed.all("input", type="checkbox", checked="")}
+    return browser.submit(settings_path(engine), status=status, **{**reviewed.fields(), **checked, "reviewed": digest})
+
+
+def last_event(engine: Engine) -> AuditEvent:
+    return AuditEvent.objects.filter(queue_id=engine.queue_id).latest("audit_event_id")
+
+
+def test_every_setting_has_a_field_with_its_unit_and_default(admin: Browser, engine: Engine) -> None:
+    configure_queue(engine.queue, {"max_receives": 9}, actor="ana")
+
     page = admin.see(settings_path(engine))
 
     names = {one.attributes.get("name") for one in page.all("input")}
     assert set(SETTINGS) - names == {"paused", "mode", "dedup_scope", "wait_target_seconds"}
     assert {one.attributes["name"] for one in page.all("select")} >= {"mode", "dedup_scope", "wait_target_seconds"}
-    assert "Retention in seconds, 4 d" in page.text
-    assert SETTINGS["jitter"].help in page.text
+    assert "Retention (seconds, 4 d)" in page.text
+    assert f"{SETTINGS['jitter'].help} Default: 0.2." in page.text
+    assert "Max receives (deliveries) changed" in page.text
+    assert page.text.count(" changed ") == 1
 
 
-def test_only_what_was_changed_is_written(admin: Browser, engine: Engine) -> None:
+def test_changes_are_saved_after_a_review(admin: Browser, engine: Engine) -> None:
     form = admin.see(settings_path(engine)).fields()
     configure_queue(engine.queue, {"max_receives": 9}, actor="another person")
 
-    page = admin.submit(settings_path(engine), **{**form, "visibility_timeout_seconds": "45", "reason": "slow partner"})
+    reviewed = admin.submit(settings_path(engine), status=200, **{**form, "visibility_timeout_seconds": "45"})
+
+    assert "Review 1 change not saved yet" in reviewed.text
+    [row] = reviewed.rows()
+    assert row.startswith("Visibility timeout 30 seconds 45 seconds 30 seconds Applies to new deliveries.")
+    assert get_queue(engine.queue).visibility_timeout_seconds == 30.0
+    reviewed = admin.submit(settings_path(engine), status=200, **{**reviewed.fields(), "reason": "slow partner"})
+    page = confirm(admin, engine, reviewed)
 
     queue = get_queue(engine.queue)
     assert f"Changed 1 setting of {engine.queue}." in page.text
     assert (queue.visibility_timeout_seconds, queue.max_receives) == (45.0, 9)
-    event = AuditEvent.objects.filter(queue_id=engine.queue_id).latest("audit_event_id")
-    assert event.reason == "slow partner"
-    assert event.details["changes"] == {"visibility_timeout_seconds": {"before": 30.0, "after": 45.0}}
+    assert last_event(engine).reason == "slow partner"
+    assert last_event(engine).details["changes"] == {"visibility_timeout_seconds": {"before": 30.0, "after": 45.0}}
+
+
+def test_a_change_by_another_person_is_shown_and_not_overwritten(admin: Browser, engine: Engine) -> None:
+    form = admin.see(settings_path(engine)).fields()
+    reviewed = admin.submit(settings_path(engine), status=200, **{**form, "max_receives": "9"})
+    configure_queue(engine.queue, {"max_receives": 8}, actor="ana")
+
+    conflict = confirm(admin, engine, reviewed, status=200)
+
+    changed_at = last_event(engine).at
+    assert f"ana changed max receives from 5 deliveries to 8 deliveries at {changed_at:%H:%M} UTC" in conflict.text
+    assert get_queue(engine.queue).max_receives == 8
+    confirm(admin, engine, conflict)
+    assert get_queue(engine.queue).max_receives == 9
+
+
+def test_other_values_than_those_reviewed_need_another_review(admin: Browser, engine: Engine) -> None:
+    form = admin.see(settings_path(engine)).fields()
+    reviewed = admin.submit(settings_path(engine), status=200, **{**form, "max_receives": "9"})
+    digest = reviewed.one("button", name="reviewed").attributes["value"]
+
+    again = admin.submit(
+        settings_path(engine), status=200, **{**reviewed.fields(), "max_receives": "900", "reviewed": digest}
+    )
+
+    assert "9 deliveries" not in again.rows()[0]
+    assert get_queue(engine.queue).max_receives == 5
 
 
 def test_nothing_changed_is_said(admin: Browser, engine: Engine) -> None:
@@ -46,29 +100,62 @@ def test_nothing_changed_is_said(admin: Browser, engine: Engine) -> None:
     assert "Nothing was changed." in admin.submit(settings_path(engine), **form).text
 
 
-def test_out_of_range_is_refused_at_its_field(admin: Browser, engine: Engine) -> None:
+def test_all_errors_are_said_at_once_and_linked(admin: Browser, engine: Engine) -> None:
     form = admin.see(settings_path(engine)).fields()
+    wrong = {
+        "max_receives": "0",
+        "jitter": "x",
+        "backoff_base_seconds": "100",
+        "backoff_cap_seconds": "1",
+        "dead_letter_queue": engine.queue,
+        "fifo_block_on_dead_letter": "on",
+        "closed": "on",
+    }
 
-    page = admin.submit(settings_path(engine), status=422, **{**form, "max_receives": "0"})
+    page = admin.submit(settings_path(engine), status=422, **{**form, **wrong})
 
-    assert "Ensure this value is greater than or equal to 1." in page.text
+    summary = page.one("div", id="form-errors")
+    assert "autofocus" in summary.attributes
+    for sentence in (
+        "0 is out of range. Allowed: 1 to 1,000 deliveries.",
+        "Enter a number. Allowed: 0 to 1.",
+        "The backoff base (100 seconds) is above the backoff cap (1 second). Lower the base or raise the cap.",
+        "A queue cannot be its own dead-letter queue.",
+        "needs a FIFO queue",
+        "Give a reason: a closed queue refuses all sends.",
+    ):
+        assert sentence in summary.text
+    assert page.link("Max receives") == "#id_max_receives"
     assert page.one("input", id="id_max_receives").attributes["aria-invalid"] == "true"
+    assert page.fields()["backoff_base_seconds"] == "100"
     assert get_queue(engine.queue).max_receives == 5
 
 
-def test_what_only_the_engine_knows_is_refused_at_its_field(admin: Browser, engine: Engine) -> None:
+def test_a_rule_of_two_settings_holds_for_every_caller(commits: None, engine: Engine) -> None:
+    with pytest.raises(InvalidArgument, match="backoff_cap_seconds is 1: it must be at least") as refused:
+        configure_queue(engine.queue, {"backoff_cap_seconds": 1}, actor="ann")
+    assert refused.value.field == "backoff_cap_seconds"
+
+    configure_queue(engine.queue, {"backoff_cap_seconds": 1, "backoff_base_seconds": 1}, actor="ann")
+    with pytest.raises(InvalidArgument, match="backoff_base_seconds is 2: it must be at most") as refused:
+        configure_queue(engine.queue, {"backoff_base_seconds": 2}, actor="ann")
+    assert refused.value.field == "backoff_base_seconds"
+
+
+def test_the_review_warns_of_settings_that_do_not_fit(admin: Browser, engine: Engine) -> None:
+    engine.send()
+    engine.send()
     form = admin.see(settings_path(engine)).fields()
+    values = {"alert_oldest_age_seconds": "500000", "max_backlog_messages": "1"}
 
-    page = admin.submit(settings_path(engine), status=422, **{**form, "dead_letter_queue": engine.queue})
+    page = admin.submit(settings_path(engine), status=200, **{**form, **values})
 
-    assert "is the queue itself" in page.text
-    assert page.one("input", id="id_dead_letter_queue").attributes["aria-invalid"] == "true"
+    assert "(500,000 seconds) is above the retention (345,600 seconds). Messages expire before this" in page.text
+    assert "Max backlog messages: usage is 2, above 1. Existing messages are kept" in page.text
 
 
-def test_a_queue_can_be_closed(admin: Browser, engine: Engine) -> None:
-    form = admin.see(settings_path(engine)).fields()
-
-    page = admin.submit(settings_path(engine), **{**form, "closed": "on"})
+def test_a_queue_is_closed_with_a_reason(admin: Browser, engine: Engine) -> None:
+    page = save(admin, engine, closed="on", reason="moved to another system")
 
     assert get_queue(engine.queue).closed
     assert "closed" in page.text
@@ -100,8 +187,8 @@ def test_a_name_that_is_taken_or_impossible_is_refused(admin: Browser, engine: E
     taken = admin.submit("/new-queue", status=422, **{**form, "name": engine.queue})
     impossible = admin.submit("/new-queue", status=422, **{**form, "name": "<b>no</b>"})
 
-    assert "There is a queue of this name." in taken.text
-    assert "Letters, digits, dots, dashes and underscores" in impossible.text
+    assert f"The queue {engine.queue} exists already." in taken.text
+    assert "Use letters, digits, dots, dashes and underscores" in impossible.text
     assert "<b>no" not in impossible.html
 
 
@@ -109,12 +196,11 @@ def test_a_service_level_is_chosen_from_the_bounds_that_waits_are_counted_by(adm
     form = admin.see(settings_path(engine)).fields()
     assert (form["wait_target_seconds"], form["wait_target_ratio"]) == ("60", "0.99")
 
-    admin.submit(settings_path(engine), **{**form, "wait_target_seconds": "0.5", "wait_target_ratio": "0.999"})
+    save(admin, engine, wait_target_seconds="0.5", wait_target_ratio="0.999")
 
     queue = get_queue(engine.queue)
     assert (queue.wait_target_seconds, queue.wait_target_ratio) == (0.5, 0.999)
-    event = AuditEvent.objects.filter(queue_id=engine.queue_id).latest("audit_event_id")
-    assert event.details["changes"] == {
+    assert last_event(engine).details["changes"] == {
         "wait_target_seconds": {"before": 60.0, "after": 0.5},
         "wait_target_ratio": {"before": 0.99, "after": 0.999},
     }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from console.overview import standings
 from metrics.diagnosis.reading import QUERIES as EVIDENCE_QUERIES
-from tests.console.browsers import Browser
+from tests.console.browsers import Browser, Page
 from tests.engine import Engine
 
 
@@ -76,12 +77,40 @@ def test_an_hour_is_drawn_with_as_many_points(viewer: Browser, engine: Engine) -
     assert viewer.see(f"/queues/{engine.queue}", span="a week").text.count("The last ten minutes") == 1
 
 
-def test_a_dead_letter_queue_is_calm_and_shows_the_clusters(viewer: Browser, engine: Engine) -> None:
+def verdict(page: Page) -> tuple[str, str]:
+    """The tone of the picture beside the verdict, and its words."""
+    (paragraph,) = page.all("p", class_="verdict")
+    tone = page.html.split('<p class="verdict">')[1].split('data-tone="')[1].split('"')[0]
+    return tone, " ".join(paragraph.text.split())
+
+
+def test_a_dead_letter_queue_above_its_limit_is_red(viewer: Browser, engine: Engine) -> None:
+    engine.die()
+    engine.die()
+    holder = f"{engine.queue}-dlq"
+
+    assert verdict(viewer.see(f"/queues/{holder}")) == (
+        "bad",
+        f"Dead-letter queue of {engine.queue}: 2 dead letters (limit 0).",
+    )
+    engine.rows("update signalbox.queue set alert_dead_letters = 5 where name = %s returning 1", holder)
+    standings.forget()
+    assert verdict(viewer.see(f"/queues/{holder}"))[0] == ""
+
+
+def test_healthy_never_stands_over_a_red_bar(viewer: Browser, engine: Engine) -> None:
+    engine.rows("update signalbox.queue set alert_dead_letters = 5 where queue_id = %s returning 1", engine.queue_id)
+    assert verdict(viewer.see(f"/queues/{engine.queue}")) == ("ok", "Healthy. No backlog.")
+
+    engine.die()
+    assert verdict(viewer.see(f"/queues/{engine.queue}")) == ("", "No backlog. 1 dead letter (limit 5).")
+
+
+def test_a_dead_letter_queue_shows_the_failure_groups(viewer: Browser, engine: Engine) -> None:
     engine.die(error_class="TimeoutError")
 
     page = viewer.see(f"/queues/{engine.queue}-dlq")
 
-    assert "Dead-letter queue." in page.text
     assert "Failure groups dead letters grouped by error" in page.text
     assert page.link("TimeoutError").startswith("/dead-letters/failure-groups/")
     assert page.link("Messages").startswith(f"/dead-letters?q=queue%3A{engine.queue}-dlq%20fp%3A")
@@ -105,7 +134,7 @@ def test_a_queue_that_does_not_exist_is_not_found(viewer: Browser) -> None:
     page = viewer.see("/queues/no-such-queue", status=404)
 
     assert "There is no queue called no-such-queue." in page.text
-    assert page.link("To the overview") == "/"
+    assert page.link("Open Queues") == "/"
 
 
 def test_the_page_is_read_in_few_queries(viewer: Browser, engine: Engine) -> None:

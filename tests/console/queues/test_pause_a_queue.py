@@ -28,7 +28,7 @@ def test_the_audit_keeps_who_paused_and_why(admin: Browser, engine: Engine) -> N
 def test_a_pause_needs_a_reason(admin: Browser, engine: Engine) -> None:
     page = admin.submit(f"/queues/{engine.queue}/pause", reason="  ")
 
-    assert "say why the queue is paused" in page.text
+    assert "give a reason of at most 500 characters" in page.text
     assert not get_queue(engine.queue).paused
 
 

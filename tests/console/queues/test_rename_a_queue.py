@@ -39,13 +39,13 @@ def test_from_its_settings_to_its_new_name(admin: Browser, engine: Engine) -> No
     address = admin.see(f"/queues/{engine.queue}/settings").link("Rename it")
 
     look = admin.see(address, new_name=new_name, grace_days=2)
-    assert f"the filter 'mine' of {admin.name} says {engine.queue}" in look.text
-    assert "1 mask of payload fields" in look.text
+    assert f"the filter 'mine' of {admin.name} names {engine.queue}" in look.text
+    assert "1 masking rule, for the new name" in look.text
     assert Queue.objects.filter(name=engine.queue).exists()
 
     done = admin.submit(address, new_name=new_name, grace_days="2", reason="misnamed")
 
-    assert f"{engine.queue} is called {new_name}." in done.text
+    assert f"Renamed {engine.queue} to {new_name}." in done.text
     event = AuditEvent.objects.get(action="queue.rename", queue_id=engine.queue_id)
     assert (event.reason, event.queue_name, event.details["before"]) == ("misnamed", new_name, engine.queue)
     masked = MaskingRule.objects.filter(path="card", queue_name__startswith=engine.queue)
@@ -67,7 +67,7 @@ def test_a_name_that_is_taken_is_refused_in_the_form(admin: Browser, engine: Eng
     page = admin.submit(f"/queues/{engine.queue}/rename", status=422, new_name=engine.queue, grace_days="1")
     assert "is the name that the queue has" in page.text
     page = admin.submit(f"/queues/{engine.queue}/rename", status=422, new_name="no good", grace_days="1")
-    assert "Letters, digits, dots" in page.text
+    assert "Use letters, digits, dots" in page.text
 
 
 def test_an_old_name_is_let_go(admin: Browser, engine: Engine) -> None:
@@ -78,7 +78,7 @@ def test_an_old_name_is_let_go(admin: Browser, engine: Engine) -> None:
     assert "not since" in page.text
 
     free = f"/queues/{new_name}/rename/free"
-    assert "another queue may have that name" in admin.submit(free, old_name=engine.queue).text
+    assert "can be used for another queue." in admin.submit(free, old_name=engine.queue).text
     assert "Nothing was changed" in admin.submit(free, old_name=engine.queue).text
     assert AuditEvent.objects.filter(action="queue.free_name", queue_name=new_name).count() == 1
 
@@ -97,7 +97,7 @@ def test_a_job_that_names_it_is_in_the_way(admin: Browser, engine: Engine) -> No
 
     page = admin.see(f"/queues/{engine.queue}/rename", new_name=f"{engine.queue}.new", grace_days="1")
 
-    assert "wait for its end, or cancel it" in page.text
+    assert "wait until it ends, or cancel it" in page.text
     page = admin.submit(f"/queues/{engine.queue}/rename", status=422, new_name=f"{engine.queue}.new", grace_days="1")
     assert "wait for the end, or cancel" in page.text
 
@@ -109,7 +109,7 @@ def test_from_a_terminal(commits: None, engine: Engine) -> None:
 
     said = queues("rename", engine.queue, new_name, reason="misnamed")
 
-    assert f"{engine.queue} is called {new_name}." in said
+    assert f"Renamed {engine.queue} to {new_name}." in said
     with pytest.raises(CommandError, match=f"it is called '{new_name}'"):
         queues("show", engine.queue)
     with pytest.raises(CommandError, match="new_name is missing"):

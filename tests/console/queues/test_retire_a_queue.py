@@ -27,8 +27,12 @@ def test_from_its_settings_to_its_end(admin: Browser, engine: Engine) -> None:
     assert "open: sends are accepted" in page.text
     assert f"queue '{engine.queue}' has messages" in page.text
 
-    closed = admin.submit(f"/queues/{engine.queue}/close")
-    assert "accepts no more messages." in closed.text
+    assert "This field is required." in admin.submit(f"/queues/{engine.queue}/close", status=422).text
+    engine.send()
+    engine.ack(engine.receive_one()[1])
+    closed = admin.submit(f"/queues/{engine.queue}/close", reason="moved to orders")
+    assert f"{engine.queue} refuses sends." in closed.text
+    assert AuditEvent.objects.filter(queue_name=engine.queue).latest("audit_event_id").reason == "moved to orders"
     with pytest.raises(psycopg.Error) as refused:
         engine.send()
     assert refused.value.sqlstate == "SB423"
@@ -50,8 +54,8 @@ def test_the_name_has_to_be_typed(admin: Browser, engine: Engine) -> None:
 
 
 def test_it_may_be_opened_again(admin: Browser, engine: Engine) -> None:
-    admin.submit(f"/queues/{engine.queue}/close")
-    assert "takes messages again" in admin.submit(f"/queues/{engine.queue}/open").text
+    admin.submit(f"/queues/{engine.queue}/close", reason="moved")
+    assert "accepts messages again" in admin.submit(f"/queues/{engine.queue}/open").text
     engine.send()
 
 

@@ -74,7 +74,7 @@ def test_an_admin_gives_a_group_a_limit_of_its_own(admin: Browser, limited: Engi
         f"/queues/{limited.queue}/lanes/limit", group_id="acme", max_in_flight="2", reason="a large order"
     )
 
-    assert "The group acme has 2 messages at once." in page.text
+    assert "The group acme has a limit of 2 messages in flight." in page.text
     assert len(limited.receive(10)) == 1
     event = AuditEvent.objects.get(queue_name=limited.queue, action="lane.limit")
     assert (event.reason, event.details) == ("a large order", {"group_id": "acme", "max_in_flight": 2})
@@ -87,14 +87,15 @@ def test_an_admin_gives_a_group_a_limit_of_its_own(admin: Browser, limited: Engi
 def test_a_limit_that_cannot_be_is_refused(admin: Browser, limited: Engine, group: str, most: str) -> None:
     page = admin.submit(f"/queues/{limited.queue}/lanes/limit", group_id=group, max_in_flight=most)
 
-    assert "Nothing was changed" in page.text
+    assert "Nothing was saved." in page.one("div", id="form-errors").text
+    assert (page.fields()["group_id"], page.fields()["max_in_flight"]) == (group, most)
     assert limited.value("select count(*) from signalbox.lane_limit where queue_id = %s", limited.queue_id) == 0
 
 
 def test_a_queue_that_limits_nothing_refuses_a_limit_of_its_own(admin: Browser, engine: Engine) -> None:
     page = admin.submit(f"/queues/{engine.queue}/lanes/limit", group_id="acme", max_in_flight="2")
 
-    assert "Nothing was changed: max_in_flight needs a queue that limits its groups" in page.text
+    assert "Nothing was changed: Limit needs a queue that limits its groups" in page.text
 
 
 def test_the_page_of_a_waiting_message_says_what_it_waits_for(operator: Browser, limited: Engine) -> None:

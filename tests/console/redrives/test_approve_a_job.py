@@ -43,7 +43,7 @@ def asked(browser: Browser, scene: DeadLetterScene) -> Deletion:
     form = browser.see("/deletions/new", q=scene.filter).fields()
     page = browser.submit("/deletions/new", **{**form, "reason": "test data", "confirmation": "delete"})
     job = Deletion.objects.latest("deletion_id")
-    assert f"Deletion {job.pk} waits for a second person." in page.text
+    assert f"Deletion #{job.pk} awaits approval." in page.text
     return job
 
 
@@ -56,7 +56,7 @@ def test_what_was_asked_is_approved_by_another_and_runs(admin: Browser, boss: Br
     assert f"options: filter: {scene.filter}" in page.text
     done = boss.submit(f"/approvals/deletion/{job.pk}/approve", reason="fine")
 
-    assert f"Deletion {job.pk} is approved." in done.text
+    assert f"Deletion #{job.pk} is approved." in done.text
     assert deletions.run_in_foreground(job.pk).deleted == 3
     assert "Approved by test-boss" in boss.see(f"/deletions/{job.pk}").text
 
@@ -108,12 +108,12 @@ def test_a_plan_above_the_threshold_is_asked_for_shown_and_taken_back(
     page = admin.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="5")
     job = plan.redrives.get()
 
-    assert f"Redrive {job.pk} waits for a second person." in page.text
+    assert f"Redrive #{job.pk} awaits approval." in page.text
     assert 'edited payloads, by a merge patch: {"region": "eu"}' in boss.see("/approvals").text
     slower = admin.submit(f"/redrives/{job.pk}/rate", rate_per_second="1")
-    assert "waits for approval, as it was asked for" in slower.text
+    assert "awaits approval with its present rate" in slower.text
     assert "Cancel the redrive" in admin.see(f"/redrives/{job.pk}").text
-    assert f"Redrive {job.pk} is cancelled." in admin.submit(f"/redrives/{job.pk}/cancel").text
+    assert f"Redrive #{job.pk} is cancelled." in admin.submit(f"/redrives/{job.pk}/cancel").text
 
 
 def test_what_waits_is_prominent(viewer: Browser, admin: Browser, scene: DeadLetterScene) -> None:
@@ -153,7 +153,7 @@ def test_the_creator_of_the_requesting_key_may_not_approve(
     refused = admin.submit(f"/approvals/redrive/{job.pk}/approve", reason="fine")
     assert "Nothing was changed. Another person must decide" in refused.text
     assert Redrive.objects.get(pk=job.pk).is_awaiting
-    assert f"Redrive {job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text
+    assert f"Redrive #{job.pk} is approved." in boss.submit(f"/approvals/redrive/{job.pk}/approve").text
 
 
 @pytest.fixture

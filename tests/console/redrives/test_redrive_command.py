@@ -51,8 +51,22 @@ def test_a_plan_is_printed_in_words(scene: DeadLetterScene) -> None:
     assert "2 dead letters" in said
     assert f"queues: {scene.queue} 2" in said
     assert "causes: TimeoutError 2" in said
-    assert "left out: 2 that were redriven too often" in said
+    assert "skipped: 2 that were redriven too often" in said
     assert f"! {scene.queue} has no consumer" in said
+
+
+def test_a_canary_goes_first_unless_it_is_turned_off(scene: DeadLetterScene) -> None:
+    scene.add_dead(12)
+    scene.add_dead(3, error_class="KeyError")
+    plan_id = document("plan", scene.filter)["id"]
+
+    assert "canary: 10 of 15 messages" in redrive("plan", scene.filter)
+    assert "canary: none" in redrive("plan", scene.filter, "--canary", 0)
+    job = Redrive.objects.get(pk=document("run", plan_id)["id"])
+    assert (job.step_limit, len(job.canaries)) == (10, 2)
+    redrive("cancel", job.pk)
+    whole = Redrive.objects.get(pk=document("run", plan_id, "--canary", 0)["id"])
+    assert (whole.step_limit, whole.canaries, whole.canary) == (None, [], {})
 
 
 def test_run_and_wait_takes_what_the_plan_selected(scene: DeadLetterScene) -> None:
@@ -87,7 +101,7 @@ def test_the_lever_from_a_terminal(scene: DeadLetterScene) -> None:
     assert document("pause", job_id)["state"] == "paused"
     assert document("resume", job_id)["state"] == "pending"
     assert document("cancel", job_id, "--reason", "wrong queue")["state"] == "cancelled"
-    with pytest.raises(CommandError, match=f"nothing was changed, redrive {job_id} was over already"):
+    with pytest.raises(CommandError, match=f"nothing was changed: redrive {job_id} has already ended"):
         redrive("cancel", job_id)
     assert AuditEvent.objects.get(action="redrive.cancel", details__redrive_id=job_id).reason == "wrong queue"
 
@@ -136,7 +150,7 @@ def test_a_plan_is_run_by_one_redrive_at_a_time(scene: DeadLetterScene) -> None:
     plan_id = document("plan", scene.filter)["id"]
     first = document("run", plan_id)["id"]
 
-    with pytest.raises(CommandError, match=f"plan_id: plan {plan_id} is being run by redrive {first}"):
+    with pytest.raises(CommandError, match=f"plan_id: Already running as redrive #{first}"):
         redrive("run", plan_id)
     redrives.cancel(first, actor="ann")
     assert document("run", plan_id, "--wait")["moved"] == 1

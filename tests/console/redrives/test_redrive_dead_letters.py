@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from dlq.jobs.models import Redrive
+from dlq.masking.rules import MaskingRule
 from dlq.redrives import redrives
 from dlq.redrives.plan_models import Plan
 from queues.models import AuditEvent
@@ -36,7 +38,7 @@ def test_the_plan_shows_what_would_move_and_where_to(operator: Browser, scene: D
     assert "Messages 3" in page.text
     assert f"Destination {scene.queue} 3, 0 consumers" in page.text
     assert f"{scene.queue} has no consumer" in page.text
-    assert "3 of them were redriven before, once, and died again." in page.text
+    assert "3 have already failed one redrive." in page.text
     assert "TimeoutError" in page.text
     assert '{"n": 3, "order": 1}' in page.text
     assert "3 messages take 0.3 s at 10/s" in page.text
@@ -63,7 +65,7 @@ def test_what_the_plan_showed_is_what_moves(operator: Browser, scene: DeadLetter
     page = operator.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="")
     job = redrives.run_in_foreground(Redrive.objects.latest("redrive_id").pk)
 
-    assert f"Redrive {job.pk} is pending." in page.text
+    assert f"Redrive #{job.pk} started." in page.text
     assert scene.redriven(job.pk) == shown
     assert scene.dead() == later
     event = AuditEvent.objects.get(action="redrive.create", details__redrive_id=job.pk)
@@ -145,11 +147,9 @@ def test_the_careful_options_travel_into_the_plan(operator: Browser, scene: Dead
     options = plan.choices
     assert (options.canary_messages, options.canary_per_group, options.stop_failed_percent) == (1, True, 0)
     assert (options.slow_depth, options.max_redrives, options.stop_failed_in_row) == (1000, 4, 5)
-    assert "2 are left out: they were redriven more than 4 times." in page.text
-    assert (
-        "Canary one of each failure group, at least 1; "
-        "stops when more than 0 % of a step or 5 in a row fail again" in page.text
-    )
+    assert "2 will be skipped: redriven more than 4 times." in page.text
+    assert "Canary 1 message, with one of each failure group" in page.text
+    assert "Stops if failure rate exceeds 0 % or after 5 consecutive failures" in page.text
 
 
 def test_a_patch_is_shown_as_a_difference_on_the_samples(operator: Browser, scene: DeadLetterScene) -> None:
@@ -199,8 +199,8 @@ def test_a_plan_runs_once_at_a_time(operator: Browser, scene: DeadLetterScene) -
 
     page = operator.submit(f"/redrives/plans/{job.plan_id}/run", 422, rate_per_second="1")
 
-    assert f"plan {job.plan_id} is being run by redrive {job.pk}" in page.text
-    assert page.link(f"Redrive {job.pk}") == f"/redrives/{job.pk}"
+    assert f"Already running as redrive #{job.pk}" in page.text
+    assert page.link(f"Redrive #{job.pk}") == f"/redrives/{job.pk}"
 
 
 def test_plans_are_listed_with_their_runs(operator: Browser, viewer: Browser, scene: DeadLetterScene) -> None:
@@ -226,9 +226,11 @@ def test_the_page_of_a_job_says_how_far_it_is(operator: Browser, viewer: Browser
     done = viewer.see(f"/redrives/{job.pk}")
 
     assert "pending" in waiting.text
-    assert "Waiting for a worker." in waiting.text
-    assert "sent 4 of 4 done 100 %" in done.text
-    assert done.one("div", role="progressbar").attributes["aria-valuenow"] == "100"
+    assert "job worker" in waiting.text
+    assert "Sent 4 of 4 Completed 0 0 %" in done.text
+    assert "sent, waiting for outcomes" in done.text
+    assert "Outcomes waiting for 4" in done.text
+    assert done.one("div", role="progressbar").attributes["aria-label"] == "Sent"
     assert len([link for link in done.all("a") if f"/queues/{scene.queue}/messages/" in link.attributes["href"]]) == 4
 
 
@@ -244,8 +246,8 @@ def test_outcomes_are_shown(operator: Browser, scene: DeadLetterScene) -> None:
 
     page = operator.see(f"/redrives/{job.pk}")
 
-    assert "succeeded 1 still waiting or in flight 1 failed again, same cause 1 failed again, new cause 1" in page.text
-    for words in ("succeeded", "still waiting", "failed again, same", "failed again, new"):
+    assert "1 succeeded 1 waiting or in flight 1 failed again, same error 1 failed again, new error" in page.text
+    for words in ("succeeded", "waiting or in", "failed again, same", "failed again, new"):
         assert len(operator.see(page.link(words)).rows()) == 1
     assert len(operator.see(page.link("Previously redriven dead letters of this filter")).rows()) == 2
     assert "There is no outcome" in operator.see(f"/redrives/{job.pk}/messages", 404, outcome="x").text
@@ -258,7 +260,7 @@ def test_reasons_for_skipped_messages_are_shown(operator: Browser, scene: DeadLe
 
     redrives.run_in_foreground(job.pk)
 
-    assert "Skipped 2 redriven too often" in operator.see(f"/redrives/{job.pk}").text
+    assert "Skipped: 2 redriven too often" in operator.see(f"/redrives/{job.pk}").text
 
 
 def test_the_lever_pauses_resumes_slows_and_cancels(operator: Browser, scene: DeadLetterScene) -> None:
@@ -268,11 +270,14 @@ def test_the_lever_pauses_resumes_slows_and_cancels(operator: Browser, scene: De
     assert "is paused." in operator.submit(f"/redrives/{job.pk}/pause").text
     assert "was not running" in operator.submit(f"/redrives/{job.pk}/pause").text
     assert "is resumed." in operator.submit(f"/redrives/{job.pk}/resume").text
-    assert "at most 7 messages per second" in operator.submit(f"/redrives/{job.pk}/rate", rate_per_second="7").text
+    assert (
+        f"Rate of redrive #{job.pk}: 7 messages per second."
+        in operator.submit(f"/redrives/{job.pk}/rate", rate_per_second="7").text
+    )
     assert "Nothing was changed" in operator.submit(f"/redrives/{job.pk}/rate", rate_per_second="0").text
     assert "is cancelled." in operator.submit(f"/redrives/{job.pk}/cancel").text
-    assert "was over already" in operator.submit(f"/redrives/{job.pk}/cancel").text
-    assert "was over already" in operator.submit(f"/redrives/{job.pk}/rate", rate_per_second="9").text
+    assert "has already ended" in operator.submit(f"/redrives/{job.pk}/cancel").text
+    assert "has already ended" in operator.submit(f"/redrives/{job.pk}/rate", rate_per_second="9").text
 
     job.refresh_from_db()
     assert (job.state, job.rate_per_second) == ("cancelled", 7)
@@ -293,7 +298,7 @@ def test_all_redrives_are_listed(operator: Browser, viewer: Browser, scene: Dead
     scene.add_dead(1)
     job = start(operator, scene, reason="because <b>")
 
-    row = next(text for text in viewer.see("/redrives").rows() if text.startswith(f"{job.pk} "))
+    row = next(text for text in viewer.see("/redrives").rows() if text.startswith(f"#{job.pk} "))
 
     assert scene.filter in row
     assert "because <b>" in row
@@ -304,7 +309,7 @@ def test_the_sidebar_counts_running_jobs(operator: Browser, scene: DeadLetterSce
     scene.add_dead(1)
     start(operator, scene)
 
-    assert "under way" in operator.see("/").text
+    assert "active redrive" in operator.see("/").text
 
 
 def test_a_job_that_does_not_exist_is_not_found(operator: Browser) -> None:
@@ -319,7 +324,7 @@ def test_pages_ask_as_much_for_many_messages_as_for_few(
     for number in (3, 120):
         scene = make_dead_letter_scene()
         scene.add_dead(number)
-        job = start(operator, scene, rate_per_second="")
+        job = start(operator, scene, rate_per_second="", canary_messages="")
         redrives.run_in_foreground(job.pk)
         for path in (f"/redrives/{job.pk}", f"/redrives/plans/{job.plan_id}"):
             operator.see(path)
@@ -328,3 +333,118 @@ def test_pages_ask_as_much_for_many_messages_as_for_few(
             asked.append(len(queries))
 
     assert asked[:2] == asked[2:]
+
+
+def test_the_form_has_a_canary_unless_a_person_empties_it(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(12)
+    scene.add_dead(3, error_class="KeyError")
+
+    form = operator.see("/redrives/new", q=scene.filter)
+    plan, page = make_plan(operator, scene, canary_per_group="on")
+    whole, page_of_all = make_plan(operator, scene, canary_messages="", canary_per_group="on")
+
+    assert form.one("input", id="id_canary_messages").attributes["value"] == "10"
+    assert "checked" in form.one("input", id="id_canary_per_group").attributes
+    assert (plan.choices.canary_messages, plan.choices.canary_per_group, plan.canary_size) == (10, True, 10)
+    assert page.one("button", id="run").text == "Start canary: 10 of 15"
+    assert not whole.choices.has_canary
+    assert page_of_all.one("button", id="run").text == "Redrive 15 messages"
+
+
+def test_editing_a_plan_keeps_all_of_it(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(12)
+    chosen = {
+        "canary_messages": "4",
+        "rate_per_second": "7",
+        "stop_failed_percent": "33",
+        "stop_failed_in_row": "",
+        "max_redrives": "9",
+        "slow_depth": "1000",
+        "patch_kind": "merge",
+        "patch": '{"region": "eu"}',
+        "reason": "partner is back",
+    }
+    plan, page = make_plan(operator, scene, **chosen)
+
+    form = operator.see(page.link("Edit plan"))
+    operator.submit("/redrives/new", **form.fields(), patch=form.one("textarea", name="patch").text)
+    copy = Plan.objects.latest("plan_id")
+
+    assert copy.pk != plan.pk
+    assert (copy.options, copy.filter_text, copy.reason) == (plan.options, plan.filter_text, "partner is back")
+    assert operator.get("/redrives/new?plan=999999999").status_code == 404
+
+
+def test_a_masked_patch_is_not_repeated(operator: Browser, admin: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(1)
+    _, page = make_plan(operator, scene, patch_kind="merge", patch='{"card": "4111"}')
+    MaskingRule.objects.create(part="payload", path="card", queue_name=scene.queue, created_by="test")
+
+    form = operator.see(page.link("Edit plan"))
+
+    assert "4111" not in form.text
+    assert form.fields()["patch_kind"] == ""
+    assert "The patch is not repeated" in form.text
+
+
+def test_a_large_redrive_asks_for_a_typed_word(operator: Browser, scene: DeadLetterScene, settings: Any) -> None:
+    settings.TYPED_CONFIRMATION_REDRIVE_ABOVE = 2
+    scene.add_dead(3)
+    plan, page = make_plan(operator, scene)
+
+    refused = operator.submit(f"/redrives/plans/{plan.pk}/run", 422, rate_per_second="1", confirmation="yes")
+    operator.submit(f"/redrives/plans/{plan.pk}/run", rate_per_second="1", confirmation=" Redrive ")
+
+    assert "Type redrive" in page.text
+    assert "Type the word redrive." in refused.text
+    assert refused.one("input", id="id_confirmation").attributes["aria-invalid"] == "true"
+    assert plan.redrives.count() == 1
+    scene.add_dead(1)
+    settings.TYPED_CONFIRMATION_REDRIVE_ABOVE = 100
+    assert not make_plan(operator, scene)[1].all("input", id="id_confirmation")
+
+
+def test_the_canary_is_a_phase_with_a_verdict(operator: Browser, scene: DeadLetterScene) -> None:
+    for _ in range(4):
+        scene.engine.die({}, error_class="TimeoutError", error="late")
+    job = start(operator, scene, canary_messages="2", rate_per_second="")
+    redrives.run_slice(job.pk, seconds=0)
+
+    waiting = operator.see(f"/redrives/{job.pk}")
+    scene.engine.ack(*(row[1] for row in scene.engine.receive(2)))
+    redrives.run_in_foreground(job.pk)
+    passed = operator.see(f"/redrives/{job.pk}")
+
+    assert "Canary waiting for 2 of 2 outcomes" in waiting.text
+    assert "Sending 2 of 4 sent" in waiting.text
+    assert "Canary passed ✓ 2 of 2 succeeded" in passed.text
+    assert "Sending ✓ 4 messages sent Outcomes waiting for 2" in passed.text
+
+
+def test_a_failed_canary_says_so_and_the_rule_shows_its_value(operator: Browser, scene: DeadLetterScene) -> None:
+    for _ in range(4):
+        scene.engine.die({}, error_class="TimeoutError", error="late")
+    job = start(operator, scene, canary_messages="2", rate_per_second="")
+    redrives.run_slice(job.pk, seconds=0)
+    for row in scene.engine.receive(2):
+        scene.engine.nack(row[1], reason="rejected", error_class="TimeoutError", error="late")
+    Redrive.objects.filter(pk=job.pk).update(looked_at=None)
+    redrives.run_slice(job.pk, seconds=0)
+
+    page = operator.see(f"/redrives/{job.pk}")
+
+    assert "Canary failed 2 of 2 failed again" in page.text
+    assert "Stopped by itself: 2 of 2 failed again, more than 20 %." in page.text
+    assert "more than 20 % fail again 100 %" in page.text
+
+
+def test_the_notice_of_a_start_vanishes_when_the_redrive_is_done(operator: Browser, scene: DeadLetterScene) -> None:
+    scene.add_dead(1)
+    job = start(operator, scene, rate_per_second="")
+
+    during = operator.get(f"/redrives/{job.pk}", headers={"HX-Request": "true"}).content.decode()
+    redrives.run_in_foreground(job.pk)
+    after = operator.get(f"/redrives/{job.pk}", headers={"HX-Request": "true"}).content.decode()
+
+    assert 'id="notices"' not in during
+    assert 'id="notices" role="status" hx-swap-oob="true"' in after

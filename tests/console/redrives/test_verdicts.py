@@ -49,7 +49,7 @@ def test_nothing_wrong_says_nothing() -> None:
 def test_too_old_says_how_old() -> None:
     assert said(ready=9, oldest_ready_age_seconds=400.0) == (
         Health.BREACHING,
-        "The oldest has waited 6 m 40 s, 5 m is allowed.",
+        "Oldest ready message: 6 m 40 s (limit 5 m).",
     )
 
 
@@ -60,9 +60,9 @@ def test_a_queue_without_consumers_is_watched() -> None:
 
 
 def test_the_dead_are_counted_against_what_is_allowed() -> None:
-    assert said(dead=1) == (Health.BREACHING, "1 dead letter, none allowed.")
+    assert said(dead=1) == (Health.BREACHING, "1 dead letter (limit 0).")
     some = Queue(alert_oldest_age_seconds=300.0, alert_dead_letters=10)
-    assert said(dead=1_204, queue=some) == (Health.BREACHING, "1,204 dead letters, 10 allowed.")
+    assert said(dead=1_204, queue=some) == (Health.BREACHING, "1,204 dead letters (limit 10).")
     assert said(dead=10, queue=some) == (Health.HEALTHY, "")
 
 
@@ -83,7 +83,20 @@ def test_a_pause_names_its_author_time_and_reason() -> None:
 
 
 def test_a_pause_does_not_hide_the_dead() -> None:
-    assert said(paused=True, dead=3)[0] is Health.BREACHING
+    assert said(paused=True, dead=3) == (Health.BREACHING, "Paused. 3 dead letters (limit 0).")
+
+
+def test_a_dead_letter_queue_breaches_its_own_limit() -> None:
+    assert said(dead=75, is_dead_letter_queue=True) == (Health.BREACHING, "75 dead letters (limit 0).")
+
+
+def test_green_is_for_queues_without_dead_letters() -> None:
+    some = Queue(alert_oldest_age_seconds=300.0, alert_dead_letters=10)
+    assert [judge(replace(CALM, dead=dead, queue=some)).icon for dead in (0, 10, 11)] == [
+        "healthy",
+        "info",
+        "breaching",
+    ]
 
 
 def test_a_backlog_that_waits_is_watched_before_it_breaches() -> None:

@@ -17,7 +17,7 @@ from tests.console.security.corpus import ATTRIBUTES, ELEMENTS
 from tests.engine import Engine
 
 RIGHT = "correct horse battery"
-ASKS = "Your password, please"
+ASKS = "Confirm your password"
 
 
 def age(browser: Browser, seconds: float) -> None:

@@ -103,7 +103,7 @@ def test_a_time_is_asked_for_where_it_is_needed(admin: Browser, log: Log) -> Non
     answer = admin.get(f"/streams/{log.name}/groups/slow/rewind?point=time")
 
     assert answer.status_code == 422
-    assert "Which time?" in answer.content.decode()
+    assert "Enter a time, or choose another position." in answer.content.decode()
 
 
 def test_a_stream_and_groups_are_made(admin: Browser, log: Log, engine: Engine) -> None:

@@ -18,8 +18,20 @@ from tests.console.browsers import Browser, Page
 def test_an_address_that_leads_nowhere_says_so(viewer: Browser) -> None:
     page = viewer.see("/no/such/page", status=404)
 
-    assert "Nothing lives at this address." in page.text
-    assert page.link("To the overview") == "/"
+    assert "No page has this address." in page.text
+    assert page.link("Open Queues") == "/"
+
+
+def test_errors_keep_the_sidebar_and_lead_to_the_page_of_the_thing(admin: Browser, viewer: Browser) -> None:
+    page = admin.see("/people/999999/grants", status=404)
+
+    assert page.one("a", aria_current="page", data_goto="people").text == "Users & access"
+    assert page.link("Open Users & access") == "/people"
+    assert "retention" not in page.text
+    assert admin.see("/streams/no-such-stream", status=404).link("Open Streams") == "/streams"
+    assert admin.see("/redrives/999999", status=404).link("Open Jobs") == "/redrives"
+    assert viewer.see("/people", status=403).all("nav", id="sidebar-nav")
+    assert not Browser().get("/v1/no-such-page").content.count(b"sidebar-nav")
 
 
 def test_hostile_addresses_are_text(viewer: Browser) -> None:
@@ -37,9 +49,9 @@ def test_hostile_addresses_are_text(viewer: Browser) -> None:
         (
             lambda request: error_views.not_found(request, ValueError({"path": 1})),
             404,
-            "Nothing lives at this address.",
+            "No page has this address.",
         ),
-        (error_views.server_error, 500, "look before you send it again"),
+        (error_views.server_error, 500, "check before you send it again"),
     ],
 )
 def test_each_page_stands_without_a_database_or_a_person(view, status: int, words: str) -> None:

@@ -176,12 +176,12 @@ def test_effects_are_listed_line_by_line(scene: DeadLetterScene) -> None:
     scene.add_dead(3)
 
     lines = [(effect.sign, effect.words) for effect in approvals.effects(redrive(scene))]
-    assert lines[:2] == [("-", "3 dead letters"), ("+", "as many messages in their source queues")]
+    assert lines[:2] == [("-", "3 dead letters"), ("+", "the same messages in their source queues")]
     assert ("=", f"filter: {scene.filter}") in lines
     assert ("=", "rate per second: 50") in lines
     lines = [(effect.sign, effect.words) for effect in approvals.effects(purging(scene))]
     assert lines[:2] == [
         ("-", f"3 messages in {scene.queue}-dlq"),
-        ("+", "as many in the trash, for 24 hours"),
+        ("+", "the same messages in the trash, for 24 hours"),
     ]
     assert ("=", "states: dead") in lines

@@ -208,7 +208,7 @@ def test_a_plan_that_waits_for_approval_is_not_asked_for_again(scene: DeadLetter
     plan = plans.make(check_filter(scene.filter), actor="ann", reason="")
     job = redrives.run(plan.pk, actor="ann")
 
-    with pytest.raises(InvalidArgument, match=f"waits for approval as redrive {job.pk}"):
+    with pytest.raises(InvalidArgument, match=f"Already awaiting approval as redrive #{job.pk}"):
         redrives.run(plan.pk, actor="ben")
 
     assert approvals.approve(Redrive, job.pk, actor="ben")

@@ -145,15 +145,27 @@ def test_a_slice_that_ran_out_of_time_asks_for_the_next(
 def test_a_worker_whose_first_sweep_is_refused_sweeps_later(monkeypatch: pytest.MonkeyPatch) -> None:
     later: list[float] = []
     timer = SimpleNamespace(call_repeatedly=lambda seconds, _: later.append(seconds))
+    worker = SimpleNamespace(timer=timer, app=consuming("signalbox"))
 
     def fail(*_: Any, **__: Any) -> None:
         raise QueueClosed("closed")
 
     monkeypatch.setattr(tasks.sweep, "apply_async", fail)
     with pytest.raises(QueueClosed):  # the signal logs it
-        tasks.sweep_regularly(SimpleNamespace(timer=timer))
+        tasks.sweep_regularly(worker)
 
     assert later == [tasks.SWEEP_SECONDS]
+
+
+def test_a_worker_of_the_pipeline_sends_no_sweeps() -> None:
+    worker = SimpleNamespace(app=consuming("signalbox-pipeline"))
+
+    tasks.sweep_regularly(worker)  # it has no timer: a sweep would fail
+
+
+def consuming(queue: str) -> Any:
+    """A Celery application whose worker consumes this queue."""
+    return SimpleNamespace(amqp=SimpleNamespace(queues=SimpleNamespace(consume_from={queue: None})))
 
 
 def test_a_sweep_finds_jobs_without_a_worker(scene: DeadLetterScene, sent: Sent) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -10,7 +11,9 @@ import pytest
 
 from dlq.jobs.models import Redrive
 from dlq.jobs.runner import Ending
-from dlq.redrives import canary, redrives
+from dlq.redrives import canary, redrives, stop_rules
+from dlq.redrives.eta import Eta, eta
+from queues.database.query import database_now
 from queues.dead_letters.ids import newest_id
 from queues.models import AuditEvent
 from tests.dlq.dead_letter_scenes import DeadLetterScene, create_redrive
@@ -112,7 +115,7 @@ def test_it_waits_for_consumers_that_are_dead_and_says_so(scene: DeadLetterScene
     ending, job = step(job)
 
     assert (ending, job.state, job.moved) == (Ending.RESTS, "running", 5)
-    assert job.note.startswith("Waits for 5 outcomes of 5. ")
+    assert job.note.startswith("Waiting for 5 of 5 outcomes. ")
     assert f"{scene.queue} has no consumer" in job.note
     assert (step(job)[0], job.moved) == (Ending.RESTS, 5)
 
@@ -153,3 +156,88 @@ def test_a_selection_smaller_than_its_canary_is_soon_done(scene: DeadLetterScene
     job = redrives.run_in_foreground(start(scene, canary_messages=10).pk)
 
     assert (job.state, job.moved) == ("done", 3)
+
+
+def test_the_verdict_of_the_canary_is_kept(scene: DeadLetterScene, connect: Connect) -> None:
+    scene.add_dead(30)
+    passed = start(scene, canary_messages=5)
+    with consumer(scene.engine, connect(), succeed):
+        passed = redrives.run_in_foreground(passed.pk)
+    scene.add_dead(30)
+    failed = start(scene, canary_messages=5, stop_failed_in_row=0)
+    with consumer(scene.engine, connect(), fail):
+        failed = redrives.run_in_foreground(failed.pk)
+
+    shown = ("size", "passed", "succeeded", "failed", "gone")
+    assert [passed.canary[name] for name in shown] == [5, True, 5, 0, 0]
+    assert passed.canary["seconds"] >= 0
+    assert (failed.canary["passed"], failed.canary["failed"] > 1) == (False, True)
+    assert redrives.resume(failed.pk, actor="ann")
+    failed.refresh_from_db()
+    assert failed.canary == {"size": 5}
+
+
+def test_without_a_canary_it_stops_when_too_many_fail(scene: DeadLetterScene, connect: Connect) -> None:
+    """The rate leaves time for outcomes: what was not sent yet stays a dead letter."""
+    scene.add_dead(300)
+    job = start(scene, rate_per_second=100, stop_failed_in_row=0)
+
+    with consumer(scene.engine, connect(), fail):
+        job = redrives.run_in_foreground(job.pk)
+
+    assert (job.state, job.canary) == ("paused", {})
+    assert job.failed >= stop_rules.LEAST_OUTCOMES
+    assert "failed again, more than 20 %." in job.stopped_because
+    assert job.moved < 300
+
+
+def test_without_a_canary_it_stops_after_consecutive_failures(scene: DeadLetterScene, connect: Connect) -> None:
+    scene.add_dead(300)
+    job = start(scene, rate_per_second=100, stop_failed_percent=100)
+
+    with consumer(scene.engine, connect(), fail):
+        job = redrives.run_in_foreground(job.pk)
+
+    assert job.stopped_because.endswith("in a row failed again.")
+    assert job.moved < 300
+
+
+def test_without_a_canary_a_resumed_redrive_counts_from_zero(scene: DeadLetterScene, connect: Connect) -> None:
+    scene.add_dead(60)
+    job = start(scene, rate_per_second=100, stop_failed_in_row=0)
+    with consumer(scene.engine, connect(), fail):
+        job = redrives.run_in_foreground(job.pk)
+    assert job.state == "paused"
+
+    assert redrives.resume(job.pk, actor="ann")
+    redrives.set_rate(job.pk, None, actor="ann")
+    with consumer(scene.engine, connect(), succeed):
+        job = redrives.run_in_foreground(job.pk)
+
+    assert (job.state, job.moved, job.stopped_because) == ("done", 60, "")
+
+
+def test_rules_that_are_switched_off_stop_nothing(scene: DeadLetterScene, connect: Connect) -> None:
+    scene.add_dead(40)
+    job = start(scene, rate_per_second=400, stop_failed_percent=100, stop_failed_in_row=0)
+
+    with consumer(scene.engine, connect(), fail):
+        job = redrives.run_in_foreground(job.pk)
+
+    assert (job.state, job.moved, stop_rules.rules_of(job)) == ("done", 40, [])
+
+
+def test_the_estimate_includes_the_waits_of_the_steps(scene: DeadLetterScene) -> None:
+    scene.add_dead(100)
+    job = start(scene, canary_messages=10, rate_per_second=10)
+    now = database_now()
+    assert eta(job, now) is None  # how long a step waits is not known
+
+    job.moved, job.state = 10, "running"
+    job.step_began["full_at"] = (now - timedelta(seconds=6)).isoformat()
+    waiting = eta(job, now)
+    assert waiting
+    assert (waiting.seconds, waiting.at_least) == (9 + 2 * 6, True)  # the waits of the steps of 20 and 40
+
+    job.step_limit, job.step_began, job.canary = 30, {"step": 1, "moved": 10, "failed": 0}, {"wait_seconds": 6}
+    assert eta(job, now) == Eta(9 + 2 * 6)

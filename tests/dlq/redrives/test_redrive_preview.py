@@ -76,7 +76,7 @@ def test_it_warns_of_messages_that_came_back_before(scene: DeadLetterScene) -> N
     preview = plans.preview(check_filter(scene.filter))
 
     assert (preview.redriven_before, preview.max_redrives) == (2, 3)
-    assert preview.warnings == ["2 of them were redriven before, up to 3 times, and died again."]
+    assert preview.warnings == ["2 have already failed up to 3 redrives."]
 
 
 def test_another_target_takes_them_all(make_dead_letter_scene: Callable[..., DeadLetterScene]) -> None:

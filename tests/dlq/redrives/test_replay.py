@@ -344,7 +344,7 @@ def test_what_was_sent_to_its_end_is_cleared_away(make_engine: MakeEngine) -> No
 
     assert left(plan) == []
     assert Staging.objects.get(pk=plan.staging_id).state == "gone"
-    with pytest.raises(InvalidArgument, match="cleared away"):
+    with pytest.raises(InvalidArgument, match="have been deleted"):
         redrives.run(plan.pk, actor="ann", wake=False)
 
 
@@ -365,7 +365,7 @@ def test_an_unused_plan_expires(engine: Engine) -> None:
     plan = planned(engine, 2)
     Staging.objects.filter(pk=plan.staging_id).update(expires_at=database_now() - timedelta(seconds=1))
 
-    with pytest.raises(InvalidArgument, match="cleared away"):
+    with pytest.raises(InvalidArgument, match="have been deleted"):
         redrives.run(plan.pk, actor="ann", wake=False)
     sets.clear(60)
 

@@ -34,7 +34,7 @@ def test_a_deep_destination_halves_the_rate_until_it_is_shallow(scene: DeadLette
     assert considered(job, now, 1)[0] == 50  # not yet time for another look
     assert considered(job, now, 2)[0] == 25
     scene.engine.value("select signalbox.purge(%s)", scene.queue)
-    assert considered(job, now, 4) == (32, "Recovers, now 32/s of 100/s.")
+    assert considered(job, now, 4) == (32, "Recovering: 32/s of 100/s.")
     rates = [considered(job, now, 6 + 2 * step)[0] for step in range(6)]
     assert rates[:4] == [40, 50, 63, 79]
     assert (rates[4], rates[5], job.note) == (99, None, "")
@@ -52,7 +52,7 @@ def test_an_old_message_in_the_destination_slows_it(scene: DeadLetterScene) -> N
     rate, note = considered(job, database_now(), 0)
 
     assert rate == 5
-    assert f"the oldest in {scene.queue} waits for 3,6" in note
+    assert f"the oldest message in {scene.queue} has waited for 3,6" in note
 
 
 def test_failures_slow_it_by_their_share_since_the_last_look(scene: DeadLetterScene) -> None:

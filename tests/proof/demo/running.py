@@ -31,6 +31,7 @@ class Demo:
         self.home = home
         self.port = free_port()
         self.said: list[str] = []
+        self.last_words = ""
         environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "HTTPS_ONLY")}
         environment["SPARK_SERVER_IDLE_SECONDS"] = "3600"  # it is there until the demo stops
         self.process = subprocess.Popen(
@@ -82,8 +83,10 @@ class Demo:
         return found
 
     def interrupt(self) -> int:
+        """Press Ctrl-C and wait for the end; `last_words` has what the demo printed from then on."""
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(PATIENCE)
+        self.last_words, _ = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode
 
     def processes(self) -> list[psutil.Process]:
         """Every process that was given this home, the demo's own and its server's."""

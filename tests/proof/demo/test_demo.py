@@ -190,6 +190,8 @@ class TestDemo:
 
     def test_ctrl_c_leaves_no_process_and_no_login(self, demo: Demo, home: Path) -> None:
         assert demo.interrupt() == 0
+        assert demo.last_words == "Stopped. The data is kept: `make demo` continues with it.\n"
+        assert "is killed" not in "".join(log.read_text() for log in (home / "logs").glob("*.log"))
         eventually(lambda: demo.processes() == [], f"every process of {home} gone")
         # A password that everybody knows must not outlive the demo.
         server = EmbeddedPostgres(home)

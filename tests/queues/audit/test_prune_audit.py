@@ -223,7 +223,7 @@ def test_more_cut_off_with_an_anchor_that_fits_is_found(pruned: Pruned, intruder
     )
     intruder.execute("delete from signalbox.audit_event where position <= %s", [left[0].position])
 
-    assert verdict(intruder) == (left[0].position, "it was removed with all before it, and no row says by whom")
+    assert verdict(intruder) == (left[0].position, "it was removed with all rows before it, and no row says by whom")
 
 
 def test_an_anchor_that_is_gone_is_missed(pruned: Pruned, intruder: psycopg.Connection[Any]) -> None:

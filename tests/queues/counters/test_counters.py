@@ -101,6 +101,35 @@ def test_counters_stay_exact_across_folds(engine: Engine) -> None:
     assert engine.queue_id not in engine.value("select signalbox.aggregate_counters()")
 
 
+def upkeep_recorded(engine: Engine, first: int, last: int) -> None:
+    """Upkeep has recorded these buckets, counted back from the current one."""
+    engine.rows(
+        "insert into signalbox.history_record (step_seconds, bucket_at, seconds, aggregation_id)"
+        " select 10, date_bin('10 s', now(), '2000-01-01') - n * interval '10 s', 10, 0"
+        " from generate_series(%s::integer, %s::integer) n"
+        " on conflict do nothing returning 1",
+        first,
+        last,
+    )
+
+
+def test_history_without_records_is_a_gap(engine: Engine) -> None:
+    """An outage of upkeep says nothing of the queue; two skipped buckets are no outage."""
+    engine.rows(
+        "insert into signalbox.queue_history (queue_id, bucket_at, seconds, ready, scheduled, leased, dead,"
+        " oldest_ready_age_seconds, published, delivered, acked, nacked, dead_lettered, removed)"
+        " select %s, date_bin('10 s', now(), '2000-01-01') - n * interval '10 s', 10, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0"
+        " from unnest(array[0, 1, 4, 15]) n returning 1",
+        engine.queue_id,
+    )
+    engine.rows("delete from signalbox.history_record returning 1")
+
+    points = sparklines([engine.queue_id], points=30)[engine.queue_id]
+
+    assert [point.ready for point in points] == [7, *[None] * 10, 7, 7, 7, 7, 7]
+    assert [point.published_per_second is None for point in points] == [point.is_gap for point in points]
+
+
 def test_history_repeats_the_depth_of_a_queue_at_rest(engine: Engine) -> None:
     engine.send("x")
     engine.value("select signalbox.record_history()")
@@ -109,6 +138,7 @@ def test_history_repeats_the_depth_of_a_queue_at_rest(engine: Engine) -> None:
         " where queue_id = %s returning 1",
         engine.queue_id,
     )
+    upkeep_recorded(engine, 0, 10)
 
     points = sparklines([engine.queue_id], points=30)[engine.queue_id]
 

@@ -131,7 +131,7 @@ def test_what_a_transaction_folds_of_its_own_is_counted_once(engine: Engine) -> 
         assert (durations(engine).waits.total, durations(engine).work.total) == (1, 1)
 
 
-def test_a_restored_database_goes_on_from_its_last_fold(engine: Engine) -> None:
+def test_a_restored_database_goes_on_from_its_last_aggregation(engine: Engine) -> None:
     engine.send("x")
     engine.ack(engine.receive_one()[1])
     counted = durations(engine)

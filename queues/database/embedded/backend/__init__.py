@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend on the embedded server: what needs a connection starts it."""
+"""Django's PostgreSQL backend on the embedded server, which the first connection starts."""

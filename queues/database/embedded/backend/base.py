@@ -26,7 +26,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return EmbeddedPostgres(self.settings_dict["EMBEDDED_HOME"])
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Connect; only a failure costs a look at the server, so a running one is reached at full speed."""
+        """Connect. Only a failure costs a check of the server, so a running one is reached at full speed."""
         self.server.join()
         try:
             return super().get_new_connection(conn_params)

@@ -1,0 +1,67 @@
+"""Forms that wait for a login or for a password: their fields stay in the page, without secrets.
+
+The form of an expired session is encrypted in the login page, for the person who last logged in with this browser.
+CSRF tokens change with each login, so a form with a valid token is that person's. Other people cannot open it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from cryptography.fernet import InvalidToken
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+
+from console.access.second_factor import cipher
+from console.web.htmx import render_form
+
+FIELD = "kept"
+SECRETS = {"password", "current_password", "current_code", "code", "old", "new", "csrfmiddlewaretoken", FIELD}
+PURPOSE = b"signalbox: forms of expired sessions"
+MAX_CHARACTERS = 400_000
+"""The maximum length of the fields as JSON. A payload that is sent by hand has at most 262,144 bytes."""
+MAX_SECONDS = 12 * 3600
+
+Fields = Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class KeptForm:
+    """A form that was not submitted: its address, its fields, and the page that showed it."""
+
+    to: str
+    fields: Fields
+    page: str
+
+
+def fields_of(request: HttpRequest) -> Fields:
+    """List the fields of the sent form that may stand in a page: names and values, without secrets."""
+    return [(name, values) for name, values in request.POST.lists() if name not in SECRETS]
+
+
+def flat(fields: Fields) -> Iterable[tuple[str, str]]:
+    """List each value of the fields with its name, as hidden inputs need them."""
+    return [(name, value) for name, values in fields for value in values]
+
+
+def seal(form: KeptForm, person: AbstractBaseUser) -> str:
+    """Encrypt a form for this person; return an empty text for a form that is too large."""
+    text = json.dumps([person.pk, form.to, form.fields, form.page])
+    return cipher(PURPOSE).encrypt(text.encode()).decode() if len(text) <= MAX_CHARACTERS else ""
+
+
+def unseal(text: str, person: AbstractBaseUser) -> KeptForm | None:
+    """Decrypt a form; None if it is another person's, too old, or none."""
+    try:
+        owner, *form = json.loads(cipher(PURPOSE).decrypt(text, ttl=MAX_SECONDS))
+    except (InvalidToken, ValueError):
+        return None
+    return KeptForm(*form) if owner == person.pk else None
+
+
+def offer(request: HttpRequest, form: KeptForm) -> HttpResponse:
+    """Show the page that submits a kept form after the person has proved their identity."""
+    context = {"title": "Continue", "to": form.to, "page": form.page, "kept": flat(form.fields)}
+    return render_form(request, "access/login/reauthenticated.html", context)

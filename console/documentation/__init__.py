@@ -1,0 +1,1 @@
+"""The documentation of this version, readable in the console."""

@@ -1,0 +1,1 @@
+"""The palette: one search that leads to queues, messages, failure groups, jobs and pages."""

@@ -1,0 +1,48 @@
+"""Refused forms that stand on the page of something else: kept over one redirect, and shown as they were typed.
+
+| form | after a refusal |
+|---|---|
+| has a page at its own address | the page comes back with status 422, the values and the errors |
+| stands on another page | the browser is redirected to that page, which shows the values and the errors |
+
+In both cases the browser's Back works: `forms.js` replaces a page of status 422 in the history by its address.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from django import forms
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+
+KEY = "refused_form"  # in the session
+MAX_CHARACTERS = 100_000
+
+AnyForm = TypeVar("AnyForm", bound=forms.Form)
+
+
+def redirect_back(request: HttpRequest, form: forms.Form, address: str) -> HttpResponse:
+    """Keep a refused form, with its values and errors, and redirect to its page."""
+    fields = QueryDict(mutable=True)
+    for name in form.fields:
+        fields.setlist(name, request.POST.getlist(name))
+    errors = {name: [str(error) for error in found] for name, found in form.errors.items()}
+    kept = {"form": type(form).__name__, "page": address, "fields": fields.urlencode(), "errors": errors}
+    if len(kept["fields"]) <= MAX_CHARACTERS:
+        request.session[KEY] = kept
+    return HttpResponseRedirect(f"{address}#form-errors")
+
+
+def restore(request: HttpRequest, kind: type[AnyForm]) -> AnyForm | None:
+    """Return the refused form of this kind, once; None if no such form was refused on this page."""
+    kept = request.session.get(KEY) or {}
+    if request.headers.get("HX-Request") or (kept.get("form"), kept.get("page")) != (kind.__name__, request.path):
+        return None
+    del request.session[KEY]
+    form = kind(QueryDict(kept["fields"]))
+    for name, errors in kept["errors"].items():
+        known = form.errors.get(name, [])
+        for error in errors:
+            if error not in known:
+                form.add_error(name if name in form.fields else None, error)
+    return form

@@ -1,0 +1,7 @@
+-- Erasure walks messages of streams.
+select array[t.stream_id, t.partition, t.position], null::int, t.position, t.payload, t.attributes,
+  null::bytea, t.appended_at
+from signalbox.stream_message t
+where t.stream_id = %(after0)s and (t.partition, t.position) > (%(after1)s::bigint, %(after2)s::bigint)
+  and t.appended_at <= %(began)s
+order by t.partition, t.position

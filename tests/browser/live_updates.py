@@ -1,0 +1,80 @@
+"""Live updates on demand: a page shows recorded answers of the server by turns, as fast as it can."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import cycle
+
+from playwright.sync_api import Page, Route
+
+SECONDS = 30
+"""The time of live updates that a test stands for."""
+PAUSE = 'sessionStorage.setItem("signalbox-updates-paused", "yes")'
+
+# What a person may focus in the live parts of a page, and how a person would tell it from others.
+TOOLS = """
+window.live = () => document.querySelector("[data-live-queues]");
+window.focusables = (part) => [...document.querySelectorAll(part)]
+  .flatMap((one) => [...one.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")])
+  .filter((one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0);
+window.nameOf = (one) => one === document.body ? "body" :
+  `${one.localName} ${one.id || one.getAttribute("href") || one.name || ""} ${one.textContent}`
+    .replace(/[\\d.,\\s]+/g, " ");
+window.update = () => new Promise((resolve) => {
+  document.addEventListener("htmx:afterRequest", () => setTimeout(resolve), { once: true });
+  htmx.trigger(live(), "live");
+});
+window.keepsFocus = async (part, index, updates) => {
+  const focused = focusables(part)[index];
+  const words = nameOf(focused);
+  focused.focus();
+  for (let number = 0; number < updates; number += 1) await update();
+  const isThere = focusables(part).some((one) => nameOf(one) === words);
+  const now = nameOf(document.activeElement);
+  return now === (isThere ? words : now) && now !== "body" ? "" : `${words} -> ${now}`;
+};
+"""
+
+
+class LiveAnswers:
+    """Answers that a page gets for its live updates: recorded ones by turns."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._turns: Iterator[str] = iter(())
+        page.add_init_script(PAUSE)
+        page.add_init_script(TOOLS)
+        page.route("**", self._answer)
+
+    def _answer(self, route: Route) -> None:
+        body = next(self._turns, None) if "hx-request" in route.request.headers else None
+        if body is None:
+            route.continue_()
+        else:
+            route.fulfill(body=body, content_type="text/html")
+
+    def record(self) -> str:
+        """Fetch what the server answers to a live update now."""
+        path = self._page.evaluate("live().getAttribute('hx-get')")
+        return self._page.request.get(path, headers={"HX-Request": "true"}).text()
+
+    def play(self, *answers: str) -> None:
+        """Answer from now on with these by turns; without any, let the server answer."""
+        self._turns = cycle(answers) if answers else iter(())
+
+
+def updates_in_time(page: Page) -> int:
+    """Count the updates that the page gets in SECONDS; even, so that the first of two answers is the last shown."""
+    every = float(page.evaluate("live().dataset.liveEvery || 1"))
+    return 2 * math.ceil(SECONDS / every / 2)
+
+
+def focus_lost(page: Page, part: str, updates: int) -> list[str]:
+    """Focus every focusable thing of a part in turn, and list those that lose the focus."""
+    count = page.evaluate("part => focusables(part).length", part)
+    found = [
+        page.evaluate("([part, index, updates]) => keepsFocus(part, index, updates)", [part, index, updates])
+        for index in range(count)
+    ]
+    return [one for one in found if one]

@@ -1,0 +1,161 @@
+"""Titles by template, merging by picking, owners, snoozing and comments of failure groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dlq.failure_groups.models import GroupNote
+from dlq.failure_groups.reading import FailureGroup, read_group
+from queues.models import AuditEvent
+from tests.console.browsers import Browser, Page
+from tests.dlq.dead_letter_scenes import DeadLetterScene
+from tests.queues.dead_letters.clusters import fold
+
+
+@pytest.fixture
+def cause(scene: DeadLetterScene) -> str:
+    """A class of error that only this test has."""
+    return f"shop.Declined-{scene.queue}"
+
+
+def address(cause: str) -> str:
+    return f"/dead-letters/failure-groups/fp-{cause}"
+
+
+def group_of(cause: str) -> FailureGroup:
+    group = read_group(f"fp-{cause}")
+    assert group is not None
+    return group
+
+
+def folded(page: Page) -> str:
+    """The text of the snoozed groups in a list."""
+    return next((one.text for one in page.all("details") if one.attributes.get("id") == "snoozed"), "")
+
+
+def test_the_title_has_the_parts_that_all_errors_share(
+    operator: Browser, viewer: Browser, scene: DeadLetterScene, cause: str
+) -> None:
+    scene.add_dead(2, error_class=cause, error="card ending 4742: code <b>54")
+
+    for path, asked in ((address(cause), {}), ("/dead-letters", {"q": scene.filter})):
+        page = operator.see(path, **asked)
+        title = page.all("p", class_="template") + page.all("span", class_="template")
+        assert title[0].text == "card ending <n> : code <b> <n>"
+        assert "card ending 4742: code <b>54" in page.text
+        assert "<b>54" not in page.html
+        assert "card ending" not in viewer.see(path, **asked).html
+
+
+def test_a_counted_title_is_the_one_that_the_fingerprint_reads(scene: DeadLetterScene, cause: str) -> None:
+    scene.add_dead(1, error_class=cause, error='unknown key "a" of order 7f0c2d18')
+    before = group_of(cause).template
+    fold(scene.engine)
+
+    assert before == group_of(cause).template == "unknown key * of order *"
+
+
+def test_a_merge_is_picked_and_previewed(
+    operator: Browser, scene: DeadLetterScene, make_dead_letter_scene: Callable[..., DeadLetterScene], cause: str
+) -> None:
+    scene.add_dead(2, error_class=cause)
+    scene.add_dead(3, error_class=f"{cause}-here")
+    make_dead_letter_scene().add_dead(4, error_class=f"{cause}-elsewhere")
+
+    page = operator.see(operator.see(address(cause)).link("Merge…"))
+
+    picks = {one.attributes["value"] for one in page.all("input", type="radio")}
+    assert f"fp-{cause}-here" in picks
+    assert not {f"fp-{cause}", f"fp-{cause}-elsewhere"} & picks
+    page = operator.see(f"{address(cause)}/merge/preview", into=f"fp-{cause}-here", other="")
+    assert "2 + 3 = 5" in page.text
+    into = page.one("input", name="into", type="hidden").attributes["value"]
+    assert "dead letters now 5" in operator.submit(f"{address(cause)}/merge", into=into).text
+
+
+def test_a_group_can_be_picked_by_its_fingerprint(
+    operator: Browser, scene: DeadLetterScene, make_dead_letter_scene: Callable[..., DeadLetterScene], cause: str
+) -> None:
+    scene.add_dead(2, error_class=cause)
+    make_dead_letter_scene().add_dead(4, error_class=f"{cause}-elsewhere")
+    preview = f"{address(cause)}/merge/preview"
+
+    assert "2 + 4 = 6" in operator.see(preview, other=f"fp-{cause}-elsewhere").text
+    assert "There is no failure group v2:none" in operator.see(preview, 422, other="v2:none").text
+    assert "This is the same failure group" in operator.see(preview, 422, other=f"fp-{cause}").text
+
+
+def test_one_click_assigns_the_group_to_me(operator: Browser, scene: DeadLetterScene, cause: str) -> None:
+    scene.add_dead(1, error_class=cause)
+    assert operator.name in {one.attributes["value"] for one in operator.see(address(cause)).all("option")}
+
+    operator.submit(f"{address(cause)}/care", owner="", runbook_url="", note="n", assign_to_me="1")
+
+    assert GroupNote.objects.get(fingerprint=f"fp-{cause}").owner == operator.name
+
+
+def test_a_snooze_ends_after_more_failures(operator: Browser, scene: DeadLetterScene, cause: str) -> None:
+    scene.add_dead(3, error_class=cause)
+
+    page = operator.submit(f"{address(cause)}/snooze", until="", failures="2", reason="known")
+
+    assert "snoozed until 2 more failures" in page.text
+    assert cause.partition(".")[2] in folded(operator.see("/dead-letters", q=scene.filter))
+    scene.add_dead(1, error_class=cause)
+    fold(scene.engine)
+    assert "snoozed until 1 more failure" in operator.see(address(cause)).text
+    scene.add_dead(1, error_class=cause)
+    assert folded(operator.see("/dead-letters", q=scene.filter)) == ""
+    assert AuditEvent.objects.filter(action="failure_group.snooze", details__fingerprint=f"fp-{cause}").count() == 1
+
+
+def test_a_snooze_ends_at_its_time_or_by_hand(operator: Browser, scene: DeadLetterScene, cause: str) -> None:
+    scene.add_dead(1, error_class=cause)
+    until = datetime.now(UTC) + timedelta(days=1)
+    asked = {"until": f"{until:%Y-%m-%dT%H:%M}", "failures": "", "reason": ""}
+
+    operator.submit(f"{address(cause)}/snooze", **asked)
+    assert "snoozed until" in operator.see(address(cause)).text
+    operator.submit(f"{address(cause)}/end-snooze")
+    assert not group_of(cause).is_snoozed
+
+    operator.submit(f"{address(cause)}/snooze", **asked)
+    GroupNote.objects.filter(fingerprint=f"fp-{cause}").update(snoozed_until=datetime.now(UTC))
+    assert not group_of(cause).is_snoozed
+
+
+@pytest.mark.parametrize(
+    ("until", "failures", "said"),
+    [
+        ("", "", "Enter a time, a number of failures, or both."),
+        ("2001-01-01T00:00", "", "the time is in the past"),
+        ("soon", "", "Enter a date and a time in UTC"),
+        ("", "0", "greater than or equal to 1"),
+    ],
+)
+def test_a_snooze_without_an_end_is_refused(
+    operator: Browser, scene: DeadLetterScene, cause: str, until: str, failures: str, said: str
+) -> None:
+    scene.add_dead(1, error_class=cause)
+
+    page = operator.submit(f"{address(cause)}/snooze", until=until, failures=failures, reason="")
+
+    assert "Nothing was changed: " in page.text
+    assert said in page.text
+    assert not group_of(cause).is_snoozed
+
+
+def test_comments_are_a_thread_of_text(operator: Browser, admin: Browser, scene: DeadLetterScene, cause: str) -> None:
+    scene.add_dead(1, error_class=cause)
+
+    operator.submit(f"{address(cause)}/comment", text="ask <b>the bank</b>\nfirst")
+    page = admin.submit(f"{address(cause)}/comment", text="done")
+
+    thread = page.html.split('class="thread"')[1].split("</ol>")[0]
+    assert thread.index(operator.name) < thread.index(admin.name)
+    assert "ask &lt;b&gt;the bank&lt;/b&gt;<br>first" in thread
+    assert AuditEvent.objects.filter(action="failure_group.comment", details__fingerprint=f"fp-{cause}").count() == 2
+    assert "Comment: This field is required." in operator.submit(f"{address(cause)}/comment", text=" ").text
